@@ -1,0 +1,168 @@
+// Events and endings as lines for people: `what: which: why (what to do)`, always one line. Pure; who sees which line, and
+// when, is the reporter's business. The surprise: a lock name may hold anything, so it is always quoted.
+
+import type { MasterFailure } from '../lock/events.ts';
+import { parseValue } from '../lock/holder.ts';
+import type { RunEvent } from '../run/events.ts';
+import type { Finished } from '../run/run.ts';
+import type { Cause, ChildExit, NotAcquired } from '../run/supervisor.ts';
+import { renderDuration } from './duration.ts';
+import { oneLine, quoted } from './trouble.ts';
+
+/** Milliseconds as a person would say them: 230ms, 4.2s, 1m5s. */
+export function roughly(ms: number): string {
+  const magnitude = Math.abs(ms);
+  if (magnitude < 1_000) return `${Math.round(ms)}ms`;
+  if (magnitude < 60_000) return `${(ms / 1000).toFixed(1).replace(/\.0$/, '')}s`;
+  return (ms < 0 ? '-' : '') + renderDuration(Math.round(magnitude / 1000) * 1000);
+}
+
+/** Who holds the lock: "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z". */
+export function holderLine(value: string, remainingMs: number | null): string {
+  const { token, note } = parseValue(value);
+  const who = note
+    ? `held by ${printable(note.user)}@${printable(note.host)}, pid ${note.pid}, ${printable(note.label)}, since ${printable(note.since)}`
+    : `held by another program (value ${printable(token, 40)})`;
+  return `${who}; ${remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`}`;
+}
+
+export function failuresLine(failures: readonly MasterFailure[]): string {
+  return failures.map(({ master, failed }) => `${master}: ${failed.message}`).join('; ');
+}
+
+/** Everything that -v tells. */
+export function eventLine(name: string, event: RunEvent): string {
+  const which = quoted(name);
+  switch (event.kind) {
+    case 'master-failing':
+      return `warning: ${event.master}: ${event.failed.message} (the lock needs only a quorum of the masters)`;
+    case 'master-recovered':
+      return `recovered: ${event.master}: answers again`;
+    case 'master-healed':
+      return `healed: ${event.master}: had lost our value and shows it again`;
+    case 'master-jumped':
+      return `warning: ${event.master}: its clock went ${roughly(Math.abs(event.aheadMs))} ${event.aheadMs > 0 ? 'ahead' : 'back'}, and its keys expire by it (let NTP slew the clock, never step it)`;
+    case 'writing-back':
+      return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
+    case 'waiting':
+      return `waiting: ${which}: ${holderLine(event.holder, event.remainingMs)}`;
+    case 'no-quorum':
+      return `waiting: ${which}: no quorum answers: ${failuresLine(event.failures)}`;
+    case 'acquired':
+      return `acquired: ${which}: on ${event.grantedCount} masters in ${roughly(event.elapsedMs)}, after waiting ${roughly(event.waitMs)}`;
+    case 'extended':
+      return `extended: ${which}: on ${event.extendedCount} masters in ${roughly(event.elapsedMs)}`;
+    case 'extension-failed':
+      return `warning: ${which}: not extended, valid for another ${roughly(event.validMs)}: ${failuresLine(event.failures)}`;
+    case 'released': {
+      const kept = event.keepMs > 0 ? `, kept for another ${roughly(event.keepMs)}` : '';
+      return `released: ${which}: on ${event.releasedCount} masters${kept}`;
+    }
+    case 'release-unconfirmed':
+      return `warning: ${which}: not released on a quorum: ${failuresLine(event.failures)} (it expires by itself within ${roughly(event.remainingMs)})`;
+    case 'child-started':
+      return `started: ${which}: pid ${event.pid ?? 'none'}`;
+    case 'child-exited':
+      return `ended: ${which}: ${exitLine(event.exit)} after ${roughly(event.runMs)}`;
+    case 'relayed':
+      return `relayed: ${which}: ${event.signal}`;
+    case 'stopping':
+      return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, lock valid for another ${roughly(event.validMs)}`;
+    case 'leftovers':
+      return event.isKept
+        ? `warning: ${which}: the command left ${event.count} processes behind, which go on without the lock`
+        : `warning: ${which}: the command left ${event.count} processes behind; ending them (--keep-background leaves them)`;
+    case 'untouchable':
+      return `warning: ${which}: may not kill ${event.pids.join(', ')} (another user's); the lock is not released and expires within ${roughly(event.remainingMs)}`;
+    case 'guard-restarted':
+      return `warning: ${which}: the guard process died; started another one`;
+    case 'killed':
+      return `killed: ${which}: sent SIGKILL`;
+    case 'clock-jumped':
+      return `clock: this machine: ${roughly(event.ms)} passed unnoticed (asleep, or its time was set); counted against the lock`;
+  }
+}
+
+/** The one line about an ending that the exit code alone would leave unclear; null where the command speaks for itself. */
+export function endingLine(name: string, { ending, unprovenMs }: Finished): string | null {
+  const which = quoted(name);
+  const { cause, childExit, isKilled } = ending;
+  switch (cause.kind) {
+    case 'not-acquired':
+      return notAcquiredLine(which, cause.acquisition);
+    case 'lost':
+      return `lost: ${which}: ${lossLine(cause)}${unprovenMs === null ? '' : `, unproven for ${roughly(unprovenMs)}`}; the command ${isKilled ? 'was killed' : 'was stopped'}${childExit ? `: ${exitLine(childExit)}` : ''}`;
+    case 'max-run':
+      return `max-run: ${which}: the command ran too long and ${isKilled ? 'was killed' : 'was stopped'} (raise --max-run)`;
+    case 'signal':
+      return null;
+    case 'child':
+      return childExit?.kind === 'not-found' || childExit?.kind === 'not-executable' ? commandLine(childExit) : null;
+  }
+}
+
+/** Why a command could not be started. */
+export function commandLine(exit: ChildExit, file?: string): string {
+  const which = file === undefined ? 'command' : `command: ${quoted(file)}`;
+  return exit.kind === 'not-found' ? `${which}: not found` : `${which}: cannot be executed: ${exitLine(exit)}`;
+}
+
+function notAcquiredLine(which: string, acquisition: NotAcquired): string | null {
+  switch (acquisition.kind) {
+    case 'busy':
+      return `busy: ${which}: ${holderLine(acquisition.holder, acquisition.freeInMs)} (wait longer with -w)`;
+    case 'unreachable':
+      return `no quorum: ${which}: ${failuresLine(acquisition.failures)} (check that a majority of the masters is up)`;
+    case 'too-slow':
+      return `no quorum: ${which}: the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl (raise --ttl)`;
+    case 'misconfigured':
+      return `masters: ${failuresLine(acquisition.failures)}`;
+    case 'aborted':
+      return null;
+  }
+}
+
+function causeLine(cause: Cause): string {
+  switch (cause.kind) {
+    case 'lost':
+      return `lost (${lossLine(cause)})`;
+    case 'signal':
+      return `told to by ${cause.signal}`;
+    default:
+      return cause.kind;
+  }
+}
+
+function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
+  switch (reason) {
+    case 'taken':
+      return 'taken: masters show the value of somebody else';
+    case 'expired':
+      return 'expired: too few masters still show our value';
+    case 'unreachable':
+      return 'unreachable: no quorum extended it in time';
+    case 'stalled':
+      return 'stalled: we were stopped, asleep or starved when it had to be extended';
+    case 'unguarded':
+      return 'unguarded: no guard process could be kept alive';
+  }
+}
+
+function exitLine(exit: ChildExit): string {
+  switch (exit.kind) {
+    case 'exited':
+      return `exit code ${exit.code}`;
+    case 'signaled':
+      return `died of ${exit.signal}`;
+    case 'not-found':
+      return 'not found';
+    case 'not-executable':
+      return exit.message;
+  }
+}
+
+/** Text of others on our line: without line breaks, and no more than so many characters of it. */
+function printable(text: string, mostChars = 80): string {
+  const line = oneLine(text);
+  return line.length > mostChars ? `${line.slice(0, mostChars)}...` : line;
+}

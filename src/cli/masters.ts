@@ -1,0 +1,142 @@
+// Which masters: --master or --local, else REDLOCK_MASTERS or REDLOCK_LOCAL, else the file. Lists are not merged: the first layer
+// that says anything decides, because half of one list and half of another is no quorum of either. The surprise: having none is
+// an error that shows the ways to have some, never a fallback to masters nobody named.
+
+import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
+import type { ConfigFile } from './config-file.ts';
+import type { MasterEntry } from './config-schema.ts';
+import { logIn, readDefaultLogin } from './credentials.ts';
+import { choose, type Layer, type LayerName, troubleWith } from './layers.ts';
+import { ConfigError, UsageError } from './trouble.ts';
+import { readBoolean } from './values.ts';
+
+export interface ChosenMasters {
+  readonly local: boolean;
+  /** Empty when local. */
+  readonly masters: readonly MasterAddress[];
+  readonly sources: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+}
+
+/** What one layer says about masters. */
+interface Stage {
+  readonly layer: LayerName;
+  readonly values: Layer;
+  readonly source: string;
+  readonly list: readonly { readonly entry: MasterEntry; readonly subject: string }[];
+  readonly base: string;
+}
+
+export interface MasterSources {
+  readonly flags: Layer;
+  readonly masterFlags: readonly string[];
+  readonly environment: Layer;
+  /** $REDLOCK_MASTERS: URLs separated by commas; empty counts as unset. */
+  readonly variable: string | undefined;
+  readonly file: ConfigFile | null;
+  /** Where relative paths of the configuration file start. */
+  readonly fileBase: string;
+  readonly cwd: string;
+}
+
+/**
+ * The masters that the first layer with an opinion names, with credentials filled in.
+ * @throws UsageError for a bad --master, or --master with --local; ConfigError for everything else, none and duplicates included
+ */
+export async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
+  const stages = stagesOf(from);
+  for (const stage of stages) refuseBoth(stage);
+  const said = choose(
+    stages.map((stage) => stage.values),
+    'local',
+    readBoolean,
+  );
+  const decisive = stages.find((stage) => stage.list.length > 0 || stage.layer === said?.layer);
+  const isLocal = said?.value === true && decisive?.layer === said.layer;
+  if (isLocal) return { local: true, masters: [], sources: { local: said.source }, warnings: [] };
+  const stage = stages.find((candidate) => candidate.list.length > 0);
+  if (stage === undefined) throw noMasters();
+  const login = await readDefaultLogin(
+    [from.environment, from.file?.layer ?? new Map()],
+    from.file?.tls ?? null,
+    from.fileBase,
+  );
+  const masters: MasterAddress[] = [];
+  for (const { entry, subject } of stage.list) {
+    masters.push(await logIn(parseEntry(entry, stage.layer, subject), entry, login, stage.base, subject));
+  }
+  refuseDuplicates(masters);
+  const local = said?.value === false ? said.source : 'default';
+  return {
+    local: false,
+    masters,
+    sources: { ...login.sources, masters: stage.source, local },
+    warnings: evenness(masters),
+  };
+}
+
+function stagesOf(from: MasterSources): Stage[] {
+  const listed = (texts: readonly string[], subject: string) => texts.map((url) => ({ entry: { url }, subject }));
+  const variable = from.variable ? from.variable.split(',').map((text) => text.trim()) : [];
+  return [
+    {
+      layer: 'flag',
+      values: from.flags,
+      source: 'flag --master',
+      list: listed(from.masterFlags, '--master'),
+      base: from.cwd,
+    },
+    {
+      layer: 'environment',
+      values: from.environment,
+      source: 'environment REDLOCK_MASTERS',
+      list: listed(variable, 'REDLOCK_MASTERS'),
+      base: from.cwd,
+    },
+    {
+      layer: 'file',
+      values: from.file?.layer ?? new Map(),
+      source: from.file?.masters?.source ?? '',
+      list: from.file?.masters?.entries ?? [],
+      base: from.fileBase,
+    },
+  ];
+}
+
+function refuseBoth({ layer, values, list }: Stage): void {
+  const given = values.get('local');
+  if (given === undefined || given.text === 'false' || given.text === '0' || list.length === 0) return;
+  const why = 'given together with masters: either this machine or those (leave one out)';
+  throw layer === 'flag' ? new UsageError(`--local: --master: ${why}`) : new ConfigError(`${given.subject}: ${why}`);
+}
+
+function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): MasterAddress {
+  try {
+    return parseAddress(entry.url);
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    throw troubleWith({ layer, subject }, error.message);
+  }
+}
+
+function refuseDuplicates(masters: readonly MasterAddress[]): void {
+  const seen = new Set<string>();
+  for (const master of masters) {
+    const endpoint = endpointOf(master);
+    if (seen.has(endpoint)) {
+      throw new ConfigError(`masters: ${endpoint}: listed twice: one server cannot vote twice (remove one)`);
+    }
+    seen.add(endpoint);
+  }
+}
+
+function evenness({ length }: readonly MasterAddress[]): string[] {
+  if (length % 2 === 1) return [];
+  return [`even number of masters: ${length}: survives no more failures than ${length - 1} (add one or remove one)`];
+}
+
+function noMasters(): ConfigError {
+  return new ConfigError(
+    'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS or by --master redis://host:6379, or try --local)',
+  );
+}

@@ -1,0 +1,42 @@
+// The nearest known word to a misspelt one, for "did you mean". Not for options: commander has its own, which it does not
+// export. The surprise: it may find nothing, because a wild guess is worse than none.
+
+/** The candidate with the fewest edits to `word`, or null when even that one has more than a third of its letters wrong. */
+export function nearest(word: string, candidates: readonly string[]): string | null {
+  let best: string | null = null;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const candidate of candidates) {
+    const edits = editsBetween(word.toLowerCase(), candidate.toLowerCase());
+    if (edits < fewest && edits <= Math.max(word.length, candidate.length, 6) / 3) {
+      best = candidate;
+      fewest = edits;
+    }
+  }
+  return best;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours: optimal string alignment. */
+function editsBetween(from: string, to: string): number {
+  if (Math.abs(from.length - to.length) > 20) return Number.POSITIVE_INFINITY;
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1];
+      const replaced = at(last, column - 1) + (same ? 0 : 1);
+      const swapped =
+        from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+          ? at(beforeLast, column - 2) + 1
+          : Number.POSITIVE_INFINITY;
+      current.push(Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced, swapped));
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, to.length);
+}
+
+function at(numbers: readonly number[], index: number): number {
+  return numbers[index] ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,143 @@
+// The words of the command line, taken apart: options, NAME, command. Values stay texts; settings.ts reads them together with
+// environment and file. Pure: no exit, no printing. The surprise: everything right of the first `--` is cut off before
+// commander sees anything, and without `--` commander runs twice, up to NAME and from there up to COMMAND, because left to
+// itself it would hand `--ttl` to the command or take the command's own -n for ours.
+
+import { Command, CommanderError, Option } from 'commander';
+import { type Flags, type GivenOptions, readFlags, textOf } from './flags.ts';
+import { renderHelp, renderVersion } from './help.ts';
+import { type OptionRow, optionTable } from './option-table.ts';
+import { quoted, UsageError } from './trouble.ts';
+
+const longestNameBytes = 4096;
+
+export interface PrintWords {
+  readonly kind: 'print';
+  /** For stdout, ends with a newline. */
+  readonly text: string;
+}
+
+export interface RunWords {
+  readonly kind: 'run';
+  readonly name: string;
+  /** argv of the command; never empty. */
+  readonly command: readonly string[];
+  readonly dryRun: boolean;
+  readonly flags: Flags;
+}
+
+export type Words = PrintWords | RunWords;
+
+/**
+ * Takes `argv` (without the program's own name) apart.
+ * @throws UsageError
+ */
+export function parseWords(argv: readonly string[]): Words {
+  const cut = argv.indexOf('--');
+  const given = new Map() as GivenOptions;
+  const left = cut < 0 ? [...argv] : argv.slice(0, cut);
+  const { names, command, unknown } = cut < 0 ? readUntilCommand(left, given) : readNames(left, given);
+  if (given.has('--help')) return { kind: 'print', text: renderHelp() };
+  if (given.has('--version')) return { kind: 'print', text: renderVersion() };
+  if (unknown !== undefined) throw unknownOption(unknown);
+  const words = cut < 0 ? command : argv.slice(cut + 1);
+  const flags = readFlags(given);
+  const name = onlyName(names);
+  return { kind: 'run', name, command: commandOf(given, words), dryRun: given.has('--dry-run'), flags };
+}
+
+interface Reading {
+  readonly names: readonly string[];
+  readonly command: readonly string[];
+  readonly unknown: string | undefined;
+}
+
+function readUntilCommand(words: string[], given: GivenOptions): Reading {
+  const program = createProgram(given).passThroughOptions();
+  const first = parse(program, words);
+  const [name, ...rest] = first.operands;
+  const second = name === undefined ? first : parse(program, rest);
+  return {
+    names: name === undefined ? [] : [name],
+    command: second.operands,
+    unknown: first.unknown[0] ?? second.unknown[0],
+  };
+}
+
+function readNames(words: string[], given: GivenOptions): Reading {
+  const { operands, unknown } = parse(createProgram(given), words);
+  return { names: operands, command: [], unknown: unknown[0] };
+}
+
+/** A commander program that writes what it meets into `given`, by the long name of the option that an alias stands for. */
+function createProgram(given: GivenOptions): Command {
+  const program = new Command('redlock-run').exitOverride().helpOption(false);
+  program.configureOutput({ writeOut: () => {}, writeErr: () => {} });
+  for (const row of optionTable) {
+    const spellings = [row.short === undefined ? row.long : `${row.short}, ${row.long}`];
+    for (const flags of [...spellings, ...(row.aliases ?? []), ...(row.hiddenAliases ?? [])]) {
+      const option = new Option(row.argument === undefined ? flags : `${flags} <${row.argument}>`);
+      program.addOption(row.hiddenAliases?.includes(flags) ? option.hideHelp() : option);
+      program.on(`option:${option.name()}`, (value?: string) => given.set(row.long, collect(row, given, value)));
+    }
+  }
+  return program;
+}
+
+function collect(row: OptionRow, given: GivenOptions, value?: string): string | true | string[] {
+  if (value === undefined) return true;
+  const earlier = given.get(row.long);
+  return row.repeatable ? [...(Array.isArray(earlier) ? earlier : []), value] : value;
+}
+
+function parse(program: Command, words: string[]): { operands: string[]; unknown: string[] } {
+  try {
+    return program.parseOptions(words);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    const [, option = 'option', argument = ''] = /'[^']*?(--[a-z-]+) <(\w+)>'/.exec(error.message) ?? [];
+    throw new UsageError(`${option}: no value (write ${option} ${argument})`);
+  }
+}
+
+function unknownOption(word: string): UsageError {
+  const flag = word.replace(/=.*$/s, '');
+  if (optionTable.some((row) => row.long === flag)) return new UsageError(`${flag}: takes no value (write ${flag})`);
+  let suggestion = 'see --help';
+  try {
+    createProgram(new Map()).parse([flag], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    suggestion = /\(D(id you mean .*\?)\)$/s.exec(error.message)?.[1]?.replace(/^/, 'd') ?? suggestion;
+  }
+  return new UsageError(`${quoted(flag)}: unknown option (${suggestion})`);
+}
+
+function onlyName(names: readonly string[]): string {
+  const [name, second] = names;
+  if (name === undefined)
+    throw new UsageError('NAME: missing (write redlock-run [options] NAME -- COMMAND; see --help)');
+  if (second !== undefined) {
+    throw new UsageError(
+      `NAME: ${quoted(name)} and ${quoted(second)}: several names are not supported yet (write NAME -- COMMAND)`,
+    );
+  }
+  if (name === '') throw new UsageError('NAME: "": empty (give the lock a name)');
+  const bytes = Buffer.byteLength(name);
+  if (bytes > longestNameBytes) {
+    throw new UsageError(`NAME: ${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`);
+  }
+  return name;
+}
+
+function commandOf(given: Readonly<GivenOptions>, words: readonly string[]): readonly string[] {
+  const script = textOf(given.get('--command'));
+  if (script === null) {
+    if (words.length > 0) return words;
+    throw new UsageError('COMMAND: missing (write redlock-run [options] NAME -- COMMAND; see --help)');
+  }
+  if (words[0] !== undefined) {
+    throw new UsageError(`--command: with COMMAND ${quoted(words[0])}: contradict each other (leave one out)`);
+  }
+  return ['/bin/sh', '-c', script];
+}

@@ -1,0 +1,41 @@
+// Where --report goes, checked before the lock is taken: the report is written when the command has run, which is too late to find
+// out that there is no such directory. Not the report itself: report.ts. The surprise: what counts for a file is its directory,
+// for the report may be written beside it and renamed, but a device or a pipe such as /dev/stderr is written itself.
+
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileTrouble, quoted, UsageError } from './trouble.ts';
+
+/** The absolute path, or null when there is none. @throws UsageError */
+export function checkReportPath(report: string | null, cwd: string): string | null {
+  if (report === null) return null;
+  if (report === '') throw new UsageError('--report: "": empty (name a file)');
+  const path = resolve(cwd, report);
+  const directory = dirname(path);
+  const parent = find(directory);
+  if (parent === null) throw new UsageError(`--report: ${quoted(directory)}: no such directory (make it first)`);
+  if (!parent.isDirectory())
+    throw new UsageError(`--report: ${quoted(directory)}: not a directory (name another file)`);
+  const existing = find(path);
+  if (existing?.isDirectory() || report.endsWith('/')) {
+    throw new UsageError(`--report: ${quoted(report)}: is a directory (name a file)`);
+  }
+  const target = existing === null || existing.isFile() ? directory : path;
+  try {
+    accessSync(target, constants.W_OK);
+  } catch (error) {
+    throw new UsageError(`--report: ${quoted(target)}: ${fileTrouble(error)} (name a file that can be written)`);
+  }
+  return path;
+}
+
+/** Null when nothing is there, or nothing that may be looked at. */
+function find(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch (error) {
+    const why = fileTrouble(error);
+    if (why === 'no such file') return null;
+    throw new UsageError(`--report: ${quoted(path)}: ${why} (name another file)`);
+  }
+}

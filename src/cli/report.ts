@@ -1,0 +1,80 @@
+// The JSON object of --report: what happened, for programs that the exit code alone leaves guessing. It is written once, at
+// the end, also when the command never ran. The surprise: a regular file is replaced in one step, so that no reader ever
+// sees half of it; anything else (a pipe, /dev/stderr) is simply written to.
+
+import { randomUUID } from 'node:crypto';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { Finished } from '../run/run.ts';
+import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
+import { fileTrouble, quoted } from './trouble.ts';
+
+export interface RunReport {
+  readonly name: string;
+  readonly outcome: string;
+  readonly waitMs: number;
+  /** null: the command was never started. */
+  readonly runMs: number | null;
+  /** The command's own, null unless it exited by itself. */
+  readonly exitCode: number | null;
+  /** What the command died of. */
+  readonly signal: string | null;
+  /** What redlock-run itself exits with, 128 + n for a signal. */
+  readonly status: number;
+  readonly extensions: number;
+  /** The fencing number that the command was given; null: none. */
+  readonly fence: number | null;
+  readonly masters: { readonly ok: readonly string[]; readonly failed: readonly string[] };
+}
+
+export function reportOf(
+  name: string,
+  { ending, waitMs, runMs, extensionCount, fence }: Finished,
+  masters: RunReport['masters'],
+  status: number,
+): RunReport {
+  const { childExit } = ending;
+  return {
+    name,
+    outcome: outcomeOf(ending),
+    waitMs: Math.round(waitMs),
+    runMs: runMs === null ? null : Math.round(runMs),
+    exitCode: childExit?.kind === 'exited' ? childExit.code : null,
+    signal: childExit?.kind === 'signaled' ? childExit.signal : null,
+    status,
+    extensions: extensionCount,
+    fence,
+    masters,
+  };
+}
+
+/** Returns why it could not be written, as a line, or null. */
+export function writeReport(file: string, report: RunReport): string | null {
+  const text = `${JSON.stringify(report)}\n`;
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
+      writeFileSync(file, text);
+      return null;
+    }
+    writeFileSync(draft, text);
+    renameSync(draft, file);
+    return null;
+  } catch (error) {
+    rmSync(draft, { force: true });
+    return `--report: ${quoted(file)}: ${fileTrouble(error)}`;
+  }
+}
+
+function outcomeOf({ cause, childExit }: Ending): string {
+  return cause.kind === 'child' ? childOutcome(childExit) : causeOutcome(cause);
+}
+
+function causeOutcome(cause: Exclude<Cause, { kind: 'child' }>): string {
+  if (cause.kind !== 'not-acquired') return cause.kind;
+  const { kind } = cause.acquisition;
+  return kind === 'unreachable' || kind === 'too-slow' ? 'no-quorum' : kind;
+}
+
+function childOutcome(exit: ChildExit | null): string {
+  return exit?.kind === 'not-found' || exit?.kind === 'not-executable' ? exit.kind : 'ran';
+}

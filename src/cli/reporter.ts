@@ -1,0 +1,108 @@
+// Who is told what, and when: events of a run in, lines on stderr out, nothing ever on stdout. A run that succeeds without
+// waiting says nothing at all, so that cron sends no mail. The surprise: without a terminal a wait is mentioned once, and
+// only after five seconds; with one there is a spinner, which is gone before the command starts.
+
+import type { RunEvent } from '../run/events.ts';
+import type { Finished } from '../run/run.ts';
+import { endingLine, eventLine } from './lines.ts';
+import { type Spinner, startSpinner } from './spinner.ts';
+
+export interface ReporterSettings {
+  readonly name: string;
+  readonly verbosity: 'quiet' | 'normal' | 'verbose';
+  /** json: the same lines at the same moments, each as one object with the facts beside the message. */
+  readonly logFormat: 'text' | 'json';
+}
+
+export interface Output {
+  readonly isTTY?: boolean | undefined;
+  write(text: string): unknown;
+}
+
+/** Off a terminal, how long a wait may last before it is worth a line. */
+const patientMs = 5_000;
+
+/** What a person must hear of without asking. */
+const warnings: ReadonlySet<RunEvent['kind']> = new Set([
+  'release-unconfirmed',
+  'leftovers',
+  'untouchable',
+  'guard-restarted',
+  'master-jumped',
+]);
+
+export class Reporter {
+  readonly #settings: ReporterSettings;
+  readonly #output: Output;
+  #spinner: Spinner | null = null;
+  #hasMentionedWait = false;
+
+  constructor(settings: ReporterSettings, output: Output) {
+    this.#settings = settings;
+    this.#output = output;
+  }
+
+  event(event: RunEvent): void {
+    const { name, verbosity } = this.#settings;
+    if (event.kind === 'acquired') this.#endSpinner();
+    if (event.kind === 'waiting' || event.kind === 'no-quorum') this.#waiting(event);
+    else if (verbosity === 'verbose' || (verbosity === 'normal' && warnings.has(event.kind))) {
+      this.#say(event.kind, eventLine(name, event), event);
+    }
+  }
+
+  /** Something worth knowing that is no event of the run; only with -v. */
+  note(line: string): void {
+    if (this.#settings.verbosity === 'verbose') this.#say('note', line);
+  }
+
+  /** Something that went wrong and is no event of the run; always told. */
+  error(line: string): void {
+    this.#say('error', line);
+  }
+
+  finished(finished: Finished): void {
+    this.#endSpinner();
+    const { name, verbosity } = this.#settings;
+    const { cause } = finished.ending;
+    const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
+    const line = endingLine(name, finished);
+    if (line !== null && !(isBusy && verbosity === 'quiet')) this.#say('finished', line, finished);
+  }
+
+  #waiting(event: Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>): void {
+    const { name, verbosity, logFormat } = this.#settings;
+    if (verbosity === 'quiet') return;
+    const line = eventLine(name, event);
+    if (this.#output.isTTY && logFormat === 'text') {
+      this.#spinner ??= startSpinner(this.#output);
+      this.#spinner.say(line);
+    } else if (
+      !this.#hasMentionedWait &&
+      (event.waitedMs >= patientMs || verbosity === 'verbose' || hasRestarted(event))
+    ) {
+      this.#hasMentionedWait = true;
+      this.#say(event.kind, line, event);
+    }
+  }
+
+  #say(kind: string, message: string, facts: object = {}): void {
+    this.#endSpinner();
+    const { name, logFormat } = this.#settings;
+    const line =
+      logFormat === 'text'
+        ? `redlock-run: ${message}`
+        : JSON.stringify({ time: new Date().toISOString(), name, ...facts, kind, message });
+    this.#output.write(`${line}\n`);
+  }
+
+  #endSpinner(): void {
+    this.#spinner?.stop();
+    this.#spinner = null;
+  }
+}
+
+/** The wait is for masters that have just come back: nobody would guess that, so it is told at once. */
+function hasRestarted(event: RunEvent): boolean {
+  return event.kind === 'no-quorum' && event.failures.some(({ failed }) => failed.cause === 'restarted');
+}

@@ -1,0 +1,31 @@
+// The spinner of a wait on a terminal: ora, loaded when the first wait is told of. The surprise: ora would take over stdin
+// by default, which makes Ctrl-C dead and swallows what is typed ahead for the command; discardStdin must be false.
+
+import type { Ora } from 'ora';
+import type { Output } from './reporter.ts';
+
+export interface Spinner {
+  say(text: string): void;
+  /** Leaves the line empty and the cursor visible. */
+  stop(): void;
+}
+
+export function startSpinner(output: Output): Spinner {
+  let text = '';
+  let isStopped = false;
+  let spinner: Ora | null = null;
+  import('ora').then(({ default: ora }) => {
+    if (isStopped) return;
+    spinner = ora({ stream: output as NodeJS.WriteStream, discardStdin: false, text }).start();
+  });
+  return {
+    say(next) {
+      text = next;
+      if (spinner) spinner.text = next;
+    },
+    stop() {
+      isStopped = true;
+      spinner?.stop();
+    },
+  };
+}

@@ -1,0 +1,68 @@
+// The user's mistakes, as errors with one line and no stack: `what: which: why (what to do)`. Not for expected outcomes
+// (busy, unreachable, lost are returned values) and not for bugs (those are assertions). The surprise: text that a user
+// gave is quoted, cut and stripped of passwords here, so that no message can be two lines long or give away a secret.
+
+const urlPassword = /([a-z][a-z0-9+.-]*:\/\/[^:@/\s]*:)\S*@/gi;
+const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** A wrong command line: exit 64. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  readonly exitCode = 64;
+
+  constructor(message: string) {
+    super(oneLine(message));
+  }
+}
+
+/** A wrong configuration (file, environment, list of masters): exit 78. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly exitCode = 78;
+
+  constructor(message: string) {
+    super(oneLine(message));
+  }
+}
+
+/**
+ * A value that cannot be read, wherever it came from: `"30 potatoes": not a duration (write 30s)`. Whoever knows the
+ * source puts it in front and throws a UsageError or a ConfigError instead; no ValueError reaches the user.
+ */
+export class ValueError extends Error {
+  override readonly name = 'ValueError';
+}
+
+/** The text with what would break the line, or the terminal, written as escapes. */
+export function oneLine(text: string): string {
+  return text.replace(unprintable, (character) =>
+    character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** The text with the password of every URL in it replaced by `***`. */
+export function withoutPasswords(text: string): string {
+  return text.replace(urlPassword, '$1***@');
+}
+
+/** User-supplied text for a message: JSON-quoted, on one line, without URL passwords, at most `limit` characters. */
+export function quoted(text: string, limit = 80): string {
+  const characters = [...withoutPasswords(text)];
+  const cut = characters.length > limit ? `${characters.slice(0, limit).join('')}…` : characters.join('');
+  return oneLine(JSON.stringify(cut));
+}
+
+/** Why a file could not be used, in words, from what node:fs threw. */
+export function fileTrouble(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const words: Readonly<Record<string, string>> = {
+    ENOENT: 'no such file',
+    ENOTDIR: 'no such file',
+    EACCES: 'permission denied',
+    EPERM: 'permission denied',
+    EISDIR: 'is a directory',
+    ELOOP: 'too many symbolic links',
+    ENAMETOOLONG: 'name too long',
+  };
+  return words[code] ?? `cannot be read: ${code}`;
+}

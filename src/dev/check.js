@@ -1,0 +1,15 @@
+// @ts-check
+// `npm run check`: types of src/ and test/, then lint and format of everything. Changes nothing; `npx biome check --write`
+// puts right what can be put right. The surprise: both are run even when the first complains.
+
+import { join } from 'node:path';
+import { ensureInstalled } from './installed.js';
+import { root, script, show } from './program.js';
+
+await script(async () => {
+  await ensureInstalled();
+  const modules = join(root, 'node_modules');
+  const types = await show(process.execPath, [join(modules, 'typescript', 'bin', 'tsc'), '-p', join(root, 'test')]);
+  const style = await show(process.execPath, [join(modules, '@biomejs', 'biome', 'bin', 'biome'), 'check', root]);
+  return types || style;
+});

@@ -1,0 +1,83 @@
+// @ts-check
+// The packages of the lock file, installed when they are not: `npm ci`, without anybody's install scripts. The surprise: it
+// compares versions, not dates, so that a switch of branches installs only when the packages really differ.
+
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure, npm, root, run } from './program.js';
+
+const cache = join(root, '.cache');
+const marker = join(cache, 'installing');
+
+/** Makes node_modules agree with package-lock.json. Throws a Failure when npm cannot. */
+export async function ensureInstalled() {
+  if (isInstalled()) return;
+  await waitForTurn();
+  try {
+    if (isInstalled()) return; // Someone else did, meanwhile.
+    const { program, words } = npm();
+    const install = [...words, 'ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund'];
+    const { code, output } = await run(program, install, { notice: 'installing packages (npm ci) ...' });
+    if (code !== 0) throw new Failure(code, `npm ci failed:\n${output}`);
+  } finally {
+    rmSync(marker, { force: true });
+  }
+}
+
+/**
+ * Whether every package of the lock file is there in its version. npm leaves out those for other systems.
+ * @returns {boolean}
+ */
+function isInstalled() {
+  try {
+    const wanted = packagesOf(join(root, 'package-lock.json'));
+    const present = packagesOf(join(root, 'node_modules', '.package-lock.json'));
+    return Object.entries(wanted).every(([path, { version, optional, peer }]) => {
+      const found = present[path];
+      return path === '' || (found === undefined ? optional || peer : found.version === version);
+    });
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {string} lockFile
+ * @returns {Record<string, { version: string, optional?: boolean, peer?: boolean }>}
+ */
+function packagesOf(lockFile) {
+  return JSON.parse(readFileSync(lockFile, 'utf8')).packages;
+}
+
+/** Two at once would remove each other's work. A marker of a process that is gone counts for nothing. */
+async function waitForTurn() {
+  mkdirSync(cache, { recursive: true });
+  for (;;) {
+    try {
+      writeFileSync(marker, String(process.pid), { flag: 'wx' });
+      return;
+    } catch {
+      if (!isAlive(Number(read(marker)))) rmSync(marker, { force: true });
+    }
+    await sleep(100);
+  }
+}
+
+/** @param {string} path */
+function read(path) {
+  try {
+    return readFileSync(path, 'utf8') || process.pid; // Empty: it is being written.
+  } catch {
+    return 0;
+  }
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+}

@@ -1,0 +1,99 @@
+// @ts-check
+// Other programs, run to their end, for the scripts of a checkout. Never part of the package, and needs no package itself:
+// these scripts run before anything is installed. The surprise: all that is said goes to stderr, because the stdout of
+// `npm start` belongs to the job.
+
+import { spawn } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of the checkout. */
+export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+/** How long a program may run before a person is told what is going on. */
+const patienceMs = 3_000;
+
+/**
+ * Runs a program and returns its exit code (1 when it cannot be run or dies of a signal) and everything it said. Says
+ * `notice` when it takes more than three seconds.
+ * @param {string} program
+ * @param {readonly string[]} words
+ * @param {{ notice: string, env?: Record<string, string | undefined> }} options
+ * @returns {Promise<{ code: number, output: string }>}
+ */
+export function run(program, words, { notice, env = process.env }) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => say(notice), patienceMs);
+    const child = spawn(program, words, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+      });
+    }
+    child.once('error', (error) => {
+      output += `${error.message}\n`;
+    });
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code: code !== null && code >= 0 ? code : 1, output });
+    });
+  });
+}
+
+/**
+ * Runs a program with this terminal and returns its exit code.
+ * @param {string} program
+ * @param {readonly string[]} words
+ * @returns {Promise<number>}
+ */
+export function show(program, words) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { cwd: root, stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
+  });
+}
+
+/**
+ * npm, the one that started us if one did.
+ * @returns {{ program: string, words: string[] }}
+ */
+export function npm() {
+  const script = process.env.npm_execpath;
+  return script?.endsWith('.js') ? { program: process.execPath, words: [script] } : { program: 'npm', words: [] };
+}
+
+/**
+ * One line for whoever waits.
+ * @param {string} text
+ */
+export function say(text) {
+  process.stderr.write(`redlock-run: ${text}\n`);
+}
+
+/** What a script cannot go on after: the text is for a person, the code for the shell. */
+export class Failure extends Error {
+  /**
+   * @param {number} exitCode
+   * @param {string} message
+   */
+  constructor(exitCode, message) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * The frame of every script: its exit code is what the body returns, or that of the Failure that the body throws.
+ * @param {() => Promise<number>} body
+ */
+export async function script(body) {
+  try {
+    process.exitCode = await body();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    say(error.message);
+    process.exitCode = error.exitCode;
+  }
+}

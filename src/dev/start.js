@@ -1,0 +1,30 @@
+// @ts-check
+// `npm start -- ARGS`: redlock-run from a checkout, in this process, so that signals, streams and exit codes are its own.
+// On the local masters, unless the arguments or the environment name others. The surprise: nothing is said when there is
+// nothing to set up; what npm says on stdout goes away with `npm --silent start`.
+
+import { join } from 'node:path';
+import { root, script } from './program.js';
+import { setUp } from './setup.js';
+
+await script(async () => {
+  const words = process.argv.slice(2);
+  const isLocal = !namesMasters(words);
+  await setUp({ server: isLocal });
+  const { main } = await import(new URL('../../dist/main.js', import.meta.url).href);
+  const argv = isLocal ? ['--local', ...words] : words;
+  process.argv = [process.execPath, join(root, 'bin', 'redlock-run.js'), ...argv];
+  return main(argv);
+});
+
+/**
+ * Whether --local is not wanted: it is there, other masters are named, or nothing is going to be locked.
+ * @param {readonly string[]} words
+ */
+function namesMasters(words) {
+  const { REDLOCK_MASTERS, REDLOCK_CONFIG } = process.env;
+  if (REDLOCK_MASTERS || REDLOCK_CONFIG) return true;
+  const end = words.indexOf('--');
+  const ours = end === -1 ? words : words.slice(0, end);
+  return ours.some((word) => /^(--(local|master|config|help|version)(=.*)?|-[hV])$/.test(word));
+}

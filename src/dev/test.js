@@ -1,0 +1,13 @@
+// @ts-check
+// `npm test [-- ARGS]`: all suites, on real servers; ARGS are vitest's, such as `--project unit` or a part of a file name.
+// The exit code is vitest's. The surprise: the suite of the built program runs what `npm start` runs, freshly compiled.
+
+import { join } from 'node:path';
+import { root, script, show } from './program.js';
+import { setUp } from './setup.js';
+
+await script(async () => {
+  await setUp({ server: true });
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  return show(process.execPath, [vitest, 'run', ...process.argv.slice(2)]);
+});

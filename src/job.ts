@@ -1,0 +1,243 @@
+// One job from settings to exit status: builds the masters, the lock and the run, and hands the events to the reporter. It
+// decides only what nobody else can: when everything is ready. The surprise: masters that were not needed for the quorum
+// get a moment to say who they are before the command starts, so that a replica or a server listed twice is found out
+// also when it answers last.
+
+import { randomBytes } from 'node:crypto';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { execa } from 'execa';
+import { reportOf, writeReport } from './cli/report.ts';
+import type { Reporter } from './cli/reporter.ts';
+import type { Settings } from './cli/settings.ts';
+import { startLocalMasters } from './local/local-masters.ts';
+import { type Acquisition, acquire } from './lock/acquire.ts';
+import type { MasterFailure } from './lock/events.ts';
+import { renderValue } from './lock/holder.ts';
+import { stopAtOf } from './lock/keep-alive.ts';
+import type { Claim } from './lock/ports.ts';
+import { type Lease, Redlock } from './lock/redlock.ts';
+import { type MasterAddress, parseAddress } from './redis/address.ts';
+import { Roster } from './redis/identity.ts';
+import { RedisMaster } from './redis/redis-master.ts';
+import { type Child, startChild } from './run/child.ts';
+import { objectionTo } from './run/command.ts';
+import { childEnvironment, heldNames, userName } from './run/environment.ts';
+import type { RunEvent } from './run/events.ts';
+import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
+import { GuardKeeper } from './run/guard/keeper.ts';
+import { runOnLost } from './run/on-lost.ts';
+import { type Finished, Run } from './run/run.ts';
+import { subscribe } from './run/signals.ts';
+import type { ChildExit } from './run/supervisor.ts';
+import { hasTerminal, isInFront } from './run/terminal.ts';
+import { processTable } from './run/tree/process-table.ts';
+import { Tree } from './run/tree/tree.ts';
+import { createSystemClock, readingsNow } from './system-clock.ts';
+
+/** Signals that a terminal sends to everybody in front of it, so that the child has them already. */
+const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
+/** Two Ctrl-C so close to one another are meant for us. */
+const repeatMs = 2_000;
+/** The least time that masters which were not needed for the quorum get to say who they are. */
+const introductionMs = 25;
+
+export async function runJob(settings: Settings, reporter: Reporter): Promise<ExitStatus> {
+  const failing = new Set<string>();
+  const tell = (event: RunEvent) => {
+    if (event.kind === 'master-failing') failing.add(event.master);
+    if (event.kind === 'master-recovered') failing.delete(event.master);
+    reporter.event(event);
+  };
+  for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
+  const addresses = settings.local ? await localAddresses(settings) : settings.masters;
+  const finished = await new Job(settings, addresses, tell).run();
+  reporter.finished(finished);
+  const status = exitStatusOf(finished.ending, settings.conflictExitCode);
+  if (settings.reportFile !== null) {
+    const names = addresses.map(({ name }) => name);
+    const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
+    const trouble = writeReport(settings.reportFile, reportOf(settings.name, finished, masters, status.code));
+    if (trouble !== null) reporter.error(trouble);
+  }
+  return status;
+}
+
+async function localAddresses(settings: Settings): Promise<MasterAddress[]> {
+  const sockets = await startLocalMasters({ directory: settings.localDirectory, environment: process.env });
+  return sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`));
+}
+
+class Job {
+  readonly #settings: Settings;
+  readonly #tell: (event: RunEvent) => void;
+  readonly #clock;
+  readonly #masters: readonly RedisMaster[];
+  readonly #redlock: Redlock;
+  readonly #isForeground: boolean;
+  readonly #runId = randomBytes(12).toString('hex');
+  #execa: typeof execa | null = null;
+  #lease: Lease | null = null;
+  #onLost: Promise<void> | null = null;
+
+  constructor(settings: Settings, addresses: readonly MasterAddress[], tell: (event: RunEvent) => void) {
+    const { prefix, restartGraceMs, masterTimeoutMs, graceMs, marginMs } = settings;
+    const roster = new Roster();
+    this.#settings = settings;
+    this.#tell = tell;
+    this.#isForeground = settings.foreground ?? hasTerminal();
+    this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
+    this.#masters = addresses.map(
+      (address) => new RedisMaster(address, { prefix, restartGraceMs }, roster, this.#clock),
+    );
+    const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
+    this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, tell);
+  }
+
+  async run(): Promise<Finished> {
+    const settings = this.#settings;
+    const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
+    if (objection) return neverStarted(objection);
+    const keeper = this.#startGuard();
+    const loadingExeca = import('execa');
+    const run: Run = new Run(settings, {
+      redlock: this.#redlock,
+      clock: this.#clock,
+      random: Math.random,
+      report: (event) => this.#report(event),
+      guard: {
+        arm: (stopInMs, killInMs) => keeper.arm(stopInMs, killInMs),
+        watch: ({ pid }) => pid !== undefined && keeper.watch({ pid, isLeader: !this.#isForeground }),
+        done: () => keeper.done(),
+      },
+      acquire: async (aborted) => {
+        const acquisition = await this.#acquire(aborted, Promise.all([loadingExeca, keeper.isReady()]));
+        this.#execa = (await loadingExeca).execa;
+        return acquisition;
+      },
+      startChild: (lease) => this.#startChild(lease, keeper.pid),
+      suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
+    });
+    this.#post = (event) => run.post(event);
+    const unsubscribe = subscribe(this.#isForeground, (signal) => run.post(this.#signalEvent(signal)));
+    try {
+      const finished = await run.start();
+      await this.#onLost;
+      return finished;
+    } finally {
+      unsubscribe();
+      keeper.done();
+      for (const master of this.#masters) master.close();
+    }
+  }
+
+  #post: Run['post'] = () => {};
+
+  #startGuard(): GuardKeeper {
+    const { stopSignal, graceMs, marginMs } = this.#settings;
+    return new GuardKeeper({
+      program: fileURLToPath(new URL('./guard.js', import.meta.url)),
+      orders: { runId: this.#runId, pid: process.pid, stopSignal, graceMs, slackMs: marginMs / 4 },
+      readingsNow,
+      onRestart: () => this.#tell({ kind: 'guard-restarted' }),
+      onStopping: () => this.#post({ kind: 'lost', reason: 'stalled' }),
+      onFailure: () => this.#post({ kind: 'lost', reason: 'unguarded' }),
+    });
+  }
+
+  #startChild(lease: Lease, guardPid: number | undefined): Child {
+    const { command } = this.#settings;
+    this.#lease = lease;
+    return startChild(this.#execa as typeof execa, {
+      command,
+      environment: childEnvironment(process.env, lease, this.#runId),
+      isForeground: this.#isForeground,
+      tree: new Tree(processTable, this.#runId, process.pid, guardPid === undefined ? [] : [guardPid]),
+      clock: this.#clock,
+    });
+  }
+
+  #report(event: RunEvent): void {
+    this.#tell(event);
+    const { onLost } = this.#settings;
+    if (onLost === null || event.kind !== 'stopping' || event.cause.kind !== 'lost') return;
+    const environment = {
+      ...childEnvironment(process.env, this.#lease as Lease, ''),
+      REDLOCK_LOST: event.cause.reason,
+    };
+    this.#onLost ??= runOnLost(onLost, environment);
+  }
+
+  #interruptedAt = Number.NEGATIVE_INFINITY;
+
+  #signalEvent(signal: NodeJS.Signals): Parameters<Run['post']>[0] {
+    const isFromTerminal = this.#isForeground && terminalSignals.includes(signal) && isInFront();
+    const now = this.#clock.now();
+    const isRepeated = signal === 'SIGINT' && now - this.#interruptedAt < repeatMs;
+    if (signal === 'SIGINT') this.#interruptedAt = now;
+    return { kind: 'signal', signal, isFromTerminal, isRepeated };
+  }
+
+  /** Acquires, and makes sure that the child can start and be stopped again under the lease. */
+  async #acquire(aborted: AbortSignal, ready: Promise<unknown>): Promise<Acquisition> {
+    const { jitterMs, giveUpAfterMs, waitMs, graceMs, marginMs } = this.#settings;
+    await this.#clock.sleep(Math.random() * jitterMs, aborted);
+    const beganAt = this.#clock.now();
+    for (;;) {
+      const attemptedAt = this.#clock.now();
+      const leftMs = waitMs === null ? null : Math.max(0, waitMs - (attemptedAt - beganAt));
+      const patience = { waitMs: this.#isNested() ? 0 : leftMs, giveUpAfterMs, aborted };
+      const acquisition = await acquire(
+        this.#redlock,
+        this.#newClaim(),
+        patience,
+        this.#clock,
+        Math.random,
+        this.#tell,
+      );
+      if (acquisition.kind !== 'acquired') return acquisition;
+      const unfit = await this.#introduced(this.#clock.now() - attemptedAt);
+      await ready;
+      if (unfit.length === 0 && this.#clock.now() < stopAtOf(acquisition.lease, graceMs + marginMs)) return acquisition;
+      await this.#redlock.release(acquisition.lease.claim);
+      if (unfit.length > 0) return { kind: 'misconfigured', failures: unfit };
+    }
+  }
+
+  /** The masters that must not be in the list, as far as they tell in time; a silent one does not hold us up. */
+  async #introduced(elapsedMs: number): Promise<MasterFailure[]> {
+    const unfit: MasterFailure[] = [];
+    const introductions = this.#masters.map(async (master) => {
+      const failed = await master.introduce();
+      if (failed?.cause === 'unfit') unfit.push({ master: master.name, failed });
+    });
+    const enough = new AbortController();
+    const all = Promise.all(introductions).then(() => enough.abort());
+    await Promise.race([all, this.#clock.sleep(introductionMs + 2 * elapsedMs, enough.signal)]);
+    return unfit;
+  }
+
+  /** Inside a run of the same name: whoever waits for it waits for himself. */
+  #isNested(): boolean {
+    return heldNames(process.env).includes(this.#settings.name);
+  }
+
+  #newClaim(): Claim {
+    const { name, command, ttlMs, isFenced } = this.#settings;
+    const note = {
+      host: os.hostname(),
+      pid: process.pid,
+      user: userName(),
+      since: new Date().toISOString(),
+      label: path.basename(command[0] ?? ''),
+    };
+    const value = renderValue(randomBytes(20).toString('base64url'), note);
+    return { resource: name, value, ttlMs, isFenced };
+  }
+}
+
+function neverStarted(exit: ChildExit): Finished {
+  const ending = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
+  return { ending, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unprovenMs: null };
+}

@@ -1,0 +1,58 @@
+// The private folder of one user's masters: sockets, pid files, logs. It is nobody else's business, and is refused when it
+// might be. The surprise: it depends on the user's number alone, never on HOME, TMPDIR or XDG_*, because a cron job and a
+// login shell of one user must find the same masters; two folders would be two locks.
+
+import { lstatSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { LocalTrouble } from './trouble.ts';
+
+/** The kernel's limit is 108 bytes with the final NUL, 104 on a Mac. */
+const longestSocketPathBytes = 100;
+
+const nameYourOwn = 'name your own masters with --master';
+
+/** The folder of the masters of whoever runs this. Throws LocalTrouble where there are no users with numbers. */
+export function ownDirectory(): string {
+  return `/tmp/redlock-run-${ownUserId()}`;
+}
+
+/** The sockets of the three masters in this folder. Throws LocalTrouble when the kernel could not take their paths. */
+export function socketPaths(directory: string): string[] {
+  const paths = ['m1', 'm2', 'm3'].map((name) => join(directory, `${name}.sock`));
+  if (paths.some((path) => Buffer.byteLength(path) > longestSocketPathBytes)) {
+    throw new LocalTrouble(78, directory, 'path too long for a unix socket', 'use a shorter one');
+  }
+  return paths;
+}
+
+/**
+ * Whether the folder is there. Throws LocalTrouble when it is there and others could read it, write to it or have put it
+ * there: whoever owns the folder decides who gets the lock.
+ */
+export function isPrivateDirectory(directory: string): boolean {
+  const status = lstatSync(directory, { throwIfNoEntry: false });
+  if (status === undefined) return false;
+  const refuse = (why: string) => new LocalTrouble(78, directory, why, 'remove it, or have it removed');
+  if (status.isSymbolicLink()) throw refuse('is a symbolic link');
+  if (!status.isDirectory()) throw refuse('is not a directory');
+  if (status.uid !== ownUserId()) throw refuse(`belongs to user ${status.uid}, not to you`);
+  if ((status.mode & 0o077) !== 0) throw refuse(`is open to other users (mode ${(status.mode & 0o777).toString(8)})`);
+  return true;
+}
+
+/** Makes the folder, for this user alone, unless it is there. Throws LocalTrouble as isPrivateDirectory does. */
+export function makePrivateDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') throw new LocalTrouble(78, directory, `cannot be made: ${code}`, nameYourOwn);
+  }
+  isPrivateDirectory(directory);
+}
+
+function ownUserId(): number {
+  const userId = process.getuid?.();
+  if (userId === undefined) throw new LocalTrouble(78, process.platform, 'not available on this system', nameYourOwn);
+  return userId;
+}

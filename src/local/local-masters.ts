@@ -1,0 +1,33 @@
+// The embedded default: three masters of this user on this machine, on unix sockets in a private folder, without TCP and
+// without anything kept on disk. Runs find them by their sockets and start those that are missing. Not a protection against
+// the loss of a machine, as masters on several machines are: it is for one machine's own jobs, and for trying things out.
+//
+// The surprise: they stay. Nobody stops them when a run ends, because another run may have begun to wait on them.
+
+import { isPrivateDirectory, ownDirectory, socketPaths } from './directory.ts';
+import { isListening } from './server.ts';
+import type { Environment } from './server-program.ts';
+
+export interface LocalMastersOptions {
+  /** Where their sockets are; null: this user's folder on this machine. Must not be open to others. */
+  directory: string | null;
+  /** PATH, HOME and XDG_CACHE_HOME of it lead to the server program, if one has to be started. */
+  environment: Environment;
+}
+
+/**
+ * The paths of three unix sockets, each with a server listening (it may be frozen). Costs three connects when all are
+ * there. Throws LocalTrouble, and NoServerProgram when a server is missing and no program for one was found.
+ */
+export async function startLocalMasters({ directory, environment }: LocalMastersOptions): Promise<string[]> {
+  const folder = directory ?? ownDirectory();
+  const sockets = socketPaths(folder);
+  if (isPrivateDirectory(folder) && (await areListening(sockets))) return sockets;
+  const { startMissing } = await import('./start-missing.ts');
+  await startMissing(folder, sockets, environment);
+  return sockets;
+}
+
+async function areListening(sockets: readonly string[]): Promise<boolean> {
+  return (await Promise.all(sockets.map(isListening))).every(Boolean);
+}

@@ -1,0 +1,61 @@
+// Where this machine keeps a redis-server or valkey-server, if it has one: the PATH first, then the copy that the set-up
+// of a checkout unpacks into the user's cache. It only looks; it installs nothing and runs nothing.
+//
+// The surprise: Debian's redis-tools has the whole server without the name. redis-server, redis-check-rdb and
+// redis-check-aof are one program that asks argv[0] what it is, so redis-check-rdb told that it is redis-server is one.
+
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join } from 'node:path';
+
+export interface ServerProgram {
+  /** The absolute path of the executable. */
+  path: string;
+  /** What the executable must be called (argv[0]) so that it is a server. */
+  argv0: string;
+  /** All that its environment needs; empty for a program of the system. */
+  environment: Record<string, string>;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** In the order of preference. A program that is called by its own name comes before one that plays another. */
+const PROGRAMS_ON_PATH = [
+  { file: 'redis-server', argv0: 'redis-server' },
+  { file: 'valkey-server', argv0: 'valkey-server' },
+  { file: 'redis-check-rdb', argv0: 'redis-server' },
+  { file: 'valkey-check-rdb', argv0: 'valkey-server' },
+] as const;
+
+/** The folder of the copy that the set-up unpacked: bin/redis-server with its libraries in lib/. */
+export function cachedServerDirectory(environment: Environment): string {
+  const cache = environment.XDG_CACHE_HOME;
+  const base = cache !== undefined && isAbsolute(cache) ? cache : join(environment.HOME || homedir(), '.cache');
+  return join(base, 'redlock-run', 'redis-server');
+}
+
+/** The first server program found, or null when this machine has none that the environment's PATH or cache leads to. */
+export async function findServerProgram(environment: Environment): Promise<ServerProgram | null> {
+  // An entry that is not absolute depends on the working directory; a server must not.
+  const directories = (environment.PATH ?? '').split(delimiter).filter(isAbsolute);
+  for (const { file, argv0 } of PROGRAMS_ON_PATH) {
+    for (const directory of directories) {
+      const path = join(directory, file);
+      if (await isExecutable(path)) return { path, argv0, environment: {} };
+    }
+  }
+  const cached = cachedServerDirectory(environment);
+  const path = join(cached, 'bin', 'redis-server');
+  if (!(await isExecutable(path))) return null;
+  return { path, argv0: 'redis-server', environment: { LD_LIBRARY_PATH: join(cached, 'lib') } };
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,118 @@
+// One server of the local masters: is it there, start it. It belongs to no process of ours: it daemonizes into a session of
+// its own, holds none of the caller's descriptors, and has next to no environment, so that nothing ends with it and it ends
+// with nothing. Not a supervisor: a server that dies later is started again by the next run that misses it.
+//
+// The surprise: a server that is frozen, or too busy to answer, is there. Starting another one in its place would make two
+// locks out of one.
+
+import { spawn } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerProgram } from './server-program.ts';
+import { LocalTrouble } from './trouble.ts';
+
+const timeoutMs = 5_000;
+
+/** Whether anything listens on this socket. Throws LocalTrouble when that cannot be told. */
+export function isListening(socketPath: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(socketPath);
+    const settle = (code: string | undefined) => {
+      socket.destroy();
+      if (code === undefined || code === 'EAGAIN')
+        resolve(true); // EAGAIN: too many callers wait for a frozen server.
+      else if (code === 'ENOENT' || code === 'ECONNREFUSED') resolve(false);
+      else reject(new LocalTrouble(69, socketPath, `cannot be reached: ${code}`, 'see who else uses this folder'));
+    };
+    socket.setTimeout(timeoutMs, () => settle('ETIMEDOUT'));
+    socket.once('connect', () => settle(undefined));
+    socket.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
+  });
+}
+
+/**
+ * Starts a server on this socket and returns when it listens; a stale socket is replaced. The caller must have made sure
+ * that nothing listens there. Throws LocalTrouble, with the last words of the server, when it does not listen in 5 s.
+ */
+export async function startServer(program: ServerProgram, socketPath: string): Promise<void> {
+  const stem = socketPath.replace(/\.sock$/, '');
+  const log = `${stem}.log`;
+  const oldLogBytes = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+  const endAt = performance.now() + timeoutMs;
+  const fail = (why: string) => new LocalTrouble(69, socketPath, `the server did not start: ${why}`, `see ${log}`);
+
+  const complaint = await launch(program, serverWords(socketPath, stem));
+  if (complaint !== null) throw fail(complaint);
+  while (!(await isListening(socketPath))) {
+    const { pid, text } = lastLine(log, oldLogBytes);
+    if (pid !== null && !isAlive(pid)) throw fail(text);
+    if (performance.now() > endAt) {
+      if (pid !== null) process.kill(pid, 'SIGKILL'); // It must not come up later, in the place of another.
+      throw fail(`nothing heard in ${timeoutMs / 1000} s; ${text}`);
+    }
+    await sleep(5);
+  }
+}
+
+function serverWords(socketPath: string, stem: string): string[] {
+  const settings = {
+    port: '0',
+    unixsocket: socketPath,
+    unixsocketperm: '700',
+    save: '',
+    appendonly: 'no',
+    daemonize: 'yes',
+    dir: dirname(socketPath),
+    pidfile: `${stem}.pid`,
+    logfile: `${stem}.log`,
+    'maxmemory-policy': 'noeviction',
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+/** Resolves when the program has gone to the background: with null, or with what it said before it gave up. */
+function launch({ path, argv0, environment }: ServerProgram, words: string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    const child = spawn(path, words, {
+      argv0,
+      env: environment,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    });
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      said += text;
+    });
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code) => {
+      // The server itself may hold the other end of stderr for another moment.
+      if (code === 0) child.stderr.destroy();
+    });
+    child.once('close', (code) => resolve(code === 0 ? null : (said.trim().split('\n').at(-1) ?? `exit code ${code}`)));
+  });
+}
+
+/** The newest line of a server's log: who wrote it (the log begins each line with the pid) and what it says. */
+function lastLine(log: string, fromByte: number): { pid: number | null; text: string } {
+  let text = '';
+  try {
+    text = readFileSync(log).subarray(fromByte).toString().trim().split('\n').at(-1) ?? '';
+  } catch {
+    // It has not come so far.
+  }
+  const [, pid, rest] = /^(\d+):\w .*?\d\.\d{3} . (.*)$/.exec(text) ?? [];
+  return { pid: pid === undefined ? null : Number(pid), text: rest ?? text };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,25 @@
+// What can be wrong with the masters of one's own, each as one line `what: which: why (what to do)` and an exit code. Not
+// for masters that stop answering later: those are like any other masters. The surprise: a machine without a server
+// program is 69 (nobody can tell who holds the lock), not 78: the command line was right.
+
+/** The local masters cannot be used. Thrown by everything in this folder. */
+export class LocalTrouble extends Error {
+  override readonly name: string = 'LocalTrouble';
+  /** 78 when something must be configured or put right by a person, 69 when it may work another time. */
+  readonly exitCode: 69 | 78;
+
+  constructor(exitCode: 69 | 78, which: string, why: string, whatToDo: string) {
+    super(`local masters: ${which}: ${why} (${whatToDo})`);
+    this.exitCode = exitCode;
+  }
+}
+
+/** No redis-server and no valkey-server on this machine. */
+export class NoServerProgram extends LocalTrouble {
+  override readonly name = 'NoServerProgram';
+
+  constructor() {
+    const whatToDo = 'install one, such as `apt-get install redis-server`, or name your own masters with --master';
+    super(69, 'redis-server or valkey-server', 'not found on PATH', whatToDo);
+  }
+}

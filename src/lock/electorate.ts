@@ -1,0 +1,91 @@
+// The masters as a body: asks all of them, remembers who owes an answer, and tells an onlooker when one begins to fail and
+// when it recovers. It knows no locks and draws no verdicts. The surprise: a master that owes an answer is asked like any
+// other; only a release does not wait for it.
+
+import type { MasterFailure, Report } from './events.ts';
+import { MasterTimes } from './master-times.ts';
+import { type Polled, poll, type Round } from './poll.ts';
+import type { Clock, Extended, Failed, Master } from './ports.ts';
+
+interface AnyVote {
+  readonly kind: string;
+}
+
+/** A round, as far as it is not the same for every round; over all masters unless it names some. */
+export type Ballot<Vote> = Pick<Round<Vote>, 'ask' | 'isCertain'> & Partial<Round<Vote>>;
+
+export class Electorate {
+  readonly masters: readonly Master[];
+  readonly #clock: Clock;
+  readonly #masterTimeoutMs: number;
+  readonly #report: Report;
+  readonly #owedCount = new Map<Master, number>();
+  readonly #failing = new Set<Master>();
+  readonly #times = new MasterTimes();
+
+  constructor(masters: readonly Master[], clock: Clock, masterTimeoutMs: number, report: Report) {
+    this.masters = masters;
+    this.#clock = clock;
+    this.#masterTimeoutMs = masterTimeoutMs;
+    this.#report = report;
+  }
+
+  poll<Vote extends AnyVote>(ballot: Ballot<Vote>): Promise<Polled<Vote>> {
+    return poll<Vote>({
+      masters: this.masters,
+      clock: this.#clock,
+      masterTimeoutMs: this.#masterTimeoutMs,
+      ...ballot,
+      ask: async (master, withdrawn) => {
+        this.#owedCount.set(master, this.#owedBy(master) + 1);
+        const vote = await ballot.ask(master, withdrawn);
+        this.#owedCount.set(master, this.#owedBy(master) - 1);
+        return vote;
+      },
+      onVote: (master, vote) => {
+        this.#note(master, vote);
+        ballot.onVote?.(master, vote);
+      },
+    });
+  }
+
+  /** The masters that have not answered everything they were asked. */
+  owing(): readonly Master[] {
+    return this.masters.filter((master) => this.#owedBy(master) > 0);
+  }
+
+  #owedBy(master: Master): number {
+    return this.#owedCount.get(master) ?? 0;
+  }
+
+  #note(master: Master, vote: AnyVote): void {
+    if (isExtended(vote)) this.#compareTimes(master, vote);
+    if (isFailed(vote) && !this.#failing.has(master)) {
+      this.#failing.add(master);
+      this.#report({ kind: 'master-failing', master: master.name, failed: vote });
+    } else if (!isFailed(vote) && this.#failing.delete(master)) {
+      this.#report({ kind: 'master-recovered', master: master.name });
+    }
+  }
+
+  #compareTimes(master: Master, { masterTimeMs }: Extended): void {
+    const aheadMs = this.#times.jumpOf(master, masterTimeMs, this.#clock.now(), this.#masterTimeoutMs);
+    if (aheadMs !== 0) this.#report({ kind: 'master-jumped', master: master.name, aheadMs });
+  }
+}
+
+export function countOf(votes: ReadonlyMap<Master, AnyVote>, kind: string): number {
+  return [...votes.values()].filter((vote) => vote.kind === kind).length;
+}
+
+export function failuresIn(votes: ReadonlyMap<Master, AnyVote>): MasterFailure[] {
+  return [...votes].flatMap(([master, vote]) => (isFailed(vote) ? [{ master: master.name, failed: vote }] : []));
+}
+
+function isExtended(vote: AnyVote): vote is Extended {
+  return vote.kind === 'extended';
+}
+
+function isFailed(vote: AnyVote): vote is Failed {
+  return vote.kind === 'failed';
+}

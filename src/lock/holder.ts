@@ -1,0 +1,39 @@
+// What the key holds: `<token> <json note>`. The token proves ownership; the note tells people who holds the lock. Other
+// Redlock libraries see one opaque string. The surprise: foreign values are met too, so parsing never fails.
+
+/** What a person wants to know of a holder. `since` is wall-clock time as ISO 8601, for reading only. */
+export interface HolderNote {
+  readonly host: string;
+  readonly pid: number;
+  readonly user: string;
+  readonly since: string;
+  /** The command's base name, never its arguments: those may hold secrets. */
+  readonly label: string;
+}
+
+export interface Holder {
+  readonly token: string;
+  /** null: not a value of ours, so another Redlock library or a person wrote it. */
+  readonly note: HolderNote | null;
+}
+
+export function renderValue(token: string, note: HolderNote): string {
+  return `${token} ${JSON.stringify(note)}`;
+}
+
+export function parseValue(value: string): Holder {
+  const space = value.indexOf(' ');
+  if (space < 0) return { token: value, note: null };
+  try {
+    const note: unknown = JSON.parse(value.slice(space + 1));
+    return isNote(note) ? { token: value.slice(0, space), note } : { token: value, note: null };
+  } catch {
+    return { token: value, note: null };
+  }
+}
+
+function isNote(note: unknown): note is HolderNote {
+  if (typeof note !== 'object' || note === null) return false;
+  const { host, pid, user, since, label } = note as Record<string, unknown>;
+  return Number.isSafeInteger(pid) && [host, user, since, label].every((part) => typeof part === 'string');
+}

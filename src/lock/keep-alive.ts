@@ -1,0 +1,56 @@
+// Keeps one lease alive while it is wanted. It reports and returns; it stops nobody and releases nothing. The surprise:
+// it never extends at or after `stopAt`. After a stall (a stopped process, a sleeping machine) the clock is looked at
+// first, and what was due to be stopped is stopped, not extended.
+
+import type { Report } from './events.ts';
+import type { Clock, Random } from './ports.ts';
+import type { Lease, LossReason, Redlock } from './redlock.ts';
+
+export interface KeepAliveSettings {
+  /** From the start of the last proven round to the next extension. */
+  readonly extendEveryMs: number;
+  readonly masterTimeoutMs: number;
+  /** How long before the end of validity the stopping of the child must begin. */
+  readonly reserveMs: number;
+}
+
+/** When the stopping of what runs under this lease must begin, unless it is extended before. */
+export function stopAtOf(lease: Lease, reserveMs: number): number {
+  return lease.validUntil - reserveMs;
+}
+
+/**
+ * Resolves with the reason when a quorum says that the lock is not ours, and with null when `ended` aborts or stopAt has
+ * been reached without proof. `onLease` is told of every lease that an extension has proven.
+ */
+export async function keepAlive(
+  redlock: Redlock,
+  acquired: Lease,
+  settings: KeepAliveSettings,
+  clock: Clock,
+  random: Random,
+  onLease: (lease: Lease) => void,
+  ended: AbortSignal,
+  report: Report,
+): Promise<LossReason | null> {
+  let lease = acquired;
+  let nextAt = lease.startedAt + settings.extendEveryMs;
+  for (;;) {
+    await clock.sleep(nextAt - clock.now(), ended);
+    const askedAt = clock.now();
+    if (ended.aborted || askedAt >= stopAtOf(lease, settings.reserveMs)) return null;
+    const extension = await redlock.extend(lease, ended);
+    if (ended.aborted) return null;
+    if (extension.kind === 'lost') return extension.reason;
+    if (extension.kind === 'extended') {
+      lease = extension.lease;
+      onLease(lease);
+      report({ kind: 'extended', extendedCount: extension.extendedCount, elapsedMs: clock.now() - askedAt });
+      nextAt = lease.startedAt + settings.extendEveryMs;
+    } else {
+      const now = clock.now();
+      report({ kind: 'extension-failed', failures: extension.failures, validMs: lease.validUntil - now });
+      nextAt = now + settings.masterTimeoutMs * (0.25 + 0.25 * random());
+    }
+  }
+}

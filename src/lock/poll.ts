@@ -1,0 +1,55 @@
+// One round over all masters: all are asked at once, and the round ends as soon as its verdict is certain or the
+// deadline has passed. It knows nothing of locks. The surprise: votes go on arriving after the round has ended, and
+// `onVote` is told of them; a master whose deadline passed is told of twice if it answers after all.
+
+import type { Clock, Failed, Master } from './ports.ts';
+
+export interface Round<Vote> {
+  readonly masters: readonly Master[];
+  readonly clock: Clock;
+  /** How long each master may take to answer. */
+  readonly masterTimeoutMs: number;
+  readonly ask: (master: Master, withdrawn: AbortSignal) => Promise<Vote | Failed>;
+  /** Called after each vote; true ends the round. */
+  readonly isCertain: (votes: ReadonlyMap<Master, Vote | Failed>) => boolean;
+  /** Every vote and every late answer, also after the round has ended. */
+  readonly onVote?: (master: Master, vote: Vote | Failed) => void;
+  /** Withdraws the round from outside: what is unsent by then is never sent. */
+  readonly cancelled?: AbortSignal | undefined;
+}
+
+export interface Polled<Vote> {
+  readonly votes: ReadonlyMap<Master, Vote | Failed>;
+  /** No request of this round that is still unsent will ever be sent. */
+  readonly withdraw: () => void;
+}
+
+/** Resolves with the votes at the moment of certainty, or with one vote a master. Rejects only if `ask` does (a bug). */
+export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
+  const { masters, clock, masterTimeoutMs, isCertain, onVote } = round;
+  const votes = new Map<Master, Vote | Failed>();
+  const withdrawn = new AbortController();
+  const allVoted = new AbortController();
+  round.cancelled?.addEventListener('abort', () => withdrawn.abort(), { once: true, signal: allVoted.signal });
+  return new Promise((resolve, reject) => {
+    const end = () => resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
+    const receive = (master: Master, vote: Vote | Failed) => {
+      onVote?.(master, vote);
+      if (votes.has(master)) return;
+      votes.set(master, vote);
+      if (votes.size === masters.length) allVoted.abort();
+      if (votes.size === masters.length || isCertain(votes)) end();
+    };
+    for (const master of masters) {
+      round.ask(master, withdrawn.signal).then((vote) => receive(master, vote), reject);
+    }
+    clock.sleep(masterTimeoutMs, allVoted.signal).then(() => {
+      withdrawn.abort();
+      for (const master of masters) if (!votes.has(master)) receive(master, noAnswer(masterTimeoutMs));
+    }, reject);
+  });
+}
+
+function noAnswer(masterTimeoutMs: number): Failed {
+  return { kind: 'failed', cause: 'timeout', message: `no answer within ${masterTimeoutMs} ms` };
+}

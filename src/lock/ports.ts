@@ -1,0 +1,93 @@
+// The contracts between the algorithm and the world: a master, a clock and a source of randomness. Nothing here does
+// anything. The surprise: a call on a master may fail, may never answer, may answer late, and may have taken effect in
+// all three cases. Every caller is written for that.
+
+/** One wish to hold one resource. The value is ours alone, new for every acquisition, and proves ownership. */
+export interface Claim {
+  readonly resource: string;
+  /** `<token> <json note>`, compared whole by the masters: see holder.ts. */
+  readonly value: string;
+  /** Validity asked of the masters, counted by each of them from the moment it grants. */
+  readonly ttlMs: number;
+  /** Whether the masters count for a fencing number: see fence.ts. */
+  readonly isFenced: boolean;
+}
+
+/**
+ * Why a master did not vote: no answer by the deadline; no connection; an answer that is no vote (LOADING, READONLY,
+ * OOM); access refused (wrong password, no rights); a server that must not be in the list (a replica, one twice); or one
+ * that restarted so lately that it may have forgotten a lock that somebody still holds.
+ */
+export type FailureCause = 'timeout' | 'connection' | 'reply' | 'denied' | 'unfit' | 'restarted';
+
+export interface Failed {
+  readonly kind: 'failed';
+  readonly cause: FailureCause;
+  /** One line for people, without secrets. */
+  readonly message: string;
+}
+
+/** Somebody else's value stands in the way. `remainingMs` is null for a key that never expires by itself. */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly holder: string;
+  readonly remainingMs: number | null;
+}
+
+/** `fence` is what this master's counter has been raised to; null for a claim without one. */
+export interface Granted {
+  readonly kind: 'granted';
+  readonly fence: number | null;
+}
+
+/** `masterTimeMs` is the master's own time of day, which its expiry goes by. */
+export interface Extended {
+  readonly kind: 'extended';
+  readonly masterTimeMs: number;
+}
+
+export interface Taken {
+  readonly kind: 'taken';
+}
+
+export interface Gone {
+  readonly kind: 'gone';
+}
+
+export type AcquireReply = Granted | Refused | Failed;
+export type ExtendReply = Extended | Taken | Gone | Failed;
+export type HealReply = { readonly kind: 'healed' } | Taken | Failed;
+export type ReleaseReply = { readonly kind: 'released' } | Taken | Gone | Failed;
+
+/**
+ * One independent Redis master. Replies never reject: trouble is a `Failed`. `withdrawn` says that the caller no longer
+ * wants the call made: what was not sent by then must never be sent (what was sent cannot be unsent). Calls on one
+ * master take effect in the order in which they were made; a release that follows an acquire undoes it also when the
+ * acquire has not been answered.
+ */
+export interface Master {
+  /** For messages; without secrets. */
+  readonly name: string;
+  /** Sets our value where the key is absent or ours already, and counts for the fence. */
+  acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply>;
+  /**
+   * Where the value is ours: sets the time to live anew and raises the counter of the fence to at least `fence`. Writes
+   * nothing otherwise.
+   */
+  extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply>;
+  /** Sets our value where the key is absent (or ours), and raises the counter: for a holder whose lease is proven. */
+  heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply>;
+  /** Removes the key where the value is ours, or with `keepMs` above 0 lets it expire so much later instead. */
+  release(claim: Claim, keepMs: number, withdrawn: AbortSignal): Promise<ReleaseReply>;
+}
+
+/** Elapsed time. Pessimistic: it may run ahead of true time, and never behind it by more than the drift allowance. */
+export interface Clock {
+  /** Milliseconds since some instant; never goes back, does not stand still while the machine sleeps. */
+  now(): number;
+  /** Resolves after so many ms by this clock, or as soon as `cancelled` aborts; never rejects. */
+  sleep(durationMs: number, cancelled?: AbortSignal): Promise<void>;
+}
+
+/** A number in [0, 1), drawn anew at each call. */
+export type Random = () => number;

@@ -1,0 +1,154 @@
+// Redlock: acquire, extend and release, one round over all masters each. Read it beside the distlock page, step by step:
+// https://redis.io/docs/latest/develop/use/patterns/distributed-locks/#the-redlock-algorithm
+// It does not wait, retry or keep a lease alive (acquire.ts, keep-alive.ts). The surprise: nothing here waits for the
+// slowest master, yet nothing is forgotten: what a straggler grants after the verdict is ours to use or ours to undo.
+
+import { contentionOf } from './contention.ts';
+import { countOf, Electorate, failuresIn } from './electorate.ts';
+import type { Report } from './events.ts';
+import { fenceOf } from './fence.ts';
+import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
+import type { AcquireReply, Claim, Clock, ExtendReply, Master, ReleaseReply } from './ports.ts';
+import { acquireVerdictOf, extendVerdictOf } from './tally.ts';
+import { quorumOf, validUntilOf } from './validity.ts';
+
+export type { Attempt, Extension, Lease, LossReason, Released } from './outcomes.ts';
+
+export interface RedlockSettings {
+  /** How long one master may take to answer. */
+  readonly masterTimeoutMs: number;
+  /** Validity that must be left for a grant to be of use: the time it takes to stop what would be started. */
+  readonly reserveMs: number;
+}
+
+export class Redlock {
+  readonly masterCount: number;
+  readonly #electorate: Electorate;
+  readonly #clock: Clock;
+  readonly #reserveMs: number;
+  readonly #report: Report;
+  readonly #releasing = new Set<Promise<Released>>();
+
+  constructor(masters: readonly Master[], clock: Clock, settings: RedlockSettings, report: Report) {
+    this.masterCount = masters.length;
+    this.#electorate = new Electorate(masters, clock, settings.masterTimeoutMs, report);
+    this.#clock = clock;
+    this.#reserveMs = settings.reserveMs;
+    this.#report = report;
+  }
+
+  /** Steps 1 to 5 of the page. A failed attempt has already begun to undo itself when it returns. */
+  async attempt(claim: Claim): Promise<Attempt> {
+    const startedAt = this.#clock.now();
+    const { votes, withdraw } = await this.#electorate.poll<AcquireReply>({
+      ask: (master, withdrawn) => master.acquire(claim, withdrawn),
+      isCertain: (replies) => acquireVerdictOf(replies.values(), this.masterCount) !== 'undecided',
+    });
+    const verdict = acquireVerdictOf(votes.values(), this.masterCount);
+    const validUntil = validUntilOf(startedAt, claim.ttlMs);
+    const now = this.#clock.now();
+    if (verdict === 'granted' && now + this.#reserveMs < validUntil) {
+      const fence = fenceOf(votes.values(), this.masterCount);
+      const lease = { claim, startedAt, validUntil, fence: fence.number };
+      const agreed = fence.isAgreed ? lease : await this.#writeBack(lease);
+      if (agreed) return { kind: 'acquired', lease: agreed, grantedCount: countOf(votes, 'granted') };
+    }
+    withdraw();
+    const { masters } = this.#electorate;
+    // A master that refused holds nothing of ours; unless a write-back has healed it since.
+    const undo = verdict === 'granted' ? masters : masters.filter((master) => votes.get(master)?.kind !== 'refused');
+    void this.release(claim, 0, undo);
+    switch (verdict) {
+      case 'granted':
+        return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
+      case 'busy':
+        return { kind: 'busy', ...contentionOf([...votes.values()], this.masterCount) };
+      case 'unfit':
+        return { kind: 'unfit', failures: failuresIn(votes) };
+      default:
+        return { kind: 'unreachable', failures: failuresIn(votes) };
+    }
+  }
+
+  /**
+   * A success counts only if the quorum came in before the old validity ended: otherwise the lock was free for a moment,
+   * and whoever took and released it meanwhile left no trace. After `ended` nothing more of it is sent, so that it cannot
+   * follow a release.
+   */
+  async extend(lease: Lease, ended?: AbortSignal): Promise<Extension> {
+    const { claim } = lease;
+    const startedAt = this.#clock.now();
+    const forgetful: Master[] = [];
+    let isProven = false;
+    const { votes } = await this.#electorate.poll<ExtendReply>({
+      ask: (master, withdrawn) => master.extend(claim, lease.fence, withdrawn),
+      isCertain: (replies) => extendVerdictOf(replies.values(), this.masterCount) !== 'undecided',
+      onVote: (master, vote) => {
+        if (vote.kind !== 'gone') return;
+        if (isProven) this.#heal(master, lease, ended);
+        else forgetful.push(master);
+      },
+      cancelled: ended,
+    });
+    switch (extendVerdictOf(votes.values(), this.masterCount)) {
+      case 'extended':
+        if (this.#clock.now() >= lease.validUntil) return { kind: 'lost', reason: 'expired' };
+        isProven = true;
+        for (const master of forgetful) this.#heal(master, lease, ended);
+        return {
+          kind: 'extended',
+          lease: { ...lease, startedAt, validUntil: validUntilOf(startedAt, claim.ttlMs) },
+          extendedCount: countOf(votes, 'extended'),
+        };
+      case 'lost':
+        return { kind: 'lost', reason: countOf(votes, 'taken') > 0 ? 'taken' : 'expired' };
+      default:
+        return { kind: 'unreachable', failures: failuresIn(votes) };
+    }
+  }
+
+  /**
+   * Removes our value wherever it may be, or lets it expire after `keepMs`. Sent to every master given at once; waits, no
+   * longer than the master timeout, for those that owed no answer before.
+   */
+  release(claim: Claim, keepMs = 0, masters = this.#electorate.masters): Promise<Released> {
+    const releasing = this.#release(claim, keepMs, masters);
+    this.#releasing.add(releasing);
+    return releasing.finally(() => this.#releasing.delete(releasing));
+  }
+
+  /** Resolves when every release under way has been answered or has run out of time. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#releasing);
+  }
+
+  /** Raises the counters of a quorum to our number, by an extension like any other. null: not enough masters did it. */
+  async #writeBack(lease: Lease): Promise<Lease | null> {
+    this.#report({ kind: 'writing-back', fence: lease.fence ?? 0 });
+    const extension = await this.extend(lease);
+    if (extension.kind !== 'extended') return null;
+    return this.#clock.now() + this.#reserveMs < extension.lease.validUntil ? extension.lease : null;
+  }
+
+  /**
+   * Gives our value back to a master that came back without it. Only ever called when a quorum has just extended before
+   * the old validity ended, so a lock that was lost is never revived. Nobody waits for the answer.
+   */
+  async #heal(master: Master, { claim, fence }: Lease, ended = new AbortController().signal): Promise<void> {
+    const reply = await master.heal(claim, fence, ended);
+    if (reply.kind === 'healed') this.#report({ kind: 'master-healed', master: master.name });
+  }
+
+  async #release(claim: Claim, keepMs: number, masters: readonly Master[]): Promise<Released> {
+    if (masters.length === 0) return { releasedCount: 0, isConfirmed: true, failures: [] };
+    const owing = this.#electorate.owing();
+    const { votes } = await this.#electorate.poll<ReleaseReply>({
+      masters,
+      ask: (master, withdrawn) => master.release(claim, keepMs, withdrawn),
+      isCertain: (replies) => masters.every((master) => replies.has(master) || owing.includes(master)),
+    });
+    const failures = failuresIn(votes);
+    const isConfirmed = votes.size - failures.length >= quorumOf(this.masterCount);
+    return { releasedCount: countOf(votes, 'released'), isConfirmed, failures };
+  }
+}

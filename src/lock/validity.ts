@@ -1,0 +1,20 @@
+// The arithmetic of the distlock page, and nothing else: https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
+// The surprise: it is all integers, and rounding always goes to the side that promises less.
+
+/** Smallest majority of the *configured* masters, whether they answer or not. */
+export function quorumOf(masterCount: number): number {
+  return Math.floor(masterCount / 2) + 1;
+}
+
+/**
+ * Allowance in ms for clocks that run at different rates and for the rounding of expiry in Redis (1 ms) and here.
+ * One percent is a hundred times what an undisturbed quartz clock needs, and twenty times the fastest NTP slew.
+ */
+export function driftMsOf(ttlMs: number): number {
+  return Math.ceil(ttlMs * 0.01) + 2;
+}
+
+/** The instant until which a lease is exclusive. `startedAt` must have been read before the first byte was sent. */
+export function validUntilOf(startedAt: number, ttlMs: number): number {
+  return startedAt + ttlMs - driftMsOf(ttlMs);
+}

@@ -1,0 +1,47 @@
+// The composition root: words, environment and signals in, exit code out. The only file that knows everyone. The surprise:
+// much is under way at once (the masters are dialled while execa loads), but the child starts only when all of it is there
+// and the lease has been looked at once more.
+
+import { parseWords } from './cli/options.ts';
+import { renderPlan } from './cli/plan.ts';
+import { Reporter } from './cli/reporter.ts';
+import { resolveSettings } from './cli/settings.ts';
+import { ConfigError, UsageError } from './cli/trouble.ts';
+import { LocalTrouble } from './local/trouble.ts';
+import { exitCode } from './run/exit-code.ts';
+import { raiseAgain } from './run/signals.ts';
+
+/** Returns the exit code, unless a signal that ended us has been raised again. Never rejects. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const print = (text: string) => process.stdout.write(text);
+  try {
+    const words = parseWords(argv);
+    if (words.kind === 'print') {
+      print(words.text);
+      return 0;
+    }
+    const environment = process.env;
+    const settings = await resolveSettings({ words, environment, cwd: process.cwd(), home: environment.HOME });
+    if (words.dryRun) {
+      print(renderPlan(settings));
+      return 0;
+    }
+    const { runJob } = await import('./job.ts');
+    const { code, signal } = await runJob(settings, new Reporter(settings, process.stderr));
+    if (signal !== null) await raiseAgain(signal);
+    return code;
+  } catch (error) {
+    return complain(error);
+  }
+}
+
+/** One line for a mistake of the user's; the stack only for a bug of ours. */
+function complain(error: unknown): number {
+  if (error instanceof UsageError || error instanceof ConfigError || error instanceof LocalTrouble) {
+    process.stderr.write(`redlock-run: ${error.message}\n`);
+    return error.exitCode;
+  }
+  const stack = error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`redlock-run: bug: this should not happen: please report it\n${stack}\n`);
+  return exitCode.bug;
+}

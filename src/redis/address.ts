@@ -1,0 +1,179 @@
+// Where a master is and how to log in there, from one line of text. No connection, no files, no defaults but the port. The
+// surprise: the grammar is ours, because ioredis reads `valkey://h:1` as the host "valkey", `/notanumber` as database NaN and
+// `h:7001/2` as a socket path. The other one: no message and no name made here ever holds a password.
+
+import { isIPv6 } from 'node:net';
+
+/** File contents (PEM), not file names. */
+export interface TlsOptions {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly servername?: string;
+}
+
+/** Either host and port, or the path of a unix socket. */
+export interface MasterAddress {
+  /** For messages: `redis://user:***@10.0.0.1:6379/2`. */
+  readonly name: string;
+  /** IPv6 without brackets. */
+  readonly host?: string;
+  readonly port?: number;
+  readonly path?: string;
+  readonly db: number;
+  readonly username?: string;
+  readonly password?: string;
+  /** Present means TLS. */
+  readonly tls?: TlsOptions;
+}
+
+/** The message is one line, quotes the text without its password and says what to write instead. */
+export class AddressError extends Error {
+  override readonly name = 'AddressError';
+
+  constructor(text: string, why: string) {
+    super(`${quotedWithoutSecrets(text)}: ${why}`);
+  }
+}
+
+interface Login {
+  readonly username?: string;
+  readonly password?: string;
+}
+
+const schemes = /^(redis|rediss|valkey|valkeys|unix)$/;
+const forms = 'redis://[user[:password]@]host[:port][/db], rediss://… or unix:///path';
+
+/**
+ * Reads `redis://[user[:pass]@]host[:port][/db]`, `rediss://`, `valkey://`, `valkeys://`, `unix://[user:pass@]/path[?db=N]`,
+ * `host:port` or `host`; IPv6 in brackets, credentials percent-encoded, port 6379 and database 0 unless given.
+ * @throws AddressError
+ */
+export function parseAddress(text: string): MasterAddress {
+  if (text === '') throw new AddressError(text, `no address (write ${forms})`);
+  if (/[\s\p{Cc}]/u.test(text)) throw new AddressError(text, 'contains a space or a control character');
+  const separator = schemeLength(text);
+  if (separator < 0) {
+    if (/[@/?#]/.test(text)) throw new AddressError(text, `not an address (write ${forms})`);
+    return parseServer(text, 'redis', text);
+  }
+  const scheme = text.slice(0, separator).toLowerCase().replace('valkey', 'redis');
+  if (!schemes.test(scheme)) throw new AddressError(text, `unknown scheme (write ${forms})`);
+  if (text.includes('#')) throw new AddressError(text, 'contains a # (write %23 in a password)');
+  const rest = text.slice(separator + 3);
+  return scheme === 'unix' ? parseSocket(text, rest) : parseServer(text, scheme, rest);
+}
+
+/** The same text for two addresses of one server, whatever the database and the user: `10.0.0.1:6379` or `unix:/path`. */
+export function endpointOf(address: MasterAddress): string {
+  if (address.path !== undefined) return `unix:${address.path}`;
+  return `${bracketed(address.host ?? '').toLowerCase()}:${address.port}`;
+}
+
+/** The text of an address, right or wrong, with everything that may be a password replaced by `***`. */
+export function withoutSecrets(text: string): string {
+  const separator = schemeLength(text);
+  const start = separator < 0 ? 0 : separator + 3;
+  const at = text.lastIndexOf('@');
+  const user = text.slice(start, Math.max(start, at));
+  const shownUser = separator < 0 ? '***' : user.replace(/:.*$/s, ':***');
+  const login = at < start ? '' : `${shownUser}@`;
+  const place = text
+    .slice(Math.max(start, at + 1))
+    .replace(/[?#].*$/s, (tail) => (/^\?db=\d+$/.test(tail) ? tail : `${tail[0]}***`))
+    // A port that is none, or that follows no host, is the password of an address whose @host was forgotten.
+    .replace(/^(\[[^\]]*\]|[^:/[]+):(?!\d{1,5}(\/|\?|$)).+$/s, '$1:***')
+    .replace(/^:.+$/s, ':***');
+  return text.slice(0, start) + login + place;
+}
+
+function schemeLength(text: string): number {
+  return /^[a-z][a-z0-9+.-]*(?=:\/\/)/i.exec(text)?.[0].length ?? -1;
+}
+
+function parseServer(text: string, scheme: string, rest: string): MasterAddress {
+  const at = rest.lastIndexOf('@');
+  const login = parseLogin(text, at < 0 ? null : rest.slice(0, at));
+  const parts = /^(\[[^\]]*\]|[^:/?]*)(?::([^/?]*))?(?:\/([^?]*))?(\?.*)?$/.exec(rest.slice(at + 1));
+  if (parts === null) throw new AddressError(text, 'not a host and a port (write IPv6 in brackets: [::1]:6379)');
+  const [, hostText = '', portText, dbText = '', query] = parts;
+  if (query !== undefined) throw new AddressError(text, 'unknown query parameter (write the database as /2)');
+  const host = parseHost(text, hostText);
+  const port = parsePort(text, portText);
+  const db = parseDb(text, dbText === '' ? '0' : dbText);
+  const name = `${scheme}://${shown(login)}${bracketed(host)}:${port}${db === 0 ? '' : `/${db}`}`;
+  return { name, host, port, db, ...login, ...(scheme === 'rediss' ? { tls: {} } : {}) };
+}
+
+function parseSocket(text: string, rest: string): MasterAddress {
+  const mark = rest.indexOf('?');
+  const query = mark < 0 ? null : rest.slice(mark + 1);
+  const place = mark < 0 ? rest : rest.slice(0, mark);
+  const at = place.startsWith('/') ? -1 : place.lastIndexOf('@');
+  const login = parseLogin(text, at < 0 ? null : place.slice(0, at));
+  const path = decoded(text, place.slice(at + 1));
+  if (!/^\/\P{Cc}*[^/\p{Cc}]$/u.test(path))
+    throw new AddressError(text, 'not an absolute path (write unix:///run/redis.sock)');
+  if (query !== null && !query.startsWith('db=')) {
+    throw new AddressError(text, 'unknown query parameter (the only one is ?db=N)');
+  }
+  const db = parseDb(text, query === null ? '0' : query.slice('db='.length));
+  return { name: `unix://${shown(login)}${path}${db === 0 ? '' : `?db=${db}`}`, path, db, ...login };
+}
+
+function parseLogin(text: string, userInfo: string | null): Login {
+  if (userInfo === null) return {};
+  if (/[/?]/.test(userInfo)) throw new AddressError(text, 'a / or ? in the login (write %2F or %3F)');
+  const colon = userInfo.indexOf(':');
+  const username = decoded(text, colon < 0 ? userInfo : userInfo.slice(0, colon));
+  const password = colon < 0 ? '' : decoded(text, userInfo.slice(colon + 1));
+  return { ...(username === '' ? {} : { username }), ...(password === '' ? {} : { password }) };
+}
+
+function parseHost(text: string, host: string): string {
+  if (host === '') throw new AddressError(text, `no host (write ${forms})`);
+  if (host.startsWith('[')) {
+    const inner = host.slice(1, -1);
+    if (!isIPv6(inner)) throw new AddressError(text, 'not an IPv6 address in the brackets');
+    return inner;
+  }
+  if (!/^[\p{L}\p{N}_]([\p{L}\p{N}._-]*[\p{L}\p{N}_.])?$/u.test(host)) throw new AddressError(text, 'not a host name');
+  return host;
+}
+
+function parsePort(text: string, port: string | undefined): number {
+  if (port === undefined) return 6379;
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
+    throw new AddressError(text, 'not a port (1 to 65535)');
+  }
+  return Number(port);
+}
+
+function parseDb(text: string, db: string): number {
+  if (!/^\d{1,9}$/.test(db))
+    throw new AddressError(text, 'not a database number (0 or more, as in redis://host:6379/2)');
+  return Number(db);
+}
+
+function decoded(text: string, part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new AddressError(text, 'a % that encodes nothing (write %25 for a percent sign)');
+  }
+}
+
+function shown(login: Login): string {
+  const user = encodeURIComponent(login.username ?? '');
+  if (login.password !== undefined) return `${user}:***@`;
+  return user === '' ? '' : `${user}@`;
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function quotedWithoutSecrets(text: string): string {
+  const characters = [...withoutSecrets(text).replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')];
+  return JSON.stringify(characters.length > 80 ? `${characters.slice(0, 80).join('')}…` : characters.join(''));
+}

@@ -1,0 +1,31 @@
+// What happens between the end of the command and the release of its lock: whatever it has left behind is ended, because the
+// lock may be somebody else's a moment later. The surprise: the usual case, nothing left, must cost next to nothing, so two
+// looks in a row are enough here; after a kill, killTree takes three, with time between them.
+
+import type { Clock } from '../lock/ports.ts';
+import type { Child } from './child.ts';
+
+/** Between two looks at those who have been told to end. */
+const lookMs = 20;
+
+export interface AftermathParts {
+  readonly child: Child;
+  readonly clock: Clock;
+  /** Somebody is left, so many; called once, and only where `isOver` is not true yet. */
+  readonly onLeftovers: (count: number) => void;
+  /** Their time is up, and they are being killed. */
+  readonly killing: AbortSignal;
+}
+
+/** Resolves when nobody is left, with those whom we may not kill. */
+export async function endLeftovers({ child, clock, onLeftovers, killing }: AftermathParts): Promise<readonly number[]> {
+  let hasBeenTold = false;
+  while (!killing.aborted) {
+    const count = child.aliveCount() || child.aliveCount();
+    if (count === 0) return [];
+    if (!hasBeenTold) onLeftovers(count);
+    hasBeenTold = true;
+    await clock.sleep(lookMs, killing);
+  }
+  return await child.kill();
+}

@@ -1,0 +1,36 @@
+// Whether a command can be executed, asked before the lock is taken, so that a typing error costs nobody a wait. It does
+// not run anything. The surprise: it answers as execvp would, and the answer may be out of date a moment later; the
+// start itself may still fail.
+
+import { accessSync, constants, statSync } from 'node:fs';
+import path from 'node:path';
+import type { ChildExit } from './supervisor.ts';
+
+type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
+
+/** null when `file` (a path, or a name looked up on PATH) is an executable file. */
+export function objectionTo(file: string, searchPath: string | undefined): CannotStart | null {
+  if (file === '') return { kind: 'not-found' };
+  const candidates = file.includes('/')
+    ? [file]
+    : (searchPath ?? '/usr/local/bin:/bin:/usr/bin').split(':').map((folder) => path.join(folder || '.', file));
+  let found: CannotStart = { kind: 'not-found' };
+  for (const candidate of candidates) {
+    const objection = objectionToFile(candidate);
+    if (objection === null) return null;
+    if (objection.kind === 'not-executable') found = objection;
+  }
+  return found;
+}
+
+function objectionToFile(file: string): CannotStart | null {
+  try {
+    if (statSync(file).isDirectory()) return { kind: 'not-executable', message: 'is a directory' };
+    accessSync(file, constants.X_OK);
+    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'not-found' };
+    return { kind: 'not-executable', message: code === 'EACCES' ? 'permission denied' : String(code) };
+  }
+}

@@ -1,0 +1,87 @@
+// The exit status as the API: one table, and the pure function from how a run ended to a number or a signal. The README's
+// table and --help are made from or tested against it. The surprise: INT, TERM and HUP are not turned into 128 + n here;
+// main raises them again, so that a shell that loops over us stops too, and `$?` is the same.
+
+import os from 'node:os';
+import type { Ending, NotAcquired, Signal } from './supervisor.ts';
+
+export const exitCode = {
+  usage: 64,
+  unreachable: 69,
+  bug: 70,
+  busy: 75,
+  config: 78,
+  lost: 79,
+  overdue: 124,
+  notExecutable: 126,
+  notFound: 127,
+} as const;
+
+/** What each code means, for --help and the README. */
+export const exitCodeTable: readonly (readonly [code: string, meaning: string])[] = [
+  ["the command's", 'the command ran to its end under a valid lock'],
+  ['128+n', 'the command died of signal n, or redlock-run was told to stop by signal n'],
+  ['124', '--max-run was exceeded'],
+  ['126', 'the command cannot be executed'],
+  ['127', 'the command was not found'],
+  ['64', 'usage error: bad option, bad duration, timings that cannot be safe'],
+  ['69', 'no quorum: too few masters answered, so nobody can tell who holds the lock'],
+  ['70', 'a bug in redlock-run'],
+  ['75', 'held by someone else for all of the wait (-E sets another code)'],
+  ['78', 'configuration: unreadable or invalid, no masters, a server listed twice, a replica'],
+  ['79', 'the lock was lost while the command ran; the command was stopped'],
+];
+
+export interface ExitStatus {
+  readonly code: number;
+  /** To be raised again instead of exiting with the code. */
+  readonly signal: Signal | null;
+}
+
+const raisedAgain: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: number): ExitStatus {
+  switch (cause.kind) {
+    case 'lost':
+      return exit(exitCode.lost);
+    case 'max-run':
+      return exit(exitCode.overdue);
+    case 'signal':
+      return bySignal(cause.signal);
+    case 'not-acquired':
+      return exit(codeOf(cause.acquisition, conflictExitCode));
+    case 'child':
+      switch (childExit?.kind) {
+        case 'exited':
+          return exit(childExit.code);
+        case 'signaled':
+          return bySignal(childExit.signal);
+        case 'not-executable':
+          return exit(exitCode.notExecutable);
+        case 'not-found':
+          return exit(exitCode.notFound);
+        default:
+          throw new Error('a run that its child ended has the exit of its child');
+      }
+  }
+}
+
+function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {
+  switch (acquisition.kind) {
+    case 'busy':
+      return conflictExitCode;
+    case 'misconfigured':
+      return exitCode.config;
+    default:
+      return exitCode.unreachable;
+  }
+}
+
+function bySignal(signal: Signal): ExitStatus {
+  const number = os.constants.signals[signal];
+  return { code: 128 + number, signal: raisedAgain.includes(signal) ? signal : null };
+}
+
+function exit(code: number): ExitStatus {
+  return { code, signal: null };
+}

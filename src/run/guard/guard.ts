@@ -1,0 +1,83 @@
+// The guard's decisions: what to do when redlock-run dies, freezes, or says that all is over. It shares nothing with
+// redlock-run but the code of the sweep. The surprise: it is never asked to stop anything. It acts when it is *not* told to
+// wait any longer, so that whatever can happen to redlock-run comes to the same thing.
+
+import type { Clock } from '../../lock/ports.ts';
+import type { Signal } from '../supervisor.ts';
+
+export interface GuardSettings {
+  readonly stopSignal: Signal;
+  readonly graceMs: number;
+}
+
+/** The tree as the guard uses it. */
+export interface Guarded {
+  stop(signal: Signal): void;
+  kill(): Promise<unknown>;
+}
+
+export class Guard {
+  readonly #settings: GuardSettings;
+  readonly #guarded: Guarded;
+  readonly #clock: Clock;
+  readonly #onStopping: () => void;
+  readonly #finished = new AbortController();
+  readonly #abandoned = new AbortController();
+  #stopAt = Number.POSITIVE_INFINITY;
+  #killAt = Number.POSITIVE_INFINITY;
+  #isArmed = false;
+
+  constructor(settings: GuardSettings, guarded: Guarded, clock: Clock, onStopping: () => void) {
+    this.#settings = settings;
+    this.#guarded = guarded;
+    this.#clock = clock;
+    this.#onStopping = onStopping;
+  }
+
+  /** New deadlines; the first ones come before the command is started. */
+  arm(stopAt: number, killAt: number): void {
+    this.#stopAt = stopAt;
+    this.#killAt = killAt;
+    if (!this.#isArmed) {
+      this.#isArmed = true;
+      this.#watch();
+    }
+  }
+
+  /** redlock-run is gone without having said that all is over. Resolves when nothing is left to guard. */
+  async abandon(): Promise<void> {
+    if (!this.#isArmed || this.#finished.signal.aborted) return;
+    this.#abandoned.abort();
+    await this.#end();
+  }
+
+  finish(): void {
+    this.#finished.abort();
+  }
+
+  async #watch(): Promise<void> {
+    await this.#reach(() => this.#stopAt, this.#abandoned.signal);
+    if (this.#finished.signal.aborted || this.#abandoned.signal.aborted) return;
+    this.#onStopping();
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    const killAt = this.#clock.now() + this.#settings.graceMs;
+    this.#guarded.stop(this.#settings.stopSignal);
+    await this.#reach(() => Math.min(killAt, this.#killAt));
+    if (!this.#finished.signal.aborted) await this.#guarded.kill();
+  }
+
+  async #reach(instantOf: () => number, cancelled?: AbortSignal): Promise<void> {
+    const isOver = () => this.#finished.signal.aborted || cancelled?.aborted;
+    const ended = cancelled ? AbortSignal.any([cancelled, this.#finished.signal]) : this.#finished.signal;
+    for (
+      let leftMs = instantOf() - this.#clock.now();
+      leftMs > 0 && !isOver();
+      leftMs = instantOf() - this.#clock.now()
+    ) {
+      await this.#clock.sleep(leftMs, ended);
+    }
+  }
+}

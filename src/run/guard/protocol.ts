@@ -1,0 +1,51 @@
+// What redlock-run and its guard tell one another: one JSON object a line over two pipes. The surprise: deadlines travel as
+// "so many ms after these clock readings", so that neither a message that was read late nor a machine that slept in between
+// gives anybody more time.
+
+import type { Root } from '../tree/tree.ts';
+
+/** The clocks of this machine at one instant, in ms; the same for every process on it. */
+export interface Readings {
+  readonly monotonic: number;
+  /** null where the system has none. */
+  readonly boot: number | null;
+  readonly wall: number;
+}
+
+export type ToGuard =
+  /** The lease has been proven: stop the tree, and kill it, so long after the readings, unless told anew before. */
+  | { readonly kind: 'arm'; readonly readings: Readings; readonly stopInMs: number; readonly killInMs: number }
+  | { readonly kind: 'root'; readonly root: Root }
+  /** The run is over; nothing is left to guard. */
+  | { readonly kind: 'done' };
+
+export type FromGuard =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'armed' }
+  /** A deadline passed without a word: redlock-run is frozen, or so slow that it might as well be. */
+  | { readonly kind: 'stopping' };
+
+/** What the guard is started with, as its arguments. */
+export interface GuardOrders {
+  readonly runId: string;
+  /** Of redlock-run. */
+  readonly pid: number;
+  readonly stopSignal: NodeJS.Signals;
+  readonly graceMs: number;
+  /** By so much the guard's deadlines come after redlock-run's own, so that two do not do the same work. */
+  readonly slackMs: number;
+}
+
+/** Calls back for each message in a stream of text; a last line that was cut off is dropped. */
+export function eachMessage<Message>(stream: NodeJS.ReadableStream, onMessage: (message: Message) => void): void {
+  let rest = '';
+  stream.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString('utf8')).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onMessage(JSON.parse(line) as Message);
+  });
+}
+
+export function asLine(message: ToGuard | FromGuard): string {
+  return `${JSON.stringify(message)}\n`;
+}

@@ -1,0 +1,28 @@
+// The command of --on-lost: run once by /bin/sh when the lock is lost, after the stop signal was sent. It is no part of the
+// job, so the sweep leaves it alone; its time is bounded instead. The surprise: its stdout is our stderr, because nothing of
+// ours may ever reach stdout.
+
+import { spawn } from 'node:child_process';
+
+const longestMs = 10_000;
+
+/** Resolves when it has ended or has been killed after ten seconds; whatever it does changes no exit code. */
+export function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  return new Promise((resolve) => {
+    const hook = spawn('/bin/sh', ['-c', script], { stdio: ['ignore', 2, 2], env: environment, detached: true });
+    const kill = () => {
+      try {
+        if (hook.pid !== undefined) process.kill(-hook.pid, 'SIGKILL');
+      } catch {
+        // It has ended in this very moment.
+      }
+    };
+    const timer = setTimeout(kill, longestMs);
+    const end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    hook.once('error', end);
+    hook.once('exit', end);
+  });
+}

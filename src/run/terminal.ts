@@ -1,0 +1,27 @@
+// Whether we have a controlling terminal. Not whether stdin, stdout or stderr are one: a job with all three redirected is
+// still stopped by Ctrl-C, and may still ask for a password on /dev/tty.
+
+import { closeSync, openSync, readFileSync } from 'node:fs';
+
+export function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether the keys of the terminal go to our process group at this moment: then Ctrl-C has reached the child as it has
+ * reached us. Where that cannot be seen (no /proc), a run with a terminal is taken to be in front.
+ */
+export function isInFront(): boolean {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[2] === fields[5];
+  } catch {
+    return hasTerminal();
+  }
+}

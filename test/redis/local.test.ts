@@ -1,0 +1,204 @@
+// The masters that --local starts: exactly three, whoever comes first, and the same ones for everybody. Real servers in
+// folders of their own; the user's own folder is never touched.
+
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { Redis } from 'ioredis';
+import { afterEach, expect, test } from 'vitest';
+import { startLocalMasters } from '../../src/local/local-masters.ts';
+import { NoServerProgram } from '../../src/local/trouble.ts';
+import { lifetimeMs } from '../../src/local/turn.ts';
+import { eventually, isAlive, isFrozen } from '../servers/processes.ts';
+import { dieWithUs, forget, scratchFolder } from '../servers/watchdog.ts';
+
+const environment = process.env;
+const folders: string[] = [];
+
+let count = 0;
+
+function newFolder(): string {
+  count += 1;
+  const folder = join(scratchFolder(), `local${count}`);
+  folders.push(folder);
+  return folder;
+}
+
+/** The servers that run in this folder, by their pid files. */
+function serversIn(folder: string): Map<string, number> {
+  if (!existsSync(folder)) return new Map();
+  const files = readdirSync(folder).filter((name) => name.endsWith('.pid'));
+  const all = files.map((name) => [name.slice(0, 2), Number(readFileSync(join(folder, name), 'utf8'))] as const);
+  return new Map(all.filter(([, pid]) => isAlive(pid)));
+}
+
+/** The `count` servers of this folder; a pid file is written a moment after the socket is there. */
+async function servers(folder: string, count = 3): Promise<Map<string, number>> {
+  await eventually(`${count} servers`, () => serversIn(folder).size === count);
+  for (const pid of serversIn(folder).values()) dieWithUs(pid);
+  return serversIn(folder);
+}
+
+async function end(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  await eventually(`process ${pid} gone`, () => !isAlive(pid));
+  forget(pid);
+}
+
+async function ask(socket: string, ...words: [string, ...string[]]): Promise<unknown> {
+  const client = new Redis({ path: socket, retryStrategy: () => null });
+  try {
+    return await client.call(...words);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** How often a server was started here, by the servers' own logs. */
+function startsIn(folder: string): string[] {
+  const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  return logs.flatMap(
+    (name) => readFileSync(join(folder, name), 'utf8').match(/Redis is starting|Valkey is starting/g) ?? [],
+  );
+}
+
+afterEach(async () => {
+  for (const folder of folders.splice(0)) {
+    for (const pid of serversIn(folder).values()) await end(pid);
+  }
+});
+
+test('ten processes at once start three servers, and all find the same ones', async () => {
+  const directory = newFolder();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => startInAnotherProcess(directory)));
+  expect(new Set(answers)).toEqual(
+    new Set([['m1', 'm2', 'm3'].map((name) => join(directory, `${name}.sock`)).join(' ')]),
+  );
+  await servers(directory);
+  expect(startsIn(directory)).toHaveLength(3);
+});
+
+test('a server that died is replaced, the others are left alone, and a frozen one is one that runs', async () => {
+  const directory = newFolder();
+  const [first = '', second = ''] = await startLocalMasters({ directory, environment });
+  const before = await servers(directory);
+  await ask(first, 'set', 'job', 'mine');
+  await ask(second, 'set', 'job', 'mine');
+  expect(await ask(first, 'config', 'get', 'port')).toEqual(['port', '0']);
+  expect(statSync(first).mode & 0o777).toBe(0o700);
+
+  const [one = 0, two = 0, three = 0] = ['m1', 'm2', 'm3'].map((name) => before.get(name));
+  await end(one);
+  process.kill(two, 'SIGSTOP');
+  await eventually('m2 frozen', () => isFrozen(two));
+  await Promise.all(Array.from({ length: 10 }, () => startLocalMasters({ directory, environment })));
+  process.kill(two, 'SIGCONT');
+
+  const after = await servers(directory);
+  expect([after.get('m2'), after.get('m3')]).toEqual([two, three]);
+  expect(await ask(first, 'get', 'job')).toBeNull();
+  expect(await ask(second, 'get', 'job')).toBe('mine');
+  expect(startsIn(directory)).toHaveLength(4);
+});
+
+test('the servers hold nothing of whoever started them: no pipe, no session, no environment', async () => {
+  const directory = newFolder();
+  // Resolves only when every holder of the pipes on 1, 2 and 3 has closed them.
+  await startInAnotherProcess(directory);
+  for (const pid of (await servers(directory)).values()) {
+    const [, , parent, , session] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ');
+    expect(Number(session)).toBe(pid);
+    expect(Number(parent)).not.toBe(process.pid);
+    expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('PATH=');
+  }
+});
+
+test('a starter that was killed in its turn delays the next one, but does not keep it out', async () => {
+  const directory = newFolder();
+  mkdirSync(directory, { mode: 0o700 });
+  writeFileSync(join(directory, 'turn.7'), '');
+  const longAgo = new Date(Date.now() - lifetimeMs - 1_000);
+  utimesSync(join(directory, 'turn.7'), longAgo, longAgo);
+  await Promise.all(Array.from({ length: 10 }, () => startLocalMasters({ directory, environment })));
+  await servers(directory);
+  expect(startsIn(directory)).toHaveLength(3);
+});
+
+test('no server program: says so, and how to get one', async () => {
+  const directory = newFolder();
+  const nowhere = { PATH: scratchFolder(), HOME: scratchFolder() };
+  const attempt = startLocalMasters({ directory, environment: nowhere });
+  await expect(attempt).rejects.toThrow(NoServerProgram);
+  await expect(attempt).rejects.toThrow(/^local masters: .*: not found on PATH \(install one.*--master\)$/);
+  expect(existsSync(directory)).toBe(false);
+});
+
+test('a server that does not start: says its last words', async () => {
+  const directory = newFolder();
+  mkdirSync(directory, { mode: 0o700 });
+  mkdirSync(join(directory, 'm2.sock')); // Nothing can be bound there.
+  const attempt = startLocalMasters({ directory, environment });
+  await expect(attempt).rejects.toThrow(
+    /^local masters: .*m2\.sock: the server did not start: .*bind.* \(see .*m2\.log\)$/,
+  );
+});
+
+const refused = [
+  ['open to others', (path: string) => makeFolder(path, 0o755), /is open to other users \(mode 755\)/],
+  ['a symbolic link', (path: string) => symlinkSync(scratchFolder(), path), /is a symbolic link/],
+  ['a file', (path: string) => writeFileSync(path, ''), /is not a directory/],
+] as const;
+
+test.each(refused)('a folder that is %s is refused', async (_, make, why) => {
+  const directory = join(scratchFolder(), `refused${refused.findIndex((row) => row[2] === why)}`);
+  make(directory);
+  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(why);
+});
+
+test.runIf(process.getuid?.() === 0)('a folder of another user is refused', async () => {
+  const directory = join(scratchFolder(), 'foreign');
+  makeFolder(directory, 0o700);
+  chownSync(directory, 65534, 65534);
+  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(/belongs to user 65534, not to you/);
+});
+
+test('a path that no socket can have is refused', async () => {
+  const directory = join(scratchFolder(), 'x'.repeat(100));
+  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(/path too long for a unix socket/);
+});
+
+/** Runs the built module in a process whose every open descriptor is a pipe that we read to its end. */
+function startInAnotherProcess(directory: string): Promise<string> {
+  const built = new URL('../../dist/local/local-masters.js', import.meta.url).href;
+  const script = `import { startLocalMasters } from '${built}';
+    const sockets = await startLocalMasters({ directory: process.argv[1], environment: process.env });
+    console.log(sockets.join(' '));`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, directory], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    timeout: 20_000,
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr, child.stdio[3] as Readable]) {
+    stream?.on('data', (chunk) => {
+      text += chunk;
+    });
+  }
+  return new Promise((resolve) => child.once('close', () => resolve(text.trim())));
+}
+
+function makeFolder(path: string, mode: number): void {
+  mkdirSync(path);
+  chmodSync(path, mode);
+}

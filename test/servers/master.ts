@@ -1,0 +1,183 @@
+// One real redis-server as a test sees it: an address, and the things that can happen to a master. It is a child of the
+// test process, keeps nothing on disk unless told to, and dies with the test process.
+//
+// The surprise: `command` speaks over a connection with settings of its own, which have nothing to do with those of the
+// code under test; it is lost when the master is killed, and dialled again on the next command.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { ServerProgram } from '../../src/local/server-program.ts';
+import { eventually, isFrozen } from './processes.ts';
+import { dieWithUs, forget } from './watchdog.ts';
+
+export interface MasterOptions {
+  /** unix sockets unless something needs TCP. */
+  transport?: 'unix' | 'tcp';
+  /** Keep the data over restart(), as a master that fsyncs always does. */
+  persist?: boolean;
+  /** More settings, as in redis.conf: { requirepass: 'x', user: ['job', 'on', 'nopass'] }. */
+  config?: Record<string, string | string[]>;
+}
+
+export class TestMaster {
+  readonly name: string;
+  /** unix:///path/to.sock or redis://127.0.0.1:port, never with a password. */
+  readonly url: string;
+  readonly directory: string;
+  /** Every process that this master ever was. */
+  readonly pids: number[] = [];
+  readonly #program: ServerProgram;
+  readonly #options: MasterOptions;
+  readonly #address: { path: string } | { host: string; port: number };
+  #server: ChildProcess | undefined;
+  #control: Redis | undefined;
+
+  private constructor(name: string, directory: string, program: ServerProgram, options: MasterOptions, port: number) {
+    this.name = name;
+    this.directory = directory;
+    this.#program = program;
+    this.#options = options;
+    this.#address = port === 0 ? { path: join(directory, 's') } : { host: '127.0.0.1', port };
+    this.url = 'path' in this.#address ? `unix://${this.#address.path}` : `redis://127.0.0.1:${port}`;
+  }
+
+  /** Starts a server in a new folder and returns when it answers. */
+  static async start(name: string, directory: string, program: ServerProgram, options: MasterOptions) {
+    mkdirSync(directory);
+    const master = new TestMaster(
+      name,
+      directory,
+      program,
+      options,
+      options.transport === 'tcp' ? await freePort() : 0,
+    );
+    await master.#launch();
+    return master;
+  }
+
+  get pid(): number {
+    if (this.#server?.pid === undefined) throw new Error(`${this.name} is not running`);
+    return this.#server.pid;
+  }
+
+  get isRunning(): boolean {
+    return this.#server !== undefined;
+  }
+
+  /** SIGSTOP: connections are accepted by the kernel, nothing is ever answered. */
+  async freeze(): Promise<void> {
+    const pid = this.pid;
+    process.kill(pid, 'SIGSTOP');
+    await eventually(`${this.name} frozen`, () => isFrozen(pid));
+  }
+
+  /** SIGCONT: what was asked meanwhile is carried out now. */
+  thaw(): void {
+    process.kill(this.pid, 'SIGCONT');
+  }
+
+  /** SIGKILL: the address refuses connections until restart(). */
+  async kill(): Promise<void> {
+    const server = this.#server;
+    this.#control?.disconnect();
+    this.#control = undefined;
+    if (server === undefined) return;
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    server.kill('SIGKILL'); // Reaches a frozen server as well.
+    await ended;
+  }
+
+  /** Killed, and started again at the same address: empty, unless it persists. */
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.#launch();
+  }
+
+  /** Ended, with its folder removed. May be called twice. */
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** What the server answers to one command, within five seconds; an error reply is thrown. */
+  async command(name: string, ...words: (string | number)[]): Promise<unknown> {
+    const control = this.#control ?? this.#connect();
+    return control.call(name, ...words);
+  }
+
+  async get(key: string): Promise<string | null> {
+    return (await this.command('get', key)) as string | null;
+  }
+
+  /** All keys of database 0, sorted. */
+  async keys(): Promise<string[]> {
+    return ((await this.command('keys', '*')) as string[]).sort();
+  }
+
+  async flush(): Promise<void> {
+    await this.command('flushall');
+  }
+
+  #connect(): Redis {
+    const password = this.#options.config?.requirepass;
+    const control = new Redis({
+      ...this.#address,
+      ...(typeof password === 'string' ? { password } : {}),
+      retryStrategy: () => null,
+      enableReadyCheck: false,
+      connectTimeout: 5_000,
+      commandTimeout: 5_000,
+    });
+    control.on('error', () => {}); // The command that it concerns fails with it.
+    control.once('end', () => {
+      if (this.#control === control) this.#control = undefined;
+    });
+    this.#control = control;
+    return control;
+  }
+
+  async #launch(): Promise<void> {
+    const { path, argv0, environment } = this.#program;
+    const server = spawn(path, this.#words(), { argv0, env: environment, stdio: 'ignore' });
+    const pid = server.pid;
+    if (pid === undefined) throw await new Promise<Error>((resolve) => server.once('error', resolve));
+    dieWithUs(pid);
+    this.pids.push(pid);
+    this.#server = server;
+    server.once('exit', () => {
+      forget(pid);
+      if (this.#server === server) this.#server = undefined;
+    });
+    await eventually(`${this.name} answers`, async () => {
+      if (!this.isRunning) throw new Error(`${this.name} did not start:\n${readFileSync(join(this.directory, 'log'))}`);
+      return this.command('ping').catch((error) => /NOAUTH|NOPERM|WRONGPASS/.test(String(error)));
+    });
+  }
+
+  #words(): string[] {
+    const address = this.#address;
+    const settings: Record<string, string | string[]> = {
+      ...('path' in address
+        ? { port: '0', unixsocket: address.path, unixsocketperm: '700' }
+        : { port: String(address.port), bind: address.host }),
+      ...(this.#options.persist ? { appendonly: 'yes', appendfsync: 'always' } : { appendonly: 'no' }),
+      save: '',
+      dir: this.directory,
+      logfile: join(this.directory, 'log'),
+      ...this.#options.config,
+    };
+    return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...[value].flat()]);
+  }
+}
+
+/** A TCP port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}

@@ -1,0 +1,44 @@
+// Real masters for a test file: start some, end all, and prove that none is left. No mocks and no fixed ports, so files
+// may run side by side.
+//
+// The surprise: a test process that is killed leaves nothing either (see watchdog.ts), so this needs no clean-up script.
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { findServerProgram } from '../../src/local/server-program.ts';
+import { type MasterOptions, TestMaster } from './master.ts';
+import { isAlive } from './processes.ts';
+import { scratchFolder } from './watchdog.ts';
+
+export type { MasterOptions, TestMaster };
+
+const started: TestMaster[] = [];
+let count = 0;
+
+/** So many empty masters m1, m2, ... that answer. Fails when this machine has no server program: `npm test` gets one. */
+export async function startMasters(howMany: number, options: MasterOptions = {}): Promise<TestMaster[]> {
+  const program = await findServerProgram(process.env);
+  if (program === null) throw new Error('no redis-server on this machine (run `npm test`, which gets one)');
+  return Promise.all(
+    Array.from({ length: howMany }, async (_, index) => {
+      count += 1;
+      const master = await TestMaster.start(`m${index + 1}`, join(scratchFolder(), String(count)), program, options);
+      started.push(master);
+      return master;
+    }),
+  );
+}
+
+/** Ends every master that this file started. For afterAll. */
+export async function stopAll(): Promise<void> {
+  await Promise.all(started.map((master) => master.stop()));
+}
+
+/** Asserts that every master that this file started is gone with its folder. For afterAll, after stopAll. */
+export function nothingLeft(): void {
+  for (const master of started) {
+    assert.deepEqual(master.pids.filter(isAlive), [], `${master.name} is still running`);
+    assert.ok(!existsSync(master.directory), `${master.directory} is still there`);
+  }
+}

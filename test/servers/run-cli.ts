@@ -1,0 +1,157 @@
+// The built program as a user has it: a process of its own, in a clean environment and an empty folder. Tests learn what
+// a user can see (exit code, signal, the two streams, the time it took) and nothing else.
+//
+// The surprise: a run that takes too long fails the test *and* is killed with all that it started, and so does a warning
+// of Node on stderr, whatever the test was about.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect } from 'vitest';
+import { eventually } from './processes.ts';
+import { MARK, type Survivor, survivorsOf } from './survivors.ts';
+import { scratchFolder } from './watchdog.ts';
+
+export interface RunOptions {
+  /** Set on top of PATH and a HOME of its own; undefined removes. */
+  env?: Record<string, string | undefined>;
+  /** Default: the empty HOME, which has no .redlockrc above it. */
+  cwd?: string;
+  /** What it reads; default: nothing (/dev/null). 'pipe' leaves it open for `child.stdin`. */
+  stdin?: string | 'pipe';
+  /** Default 20 s. */
+  timeoutMs?: number;
+}
+
+export interface RunResult {
+  /** null when it died of a signal. */
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  /** From before the start until both streams were closed. */
+  elapsedMs: number;
+}
+
+const PROGRAM = fileURLToPath(new URL('../../bin/redlock-run.js', import.meta.url));
+
+/** A redlock-run that has been started; a test may watch it, signal it, and must await its result. */
+export class CliRun {
+  readonly id = randomBytes(8).toString('hex');
+  readonly child: ChildProcess;
+  /** Settles when the program has ended and its streams are closed. */
+  readonly result: Promise<RunResult>;
+  stdout = '';
+  stderr = '';
+
+  constructor(words: readonly string[], options: RunOptions) {
+    const home = mkdtempSync(join(scratchFolder(), 'home-'));
+    const { env = {}, cwd = home, stdin = '', timeoutMs = 20_000 } = options;
+    const startedAt = performance.now();
+    this.child = spawn(process.execPath, [PROGRAM, ...words], {
+      cwd,
+      env: { PATH: process.env.PATH, HOME: home, [MARK]: this.id, ...env },
+      stdio: [stdin === '' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      detached: true, // A session of its own: no terminal, and one group to kill.
+    });
+    this.result = this.#watch(startedAt, timeoutMs);
+    this.result.catch(() => {}); // A failure counts where the test awaits it, and in afterEach.
+    if (stdin !== 'pipe') this.child.stdin?.on('error', () => {}).end(stdin); // It may end without reading.
+  }
+
+  get pid(): number {
+    if (this.child.pid === undefined) throw new Error('redlock-run could not be started');
+    return this.child.pid;
+  }
+
+  /** Waits until the program has written this, and returns the match. */
+  async says(stream: 'stdout' | 'stderr', pattern: RegExp, timeoutMs = 10_000): Promise<RegExpExecArray> {
+    return eventually(`${stream} says ${pattern}`, () => pattern.exec(this[stream]), timeoutMs).catch((error) => {
+      throw new Error(`${error.message}\n${this.#streams()}`);
+    });
+  }
+
+  /** To the program alone, as kill(1) does. */
+  signal(name: NodeJS.Signals): void {
+    process.kill(this.pid, name);
+  }
+
+  /** To the program and its process group, as the terminal does on Ctrl-C. */
+  signalGroup(name: NodeJS.Signals): void {
+    process.kill(-this.pid, name);
+  }
+
+  /** The processes of this run that are alive, the program itself included. */
+  survivors(): Survivor[] {
+    return survivorsOf(this.id);
+  }
+
+  /** SIGKILL to all of them. */
+  killAll(): void {
+    const hasEnded = this.child.exitCode !== null || this.child.signalCode !== null;
+    const pids = [...(hasEnded ? [] : [-this.pid]), ...this.survivors().map(({ pid }) => pid)];
+    for (const pid of pids) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It ended by itself meanwhile.
+      }
+    }
+  }
+
+  #watch(startedAt: number, timeoutMs: number): Promise<RunResult> {
+    this.#collect('stdout');
+    this.#collect('stderr');
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.killAll();
+        reject(new Error(`redlock-run took more than ${timeoutMs} ms\n${this.#streams()}`));
+      }, timeoutMs);
+      this.child.once('error', reject);
+      this.child.once('close', (code, signal) => {
+        clearTimeout(timer);
+        const { stdout, stderr } = this;
+        if (/^\(node:\d+\) /m.test(stderr)) reject(new Error(`Node warned\n${this.#streams()}`));
+        resolve({ code, signal, stdout, stderr, elapsedMs: performance.now() - startedAt });
+      });
+    });
+  }
+
+  #collect(stream: 'stdout' | 'stderr'): void {
+    (this.child[stream] as Readable).setEncoding('utf8').on('data', (text) => {
+      this[stream] += text;
+    });
+  }
+
+  #streams(): string {
+    return `stdout: ${this.stdout}\nstderr: ${this.stderr}`;
+  }
+}
+
+const runs: CliRun[] = [];
+
+/** Starts the built redlock-run with these words. */
+export function startCli(words: readonly string[], options: RunOptions = {}): CliRun {
+  const run = new CliRun(words, options);
+  runs.push(run);
+  return run;
+}
+
+/** Runs the built redlock-run with these words to its end. Any exit code is a result. */
+export async function runCli(words: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  return startCli(words, options).result;
+}
+
+// Whoever imports this file has this check after each of its tests. A guard may need a moment to see that it is over.
+afterEach(async () => {
+  const left = () => runs.flatMap((run) => run.survivors());
+  try {
+    await eventually('nothing left', () => left().length === 0, 2_000).catch(() => {}); // The next line says what is.
+    expect(left(), 'processes left behind').toEqual([]);
+  } finally {
+    for (const run of runs.splice(0)) run.killAll();
+  }
+});

@@ -1,0 +1,52 @@
+// What is left of a test process that was killed: nothing. A shell reads, from a pipe that only we hold, the pids that
+// are to die with us; when the pipe closes, for whatever reason, it kills them and removes our folder. It watches
+// nothing and polls nothing.
+//
+// The surprise: it runs in a session of its own, because a Ctrl-C at the terminal must not end it before the servers.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+// Each line is the whole list, so that forgetting a pid needs no code here.
+const SCRIPT = `
+pids=
+while IFS= read -r line; do pids=$line; done
+[ -z "$pids" ] || kill -9 $pids 2>/dev/null
+rm -rf -- "$1"
+`;
+
+const pids = new Set<number>();
+let shell: ChildProcess | undefined;
+let folder: string | undefined;
+
+/** The folder of everything that this test process makes; removed with it. Short enough for unix sockets. */
+export function scratchFolder(): string {
+  if (folder !== undefined) return folder;
+  folder = mkdtempSync(join(realpathSync(tmpdir()), 'redlock-test-'));
+  shell = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  shell.unref();
+  (shell.stdin as Socket).unref();
+  shell.stdin?.on('error', () => {}); // It ends before us only when somebody kills it.
+  process.once('exit', () => rmSync(folder as string, { recursive: true, force: true }));
+  return folder;
+}
+
+/** From now on the process dies with this one. */
+export function dieWithUs(pid: number): void {
+  scratchFolder();
+  pids.add(pid);
+  tell();
+}
+
+/** The process has ended; its number may be someone else's soon. */
+export function forget(pid: number): void {
+  pids.delete(pid);
+  tell();
+}
+
+function tell(): void {
+  shell?.stdin?.write(`${[...pids].join(' ')}\n`);
+}

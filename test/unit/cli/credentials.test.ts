@@ -1,0 +1,147 @@
+// Users, passwords and certificates: where each master gets its own from, and that none of them is ever shown.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${VAR} is what stands in the file
+
+import { describe, expect, it, test } from 'vitest';
+import { createScratch, failure, type Scene, settle } from './scratch.ts';
+
+const local = ['--local'];
+
+describe('logins', () => {
+  const files = {
+    'work/pw': 'from-file\n',
+    'work/crlf': 'two\n\r\n',
+    'work/empty': '\n',
+    'work/ca': 'CA',
+    'work/cert': 'CERT',
+    'work/key': 'KEY',
+  };
+  const first = async (scene: Scene) => (await settle({ ...scene, files })).masters[0];
+
+  test.each<[string, Scene, object]>([
+    ['url', { file: 'masters: ["redis://u:p@a"]' }, { username: 'u', password: 'p' }],
+    ['beside the url', { file: 'masters: [{url: a, username: u, password: p}]' }, { username: 'u', password: 'p' }],
+    ['a file', { file: 'masters: [{url: a, passwordFile: pw}]' }, { password: 'from-file' }],
+    ['a file, one newline off', { file: 'masters: [{url: a, passwordFile: crlf}]' }, { password: 'two\n' }],
+    ['a variable', { file: 'masters: ["redis://:${P}@a"]', environment: { P: 'x' } }, { password: 'x' }],
+    ['top level', { file: 'masters: [a]\nusername: u\npassword: p' }, { username: 'u', password: 'p' }],
+    ['top level file', { file: 'masters: [a]\npasswordFile: pw' }, { password: 'from-file' }],
+    [
+      'top level for --master',
+      { file: 'password: p', flags: ['--master', 'redis://u@a'] },
+      { username: 'u', password: 'p' },
+    ],
+    [
+      'own before top level',
+      { file: 'masters: ["redis://u:p@a"]\nusername: x\npassword: x' },
+      { username: 'u', password: 'p' },
+    ],
+    [
+      'environment before file',
+      { file: 'masters: [a]\npassword: x', environment: { REDLOCK_PASSWORD: 'p', REDLOCK_USERNAME: 'u' } },
+      { username: 'u', password: 'p' },
+    ],
+    [
+      'environment file before file',
+      { file: 'masters: [a]\npassword: x', environment: { REDLOCK_PASSWORD_FILE: 'pw' } },
+      { password: 'from-file' },
+    ],
+    ['tls by itself', { file: 'masters: ["rediss://a"]' }, { tls: {} }],
+    [
+      'tls at the top',
+      { file: 'masters: ["rediss://a"]\ntls: {caFile: ca, certFile: cert, keyFile: key}' },
+      { tls: { ca: 'CA', cert: 'CERT', key: 'KEY' } },
+    ],
+    [
+      'tls of one',
+      { file: 'masters: [{url: "rediss://a", tls: {servername: n}}]\ntls: {caFile: ca, servername: x}' },
+      { tls: { ca: 'CA', servername: 'n' } },
+    ],
+  ])('%s', async (_, scene, expected) => expect(await first(scene)).toMatchObject(expected));
+
+  it('are absent unless given', async () => {
+    const address = { name: 'redis://a:6379', host: 'a', port: 6379, db: 0 };
+    expect(await first({ file: 'masters: [a]' })).toEqual(address);
+    expect(await first({ file: 'masters: [a]\ntls: {caFile: ca}' })).toEqual(address);
+  });
+
+  it('have files relative to the configuration file, or to the working directory', async () => {
+    const root = createScratch({
+      '.redlockrc': 'masters: [a]\npasswordFile: pw',
+      pw: 'beside-rc',
+      'work/deep/pw': 'beside-me',
+    });
+    expect((await settle({}, root, 'work/deep')).masters[0]?.password).toBe('beside-rc');
+    const environment = { REDLOCK_PASSWORD_FILE: 'pw' };
+    expect((await settle({ environment }, root, 'work/deep')).masters[0]?.password).toBe('beside-me');
+  });
+
+  it('are not read for local masters', async () => {
+    expect((await settle({ flags: local, file: 'passwordFile: missing' })).local).toBe(true);
+  });
+
+  test.each<[string, Scene, string]>([
+    [
+      'a missing file',
+      { file: 'masters: [{url: a, passwordFile: no}]' },
+      'rc:1: masters[0].passwordFile: "no": no such file',
+    ],
+    ['a missing file at the top', { file: 'masters: [a]\npasswordFile: no' }, 'rc:2: passwordFile: "no": no such file'],
+    [
+      'a missing file of the environment',
+      { environment: { REDLOCK_MASTERS: 'a', REDLOCK_PASSWORD_FILE: 'no' } },
+      'REDLOCK_PASSWORD_FILE: "no": no such file',
+    ],
+    ['a directory', { file: 'masters: [a]\npasswordFile: deep' }, 'passwordFile: "deep": is a directory'],
+    ['an empty file', { file: 'masters: [a]\npasswordFile: empty' }, 'passwordFile: "empty": empty'],
+    ['an empty password', { file: "masters: [a]\npassword: ''" }, 'rc:2: password: empty'],
+    ['an empty user', { file: "masters: [a]\nusername: ''" }, 'rc:2: username: empty'],
+    [
+      'two passwords',
+      { file: 'masters: [a]\npassword: p\npasswordFile: pw' },
+      'rc:2: password: given as passwordFile too',
+    ],
+    [
+      'two passwords in one master',
+      { file: 'masters: [{url: a, password: p, passwordFile: pw}]' },
+      'masters[0].password: given as',
+    ],
+    [
+      'two passwords, url',
+      { file: 'masters: [{url: "redis://:p@a", password: p}]' },
+      'masters[0].password: given in the url too',
+    ],
+    [
+      'two users, url',
+      { file: 'masters: [{url: "redis://u@a", username: u}]' },
+      'masters[0].username: given in the url too',
+    ],
+    [
+      'tls without TLS',
+      { file: 'masters: [{url: a, tls: {caFile: ca}}]' },
+      'masters[0].tls: redis://a:6379: not a TLS address',
+    ],
+    ['a missing CA', { file: 'masters: ["rediss://a"]\ntls: {caFile: no}' }, 'rc:2: tls.caFile: "no": no such file'],
+    [
+      'half a certificate',
+      { file: 'masters: ["rediss://a"]\ntls: {certFile: cert}' },
+      'rc:2: tls: only one of certFile and keyFile',
+    ],
+  ])('are refused: %s', async (_, scene, message) => {
+    const found = await failure({ ...scene, files });
+    expect(found).toMatchObject({ exitCode: 78, message: expect.stringContaining(message) });
+  });
+
+  it('never reach a message', async () => {
+    const secret = 's3cr3t';
+    const scenes: Scene[] = [
+      { flags: ['--master', `redis://u:${secret}@h:0`] },
+      { flags: ['--master', `u:${secret}@h`] },
+      { flags: ['--master', `redis://u:${secret}@h`, '--master', `redis://u:${secret}@h`] },
+      { flags: ['--master', `redis://u:${secret}@h`, '--ttl', `redis://u:${secret}@h`] },
+      { environment: { REDLOCK_MASTERS: `redis://u:${secret},x@h` } },
+      { environment: { REDLOCK_PASSWORD: secret, REDLOCK_PASSWORD_FILE: 'pw', REDLOCK_MASTERS: 'a' } },
+      { environment: { REDLOCK_PASSWORD: secret, REDLOCK_MASTERS: 'a,a' } },
+    ];
+    for (const scene of scenes) expect((await failure({ ...scene, files })).message).not.toContain(secret);
+  });
+});

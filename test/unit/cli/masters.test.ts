@@ -1,0 +1,143 @@
+// Which masters are chosen, which lists are refused, and what is warned about.
+
+import { describe, expect, it, test } from 'vitest';
+import type { Settings } from '../../../src/cli/settings.ts';
+import { createScratch, failure, type Scene, settle } from './scratch.ts';
+
+const local = ['--local'];
+const three = 'redis://a,redis://b,redis://c';
+
+describe('masters', () => {
+  const names = (settings: Settings) => settings.masters.map((master) => master.name);
+  const file = 'masters: [redis://f1, redis://f2, redis://f3]';
+
+  test.each<[string, Scene, string[], RegExp]>([
+    ['the file', { file }, ['redis://f1:6379', 'redis://f2:6379', 'redis://f3:6379'], /\.redlockrc:1$/],
+    [
+      'the environment',
+      { file, environment: { REDLOCK_MASTERS: ' e1 , e2:1,e3' } },
+      ['redis://e1:6379', 'redis://e2:1', 'redis://e3:6379'],
+      /^environment REDLOCK_MASTERS$/,
+    ],
+    [
+      'flags',
+      { file, environment: { REDLOCK_MASTERS: three }, flags: ['--master', 'm'] },
+      ['redis://m:6379'],
+      /^flag --master$/,
+    ],
+    [
+      'flags, also with local: true in the file',
+      { file: 'local: true', flags: ['--master', 'm'] },
+      ['redis://m:6379'],
+      /^flag/,
+    ],
+    [
+      'flags, also with REDLOCK_LOCAL',
+      { environment: { REDLOCK_LOCAL: 'true' }, flags: ['--master', 'm'] },
+      ['redis://m:6379'],
+      /^flag/,
+    ],
+    [
+      'the environment before local: true',
+      { file: 'local: true', environment: { REDLOCK_MASTERS: 'e' } },
+      ['redis://e:6379'],
+      /^environment/,
+    ],
+    [
+      'the file, with REDLOCK_LOCAL=false',
+      { file, environment: { REDLOCK_LOCAL: 'false' } },
+      ['redis://f1:6379', 'redis://f2:6379', 'redis://f3:6379'],
+      /rc:1$/,
+    ],
+  ])('come from %s', async (_, scene, expected, source) => {
+    const settings = await settle(scene);
+    expect(settings.local).toBe(false);
+    expect(names(settings)).toEqual(expected);
+    expect(settings.sources.masters).toMatch(source);
+  });
+
+  test.each<[string, Scene, RegExp]>([
+    ['--local beats masters below', { file, environment: { REDLOCK_MASTERS: three }, flags: local }, /^flag --local$/],
+    ['REDLOCK_LOCAL beats the file', { file, environment: { REDLOCK_LOCAL: '1' } }, /^environment REDLOCK_LOCAL$/],
+    ['local: true', { file: 'local: true' }, /\.redlockrc:1$/],
+  ])('are local: %s', async (_, scene, source) => {
+    const settings = await settle(scene);
+    expect(settings).toMatchObject({ local: true, masters: [] });
+    expect(settings.sources.local).toMatch(source);
+  });
+
+  it('may be listed beside a local that is switched off', async () => {
+    expect((await settle({ environment: { REDLOCK_LOCAL: '0', REDLOCK_MASTERS: three } })).masters).toHaveLength(3);
+    expect((await settle({ file: 'local: false\nmasters: [a]' })).masters).toHaveLength(1);
+  });
+
+  it('local ones may have a directory, relative to who names it', async () => {
+    const root = createScratch({ '.redlockrc': 'local: true\nlocalDirectory: d' });
+    expect((await settle({}, root, 'work/deep')).localDirectory).toBe(`${root}/d`);
+    const environment = { REDLOCK_LOCAL_DIRECTORY: 'e' };
+    expect((await settle({ environment }, root, 'work/deep')).localDirectory).toBe(`${root}/work/deep/e`);
+  });
+
+  test.each<[string, Scene, number, string]>([
+    [
+      'none',
+      {},
+      78,
+      'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS or by --master',
+    ],
+    ['an empty list', { file: 'masters: []' }, 78, 'masters: none configured'],
+    ['REDLOCK_LOCAL=false', { environment: { REDLOCK_LOCAL: 'false' }, file: 'local: true' }, 78, 'or try --local'],
+    ['--local with --master', { flags: ['--local', '--master', 'a'] }, 64, '--local: --master: given together'],
+    [
+      'both in the environment',
+      { environment: { REDLOCK_LOCAL: 'true', REDLOCK_MASTERS: three } },
+      78,
+      'REDLOCK_LOCAL: given together',
+    ],
+    ['both in the file', { file: `${file}\nlocal: true` }, 78, '.redlockrc:2: local: given together'],
+    ['garbage as a flag', { flags: ['--master', 'http://x'] }, 64, '--master: "http://x": unknown scheme'],
+    ['garbage in the environment', { environment: { REDLOCK_MASTERS: 'a,,b' } }, 78, 'REDLOCK_MASTERS: "": no address'],
+    ['garbage in the file', { file: 'masters: [a, "b:x"]' }, 78, '.redlockrc:1: masters[1]: "b:***": not a port'],
+    [
+      'the same twice, flags',
+      { flags: ['--master', 'a', '--master', 'redis://a:6379'] },
+      78,
+      'masters: a:6379: listed twice',
+    ],
+    [
+      'the same twice, database',
+      { environment: { REDLOCK_MASTERS: 'redis://a/1,redis://a/2' } },
+      78,
+      'a:6379: listed twice',
+    ],
+    [
+      'the same twice, user',
+      { environment: { REDLOCK_MASTERS: 'redis://u:p@A,rediss://a' } },
+      78,
+      'a:6379: listed twice',
+    ],
+    ['the same socket twice', { file: 'masters: [unix:///s, "unix:///s?db=1"]' }, 78, 'unix:/s: listed twice'],
+    [
+      'a bad REDLOCK_LOCAL',
+      { environment: { REDLOCK_LOCAL: 'maybe' }, flags: local },
+      78,
+      'REDLOCK_LOCAL: "maybe": neither yes nor no',
+    ],
+  ])('are refused: %s', async (_, scene, exitCode, message) => {
+    const found = await failure(scene);
+    expect(found).toMatchObject({ exitCode, message: expect.stringContaining(message) });
+    expect(found.message).not.toContain('\n');
+  });
+
+  test.each([
+    [1, 0],
+    [2, 1],
+    [3, 0],
+    [4, 1],
+  ])('%d of them: %d warnings', async (count, warningCount) => {
+    const flags = Array.from({ length: count }, (_, index) => ['--master', `m${index}`]).flat();
+    const { warnings } = await settle({ flags });
+    expect(warnings).toHaveLength(warningCount);
+    if (count === 4) expect(warnings[0]).toMatch(/^even number of masters: 4: survives no more failures than 3/);
+  });
+});

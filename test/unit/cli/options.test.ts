@@ -1,0 +1,199 @@
+// The command line, word by word: which words are ours, which are the command's, and which are refused.
+
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { optionTable } from '../../../src/cli/option-table.ts';
+import { parseWords, type RunWords } from '../../../src/cli/options.ts';
+import { UsageError } from '../../../src/cli/trouble.ts';
+
+function run(...argv: string[]): RunWords {
+  const words = parseWords(argv);
+  if (words.kind !== 'run') throw new Error(`printed: ${words.text}`);
+  return words;
+}
+
+const value = (words: RunWords, key: Parameters<RunWords['flags']['values']['get']>[0]) =>
+  words.flags.values.get(key)?.text;
+
+describe('NAME and COMMAND', () => {
+  test.each([
+    [['job', '--', 'ls'], 'job', ['ls']],
+    [
+      ['job', '--', 'ls', '--ttl', '-v', '--', '', ' a b ', '--x=y'],
+      'job',
+      ['ls', '--ttl', '-v', '--', '', ' a b ', '--x=y'],
+    ],
+    [['--ttl', '5s', 'job', '--', '-n'], 'job', ['-n']],
+    [['job', '--ttl', '5s', '--', 'ls'], 'job', ['ls']],
+    [['job', '--', '--help'], 'job', ['--help']],
+    [['job', 'ls', '-la'], 'job', ['ls', '-la']],
+    [['job', '-w', '5', './x', '-n'], 'job', ['./x', '-n']],
+    [['-n', 'job', './x', '-h'], 'job', ['./x', '-h']],
+    [['-n', 'job', '-w', '0', './x', '--version'], 'job', ['./x', '--version']],
+    [['job', 'ls', '', '--bogus', '--ttl=1'], 'job', ['ls', '', '--bogus', '--ttl=1']],
+    [['job', '-c', 'a | b'], 'job', ['/bin/sh', '-c', 'a | b']],
+    [['-c', 'a | b', 'job'], 'job', ['/bin/sh', '-c', 'a | b']],
+    [['-c', 'a | b', 'job', '--'], 'job', ['/bin/sh', '-c', 'a | b']],
+    [['job', '-c', ''], 'job', ['/bin/sh', '-c', '']],
+    [['-', 'ls'], '-', ['ls']],
+    [['help', 'ls'], 'help', ['ls']],
+    [['run', '--', 'status'], 'run', ['status']],
+    [['a "b" \'c\'\n🔒', '--', 'ls'], 'a "b" \'c\'\n🔒', ['ls']],
+    [['a b', 'ls'], 'a b', ['ls']],
+    [['n'.repeat(4096), 'ls'], 'n'.repeat(4096), ['ls']],
+    [['__proto__', 'constructor'], '__proto__', ['constructor']],
+  ])('%j', (argv, name, command) => expect(run(...argv)).toMatchObject({ name, command }));
+
+  it('hands everything after -- on untouched', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1 }), (command) => {
+        expect(run('-v', 'job', '--', ...command).command).toEqual(command);
+      }),
+    );
+  });
+
+  it('hands everything from COMMAND on untouched without -- too', () => {
+    const words = fc.array(fc.oneof(fc.string(), fc.constantFrom(...optionTable.map((row) => row.long), '-n', '-h')));
+    fc.assert(
+      fc.property(words, (rest) => {
+        fc.pre(!rest.includes('--'));
+        expect(run('job', 'ls', ...rest)).toMatchObject({ name: 'job', command: ['ls', ...rest] });
+      }),
+    );
+  });
+});
+
+describe('options', () => {
+  test.each([
+    [['--ttl', '5s'], 'ttl', '5s'],
+    [['--ttl=5s'], 'ttl', '5s'],
+    [['--ttl', '1s', '--ttl', '2s'], 'ttl', '2s'],
+    [['--prefix', ''], 'prefix', ''],
+    [['--prefix='], 'prefix', ''],
+    [['--prefix', '--ttl'], 'prefix', '--ttl'],
+    [['-w', '5'], 'wait', '5'],
+    [['-w5'], 'wait', '5'],
+    [['--wait', '5'], 'wait', '5'],
+    [['--timeout', '5'], 'wait', '5'],
+    [['-w', '1', '--timeout', '2'], 'wait', '2'],
+    [['--timeout', '2', '-w', '1'], 'wait', '1'],
+    [['-n'], 'wait', '0'],
+    [['--nonblock'], 'wait', '0'],
+    [['--nb'], 'wait', '0'],
+    [['--nonblocking'], 'wait', '0'],
+    [['-n', '-w', '0'], 'wait', '0'],
+    [['-nw', '0s'], 'wait', '0'],
+    [['-E', '0'], 'conflictExitCode', '0'],
+    [['--conflict-exit-code', '7'], 'conflictExitCode', '7'],
+    [['--jitter', '1m'], 'jitter', '1m'],
+    [['-k', '2'], 'killAfter', '2'],
+    [['--kill-after', '2'], 'killAfter', '2'],
+    [['--signal', 'INT'], 'signal', 'INT'],
+    [['--hold-at-least', '1m'], 'holdAtLeast', '1m'],
+    [['--max-run', '1h'], 'maxRun', '1h'],
+    [['--log-format', 'json'], 'logFormat', 'json'],
+    [['--local'], 'local', 'true'],
+  ] as const)('%j before NAME, after NAME, before --', (options, key, text) => {
+    expect(value(run(...options, 'job', 'ls'), key)).toBe(text);
+    expect(value(run('job', ...options, 'ls'), key)).toBe(text);
+    expect(value(run('job', ...options, '--', 'ls'), key)).toBe(text);
+  });
+
+  it('collects masters in their order, on both sides of NAME', () => {
+    expect(run('--master', 'a', 'job', '--master=b', 'ls').flags.masters).toEqual(['a', 'b']);
+    expect(run('--master', 'a', 'job', '--master=b', '--', 'ls').flags.masters).toEqual(['a', 'b']);
+  });
+
+  it('knows config, report, dry run and how much to say', () => {
+    const words = run('--config', 'c', '--report', 'r', '--dry-run', '-v', 'job', 'ls');
+    expect(words).toMatchObject({ dryRun: true, flags: { config: 'c', report: 'r', verbosity: 'verbose' } });
+    expect(run('-q', 'job', 'ls').flags.verbosity).toBe('quiet');
+    expect(run('job', 'ls')).toMatchObject({
+      dryRun: false,
+      flags: { config: null, report: null, verbosity: 'normal', masters: [] },
+    });
+    expect(run('job', 'ls').flags.values.size).toBe(0);
+  });
+});
+
+describe('refuses', () => {
+  test.each([
+    [[], 'NAME: missing'],
+    [['--'], 'NAME: missing'],
+    [['--', 'ls'], 'NAME: missing'],
+    [['-v'], 'NAME: missing'],
+    [['job'], 'COMMAND: missing'],
+    [['job', '--'], 'COMMAND: missing'],
+    [['job', '-n'], 'COMMAND: missing'],
+    [['', 'ls'], 'NAME: "": empty'],
+    [['', '--', 'ls'], 'NAME: "": empty'],
+    [['n'.repeat(4097), 'ls'], '4097 bytes long (at most 4096)'],
+    [['🔒'.repeat(1025), '--', 'ls'], '4100 bytes long'],
+    [['a', 'b', '--', 'ls'], 'NAME: "a" and "b": several names are not supported yet'],
+    [['job', 'git', 'checkout', '--', 'f'], 'several names are not supported yet (write NAME -- COMMAND)'],
+    [['job', '-c', 'a', 'ls'], '--command: with COMMAND "ls": contradict each other'],
+    [['job', '-c', 'a', '--', 'ls'], '--command: with COMMAND "ls"'],
+    [['-n', '-w', '5', 'job', 'ls'], '--nonblock: with --wait "5": contradict each other'],
+    [['-w', 'forever', 'job', '-n', 'ls'], '--nonblock: with --wait "forever"'],
+    [['-n', '-w', 'x', 'job', 'ls'], '--wait: "x": not a duration'],
+    [['-q', '-v', 'job', 'ls'], '--quiet: with --verbose: contradict each other'],
+    [['--ttl'], '--ttl: no value (write --ttl DUR)'],
+    [['job', '-w'], '--wait: no value (write --wait DUR)'],
+    [['job', '-w', '--', 'ls'], '--wait: no value (write --wait DUR)'],
+    [['--local=yes', 'job', 'ls'], '--local: takes no value'],
+    [['--tll', '5s', 'job', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],
+    [['--tll=5s', 'job', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],
+    [['job', '--tll', '5s', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],
+    [['job', '--mastre', 'x', '--', 'ls'], '"--mastre": unknown option (did you mean --master?)'],
+    [['--zzzzzzzz', 'job', 'ls'], '"--zzzzzzzz": unknown option (see --help)'],
+    [['-z', 'job', 'ls'], '"-z": unknown option (see --help)'],
+    [['--bogus\nx', 'job', 'ls'], '"--bogus\\nx": unknown option'],
+    [['--bogus', 'job', 'ls', '-h'], '"--bogus": unknown option'],
+  ])('%j', (argv, message) => {
+    expect(() => parseWords(argv)).toThrow(UsageError);
+    expect(() => parseWords(argv)).toThrow(message);
+    expect(() => parseWords(argv)).toThrow(/^[^\n]{1,300}$/);
+  });
+
+  test.each([
+    ...['--isolate', '--retry-count', '--retry-delay', '--retry-jitter', '--reentrant', '--supersede', '--replace'],
+    ...['-s', '--shared', '-x', '--exclusive', '--slots', '--json', '--server', '--insecure'],
+  ])('%s, which is promised for later or never', (option) => {
+    expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(`${JSON.stringify(option)}: unknown option`);
+  });
+
+  it('without showing a secret', () => {
+    expect(() => parseWords(['--mastre=redis://u:s3cr3t@h', 'job', 'ls'])).not.toThrow('s3cr3t');
+    expect(() => parseWords(['job', 'redis://u:s3cr3t@h', '--', 'ls'])).toThrow('redis://u:***@h');
+  });
+});
+
+describe('prints', () => {
+  const help = parseWords(['--help']);
+
+  test.each([[['-h']], [['job', '-h']], [['job', '--help', '--', 'ls']], [['-v', '--help', '--bogus']]])(
+    'help for %j',
+    (argv) => expect(parseWords(argv)).toEqual(help),
+  );
+
+  test.each([[['-V']], [['--version']], [['job', '-V', 'ls']]])('the version for %j', (argv) =>
+    expect(parseWords(argv)).toEqual({ kind: 'print', text: expect.stringMatching(/^redlock-run \d+\.\d+\.\d+\n$/) }),
+  );
+
+  it('help of at most 100 columns', () => {
+    const text = help.kind === 'print' ? help.text : '';
+    expect(text.split('\n').filter((line) => line.length > 100 || line !== line.trimEnd())).toEqual([]);
+    expect(text.endsWith('\n')).toBe(true);
+  });
+
+  it('every option, its alias and its default, but no hidden alias', () => {
+    const text = help.kind === 'print' ? help.text : '';
+    for (const row of optionTable) {
+      for (const flag of [row.short ?? '', row.long, ...(row.aliases ?? [])]) expect(text).toContain(flag);
+      for (const flag of row.hiddenAliases ?? []) expect(text).not.toMatch(new RegExp(`${flag}\\b`));
+    }
+    expect(text).toContain('(default: 30s)');
+    for (const code of ['64', '69', '70', '75', '78', '79', '124', '126, 127', '128+N'])
+      expect(text).toContain(`  ${code} `);
+  });
+});

@@ -1,0 +1,251 @@
+// Every order of events, to a depth at which every phase has been entered and left in every way. The supervisor decides
+// what happens to a running job, so its rules are checked over all orders and not over the ones that come to mind.
+
+import { describe, expect, it } from 'vitest';
+import { exitStatusOf } from '../../../src/run/exit-code.ts';
+import {
+  type Action,
+  type Event,
+  endingOf,
+  initialState,
+  type State,
+  transition,
+} from '../../../src/run/supervisor.ts';
+
+const events: readonly Event[] = [
+  { kind: 'acquired' },
+  { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', freeInMs: 1 } },
+  { kind: 'child-exited', exit: { kind: 'exited', code: 0 } },
+  { kind: 'signal', signal: 'SIGTERM' },
+  { kind: 'signal', signal: 'SIGINT', isFromTerminal: true },
+  { kind: 'signal', signal: 'SIGHUP' },
+  { kind: 'lost', reason: 'taken' },
+  { kind: 'lost', reason: 'unreachable' },
+  { kind: 'overdue' },
+  { kind: 'kill-due' },
+  { kind: 'swept', untouchable: [] },
+  { kind: 'released' },
+];
+
+interface History {
+  readonly state: State;
+  readonly events: readonly Event[];
+  readonly actions: readonly Action[];
+}
+
+/** An event that the world can produce here: once acquired or refused, never again; a child exits once, if started. */
+function isPossible({ events: past, actions }: History, event: Event): boolean {
+  const has = (kind: Event['kind']) => past.some((earlier) => earlier.kind === kind);
+  const did = (kind: Action['kind']) => actions.some((action) => action.kind === kind);
+  switch (event.kind) {
+    case 'acquired':
+    case 'not-acquired':
+      return !has('acquired') && !has('not-acquired');
+    case 'child-exited':
+      return did('start-child') && !has('child-exited');
+    case 'swept':
+      return did('sweep') && !has('swept');
+    case 'released':
+      return did('release') && !has('released');
+    case 'lost':
+    case 'overdue':
+    case 'kill-due':
+      return did('start-child');
+    default:
+      return true;
+  }
+}
+
+function* histories(depth: number): Generator<History> {
+  const pending: History[] = [{ state: initialState, events: [], actions: [] }];
+  for (let history = pending.pop(); history; history = pending.pop()) {
+    yield history;
+    if (history.events.length === depth || history.state.phase === 'done') continue;
+    for (const event of events) {
+      if (!isPossible(history, event)) continue;
+      const [state, actions] = transition(history.state, event);
+      pending.push({ state, events: [...history.events, event], actions: [...history.actions, ...actions] });
+    }
+  }
+}
+
+describe('over all orders of six events', () => {
+  const all = [...histories(6)];
+  const indexOf = (actions: readonly Action[], kind: Action['kind']) => actions.findIndex((a) => a.kind === kind);
+  const countOf = (actions: readonly Action[], kind: Action['kind']) => actions.filter((a) => a.kind === kind).length;
+  /** The first history that breaks a rule, told by its events; undefined is what we want. */
+  const breach = (isBroken: (history: History) => boolean) =>
+    all.find(isBroken)?.events.map((event) => ('signal' in event ? event.signal : event.kind));
+
+  it('enumerates enough of them to mean something', () => {
+    expect(all.length).toBeGreaterThan(10_000);
+    for (const phase of ['acquiring', 'holding', 'stopping', 'sweeping', 'releasing', 'done']) {
+      expect(all.some(({ state }) => state.phase === phase)).toBe(true);
+    }
+  });
+
+  it('starts the child at most once, and only after the lock was acquired', () => {
+    expect(
+      breach(({ actions, events }) => {
+        const count = countOf(actions, 'start-child');
+        return count > 1 || (count === 1 && !events.some(({ kind }) => kind === 'acquired'));
+      }),
+    ).toBeUndefined();
+  });
+
+  it('never starts the child after a signal that ends us', () => {
+    expect(
+      breach(({ events, actions }) => {
+        const first = events.findIndex(({ kind }) => kind === 'acquired');
+        const isTold = events.slice(0, Math.max(0, first)).some((event) => event.kind === 'signal');
+        return isTold && countOf(actions, 'start-child') > 0;
+      }),
+    ).toBeUndefined();
+  });
+
+  it('releases once, and only when nothing of the command can be alive', () => {
+    expect(
+      breach(({ actions, events }) => {
+        if (countOf(actions, 'release') > 1) return true;
+        if (countOf(actions, 'release') === 0) return false;
+        return countOf(actions, 'start-child') > 0 && !events.some(({ kind }) => kind === 'swept');
+      }),
+    ).toBeUndefined();
+  });
+
+  it('sweeps after every child, and only then', () => {
+    expect(
+      breach(({ actions, events }) => {
+        const isOver = events.some(({ kind }) => kind === 'child-exited');
+        return countOf(actions, 'sweep') !== (isOver ? 1 : 0);
+      }),
+    ).toBeUndefined();
+  });
+
+  it('kills only what it has begun to stop or to sweep', () => {
+    expect(
+      breach(({ actions }) => {
+        const killed = indexOf(actions, 'kill');
+        const begun = actions.findIndex(({ kind }) => kind === 'stop' || kind === 'sweep');
+        return killed >= 0 && (begun < 0 || killed < begun);
+      }),
+    ).toBeUndefined();
+  });
+
+  it('kills whenever the kill is due and somebody may be alive', () => {
+    expect(
+      breach((history) => {
+        if (history.state.phase !== 'stopping' && history.state.phase !== 'sweeping') return false;
+        const [, actions] = transition(history.state, { kind: 'kill-due' });
+        return countOf(actions, 'kill') !== 1;
+      }),
+    ).toBeUndefined();
+  });
+
+  it('exits 79 whenever the lock was lost while the child lived', () => {
+    expect(
+      breach(({ state, events }) => {
+        if (state.phase !== 'done') return false;
+        const lost = events.findIndex((event) => event.kind === 'lost' && event.reason === 'taken');
+        const exited = events.findIndex(({ kind }) => kind === 'child-exited');
+        return lost >= 0 && lost < exited && exitStatusOf(endingOf(state), 75).code !== 79;
+      }),
+    ).toBeUndefined();
+  });
+
+  it('never exits 0 unless the child ended by itself before anything else', () => {
+    expect(
+      breach(({ state }) => {
+        if (state.phase !== 'done') return false;
+        return exitStatusOf(endingOf(state), 75).code === 0 && state.cause?.kind !== 'child';
+      }),
+    ).toBeUndefined();
+  });
+
+  it('keeps the first cause of ending, unless the lock is lost later', () => {
+    expect(
+      breach(({ state, events }) => {
+        if (state.phase === 'done') return false;
+        return events.some((_, index) => {
+          const before = replay(events.slice(0, index)).cause;
+          const after = replay(events.slice(0, index + 1)).cause;
+          return before !== null && after?.kind !== before.kind && after?.kind !== 'lost';
+        });
+      }),
+    ).toBeUndefined();
+  });
+
+  it('comes to an end from everywhere once the world has answered', () => {
+    expect(
+      breach(({ state, events: past, actions }) => {
+        let now: History = { state, events: past, actions };
+        for (const event of [events[1], events[2], events[10], events[11]] as Event[]) {
+          if (!isPossible(now, event)) continue;
+          const [next, more] = transition(now.state, event);
+          now = { state: next, events: [...now.events, event], actions: [...now.actions, ...more] };
+        }
+        return now.state.phase !== 'done';
+      }),
+    ).toBeUndefined();
+  });
+});
+
+describe('signals while the child runs', () => {
+  const holding = replay([{ kind: 'acquired' }]);
+  const after = (signal: NodeJS.Signals, from: Partial<Extract<Event, { kind: 'signal' }>> = {}) =>
+    transition(holding, { kind: 'signal', signal, ...from });
+
+  it.each([
+    ['SIGTERM', 'stop'],
+    ['SIGINT', 'stop'],
+    ['SIGHUP', 'relay'],
+    ['SIGQUIT', 'relay'],
+    ['SIGUSR1', 'relay'],
+    ['SIGUSR2', 'relay'],
+    ['SIGWINCH', 'relay'],
+    ['SIGCONT', 'relay'],
+  ] as const)('%s leads to: %s', (signal, kind) => {
+    expect(after(signal)[1]).toEqual([{ kind, signal }]);
+  });
+
+  it('SIGTSTP, which only a child in its own session needs from us, leads to: suspend', () => {
+    expect(after('SIGTSTP')[1]).toEqual([{ kind: 'suspend' }]);
+  });
+
+  it.each(['SIGINT', 'SIGQUIT', 'SIGWINCH'] as const)(
+    'leaves %s from the terminal to the child, which has it',
+    (signal) => {
+      expect(after(signal, { isFromTerminal: true })).toEqual([holding, []]);
+    },
+  );
+
+  it('takes a Ctrl-C right after another for an order to stop', () => {
+    const [, actions] = after('SIGINT', { isFromTerminal: true, isRepeated: true });
+    expect(actions).toEqual([{ kind: 'stop', signal: 'SIGINT' }]);
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('kills at the second %s', (signal) => {
+    const [stopping] = after(signal);
+    expect(transition(stopping, { kind: 'signal', signal })[1]).toEqual([{ kind: 'kill' }]);
+  });
+});
+
+describe('processes that we may not kill', () => {
+  const untouchable = [42];
+
+  it('keep the lock from being released after the child has ended', () => {
+    const sweeping = replay([{ kind: 'acquired' }, { kind: 'child-exited', exit: { kind: 'exited', code: 0 } }]);
+    const [state, actions] = transition(sweeping, { kind: 'swept', untouchable });
+    expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', untouchable }]]);
+  });
+
+  it('end the run also when the child itself is one of them', () => {
+    const stopping = replay([{ kind: 'acquired' }, { kind: 'overdue' }, { kind: 'kill-due' }]);
+    const [state, actions] = transition(stopping, { kind: 'swept', untouchable });
+    expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', untouchable }]]);
+  });
+});
+
+function replay(past: readonly Event[]): State {
+  return past.reduce((state, event) => transition(state, event)[0], initialState);
+}
