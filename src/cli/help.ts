@@ -2,23 +2,11 @@
 // commander, because two spellings of one option (--wait, --timeout) belong on one line and 100 columns are kept everywhere.
 
 import { readFileSync } from 'node:fs';
+import { exitCodeTable } from '../run/exit-code.ts';
 import { type OptionRow, optionTable } from './option-table.ts';
 
 const width = 100;
 const textColumn = 32;
-
-const exitStatus: readonly (readonly [string, string])[] = [
-  ['0-255', "the command's own, when it ran to its end under a valid lock"],
-  ['128+N', 'the command died of signal N, or redlock-run was told to stop by it'],
-  ['64', 'usage error, or timings that cannot be safe'],
-  ['69', 'too few masters answered to tell who holds the lock'],
-  ['70', 'a bug in redlock-run'],
-  ['75', 'held by someone else for all of the wait (-E changes the number)'],
-  ['78', 'configuration: unreadable, invalid, or no masters'],
-  ['79', 'the lock was lost while the command ran; the command was stopped'],
-  ['124', '--max-run was exceeded'],
-  ['126, 127', 'the command cannot be executed, was not found'],
-];
 
 const examples: readonly (readonly [string, string])[] = [
   ['redlock-run backup -- pg_dump -Fc shop', 'wait for the lock, then run'],
@@ -52,7 +40,7 @@ export function renderHelp(): string {
     '/etc/redlockrc. A flag beats the environment (REDLOCK_TTL=1m), the environment beats the file.',
     '',
     'Exit status:',
-    ...exitStatus.flatMap(([code, text]) => entry(code, text, 12)),
+    ...exitCodeTable.flatMap(([code, text]) => entry(code, text, 10)),
     '',
     'Examples:',
     ...examples.flatMap(([line, text]) => entry(line, text, 48)),

@@ -45,7 +45,11 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
     }
     clock.sleep(masterTimeoutMs, allVoted.signal).then(() => {
       withdrawn.abort();
-      for (const master of masters) if (!votes.has(master)) receive(master, noAnswer(masterTimeoutMs));
+      const mute = masters.filter((master) => !votes.has(master));
+      // All of them first: a round that ends here must know of every master.
+      for (const master of mute) votes.set(master, noAnswer(masterTimeoutMs));
+      for (const master of mute) onVote?.(master, noAnswer(masterTimeoutMs));
+      end();
     }, reject);
   });
 }

@@ -17,19 +17,19 @@ export const exitCode = {
   notFound: 127,
 } as const;
 
-/** What each code means, for --help and the README. */
+/** What each code means: for --help, the README and its test. */
 export const exitCodeTable: readonly (readonly [code: string, meaning: string])[] = [
-  ["the command's", 'the command ran to its end under a valid lock'],
-  ['128+n', 'the command died of signal n, or redlock-run was told to stop by signal n'],
+  ['0-255', "the command's own, when it ran to its end under a valid lock"],
+  ['128+N', 'the command died of signal N, or redlock-run was told to stop by it'],
+  ['64', 'usage error, or timings that cannot be safe'],
+  ['69', 'no quorum: too few masters answered to tell who holds the lock'],
+  ['70', 'a bug in redlock-run'],
+  ['75', 'held by someone else for all of the wait (-E changes the number)'],
+  ['78', 'configuration: unreadable, invalid, no masters, a server listed twice, a replica'],
+  ['79', 'the lock was lost while the command ran; the command was stopped'],
   ['124', '--max-run was exceeded'],
   ['126', 'the command cannot be executed'],
   ['127', 'the command was not found'],
-  ['64', 'usage error: bad option, bad duration, timings that cannot be safe'],
-  ['69', 'no quorum: too few masters answered, so nobody can tell who holds the lock'],
-  ['70', 'a bug in redlock-run'],
-  ['75', 'held by someone else for all of the wait (-E sets another code)'],
-  ['78', 'configuration: unreadable or invalid, no masters, a server listed twice, a replica'],
-  ['79', 'the lock was lost while the command ran; the command was stopped'],
 ];
 
 export interface ExitStatus {
