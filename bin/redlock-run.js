@@ -1,3 +1,4 @@
 #!/usr/bin/env node
 const { main } = await import(new URL('../dist/main.js', import.meta.url).href);
-process.exitCode = await main(process.argv.slice(2));
+// At once: connections to masters that have frozen would keep the loop alive for seconds.
+process.exit(await main(process.argv.slice(2)));

@@ -14,7 +14,7 @@ await script(async () => {
   const { main } = await import(new URL('../../dist/main.js', import.meta.url).href);
   const argv = isLocal ? ['--local', ...words] : words;
   process.argv = [process.execPath, join(root, 'bin', 'redlock-run.js'), ...argv];
-  return main(argv);
+  process.exit(await main(argv));
 });
 
 /**

@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { run, say } from './program.js';
 
 const packages = ['redis-tools', 'valkey-tools'];
+const archiveFolder = join('cache', 'archives');
 
 /** Puts bin/redis-server and lib/ where the local masters look for them. Returns quietly when that cannot be done. */
 export async function unpackServer() {
@@ -42,7 +43,8 @@ async function download(work) {
     for (const name of packages) {
       const words = ['install', '--download-only', '--reinstall', '-y', '--no-install-recommends', name];
       const { code, output } = await aptGet(settings, words);
-      if (code === 0) return true;
+      // apt-get is also content when it neither has the package nor knows where to get it.
+      if (code === 0 && archives(work).some((file) => file.startsWith(`${name}_`))) return true;
       if (settings === withLists) say(`apt-get download of ${name} failed: ${output.trim().split('\n').at(-1)}`);
     }
   }
@@ -58,12 +60,17 @@ function aptGet(settings, words) {
 }
 
 /** @param {string} work */
+function archives(work) {
+  return readdirSync(join(work, archiveFolder)).filter((name) => name.endsWith('.deb'));
+}
+
+/** @param {string} work */
 async function unpack(work) {
   const tree = join(work, 'tree');
-  const archives = join(work, 'cache', 'archives');
   // A C library that is not the system's own would need its own loader as well.
-  const files = readdirSync(archives).filter((name) => name.endsWith('.deb') && !name.startsWith('libc6'));
-  for (const file of files) await run('dpkg-deb', ['-x', join(archives, file), tree], { notice: 'unpacking ...' });
+  for (const file of archives(work).filter((name) => !name.startsWith('libc6'))) {
+    await run('dpkg-deb', ['-x', join(work, archiveFolder, file), tree], { notice: 'unpacking ...' });
+  }
   const [bin, lib] = [join(work, 'server', 'bin'), join(work, 'server', 'lib')];
   for (const folder of [bin, lib]) mkdirSync(folder, { recursive: true });
   const all = readdirSync(tree, { recursive: true, encoding: 'utf8' }).map((name) => join(tree, name));

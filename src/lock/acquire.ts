@@ -60,7 +60,7 @@ async function attemptUntilDone(
   let quorumSeenAt = beganAt;
   for (let splitCount = 0; !aborted.aborted; ) {
     const attemptedAt = clock.now();
-    const attempt = await redlock.attempt(claim);
+    const attempt = await redlock.attempt(claim, aborted);
     const now = clock.now();
     if (attempt.kind === 'acquired') {
       if (aborted.aborted) return await undo(redlock, attempt.lease);
@@ -72,6 +72,7 @@ async function attemptUntilDone(
       });
       return { kind: 'acquired', lease: attempt.lease };
     }
+    if (aborted.aborted) break;
     const isSplit = attempt.kind === 'busy' && !attempt.isHeld;
     if (isSplit) splitCount += 1;
     if (hasQuorumAnswered(attempt, redlock.masterCount)) quorumSeenAt = now;

@@ -14,7 +14,7 @@ export interface Round<Vote> {
   readonly isCertain: (votes: ReadonlyMap<Master, Vote | Failed>) => boolean;
   /** Every vote and every late answer, also after the round has ended. */
   readonly onVote?: (master: Master, vote: Vote | Failed) => void;
-  /** Withdraws the round from outside: what is unsent by then is never sent. */
+  /** Ends the round from outside, with the votes so far: what is unsent by then is never sent. */
   readonly cancelled?: AbortSignal | undefined;
 }
 
@@ -30,9 +30,13 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const votes = new Map<Master, Vote | Failed>();
   const withdrawn = new AbortController();
   const allVoted = new AbortController();
-  round.cancelled?.addEventListener('abort', () => withdrawn.abort(), { once: true, signal: allVoted.signal });
   return new Promise((resolve, reject) => {
     const end = () => resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
+    const cancel = () => {
+      withdrawn.abort();
+      end();
+    };
+    round.cancelled?.addEventListener('abort', cancel, { once: true, signal: allVoted.signal });
     const receive = (master: Master, vote: Vote | Failed) => {
       onVote?.(master, vote);
       if (votes.has(master)) return;

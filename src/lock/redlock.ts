@@ -37,12 +37,16 @@ export class Redlock {
     this.#report = report;
   }
 
-  /** Steps 1 to 5 of the page. A failed attempt has already begun to undo itself when it returns. */
-  async attempt(claim: Claim): Promise<Attempt> {
+  /**
+   * Steps 1 to 5 of the page. A failed attempt has already begun to undo itself when it returns; so has one that `aborted`
+   * has cut short, whatever it says then.
+   */
+  async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
     const { votes, withdraw } = await this.#electorate.poll<AcquireReply>({
       ask: (master, withdrawn) => master.acquire(claim, withdrawn),
       isCertain: (replies) => acquireVerdictOf(replies.values(), this.masterCount) !== 'undecided',
+      cancelled: aborted,
     });
     const verdict = acquireVerdictOf(votes.values(), this.masterCount);
     const validUntil = validUntilOf(startedAt, claim.ttlMs);

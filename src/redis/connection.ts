@@ -49,7 +49,8 @@ export class Connection {
       if (address.db !== 0) await client.select(address.db);
       return new Connection(client, clock, access);
     } catch (error) {
-      client.disconnect();
+      // One that never opened has ended already, and would only set a timer that keeps the program alive.
+      if (client.status !== 'end') client.disconnect();
       return failedBy(cause ?? error);
     }
   }

@@ -1,0 +1,26 @@
+// `npm run bench -- [startup|cycles|all]`: how fast we are, as ratios against a peer or a floor that ran in turn with us. No
+// test: machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
+// turns, A B C A B C, so that a machine that slows down slows all of them down.
+
+import { nothingLeft, startMasters, stopAll } from '../servers/masters.ts';
+import { cycles } from './cycles.ts';
+import { startup } from './startup.ts';
+
+const [what = 'all'] = process.argv.slice(2);
+const suites = { startup, cycles };
+if (what !== 'all' && !(what in suites)) {
+  process.stderr.write(`bench: ${what}: no such benchmark (write ${Object.keys(suites).join(', ')} or all)\n`);
+  process.exit(64);
+}
+try {
+  for (const [name, suite] of Object.entries(suites)) {
+    if (what !== 'all' && what !== name) continue;
+    const masters = await startMasters(3);
+    console.log(`\n${name}: Node ${process.versions.node}, three masters on unix sockets`);
+    console.table(await suite(masters.map(({ url }) => url)));
+  }
+} finally {
+  await stopAll();
+  nothingLeft();
+}
+process.exit(0);

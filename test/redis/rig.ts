@@ -1,0 +1,84 @@
+// The lock on real masters as a program has it, with what a test needs to look behind it. Every handle that is made here
+// is closed after the test.
+//
+// The surprise: counters of the fence stay on the masters for a day, by design, so they do not count as something left.
+
+import { randomBytes } from 'node:crypto';
+import { afterEach } from 'vitest';
+import type { LockEvent } from '../../src/lock/events.ts';
+import type { Claim } from '../../src/lock/ports.ts';
+import { Redlock } from '../../src/lock/redlock.ts';
+import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
+import { Roster } from '../../src/redis/identity.ts';
+import { RedisMaster, type RedisMasterSettings } from '../../src/redis/redis-master.ts';
+import { createSystemClock } from '../../src/system-clock.ts';
+import { eventually } from '../servers/processes.ts';
+
+/** Anything with the address of a master: a TestMaster, a FaultyProxy, or just the address. */
+type Place = { readonly url: string } | string;
+
+export const clock = createSystemClock();
+export const lasting = new AbortController().signal;
+const handles: RedisMaster[] = [];
+
+afterEach(() => {
+  for (const handle of handles.splice(0)) handle.close();
+});
+
+export interface RigOptions extends Partial<RedisMasterSettings> {
+  readonly masterTimeoutMs?: number;
+  readonly roster?: Roster;
+}
+
+export function handleOn(place: Place, { prefix = '', restartGraceMs = 0, roster = new Roster() }: RigOptions = {}) {
+  const handle = new RedisMaster(addressOf(place), { prefix, restartGraceMs }, roster, clock);
+  handles.push(handle);
+  return handle;
+}
+
+function addressOf(place: Place): MasterAddress {
+  return parseAddress(typeof place === 'string' ? place : place.url);
+}
+
+export interface Rig {
+  readonly redlock: Redlock;
+  readonly masters: readonly RedisMaster[];
+  /** What the lock has told so far. */
+  readonly events: LockEvent[];
+}
+
+/** A Redlock of its own over these masters, as one more program has it. */
+export function redlockOn(places: readonly Place[], options: RigOptions = {}): Rig {
+  const roster = options.roster ?? new Roster();
+  const masters = places.map((place) => handleOn(place, { ...options, roster }));
+  const events: LockEvent[] = [];
+  const settings = { masterTimeoutMs: options.masterTimeoutMs ?? 1_000, reserveMs: 0 };
+  return { redlock: new Redlock(masters, clock, settings, (event) => events.push(event)), masters, events };
+}
+
+/** A wish with a value of its own; `ttlMs` is far longer than any test. */
+export function newClaim(changes: Partial<Claim> = {}): Claim {
+  return { resource: 'r', value: randomBytes(8).toString('hex'), ttlMs: 60_000, isFenced: true, ...changes };
+}
+
+interface Keeper {
+  readonly name: string;
+  keys(): Promise<string[]>;
+}
+
+/** The keys on a master, without counters. */
+export async function locksOn(master: Keeper): Promise<string[]> {
+  return (await master.keys()).filter((key) => !key.endsWith(':fence'));
+}
+
+/** Waits until no master keeps any lock: what a frozen one was told it does only when it has thawed. */
+export async function untilNothingIsLeft(masters: readonly Keeper[]): Promise<void> {
+  for (const master of masters) {
+    await eventually(`${master.name} keeps nothing`, async () => (await locksOn(master)).length === 0, 2_000);
+  }
+}
+
+/** Every subset of a list, the empty one and the whole one included. */
+export function subsetsOf<Item>(items: readonly Item[]): Item[][] {
+  return Array.from({ length: 2 ** items.length }, (_, bits) => items.filter((_, index) => (bits >> index) & 1));
+}
