@@ -2,8 +2,10 @@
 // cannot. The second composition root; it knows nothing of Redis. The surprise: it ignores every signal that can be ignored
 // and has another name than node, because whoever ends redlock-run with `killall` or Ctrl-C must not end it as well.
 
+import os from 'node:os';
 import { Guard } from './run/guard/guard.ts';
 import {
+  type Arm,
   asLine,
   eachMessage,
   type FromGuard,
@@ -18,36 +20,47 @@ import { Tree } from './run/tree/tree.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
 process.title = 'redlock-guard';
-const ignored: Signal[] = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGTSTP', 'SIGUSR1', 'SIGUSR2', 'SIGPIPE'];
-for (const signal of ignored) process.on(signal, () => {});
+/** Ends us if it cannot be handled (KILL, STOP), or says that we are broken. */
+const deadly = ['KILL', 'STOP', 'ILL', 'ABRT', 'IOT', 'BUS', 'FPE', 'SEGV', 'TRAP', 'SYS', 'PROF', 'CHLD'];
+for (const signal of Object.keys(os.constants.signals) as Signal[]) {
+  if (!deadly.includes(signal.slice('SIG'.length))) process.on(signal, () => {});
+}
 
 const orders = JSON.parse(process.argv[2] ?? '') as GuardOrders;
 const clock = createSystemClock();
-const tree = new Tree(processTable, orders.runId, orders.pid, [orders.pid]);
+const tree = new Tree(processTable, orders.runId, orders.pid);
 const guarded = { stop: (signal: Signal) => stopTree(tree, signal), kill: () => killTree(tree, clock) };
 const guard = new Guard(orders, guarded, clock, () => tell({ kind: 'stopping' }));
 
 eachMessage<ToGuard>(process.stdin, (message) => {
-  switch (message.kind) {
-    case 'arm': {
-      const from = clock.now() - passedSince(message.readings) + orders.slackMs;
-      guard.arm(from + message.stopInMs, from + message.killInMs);
-      tell({ kind: 'armed' });
-      // Who is seen now stays known when he wipes his environment and loses his parents later.
-      tree.scan();
-      break;
-    }
-    case 'root':
-      tree.setRoot(message.root);
-      break;
-    case 'done':
-      guard.finish();
-      process.exit(0);
+  if (message.kind === 'arm') arm(message);
+  else {
+    tree.setRoot(message.root);
+    guard.found();
   }
+  remember();
 });
+// Its end comes only when nobody can write to it any more: not while a child that redlock-run has forked just before it
+// died is still on its way to becoming the command, which the marker would not show yet.
+process.stdin.on('error', () => {});
 process.stdin.on('close', () => guard.abandon().finally(() => process.exit(0)));
 process.stdout.on('error', () => {});
 tell({ kind: 'ready' });
+
+function arm({ count, readings, stopInMs, killInMs }: Arm): void {
+  const from = clock.now() - passedSince(readings) + orders.slackMs;
+  guard.arm(from + stopInMs, from + killInMs);
+  tell({ kind: 'armed', count });
+}
+
+/** Who is seen now stays known when he wipes his environment and loses his parents later. */
+function remember(): void {
+  try {
+    tree.scan();
+  } catch {
+    // Out of file descriptors, say. It was only a precaution.
+  }
+}
 
 function tell(message: FromGuard): void {
   process.stdout.write(asLine(message));

@@ -21,12 +21,13 @@ import { type Lease, Redlock } from './lock/redlock.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';
 import { Roster } from './redis/identity.ts';
 import { RedisMaster } from './redis/redis-master.ts';
-import { type Child, startChild } from './run/child.ts';
+import { type StartedChild, startChild } from './run/child.ts';
 import { objectionTo } from './run/command.ts';
 import { childEnvironment, heldNames, userName } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
 import { GuardKeeper } from './run/guard/keeper.ts';
+import { findIsolation, type Isolation } from './run/isolation.ts';
 import { runOnLost } from './run/on-lost.ts';
 import { type Finished, Run } from './run/run.ts';
 import { subscribe } from './run/signals.ts';
@@ -34,6 +35,7 @@ import type { ChildExit } from './run/supervisor.ts';
 import { hasTerminal, isInFront } from './run/terminal.ts';
 import { processTable } from './run/tree/process-table.ts';
 import { Tree } from './run/tree/tree.ts';
+import { RunTrouble } from './run/trouble.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
 /** Signals that a terminal sends to everybody in front of it, so that the child has them already. */
@@ -78,7 +80,9 @@ class Job {
   readonly #isForeground: boolean;
   readonly #runId = randomBytes(12).toString('hex');
   #execa: typeof execa | null = null;
+  #isolation: Isolation | null = null;
   #lease: Lease | null = null;
+  #child: StartedChild | null = null;
   #onLost: Promise<void> | null = null;
 
   constructor(settings: Settings, addresses: readonly MasterAddress[], tell: (event: RunEvent) => void) {
@@ -99,6 +103,7 @@ class Job {
     const settings = this.#settings;
     const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
     if (objection) return neverStarted(objection);
+    this.#isolation = settings.isIsolated ? findIsolation() : null;
     const keeper = this.#startGuard();
     const loadingExeca = import('execa');
     const run: Run = new Run(settings, {
@@ -108,26 +113,29 @@ class Job {
       report: (event) => this.#report(event),
       guard: {
         arm: (stopInMs, killInMs) => keeper.arm(stopInMs, killInMs),
-        watch: ({ pid }) => pid !== undefined && keeper.watch({ pid, isLeader: !this.#isForeground }),
-        done: () => keeper.done(),
+        watch: () => this.#child?.root && keeper.watch(this.#child.root),
+        done: () => void keeper.done(),
       },
       acquire: async (aborted) => {
-        const acquisition = await this.#acquire(aborted, Promise.all([loadingExeca, keeper.isReady()]));
-        this.#execa = (await loadingExeca).execa;
-        return acquisition;
+        return this.#acquire(aborted, async () => {
+          this.#execa = (await loadingExeca).execa;
+          return keeper.ready();
+        });
       },
-      startChild: (lease) => this.#startChild(lease, keeper.pid),
+      startChild: (lease) => this.#startChild(lease),
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
     });
     this.#post = (event) => run.post(event);
     const unsubscribe = subscribe(this.#isForeground, (signal) => run.post(this.#signalEvent(signal)));
+    process.on('uncaughtException', run.crash);
     try {
       const finished = await run.start();
       await this.#onLost;
       return finished;
     } finally {
+      await keeper.done();
+      process.off('uncaughtException', run.crash);
       unsubscribe();
-      keeper.done();
       for (const master of this.#masters) master.close();
     }
   }
@@ -146,16 +154,19 @@ class Job {
     });
   }
 
-  #startChild(lease: Lease, guardPid: number | undefined): Child {
+  #startChild(lease: Lease): StartedChild {
     const { command } = this.#settings;
     this.#lease = lease;
-    return startChild(this.#execa as typeof execa, {
+    this.#child = startChild(this.#execa as typeof execa, {
       command,
       environment: childEnvironment(process.env, lease, this.#runId),
       isForeground: this.#isForeground,
-      tree: new Tree(processTable, this.#runId, process.pid, guardPid === undefined ? [] : [guardPid]),
+      isolation: this.#isolation,
+      table: processTable,
+      tree: new Tree(processTable, this.#runId, process.pid),
       clock: this.#clock,
     });
+    return this.#child;
   }
 
   #report(event: RunEvent): void {
@@ -180,7 +191,7 @@ class Job {
   }
 
   /** Acquires, and makes sure that the child can start and be stopped again under the lease. */
-  async #acquire(aborted: AbortSignal, ready: Promise<unknown>): Promise<Acquisition> {
+  async #acquire(aborted: AbortSignal, ready: () => Promise<string | null>): Promise<Acquisition> {
     const { jitterMs, giveUpAfterMs, waitMs, graceMs, marginMs } = this.#settings;
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
     const beganAt = this.#clock.now();
@@ -189,19 +200,24 @@ class Job {
       const leftMs = waitMs === null ? null : Math.max(0, waitMs - (attemptedAt - beganAt));
       const patience = { waitMs: this.#isNested() ? 0 : leftMs, giveUpAfterMs, aborted };
       const acquisition = await acquire(
-        this.#redlock,
-        this.#newClaim(),
+        {
+          redlock: this.#redlock,
+          clock: this.#clock,
+          random: Math.random,
+          report: this.#tell,
+          newClaim: () => this.#newClaim(),
+          waiterId: this.#runId,
+        },
         patience,
-        this.#clock,
-        Math.random,
-        this.#tell,
       );
       if (acquisition.kind !== 'acquired') return acquisition;
       const unfit = await this.#introduced(this.#clock.now() - attemptedAt);
-      await ready;
-      if (unfit.length === 0 && this.#clock.now() < stopAtOf(acquisition.lease, graceMs + marginMs)) return acquisition;
+      const trouble = await ready();
+      const isInTime = this.#clock.now() < stopAtOf(acquisition.lease, graceMs + marginMs);
+      if (unfit.length === 0 && trouble === null && isInTime) return acquisition;
       await this.#redlock.release(acquisition.lease.claim);
       if (unfit.length > 0) return { kind: 'misconfigured', failures: unfit };
+      if (trouble !== null) throw new RunTrouble(`guard: no process to guard the command: ${trouble} (try again)`);
     }
   }
 
@@ -233,7 +249,7 @@ class Job {
       label: path.basename(command[0] ?? ''),
     };
     const value = renderValue(randomBytes(20).toString('base64url'), note);
-    return { resource: name, value, ttlMs, isFenced };
+    return { resource: name, value, ttlMs, isFenced, waiter: null };
   }
 }
 

@@ -10,10 +10,13 @@ import { ConfigError, UsageError } from './cli/trouble.ts';
 import { LocalTrouble } from './local/trouble.ts';
 import { exitCode } from './run/exit-code.ts';
 import { raiseAgain } from './run/signals.ts';
+import { RunTrouble } from './run/trouble.ts';
 
 /** Returns the exit code, unless a signal that ended us has been raised again. Never rejects. */
 export async function main(argv: readonly string[]): Promise<number> {
   const print = (text: string) => process.stdout.write(text);
+  // Whoever reads what we say may leave before we do; the command must not suffer for it.
+  process.stderr.on('error', () => {});
   try {
     const words = parseWords(argv);
     if (words.kind === 'print') {
@@ -35,9 +38,14 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** What this machine has not got: masters of its own, a guard, isolation. */
+function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble {
+  return error instanceof LocalTrouble || error instanceof RunTrouble;
+}
+
 /** One line for a mistake of the user's; the stack only for a bug of ours. */
 function complain(error: unknown): number {
-  if (error instanceof UsageError || error instanceof ConfigError || error instanceof LocalTrouble) {
+  if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
     process.stderr.write(`redlock-run: ${error.message}\n`);
     return error.exitCode;
   }

@@ -19,11 +19,17 @@ export function roughly(ms: number): string {
 
 /** Who holds the lock: "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z". */
 export function holderLine(value: string, remainingMs: number | null): string {
+  if (value === '') return 'free, but others are before us';
   const { token, note } = parseValue(value);
   const who = note
     ? `held by ${printable(note.user)}@${printable(note.host)}, pid ${note.pid}, ${printable(note.label)}, since ${printable(note.since)}`
     : `held by another program (value ${printable(token, 40)})`;
   return `${who}; ${remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`}`;
+}
+
+/** Our place in the queue, for people, who count from one. */
+function placeLine(place: number | null): string {
+  return place === null ? '' : place === 0 ? 'first in line; ' : `place ${place + 1} in line; `;
 }
 
 export function failuresLine(failures: readonly MasterFailure[]): string {
@@ -45,7 +51,7 @@ export function eventLine(name: string, event: RunEvent): string {
     case 'writing-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
     case 'waiting':
-      return `waiting: ${which}: ${holderLine(event.holder, event.remainingMs)}`;
+      return `waiting: ${which}: ${placeLine(event.place)}${holderLine(event.holder, event.remainingMs)}`;
     case 'no-quorum':
       return `waiting: ${which}: no quorum answers: ${failuresLine(event.failures)}`;
     case 'acquired':

@@ -97,6 +97,12 @@ export const keyTable = [
     default: 'false',
     description: 'leave processes that the command left behind when it ended well',
   },
+  {
+    key: 'isolate',
+    kind: 'boolean',
+    default: 'false',
+    description: 'run the command in a PID namespace, from which nothing it starts can get out (Linux)',
+  },
   { key: 'logFormat', kind: 'format', default: 'text', description: 'events on stderr as text or as json' },
   {
     key: 'username',
@@ -241,6 +247,7 @@ export const optionTable: readonly OptionRow[] = [
     key: 'keepBackground',
     description: keyRow('keepBackground').description,
   },
+  { group: 'Command', long: '--isolate', key: 'isolate', description: keyRow('isolate').description },
   { group: 'Output', short: '-q', long: '--quiet', description: 'say nothing but errors' },
   { group: 'Output', short: '-v', long: '--verbose', description: 'say everything' },
   { group: 'Output', long: '--log-format', argument: 'FORMAT', key: 'logFormat', description: describe('logFormat') },

@@ -62,6 +62,7 @@ function rowsOf(settings: Settings): Row[] {
     from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
     from('foreground', 'foreground', settings.foreground === null ? 'by terminal' : settings.foreground ? 'yes' : 'no'),
     from('keep background', 'keepBackground', settings.keepsBackground ? 'yes' : 'no'),
+    from('isolate', 'isolate', settings.isIsolated ? 'yes' : 'no'),
     ...(settings.onLost === null ? [] : [from('on lost', 'onLost', quoted(settings.onLost, 4096))]),
     from('max run', 'maxRun', limit(settings.maxRunMs, 'none')),
     from('log format', 'logFormat', settings.logFormat),

@@ -54,6 +54,8 @@ export interface Settings extends Timings {
   /** Null: as the terminal says. */
   readonly foreground: boolean | null;
   readonly keepsBackground: boolean;
+  /** Never together with keepsBackground. */
+  readonly isIsolated: boolean;
   /** Null is no limit. */
   readonly maxRunMs: number | null;
   /** Absolute. */
@@ -118,7 +120,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     isFenced: must('fencing', readBoolean),
     onLost: get('onLost', readText)?.value ?? null,
     foreground: get('foreground', readBoolean)?.value ?? null,
-    keepsBackground: must('keepBackground', readBoolean),
+    ...checkedContainment(get('keepBackground', readBoolean), get('isolate', readBoolean)),
     maxRunMs: must('maxRun', readLimit),
     logFormat: must('logFormat', readLogFormat),
     localDirectory: absolute(get('localDirectory', readText)?.given ?? null),
@@ -187,6 +189,16 @@ function checkedTimings(
   if (danger === null) return timings;
   const isFromFlag = [ttl, masterTimeout, grace].some((chosen) => chosen?.layer === 'flag');
   throw isFromFlag ? new UsageError(danger) : new ConfigError(danger);
+}
+
+/** Exit 64 when a flag has a part in it, else 78. */
+function checkedContainment(keepBackground: Chosen<boolean> | null, isolate: Chosen<boolean> | null) {
+  const isIsolated = isolate?.value ?? false;
+  const keepsBackground = keepBackground?.value ?? false;
+  if (!isIsolated || !keepsBackground) return { isIsolated, keepsBackground };
+  const contradiction = 'isolate: with keepBackground: nothing outlives its namespace (leave one out)';
+  const isFromFlag = [isolate, keepBackground].some((chosen) => chosen?.layer === 'flag');
+  throw isFromFlag ? new UsageError(contradiction) : new ConfigError(contradiction);
 }
 
 function absolute(given: Given | null): string | null {

@@ -19,7 +19,7 @@ export async function ensureInstalled() {
     const { program, words } = npm();
     const install = [...words, 'ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund'];
     const { code, output } = await run(program, install, { notice: 'installing packages (npm ci) ...' });
-    if (code !== 0) throw new Failure(code, `npm ci failed:\n${output}`);
+    if (code !== 0) throw new Failure(code, `npm ci failed:\n${beginning(output)}`);
   } finally {
     rmSync(marker, { force: true });
   }
@@ -48,6 +48,14 @@ function isInstalled() {
  */
 function packagesOf(lockFile) {
   return JSON.parse(readFileSync(lockFile, 'utf8')).packages;
+}
+
+/**
+ * npm says what is wrong first, and then how to use npm.
+ * @param {string} output
+ */
+function beginning(output) {
+  return output.split('\n').slice(0, 15).join('\n');
 }
 
 /** Two at once would remove each other's work. A marker of a process that is gone counts for nothing. */

@@ -3,7 +3,7 @@
 // the path of its binary. Exits 69 where the registry has none for this system. The surprise: the package is a plain
 // binary, so that no install script has to be allowed.
 
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Failure, npm, run, script } from './program.js';
@@ -22,13 +22,16 @@ await script(async () => {
 });
 
 /**
+ * A project of its own and not `--prefix`, which would have npm look for its system-wide settings there, too.
  * @param {string} folder
  * @param {string} name
  */
 async function install(folder, name) {
   mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
   const { program, words } = npm();
-  const all = [...words, 'install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', name];
-  const { code, output } = await run(program, all, { notice: `getting ${name} ...` });
+  const all = [...words, 'install', '--ignore-scripts', '--no-audit', '--no-fund', name];
+  const env = { ...process.env, npm_config_local_prefix: undefined };
+  const { code, output } = await run(program, all, { notice: `getting ${name} ...`, env, cwd: folder });
   if (code !== 0) throw new Failure(69, `other-node: ${name} could not be got:\n${output}`);
 }

@@ -18,13 +18,13 @@ const patienceMs = 3_000;
  * `notice` when it takes more than three seconds.
  * @param {string} program
  * @param {readonly string[]} words
- * @param {{ notice: string, env?: Record<string, string | undefined> }} options
+ * @param {{ notice: string, env?: Record<string, string | undefined>, cwd?: string }} options
  * @returns {Promise<{ code: number, output: string }>}
  */
-export function run(program, words, { notice, env = process.env }) {
+export function run(program, words, { notice, env = process.env, cwd = root }) {
   return new Promise((resolve) => {
     const timer = setTimeout(() => say(notice), patienceMs);
-    const child = spawn(program, words, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {

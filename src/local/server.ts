@@ -15,15 +15,20 @@ import { LocalTrouble } from './trouble.ts';
 
 const timeoutMs = 5_000;
 
+/** Why a connect fails: too many callers wait for a frozen server. */
+const meansPresent = new Set(['EAGAIN']);
+
+/** No socket; nobody behind it any more; behind it a server that is just dying. */
+const meansAbsent = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET']);
+
 /** Whether anything listens on this socket. Throws LocalTrouble when that cannot be told. */
 export function isListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath);
     const settle = (code: string | undefined) => {
       socket.destroy();
-      if (code === undefined || code === 'EAGAIN')
-        resolve(true); // EAGAIN: too many callers wait for a frozen server.
-      else if (code === 'ENOENT' || code === 'ECONNREFUSED') resolve(false);
+      if (code === undefined || meansPresent.has(code)) resolve(true);
+      else if (meansAbsent.has(code)) resolve(false);
       else reject(new LocalTrouble(69, socketPath, `cannot be reached: ${code}`, 'see who else uses this folder'));
     };
     socket.setTimeout(timeoutMs, () => settle('ETIMEDOUT'));

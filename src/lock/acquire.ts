@@ -1,10 +1,12 @@
-// Attempts until the lock is ours, the time is up, or the caller has had enough. The surprise: being refused and being
-// unable to ask are told apart all the way. Busy may be waited out for ever; no quorum is given up after a while, because
-// an outage reported as contention silently skips jobs.
+// Attempts until the lock is ours, the time is up, or the caller has had enough. Who waits does so in the queue that the
+// masters keep: first come, first served. The surprise: being refused and being unable to ask are told apart all the way. Busy
+// may be waited out for ever; no quorum is given up after a while, because an outage reported as contention silently skips jobs.
 
 import type { MasterFailure, Report } from './events.ts';
+import type { Line } from './line.ts';
+import type { Attempt, Lease } from './outcomes.ts';
 import type { Claim, Clock, Random } from './ports.ts';
-import type { Attempt, Lease, Redlock } from './redlock.ts';
+import type { Redlock } from './redlock.ts';
 import { quorumOf } from './validity.ts';
 
 export type Acquisition =
@@ -24,84 +26,141 @@ export interface Patience {
   readonly aborted: AbortSignal;
 }
 
-/** Between two attempts on a lock that is held; drawn anew each time, so that waiters do not march in step. */
-const pollMs = { least: 50, most: 150 };
-/** After a split vote: long against a round trip, short for a person. */
-const splitMs = { least: 5, most: 40 };
+export interface AcquireParts {
+  readonly redlock: Redlock;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+  /** A claim of a value that was never used before; asked for one whenever no master can hold an earlier one. */
+  readonly newClaim: () => Claim;
+  /** Names us in the queue. */
+  readonly waiterId: string;
+}
+
+/** A waiter's sign of life; three times as often as the masters need it. */
+const pollMs = { least: 900, most: 1_000 };
+/** After a split vote or an outage: long against a round trip, short for a person. */
+const soonMs = { least: 5, most: 40 };
+const outageMs = { least: 50, most: 150 };
 /** A single attempt is repeated so often where nobody held the lock: somebody should win. */
 const splitRetryCount = 8;
+/** Past the end of a foreign lease: masters expire keys a moment late rather than early. */
+const expiryMs = 1;
 
-/** Never leaves a key behind: what failed attempts may have set has been undone, as far as masters answer, on return. */
-export async function acquire(
-  redlock: Redlock,
-  claim: Claim,
-  patience: Patience,
-  clock: Clock,
-  random: Random,
-  report: Report,
-): Promise<Acquisition> {
-  const acquisition = await attemptUntilDone(redlock, claim, patience, clock, random, report);
-  if (acquisition.kind !== 'acquired') await redlock.settled();
+/** Never leaves a key or a place behind: what was set has been undone, as far as masters answer, on return. */
+export async function acquire(parts: AcquireParts, patience: Patience): Promise<Acquisition> {
+  const wait = new Wait(parts, patience);
+  const acquisition = await wait.end();
+  if (acquisition.kind !== 'acquired') await parts.redlock.settled();
   return acquisition;
 }
 
-async function attemptUntilDone(
-  redlock: Redlock,
-  claim: Claim,
-  patience: Patience,
-  clock: Clock,
-  random: Random,
-  report: Report,
-): Promise<Acquisition> {
-  const { waitMs, giveUpAfterMs, aborted } = patience;
-  const beganAt = clock.now();
-  const waitUntil = waitMs === null ? Number.POSITIVE_INFINITY : beganAt + waitMs;
-  const between = ({ least, most }: { least: number; most: number }) => least + random() * (most - least);
-  let quorumSeenAt = beganAt;
-  for (let splitCount = 0; !aborted.aborted; ) {
-    const attemptedAt = clock.now();
-    const attempt = await redlock.attempt(claim, aborted);
-    const now = clock.now();
-    if (attempt.kind === 'acquired') {
-      if (aborted.aborted) return await undo(redlock, attempt.lease);
-      report({
-        kind: 'acquired',
-        grantedCount: attempt.grantedCount,
-        elapsedMs: now - attemptedAt,
-        waitMs: now - beganAt,
-      });
-      return { kind: 'acquired', lease: attempt.lease };
+class Wait {
+  readonly #parts: AcquireParts;
+  readonly #patience: Patience;
+  readonly #beganAt: number;
+  #claim: Claim;
+  #line: Line | null = null;
+  #quorumSeenAt: number;
+  #splitCount = 0;
+
+  constructor(parts: AcquireParts, patience: Patience) {
+    this.#parts = parts;
+    this.#patience = patience;
+    this.#beganAt = parts.clock.now();
+    this.#quorumSeenAt = this.#beganAt;
+    this.#claim = parts.newClaim();
+  }
+
+  async end(): Promise<Acquisition> {
+    const { redlock, clock } = this.#parts;
+    const { aborted } = this.#patience;
+    try {
+      while (!aborted.aborted) {
+        const attemptedAt = clock.now();
+        this.#line?.forgetCalls();
+        const attempt = await redlock.attempt(this.#claim, aborted);
+        if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
+        if (aborted.aborted) break;
+        if (this.#isOver(attempt)) return endingOf(attempt, redlock.masterCount);
+        await this.#goOn(attempt);
+      }
+      this.#leave();
+      return { kind: 'aborted' };
+    } finally {
+      this.#line?.close();
     }
-    if (aborted.aborted) break;
-    const isSplit = attempt.kind === 'busy' && !attempt.isHeld;
-    if (isSplit) splitCount += 1;
-    if (hasQuorumAnswered(attempt, redlock.masterCount)) quorumSeenAt = now;
-    const mayGoOn = isSplit && waitMs === 0 ? splitCount <= splitRetryCount : now < waitUntil;
-    const isHopeless = isMisconfigured(attempt, redlock.masterCount) || now - quorumSeenAt >= giveUpAfterMs;
-    if (isHopeless || !mayGoOn) return endingOf(attempt, redlock.masterCount);
-    tell(attempt, now - beganAt, report);
-    const pauseMs = between(isSplit ? splitMs : pollMs);
-    const untilFreeMs = attempt.kind === 'busy' && attempt.freeInMs !== null ? attempt.freeInMs + 2 : pauseMs;
-    const untilEndMs = waitMs === 0 ? pauseMs : waitUntil - now;
-    await clock.sleep(Math.min(pauseMs, untilFreeMs, untilEndMs), aborted);
   }
-  return { kind: 'aborted' };
-}
 
-async function undo(redlock: Redlock, lease: Lease): Promise<Acquisition> {
-  await redlock.release(lease.claim);
-  return { kind: 'aborted' };
-}
+  async #acquired(attempt: Extract<Attempt, { kind: 'acquired' }>, attemptedAt: number): Promise<Acquisition> {
+    const { redlock, clock, report } = this.#parts;
+    if (this.#patience.aborted.aborted) {
+      await redlock.release(attempt.lease.claim);
+      return { kind: 'aborted' };
+    }
+    const now = clock.now();
+    const { grantedCount } = attempt;
+    report({ kind: 'acquired', grantedCount, elapsedMs: now - attemptedAt, waitMs: now - this.#beganAt });
+    return { kind: 'acquired', lease: attempt.lease };
+  }
 
-function tell(attempt: Attempt, waitedMs: number, report: Report): void {
-  if (attempt.kind === 'busy') {
-    report({ kind: 'waiting', holder: attempt.holder, remainingMs: attempt.freeInMs, waitedMs });
-  } else if (attempt.kind === 'unreachable') {
-    report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
+  #isOver(attempt: Failure): boolean {
+    const { redlock, clock } = this.#parts;
+    const { waitMs, giveUpAfterMs } = this.#patience;
+    const now = clock.now();
+    if (hasQuorumAnswered(attempt, redlock.masterCount)) this.#quorumSeenAt = now;
+    if (isMisconfigured(attempt, redlock.masterCount) || now - this.#quorumSeenAt >= giveUpAfterMs)
+      return this.#leave();
+    if (waitMs === null) return false;
+    if (waitMs > 0) return now - this.#beganAt >= waitMs && this.#leave();
+    this.#splitCount += 1;
+    return attempt.kind !== 'busy' || attempt.isHeld || this.#splitCount > splitRetryCount;
+  }
+
+  /** Tells the onlooker, takes a place in the queue if there is one to take, and pauses. */
+  async #goOn(attempt: Failure): Promise<void> {
+    const { clock, report } = this.#parts;
+    const { waitMs, aborted } = this.#patience;
+    const waitedMs = clock.now() - this.#beganAt;
+    if (attempt.kind === 'busy') {
+      const { holder, freeInMs: remainingMs, place } = attempt;
+      report({ kind: 'waiting', holder, remainingMs, place, waitedMs });
+      if (waitMs !== 0 && !this.#line) return this.#join(attempt.arrivalUs);
+    } else if (attempt.kind === 'unreachable') {
+      report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
+    }
+    const leftMs = waitMs ? waitMs - waitedMs : Number.POSITIVE_INFINITY;
+    const pauseMs = Math.min(this.#pauseMs(attempt), leftMs);
+    if (this.#line) await this.#line.pause(pauseMs, aborted);
+    else await clock.sleep(pauseMs, aborted);
+  }
+
+  async #join(arrivalUs: number): Promise<void> {
+    const { redlock, waiterId } = this.#parts;
+    this.#claim = { ...this.#claim, waiter: { id: waiterId, arrivalUs } };
+    this.#line = await redlock.joinLine(this.#claim);
+  }
+
+  #pauseMs(attempt: Failure): number {
+    const { random } = this.#parts;
+    const between = ({ least, most }: { least: number; most: number }) => least + random() * (most - least);
+    if (attempt.kind !== 'busy') return between(outageMs);
+    // Nobody holds it, and we are in nobody's way: contenders have split the masters among them.
+    if (!attempt.isHeld && (attempt.place ?? 0) === 0) return between(soonMs);
+    const isNext = attempt.place === 0 && attempt.freeInMs !== null;
+    return Math.min(between(pollMs), isNext ? attempt.freeInMs + expiryMs : Number.POSITIVE_INFINITY);
+  }
+
+  /** Gives up our place, so that others need not wait for our silence to be noticed. Always true. */
+  #leave(): true {
+    if (this.#line) void this.#parts.redlock.release(this.#claim);
+    return true;
   }
 }
 
-function endingOf(attempt: Exclude<Attempt, { kind: 'acquired' }>, masterCount: number): Acquisition {
+type Failure = Exclude<Attempt, { kind: 'acquired' }>;
+
+function endingOf(attempt: Failure, masterCount: number): Acquisition {
   if (isMisconfigured(attempt, masterCount)) return { kind: 'misconfigured', failures: failuresOf(attempt) };
   switch (attempt.kind) {
     case 'busy':
@@ -114,19 +173,19 @@ function endingOf(attempt: Exclude<Attempt, { kind: 'acquired' }>, masterCount: 
 }
 
 /** A server that must not be in the list, or so many that refuse us access that no quorum can ever answer. */
-function isMisconfigured(attempt: Attempt, masterCount: number): boolean {
+function isMisconfigured(attempt: Failure, masterCount: number): boolean {
   if (attempt.kind === 'unfit') return true;
   const deniedCount = failuresOf(attempt).filter(({ failed }) => failed.cause === 'denied').length;
   return deniedCount > masterCount - quorumOf(masterCount);
 }
 
 /** A master that has restarted too lately to vote has answered all the same: it is worth waiting for. */
-function hasQuorumAnswered(attempt: Attempt, masterCount: number): boolean {
+function hasQuorumAnswered(attempt: Failure, masterCount: number): boolean {
   if (attempt.kind === 'busy' || attempt.kind === 'too-slow') return true;
   const mute = failuresOf(attempt).filter(({ failed }) => failed.cause !== 'restarted');
   return mute.length <= masterCount - quorumOf(masterCount);
 }
 
-function failuresOf(attempt: Attempt): readonly MasterFailure[] {
+function failuresOf(attempt: Failure): readonly MasterFailure[] {
   return attempt.kind === 'unfit' || attempt.kind === 'unreachable' ? attempt.failures : [];
 }

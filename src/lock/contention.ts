@@ -1,17 +1,21 @@
-// What a refused attempt has learned: who stands in the way, for how long, and whether anybody holds the lock at all.
-// Pure. The surprise: a refusal does not mean that the lock is held; contenders that arrive together may split the
-// masters among them, so that nobody has a quorum.
+// What a refused attempt has learned: who stands in the way, for how long, whether anybody holds the lock at all, and our
+// place in the queue. Pure. The surprise: a refusal does not mean that the lock is held; contenders that arrive together may
+// split the masters among them, so that nobody has a quorum.
 
 import type { AcquireReply, Refused } from './ports.ts';
 import { quorumOf } from './validity.ts';
 
 export interface Contention {
-  /** The foreign value seen on most masters. */
+  /** The foreign value seen on most masters; '' where the lock is free for those who came before us. */
   readonly holder: string;
   /** When enough keys will have expired for a quorum to be free, if nobody extends; null: never by themselves. */
   readonly freeInMs: number | null;
-  /** One foreign value was seen on a quorum, so it is a holder's and no contender's leftover. */
+  /** One foreign value, or a queue, was seen on a quorum, so it is no contender's leftover. */
   readonly isHeld: boolean;
+  /** How many are before us, as most masters see it; null: we are not in the queue. */
+  readonly place: number | null;
+  /** The median of the masters' clocks when they refused us. */
+  readonly arrivalUs: number;
 }
 
 /** `votes` hold at least one refusal. */
@@ -22,7 +26,22 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
   const counts = new Map<string, number>();
   for (const { holder } of refusals) counts.set(holder, (counts.get(holder) ?? 0) + 1);
   const [holder = '', holderCount = 0] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];
-  const expiries = refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY).sort((a, b) => a - b);
+  const expiries = ascending(refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY));
   const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
-  return { holder, freeInMs: Number.isFinite(freeInMs) ? freeInMs : null, isHeld: holderCount >= quorum };
+  const places = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
+  return {
+    holder,
+    freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
+    isHeld: holderCount >= quorum,
+    place: places.length === 0 ? null : median(places),
+    arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
+  };
+}
+
+function ascending(numbers: readonly number[]): number[] {
+  return [...numbers].sort((a, b) => a - b);
+}
+
+function median(numbers: readonly number[]): number {
+  return ascending(numbers)[Math.floor((numbers.length - 1) / 2)] ?? 0;
 }

@@ -1,6 +1,6 @@
-// The masters as a body: asks all of them, remembers who owes an answer, and tells an onlooker when one begins to fail and
-// when it recovers. It knows no locks and draws no verdicts. The surprise: a master that owes an answer is asked like any
-// other; only a release does not wait for it.
+// The masters as a body: asks all of them, remembers who lags behind, and tells an onlooker when one begins to fail and when
+// it recovers. It knows no locks and draws no verdicts. The surprise: a straggler is asked like any other master; only a
+// release does not wait for it.
 
 import type { MasterFailure, Report } from './events.ts';
 import { MasterTimes } from './master-times.ts';
@@ -20,6 +20,7 @@ export class Electorate {
   readonly #masterTimeoutMs: number;
   readonly #report: Report;
   readonly #owedCount = new Map<Master, number>();
+  readonly #stragglers = new Set<Master>();
   readonly #failing = new Set<Master>();
   readonly #times = new MasterTimes();
 
@@ -30,16 +31,18 @@ export class Electorate {
     this.#report = report;
   }
 
-  poll<Vote extends AnyVote>(ballot: Ballot<Vote>): Promise<Polled<Vote>> {
-    return poll<Vote>({
-      masters: this.masters,
+  async poll<Vote extends AnyVote>(ballot: Ballot<Vote>): Promise<Polled<Vote>> {
+    const masters = ballot.masters ?? this.masters;
+    const polled = await poll<Vote>({
       clock: this.#clock,
       masterTimeoutMs: this.#masterTimeoutMs,
       ...ballot,
+      masters,
       ask: async (master, withdrawn) => {
         this.#owedCount.set(master, this.#owedBy(master) + 1);
         const vote = await ballot.ask(master, withdrawn);
         this.#owedCount.set(master, this.#owedBy(master) - 1);
+        if (this.#owedBy(master) === 0) this.#stragglers.delete(master);
         return vote;
       },
       onVote: (master, vote) => {
@@ -47,11 +50,15 @@ export class Electorate {
         ballot.onVote?.(master, vote);
       },
     });
+    // A round that was cut short says nothing of the masters that had no time to answer.
+    const isOver = !ballot.cancelled?.aborted;
+    if (isOver) for (const master of masters) if (this.#owedBy(master) > 0) this.#stragglers.add(master);
+    return polled;
   }
 
-  /** The masters that have not answered everything they were asked. */
-  owing(): readonly Master[] {
-    return this.masters.filter((master) => this.#owedBy(master) > 0);
+  /** The masters that owe an answer to a round which ended without them. */
+  stragglers(): readonly Master[] {
+    return [...this.#stragglers];
   }
 
   #owedBy(master: Master): number {

@@ -20,6 +20,8 @@ export type LockEvent =
       readonly kind: 'waiting';
       readonly holder: string;
       readonly remainingMs: number | null;
+      /** How many are before us in the queue; null: we have no place yet. */
+      readonly place: number | null;
       readonly waitedMs: number;
     }
   | { readonly kind: 'no-quorum'; readonly failures: readonly MasterFailure[]; readonly waitedMs: number }

@@ -1,5 +1,6 @@
 // What the rounds of redlock.ts come to. Expected outcomes all of them, so they are returned and never thrown.
 
+import type { Contention } from './contention.ts';
 import type { MasterFailure } from './events.ts';
 import type { Claim } from './ports.ts';
 
@@ -16,7 +17,7 @@ export interface Lease {
 export type Attempt =
   | { readonly kind: 'acquired'; readonly lease: Lease; readonly grantedCount: number }
   /** See contention.ts for what is known of the holder. */
-  | { readonly kind: 'busy'; readonly holder: string; readonly freeInMs: number | null; readonly isHeld: boolean }
+  | ({ readonly kind: 'busy' } & Contention)
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
   /** A quorum granted, but so late that too little validity was left to start anything. */
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }

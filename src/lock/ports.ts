@@ -2,6 +2,14 @@
 // anything. The surprise: a call on a master may fail, may never answer, may answer late, and may have taken effect in
 // all three cases. Every caller is written for that.
 
+/** A place in the queue of a resource. */
+export interface Waiter {
+  /** Ours alone, for as long as we wait. */
+  readonly id: string;
+  /** When we came, in microseconds by the masters' own clocks: nobody gains by a wrong clock of his own. */
+  readonly arrivalUs: number;
+}
+
 /** One wish to hold one resource. The value is ours alone, new for every acquisition, and proves ownership. */
 export interface Claim {
   readonly resource: string;
@@ -11,6 +19,8 @@ export interface Claim {
   readonly ttlMs: number;
   /** Whether the masters count for a fencing number: see fence.ts. */
   readonly isFenced: boolean;
+  /** null: we do not wait, so we take no place in the queue and are refused while others have one. */
+  readonly waiter: Waiter | null;
 }
 
 /**
@@ -27,11 +37,16 @@ export interface Failed {
   readonly message: string;
 }
 
-/** Somebody else's value stands in the way. `remainingMs` is null for a key that never expires by itself. */
+/**
+ * Somebody else's value stands in the way, or others who came first: then `holder` is empty. `remainingMs` is null for a
+ * key that never expires by itself. `place` counts those before us in the queue; null: we are not in it.
+ */
 export interface Refused {
   readonly kind: 'refused';
   readonly holder: string;
   readonly remainingMs: number | null;
+  readonly place: number | null;
+  readonly masterTimeUs: number;
 }
 
 /** `fence` is what this master's counter has been raised to; null for a claim without one. */
@@ -59,6 +74,11 @@ export type ExtendReply = Extended | Taken | Gone | Failed;
 export type HealReply = { readonly kind: 'healed' } | Taken | Failed;
 export type ReleaseReply = { readonly kind: 'released' } | Taken | Gone | Failed;
 
+/** An ear for the call that it is our turn. It is a hint: it may be lost, and may come when it is not. */
+export interface Ear {
+  close(): void;
+}
+
 /**
  * One independent Redis master. Replies never reject: trouble is a `Failed`. `withdrawn` says that the caller no longer
  * wants the call made: what was not sent by then must never be sent (what was sent cannot be unsent). Calls on one
@@ -68,7 +88,10 @@ export type ReleaseReply = { readonly kind: 'released' } | Taken | Gone | Failed
 export interface Master {
   /** For messages; without secrets. */
   readonly name: string;
-  /** Sets our value where the key is absent or ours already, and counts for the fence. */
+  /**
+   * Sets our value where the key is absent or ours already and nobody is before us in the queue, and counts for the fence.
+   * A waiter that is refused takes or keeps his place; every call is his sign of life.
+   */
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply>;
   /**
    * Where the value is ours: sets the time to live anew and raises the counter of the fence to at least `fence`. Writes
@@ -77,8 +100,15 @@ export interface Master {
   extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply>;
   /** Sets our value where the key is absent (or ours), and raises the counter: for a holder whose lease is proven. */
   heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply>;
-  /** Removes the key where the value is ours, or with `keepMs` above 0 lets it expire so much later instead. */
+  /**
+   * Removes the key where the value is ours, or with `keepMs` above 0 lets it expire so much later instead. Gives up our place
+   * in the queue, and calls the first in it where the key is free then.
+   */
   release(claim: Claim, keepMs: number, withdrawn: AbortSignal): Promise<ReleaseReply>;
+  /** The same after an attempt that did not win a quorum: the key goes, our place in the queue stays. */
+  giveBack(claim: Claim, withdrawn: AbortSignal): Promise<ReleaseReply>;
+  /** Calls back whenever the waiter of the claim is called on this master. */
+  listen(claim: Claim, onCall: () => void): Promise<Ear | Failed>;
 }
 
 /** Elapsed time. Pessimistic: it may run ahead of true time, and never behind it by more than the drift allowance. */

@@ -4,9 +4,10 @@
 // slowest master, yet nothing is forgotten: what a straggler grants after the verdict is ours to use or ours to undo.
 
 import { contentionOf } from './contention.ts';
-import { countOf, Electorate, failuresIn } from './electorate.ts';
+import { type Ballot, countOf, Electorate, failuresIn } from './electorate.ts';
 import type { Report } from './events.ts';
 import { fenceOf } from './fence.ts';
+import { Line } from './line.ts';
 import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
 import type { AcquireReply, Claim, Clock, ExtendReply, Master, ReleaseReply } from './ports.ts';
 import { acquireVerdictOf, extendVerdictOf } from './tally.ts';
@@ -26,14 +27,18 @@ export class Redlock {
   readonly #electorate: Electorate;
   readonly #clock: Clock;
   readonly #reserveMs: number;
+  readonly #masterTimeoutMs: number;
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
+  /** Values that were not released yet: only these may be healed. */
+  readonly #ours = new Set<string>();
 
   constructor(masters: readonly Master[], clock: Clock, settings: RedlockSettings, report: Report) {
     this.masterCount = masters.length;
     this.#electorate = new Electorate(masters, clock, settings.masterTimeoutMs, report);
     this.#clock = clock;
     this.#reserveMs = settings.reserveMs;
+    this.#masterTimeoutMs = settings.masterTimeoutMs;
     this.#report = report;
   }
 
@@ -43,6 +48,7 @@ export class Redlock {
    */
   async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
+    this.#ours.add(claim.value);
     const { votes, withdraw } = await this.#electorate.poll<AcquireReply>({
       ask: (master, withdrawn) => master.acquire(claim, withdrawn),
       isCertain: (replies) => acquireVerdictOf(replies.values(), this.masterCount) !== 'undecided',
@@ -58,10 +64,11 @@ export class Redlock {
       if (agreed) return { kind: 'acquired', lease: agreed, grantedCount: countOf(votes, 'granted') };
     }
     withdraw();
+    this.#ours.delete(claim.value);
     const { masters } = this.#electorate;
     // A master that refused holds nothing of ours; unless a write-back has healed it since.
     const undo = verdict === 'granted' ? masters : masters.filter((master) => votes.get(master)?.kind !== 'refused');
-    void this.release(claim, 0, undo);
+    void this.#track(this.#undo(undo, (master, withdrawn) => master.giveBack(claim, withdrawn)));
     switch (verdict) {
       case 'granted':
         return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
@@ -113,12 +120,17 @@ export class Redlock {
 
   /**
    * Removes our value wherever it may be, or lets it expire after `keepMs`. Sent to every master given at once; waits, no
-   * longer than the master timeout, for those that owed no answer before.
+   * longer than the master timeout, for those that have kept up so far.
    */
-  release(claim: Claim, keepMs = 0, masters = this.#electorate.masters): Promise<Released> {
-    const releasing = this.#release(claim, keepMs, masters);
-    this.#releasing.add(releasing);
-    return releasing.finally(() => this.#releasing.delete(releasing));
+  release(claim: Claim, keepMs = 0): Promise<Released> {
+    this.#ours.delete(claim.value);
+    const { masters } = this.#electorate;
+    return this.#track(this.#undo(masters, (master, withdrawn) => master.release(claim, keepMs, withdrawn)));
+  }
+
+  /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */
+  joinLine(claim: Claim): Promise<Line> {
+    return Line.join(this.#electorate.masters, claim, this.#clock, this.#masterTimeoutMs);
   }
 
   /** Resolves when every release under way has been answered or has run out of time. */
@@ -139,17 +151,23 @@ export class Redlock {
    * the old validity ended, so a lock that was lost is never revived. Nobody waits for the answer.
    */
   async #heal(master: Master, { claim, fence }: Lease, ended = new AbortController().signal): Promise<void> {
+    if (!this.#ours.has(claim.value)) return;
     const reply = await master.heal(claim, fence, ended);
     if (reply.kind === 'healed') this.#report({ kind: 'master-healed', master: master.name });
   }
 
-  async #release(claim: Claim, keepMs: number, masters: readonly Master[]): Promise<Released> {
+  async #track(releasing: Promise<Released>): Promise<Released> {
+    this.#releasing.add(releasing);
+    return releasing.finally(() => this.#releasing.delete(releasing));
+  }
+
+  async #undo(masters: readonly Master[], ask: Ballot<ReleaseReply>['ask']): Promise<Released> {
     if (masters.length === 0) return { releasedCount: 0, isConfirmed: true, failures: [] };
-    const owing = this.#electorate.owing();
+    const stragglers = this.#electorate.stragglers();
     const { votes } = await this.#electorate.poll<ReleaseReply>({
       masters,
-      ask: (master, withdrawn) => master.release(claim, keepMs, withdrawn),
-      isCertain: (replies) => masters.every((master) => replies.has(master) || owing.includes(master)),
+      ask,
+      isCertain: (replies) => masters.every((master) => replies.has(master) || stragglers.includes(master)),
     });
     const failures = failuresIn(votes);
     const isConfirmed = votes.size - failures.length >= quorumOf(this.masterCount);

@@ -1,15 +1,13 @@
-// One connection to one server by ioredis, set up so that nothing is ever queued or sent twice. It ends at the first
-// trouble; whoever wants another dials again. It knows no locks. The surprise: ioredis is given no password and no
-// database. It would wait a round trip for each before it sends anything; AUTH goes out here in front of the first command.
+// One connection for commands to one server. It ends at the first trouble; whoever wants another dials again. It knows no
+// locks. The surprise: it asks the server who it is in front of the first command, without waiting, and the answer is known
+// before the one to the command, because a connection keeps its order.
 
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Clock, Failed } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
+import { openClient } from './client.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
-import { failedBy } from './trouble.ts';
-
-/** A silent host must not hold up a dial for longer than this; connections refused fail at once. */
-const connectTimeoutMs = 2_000;
+import { failedBy, isFailed } from './trouble.ts';
 
 export class Connection {
   /** Who answers; known before the reply to the first command is. */
@@ -26,33 +24,8 @@ export class Connection {
 
   /** Connects and sends AUTH, INFO server and ROLE without waiting for their answers. */
   static async dial(address: MasterAddress, clock: Clock): Promise<Connection | Failed> {
-    const client = new Redis({
-      ...endpointOptions(address),
-      lazyConnect: true,
-      connectTimeout: connectTimeoutMs,
-      retryStrategy: null,
-      maxRetriesPerRequest: 0,
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      enableReadyCheck: false,
-      protocol: 2,
-      disableClientInfo: true,
-    });
-    let cause: unknown = null;
-    client.on('error', (error) => {
-      cause = error;
-    });
-    try {
-      await client.connect();
-      const access = authenticate(client, address);
-      // In another database our key would exclude nobody, so this answer is worth a round trip.
-      if (address.db !== 0) await client.select(address.db);
-      return new Connection(client, clock, access);
-    } catch (error) {
-      // One that never opened has ended already, and would only set a timer that keeps the program alive.
-      if (client.status !== 'end') client.disconnect();
-      return failedBy(cause ?? error);
-    }
+    const opened = await openClient(address);
+    return isFailed(opened) ? opened : new Connection(opened.client, clock, opened.access);
   }
 
   get isOpen(): boolean {
@@ -82,6 +55,8 @@ export class Connection {
       this.#send(() => this.#client.call('ROLE')),
     ]);
     if (refused) return refused;
+    // Not allowed to ask is no trouble (some ACLs forbid INFO); not logged in is.
+    if (isFailed(info) && info.message.startsWith('NOAUTH')) return info;
     return parseIdentity(typeof info === 'string' ? info : null, role, this.#clock.now());
   }
 
@@ -107,21 +82,4 @@ export class Connection {
       this.#unanswered.delete(request);
     }
   }
-}
-
-/** Resolves with why the server refused us, or null; a server that asks for no password at all is no trouble. */
-async function authenticate(client: Redis, { username, password }: MasterAddress): Promise<Failed | null> {
-  if (password === undefined) return null;
-  try {
-    await client.call('AUTH', ...(username === undefined ? [password] : [username, password]));
-    return null;
-  } catch (error) {
-    const refused = failedBy(error);
-    return /no password is set|without any password configured/.test(refused.message) ? null : refused;
-  }
-}
-
-function endpointOptions(address: MasterAddress): object {
-  if (address.path !== undefined) return { path: address.path };
-  return { host: address.host, port: address.port, ...(address.tls ? { tls: address.tls } : {}) };
 }

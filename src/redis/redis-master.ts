@@ -6,14 +6,17 @@ import type {
   AcquireReply,
   Claim,
   Clock,
+  Ear,
   ExtendReply,
   Failed,
   HealReply,
   Master,
   ReleaseReply,
+  Waiter,
 } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
+import { listen } from './ear.ts';
 import type { Roster } from './identity.ts';
 import { acquireScript, extendScript, healScript, releaseScript } from './scripts.ts';
 import { failed, isFailed } from './trouble.ts';
@@ -38,10 +41,13 @@ export class RedisMaster implements Master {
   #connection: Connection | null = null;
   #dialing: Promise<Connection | Failed> | null = null;
   #patienceMs = patienceMs.least;
-  /** Values that an acquire was sent for and no release has removed: there is nothing else to release. */
+  /**
+   * Values that were asked for and that no release has removed: there is nothing else to release. From the moment of asking,
+   * not of sending: a release made while the connection is still being made has to follow the acquire.
+   */
   readonly #mayHold = new Set<string>();
   /** Claims that the present connection was sent a SET for and has not answered. */
-  readonly #unanswered = new Set<Claim>();
+  readonly #unanswered = new Map<string, Claim>();
 
   constructor(address: MasterAddress, settings: RedisMasterSettings, roster: Roster, clock: Clock) {
     this.name = address.name;
@@ -59,18 +65,32 @@ export class RedisMaster implements Master {
 
   async acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
     const { value, ttlMs, isFenced } = claim;
+    this.#mayHold.add(value);
     let voter: Connection | null = null;
     const reply = await this.#ask(withdrawn, (connection) => {
       voter = connection;
-      return this.#set(connection, claim, acquireScript, value, ttlMs, isFenced ? counterKeptMs + ttlMs : 0);
+      const words = [
+        value,
+        ttlMs,
+        isFenced ? counterKeptMs + ttlMs : 0,
+        ...placeOf(claim.waiter),
+        this.#channelsOf(claim),
+      ];
+      return this.#set(connection, claim, acquireScript, words);
     });
     if (isFailed(reply)) return reply;
     const [granted, ...rest] = reply as [number, ...unknown[]];
     if (granted === 1) {
       return (await this.#doubtAbout(voter)) ?? { kind: 'granted', fence: isFenced ? Number(rest[0]) : null };
     }
-    const [holder, remainingMs] = rest as [string, number];
-    return { kind: 'refused', holder, remainingMs: remainingMs < 0 ? null : remainingMs };
+    const [holder, remainingMs, place, seconds, microseconds] = rest as [string, number, number, number, number];
+    return {
+      kind: 'refused',
+      holder,
+      remainingMs: remainingMs >= 0 ? remainingMs : holder === '' ? 0 : null,
+      place: place < 0 ? null : place,
+      masterTimeUs: seconds * 1_000_000 + microseconds,
+    };
   }
 
   async extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply> {
@@ -84,21 +104,25 @@ export class RedisMaster implements Master {
   }
 
   async heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply> {
+    this.#mayHold.add(claim.value);
     const reply = await this.#ask(withdrawn, (connection) =>
-      this.#set(connection, claim, healScript, ...wordsOf(claim, fence)),
+      this.#set(connection, claim, healScript, wordsOf(claim, fence)),
     );
     return isFailed(reply) ? reply : { kind: reply === 1 ? 'healed' : 'taken' };
   }
 
   async release(claim: Claim, keepMs: number, withdrawn: AbortSignal): Promise<ReleaseReply> {
-    if (!this.#mayHold.has(claim.value)) return { kind: 'gone' };
-    const reply = await this.#ask(withdrawn, (connection) => {
-      this.#unanswered.delete(claim);
-      return connection.eval(releaseScript, this.#keysOf(claim), claim.value, keepMs);
-    });
-    if (isFailed(reply)) return reply;
-    this.#mayHold.delete(claim.value);
-    return { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
+    const reply = await this.#undo(claim, keepMs, false, withdrawn);
+    if (reply.kind !== 'failed') this.#mayHold.delete(claim.value);
+    return reply;
+  }
+
+  giveBack(claim: Claim, withdrawn: AbortSignal): Promise<ReleaseReply> {
+    return this.#undo(claim, 0, true, withdrawn);
+  }
+
+  async listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
+    return listen(this.#address, this.#channelsOf(claim) + (claim.waiter?.id ?? ''), onCall);
   }
 
   close(): void {
@@ -106,18 +130,37 @@ export class RedisMaster implements Master {
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
   }
 
-  /** The key, and the counter of its fence in the same cluster slot. */
+  /** The key, and beside it in the same cluster slot: the counter of its fence, its queue, its waiters' signs of life. */
   #keysOf({ resource }: Claim): string[] {
     const key = this.#settings.prefix + resource;
-    return [key, `{${key}}:fence`];
+    return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`];
   }
 
-  async #set(connection: Connection, claim: Claim, script: string, ...words: (string | number)[]): Promise<unknown> {
-    this.#mayHold.add(claim.value);
-    this.#unanswered.add(claim);
+  /** What the names of the channels begin with on which waiters are called; each ends with a waiter's id. */
+  #channelsOf({ resource }: Claim): string {
+    return `{${this.#settings.prefix}${resource}}:wake:`;
+  }
+
+  async #set(connection: Connection, claim: Claim, script: string, words: Words): Promise<unknown> {
+    this.#unanswered.set(claim.value, claim);
     const reply = await connection.eval(script, this.#keysOf(claim), ...words);
-    if (connection === this.#connection) this.#unanswered.delete(claim);
+    if (connection === this.#connection) this.#unanswered.delete(claim.value);
     return reply;
+  }
+
+  async #undo(claim: Claim, keepMs: number, staysInLine: boolean, withdrawn: AbortSignal): Promise<ReleaseReply> {
+    if (!this.#mayHold.has(claim.value)) return { kind: 'gone' };
+    const reply = await this.#ask(withdrawn, (connection) => {
+      this.#unanswered.delete(claim.value);
+      return this.#release(connection, claim, keepMs, staysInLine);
+    });
+    return isFailed(reply) ? reply : { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
+  }
+
+  #release(connection: Connection, claim: Claim, keepMs: number, staysInLine: boolean): Promise<unknown> {
+    const [id, arrivalUs] = placeOf(claim.waiter);
+    const words = [claim.value, keepMs, id, staysInLine ? arrivalUs : '', this.#channelsOf(claim)];
+    return connection.eval(releaseScript, this.#keysOf(claim), ...words);
   }
 
   async #ask(withdrawn: AbortSignal, send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {
@@ -133,7 +176,7 @@ export class RedisMaster implements Master {
     const connection = this.#connection;
     if (connection?.isOpen !== true) return null;
     if (connection.silentMs <= this.#patienceMs) return connection;
-    for (const claim of this.#unanswered) void connection.eval(releaseScript, this.#keysOf(claim), claim.value, 0);
+    for (const claim of this.#unanswered.values()) void this.#release(connection, claim, 0, true);
     connection.close();
     this.#patienceMs = Math.min(this.#patienceMs * 2, patienceMs.most);
     return null;
@@ -170,7 +213,14 @@ export class RedisMaster implements Master {
   }
 }
 
+type Words = readonly (string | number)[];
+
+/** What acquire and release are told of our place in the queue: id and arrival. */
+function placeOf(waiter: Waiter | null): [string, string | number] {
+  return waiter === null ? ['', ''] : [waiter.id, waiter.arrivalUs];
+}
+
 /** What extend and heal are told. */
-function wordsOf({ value, ttlMs }: Claim, fence: number | null): (string | number)[] {
+function wordsOf({ value, ttlMs }: Claim, fence: number | null): Words {
   return [value, ttlMs, fence === null ? 0 : counterKeptMs + ttlMs, fence ?? 0];
 }

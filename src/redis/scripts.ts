@@ -18,25 +18,72 @@ end
 `;
 
 /**
+ * The queue: a sorted set of waiters by arrival, and one by their last sign of life. Who has given none for three seconds is
+ * dropped; both sets expire by themselves when nobody waits any more.
+ * first(): the id of the first in line, or false. call(): wakes him over his own channel.
+ */
+const queue = `
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+local function first(queueKey, seenKey)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', seenKey, '-inf', nowMs - 3000)) do
+    redis.call('ZREM', queueKey, id)
+    redis.call('ZREM', seenKey, id)
+  end
+  return redis.call('ZRANGE', queueKey, 0, 0)[1] or false
+end
+local function see(queueKey, seenKey, id, arrival)
+  redis.call('ZADD', queueKey, arrival, id)
+  redis.call('ZADD', seenKey, nowMs, id)
+  redis.call('PEXPIRE', queueKey, 10000)
+  redis.call('PEXPIRE', seenKey, 10000)
+end
+local function forget(queueKey, seenKey, id)
+  redis.call('ZREM', queueKey, id)
+  redis.call('ZREM', seenKey, id)
+end
+local function call(channel, id) redis.call('PUBLISH', channel .. id, '') end
+`;
+
+/**
  * Sets our value where the key is absent, or ours from an earlier attempt whose answer was lost, and counts for the fence.
  * A missing counter starts at this master's time in microseconds, which no counter reaches by counting.
- * KEYS[1] key, KEYS[2] counter; ARGV[1] value, ARGV[2] ttl in ms, ARGV[3] ms to keep the counter (0: no fence).
- * Returns {1, fence} granted, or {0, holder's value, PTTL}; a key of another type counts as held, by '(a hash)' or so.
- * Atomic: between a GET and a SET of two calls somebody else could set the key, or count.
+ * Where others are in the queue, a free key is granted to the first of them only; who is refused and waits is entered. A
+ * free key whose first in line was not called, or did not hear, is announced to him anew.
+ * KEYS[1] key, KEYS[2] counter, KEYS[3] queue, KEYS[4] signs of life; ARGV[1] value, ARGV[2] ttl in ms, ARGV[3] ms to keep the
+ * counter (0: no fence), ARGV[4] our id in the queue ('': we do not wait), ARGV[5] our arrival in microseconds, ARGV[6] start
+ * of the channels' names.
+ * Returns {1, fence} granted, or {0, holder's value ('': others are first), PTTL, place (-1: none), seconds, microseconds}; a
+ * key of another type counts as held, by '(a hash)' or so.
+ * Atomic: between a GET and a SET of two calls somebody else could set the key, or count, or come first.
  */
-export const acquireScript = `
+export const acquireScript = `${queue}
+local id = ARGV[4]
+local function refuse(holder)
+  local place = -1
+  if id ~= '' then
+    see(KEYS[3], KEYS[4], id, ARGV[5])
+    place = redis.call('ZRANK', KEYS[3], id)
+  end
+  return {0, holder, redis.call('PTTL', KEYS[1]), place, tonumber(time[1]), tonumber(time[2])}
+end
+local head = first(KEYS[3], KEYS[4])
 local holder = redis.pcall('GET', KEYS[1])
-if type(holder) == 'table' then
-  return {0, '(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')', redis.call('PTTL', KEYS[1])}
+if type(holder) == 'table' then return refuse('(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')') end
+if holder ~= false and holder ~= ARGV[1] then return refuse(holder) end
+if holder == false and id ~= '' then
+  see(KEYS[3], KEYS[4], id, ARGV[5])
+  head = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
 end
-if holder ~= false and holder ~= ARGV[1] then
-  return {0, holder, redis.call('PTTL', KEYS[1])}
+if holder == false and head ~= false and head ~= id then
+  call(ARGV[6], head)
+  return refuse('')
 end
+if id ~= '' then forget(KEYS[3], KEYS[4], id) end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 local keep = tonumber(ARGV[3])
 if keep == 0 then return {1, 0} end
 if redis.call('EXISTS', KEYS[2]) == 0 then
-  local time = redis.call('TIME')
   redis.call('SET', KEYS[2], string.format('%.0f', time[1] * 1000000 + time[2]))
 end
 local fence = redis.call('INCR', KEYS[2])
@@ -77,15 +124,27 @@ return 1
 `;
 
 /**
- * Removes the key where the value is ours, or lets it expire so much later. The counter stays.
- * KEYS[1] key; ARGV[1] value, ARGV[2] ms to keep it (0: remove).
+ * Removes the key where the value is ours, or lets it expire so much later. The counter stays. Gives up our place in the
+ * queue, or keeps it, and calls the first in line if the key is free then.
+ * KEYS as in acquire; ARGV[1] value, ARGV[2] ms to keep it (0: remove), ARGV[3] our id in the queue ('': none), ARGV[4] our arrival in microseconds ('': give up the place), ARGV[5] start of the channels' names.
  * Returns 1 released, 0 somebody else's value, -1 gone.
  * Atomic: the key could expire and be taken between the comparison and the DEL.
  */
-export const releaseScript = `
+export const releaseScript = `${queue}
 local holder = redis.pcall('GET', KEYS[1])
-if holder == false then return -1 end
-if holder ~= ARGV[1] then return 0 end
-if tonumber(ARGV[2]) > 0 then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return redis.call('DEL', KEYS[1])
+local code = 0
+if holder == false then
+  code = -1
+elseif holder == ARGV[1] then
+  code = 1
+  if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) else redis.call('DEL', KEYS[1]) end
+end
+if ARGV[3] ~= '' then
+  if ARGV[4] == '' then forget(KEYS[3], KEYS[4], ARGV[3]) else see(KEYS[3], KEYS[4], ARGV[3], ARGV[4]) end
+end
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  local head = first(KEYS[3], KEYS[4])
+  if head then call(ARGV[5], head) end
+end
+return code
 `;

@@ -1,6 +1,6 @@
 // What happens between the end of the command and the release of its lock: whatever it has left behind is ended, because the
-// lock may be somebody else's a moment later. The surprise: the usual case, nothing left, must cost next to nothing, so two
-// looks in a row are enough here; after a kill, killTree takes three, with time between them.
+// lock may be somebody else's a moment later. The surprise: the usual case, nothing left, must cost next to nothing, so a
+// count at one instant is enough here; after a kill, killTree takes three looks, with time between them.
 
 import type { Clock } from '../lock/ports.ts';
 import type { Child } from './child.ts';
@@ -21,8 +21,8 @@ export interface AftermathParts {
 export async function endLeftovers({ child, clock, onLeftovers, killing }: AftermathParts): Promise<readonly number[]> {
   let hasBeenTold = false;
   while (!killing.aborted) {
-    const count = child.aliveCount() || child.aliveCount();
-    if (count === 0) return [];
+    const count = child.aliveCount();
+    if (count === 0) return child.isEnclosed ? await child.kill() : [];
     if (!hasBeenTold) onLeftovers(count);
     hasBeenTold = true;
     await clock.sleep(lookMs, killing);

@@ -2,11 +2,14 @@
 // decides nothing. The surprise: with a terminal the child stays in our process group, so that Ctrl-C, Ctrl-Z and /dev/tty
 // work; without one it leads a session of its own, so that signals reach everything it starts and nothing of ours.
 
+import type { Readable } from 'node:stream';
 import type { execa, Options } from 'execa';
 import type { Clock } from '../lock/ports.ts';
+import { exitInside, type Isolation, statusDescriptor } from './isolation.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
-import { killTree, stopTree } from './tree/sweep.ts';
-import type { Tree } from './tree/tree.ts';
+import type { ProcessTable } from './tree/process-table.ts';
+import { countAlive, killTree, send, stopTree } from './tree/sweep.ts';
+import type { Root, Tree } from './tree/tree.ts';
 
 export interface Child {
   readonly pid: number | undefined;
@@ -20,22 +23,32 @@ export interface Child {
   kill(): Promise<readonly number[]>;
   /** How many are alive, the child included. */
   aliveCount(): number;
+  /** A namespace is held open around it, to be killed also when nobody is left in it. */
+  readonly isEnclosed?: boolean;
 }
 
 export interface ChildPlan {
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly isForeground: boolean;
+  /** null: none. */
+  readonly isolation: Isolation | null;
+  readonly table: ProcessTable;
   readonly tree: Tree;
   readonly clock: Clock;
 }
 
+/** A child of the system, with what the guard must know to find it. */
+export interface StartedChild extends Child {
+  readonly root: Root | null;
+}
+
 /** `start` is execa's own function, passed in so that loading it can overlap with waiting for the masters. */
-export function startChild(start: typeof execa, plan: ChildPlan): Child {
-  const { command, environment, isForeground, tree, clock } = plan;
-  const [file = '', ...words] = command;
+export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
+  const { command, environment, isForeground, isolation, table, tree, clock } = plan;
+  const [file = '', ...words] = [...(isolation ?? []), ...command];
   const options = {
-    stdio: 'inherit',
+    stdio: isolation ? ['inherit', 'inherit', 'inherit', 'pipe'] : 'inherit',
     buffer: false,
     reject: false,
     cleanup: false,
@@ -45,14 +58,27 @@ export function startChild(start: typeof execa, plan: ChildPlan): Child {
   } satisfies Options;
   const subprocess = start(file, words, options);
   const { pid } = subprocess;
-  if (pid !== undefined) tree.setRoot({ pid, isLeader: !isForeground });
+  const root =
+    pid === undefined
+      ? null
+      : { pid, startedAt: table.startedAt(pid), isLeader: !isForeground, isEnclosure: isolation !== null };
+  if (root !== null) tree.setRoot(root);
+  const ended = subprocess.then(exitOf);
+  const status = isolation ? [exitInside(subprocess.stdio[statusDescriptor] as Readable)] : [];
   return {
     pid,
-    exited: subprocess.then(exitOf),
-    relay: (signal) => pid !== undefined && sendSignal(isForeground ? pid : -pid, signal),
+    root,
+    exited: Promise.race([ended, ...status]),
+    isEnclosed: isolation !== null,
+    relay: (signal) => {
+      if (root === null) return;
+      // unshare does not pass signals on, and some of them would end it.
+      if (isolation) for (const member of tree.insideEnclosure(isForeground)) send(member, signal);
+      else send(isForeground ? root.pid : -root.pid, signal);
+    },
     stop: (signal) => stopTree(tree, signal),
-    kill: async () => (await killTree(tree, clock)).untouchable,
-    aliveCount: () => tree.scan().length,
+    kill: () => killTree(tree, clock),
+    aliveCount: () => countAlive(tree),
   };
 }
 
@@ -67,13 +93,4 @@ function exitOf({ exitCode, signal, code, shortMessage = '' }: Result): ChildExi
   if (exitCode !== undefined) return { kind: 'exited', code: exitCode };
   if (signal !== undefined) return { kind: 'signaled', signal: signal as Signal };
   return code === 'ENOENT' ? { kind: 'not-found' } : { kind: 'not-executable', message: code ?? shortMessage };
-}
-
-/** A process that is gone already, or not ours to signal, needs none. */
-function sendSignal(target: number, signal: Signal): void {
-  try {
-    process.kill(target, signal);
-  } catch {
-    // Nothing to do: stopping and killing, where it matters who was not reached, go by the tree.
-  }
 }

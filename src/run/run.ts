@@ -10,6 +10,7 @@ import { endLeftovers } from './aftermath.ts';
 import type { Child } from './child.ts';
 import type { ReportRun } from './events.ts';
 import { type Deadlines, LeaseWatch } from './lease-watch.ts';
+import { neverStarted } from './never-started.ts';
 import { type Action, type Ending, type Event, endingOf, initialState, type Signal, transition } from './supervisor.ts';
 
 export interface RunSettings extends Deadlines {
@@ -82,7 +83,7 @@ export class Run {
   /** Resolves when the command has ended and the lock has been released. Rejects on a bug, after killing the child. */
   start(): Promise<Finished> {
     this.#beganAt = this.#now();
-    this.#acquire().catch(this.#crash);
+    this.#acquire().catch(this.crash);
     return new Promise((resolve, reject) => {
       this.#finish = resolve;
       this.#fail = reject;
@@ -106,7 +107,7 @@ export class Run {
         if (state.phase === 'done') this.#finish(this.#finished());
       }
     } catch (bug) {
-      this.#crash(bug);
+      this.crash(bug);
     } finally {
       this.#isBusy = false;
     }
@@ -130,10 +131,10 @@ export class Run {
       case 'kill':
         return this.#kill();
       case 'sweep':
-        this.#sweep().catch(this.#crash);
+        this.#sweep().catch(this.crash);
         return;
       case 'release':
-        this.#release().catch(this.#crash);
+        this.#release().catch(this.crash);
         return;
       case 'abandon':
         return this.#abandon(action.untouchable);
@@ -157,9 +158,11 @@ export class Run {
       onProven: (stopInMs, killInMs) => guard.arm(stopInMs, killInMs),
       onLost: (reason) => this.#post({ kind: 'lost', reason }),
       onKillDue: () => this.#post({ kind: 'kill-due' }),
-      onBug: this.#crash,
+      onBug: this.crash,
     });
-    const child = startChild(lease);
+    const { isDue } = this.#watch;
+    if (isDue) this.#post({ kind: 'lost', reason: 'stalled' });
+    const child = isDue ? neverStarted : startChild(lease);
     this.#child = child;
     guard.watch(child);
     report({ kind: 'child-started', pid: child.pid });
@@ -190,7 +193,7 @@ export class Run {
     if (this.#killing.signal.aborted) return;
     this.#killing.abort();
     this.#parts.report({ kind: 'killed' });
-    this.#child?.kill().then((untouchable) => this.#post({ kind: 'swept', untouchable }), this.#crash);
+    this.#child?.kill().then((untouchable) => this.#post({ kind: 'swept', untouchable }), this.crash);
   }
 
   async #sweep(): Promise<void> {
@@ -263,7 +266,7 @@ export class Run {
   }
 
   /** A bug of ours: what runs is killed first, the keys are left to expire, and then the stack may be shown. */
-  readonly #crash = (bug: unknown): void => {
+  readonly crash = (bug: unknown): void => {
     this.#end();
     const killed = this.#child?.kill() ?? Promise.resolve([]);
     killed.finally(() => this.#fail(bug));

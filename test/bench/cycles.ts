@@ -33,7 +33,13 @@ export async function cycles(urls: readonly string[]) {
   );
   const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
   const ours = async () => {
-    const claim = { resource: 'ours', value: randomBytes(20).toString('base64url'), ttlMs, isFenced: true };
+    const claim = {
+      resource: 'ours',
+      value: randomBytes(20).toString('base64url'),
+      ttlMs,
+      isFenced: true,
+      waiter: null,
+    };
     const attempt = await redlock.attempt(claim);
     if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
     await redlock.release(claim);

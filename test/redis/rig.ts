@@ -58,7 +58,14 @@ export function redlockOn(places: readonly Place[], options: RigOptions = {}): R
 
 /** A wish with a value of its own; `ttlMs` is far longer than any test. */
 export function newClaim(changes: Partial<Claim> = {}): Claim {
-  return { resource: 'r', value: randomBytes(8).toString('hex'), ttlMs: 60_000, isFenced: true, ...changes };
+  return {
+    resource: 'r',
+    value: randomBytes(8).toString('hex'),
+    ttlMs: 60_000,
+    isFenced: true,
+    waiter: null,
+    ...changes,
+  };
 }
 
 interface Keeper {

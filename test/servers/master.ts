@@ -121,6 +121,18 @@ export class TestMaster {
     await this.command('flushall');
   }
 
+  /** Hears what is published on these channels. The function that it resolves with ends that, after everything so far. */
+  async hear(channels: readonly string[], onCall: (channel: string) => void): Promise<() => Promise<void>> {
+    const ear = this.#connect();
+    this.#control = undefined;
+    ear.on('message', onCall);
+    await ear.subscribe(...channels);
+    return async () => {
+      await ear.unsubscribe();
+      ear.disconnect();
+    };
+  }
+
   #connect(): Redis {
     const password = this.#options.config?.requirepass;
     const control = new Redis({

@@ -2,17 +2,20 @@
 //
 // The surprise: a signal that was sent has not always arrived; a frozen process counts as frozen when the kernel says so.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether the process exists; one that has ended and waits for its parent (a zombie) does not. */
+/**
+ * Whether the process exists; one that has ended and waits for its parent (a zombie) does not. Of a process that is being
+ * killed the first thread is a zombie before the others are, and before its sockets are closed.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  return processState(pid) !== 'Z';
+  return processState(pid) !== 'Z' || threadCount(pid) > 1;
 }
 
 /** Whether the process is stopped by a signal. On a machine without /proc nobody can tell, and the answer is yes. */
@@ -32,6 +35,14 @@ export async function eventually<T>(
     if (value !== false && value !== null && value !== undefined) return value as NonNullable<Exclude<T, false>>;
     if (performance.now() > endAt) throw new Error(`not within ${timeoutMs} ms: ${description}`);
     await sleep(5);
+  }
+}
+
+function threadCount(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length;
+  } catch {
+    return 0;
   }
 }
 

@@ -42,7 +42,7 @@ describe('README.md', () => {
   });
 
   it('has every variable that the command is given', () => {
-    const claim = { resource: 'r', value: 'v', ttlMs: 1, isFenced: true };
+    const claim = { resource: 'r', value: 'v', ttlMs: 1, isFenced: true, waiter: null };
     const variables = Object.keys(childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }, 'id'));
     expect(variables.filter((name) => !readme.includes(`| \`${name}\` |`))).toEqual([]);
   });

@@ -1,6 +1,6 @@
-// The guard's decisions: what to do when redlock-run dies, freezes, or says that all is over. It shares nothing with
-// redlock-run but the code of the sweep. The surprise: it is never asked to stop anything. It acts when it is *not* told to
-// wait any longer, so that whatever can happen to redlock-run comes to the same thing.
+// The guard's decisions: what to do when redlock-run dies or freezes. It shares nothing with redlock-run but the code of the
+// sweep. The surprise: it is never asked to stop anything. It acts when it is *not* told to wait any longer, so that whatever
+// can happen to redlock-run comes to the same thing.
 
 import type { Clock } from '../../lock/ports.ts';
 import type { Signal } from '../supervisor.ts';
@@ -26,6 +26,7 @@ export class Guard {
   #stopAt = Number.POSITIVE_INFINITY;
   #killAt = Number.POSITIVE_INFINITY;
   #isArmed = false;
+  #hasKilled = false;
 
   constructor(settings: GuardSettings, guarded: Guarded, clock: Clock, onStopping: () => void) {
     this.#settings = settings;
@@ -44,6 +45,11 @@ export class Guard {
     }
   }
 
+  /** The command has been started. If redlock-run was frozen until now, and all seemed over, it is killed at once. */
+  async found(): Promise<void> {
+    if (this.#hasKilled && !this.#finished.signal.aborted) await this.#guarded.kill();
+  }
+
   /** redlock-run is gone without having said that all is over. Resolves when nothing is left to guard. */
   async abandon(): Promise<void> {
     if (!this.#isArmed || this.#finished.signal.aborted) return;
@@ -51,6 +57,7 @@ export class Guard {
     await this.#end();
   }
 
+  /** All is over: nothing is stopped or killed any more. */
   finish(): void {
     this.#finished.abort();
   }
@@ -64,9 +71,15 @@ export class Guard {
 
   async #end(): Promise<void> {
     const killAt = this.#clock.now() + this.#settings.graceMs;
-    this.#guarded.stop(this.#settings.stopSignal);
+    try {
+      this.#guarded.stop(this.#settings.stopSignal);
+    } catch {
+      // The tree could not be looked at (out of file descriptors, say). Killing comes next, and does not give up.
+    }
     await this.#reach(() => Math.min(killAt, this.#killAt));
-    if (!this.#finished.signal.aborted) await this.#guarded.kill();
+    if (this.#finished.signal.aborted) return;
+    await this.#guarded.kill();
+    this.#hasKilled = true;
   }
 
   async #reach(instantOf: () => number, cancelled?: AbortSignal): Promise<void> {

@@ -2,15 +2,18 @@
 // The surprise: the guard is told of a deadline before the command is started, so there is no moment in which the command
 // runs and nobody else knows.
 
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
 import type { Root } from '../tree/tree.ts';
-import { asLine, eachMessage, type FromGuard, type GuardOrders, type Readings, type ToGuard } from './protocol.ts';
+import { GuardProcess } from './guard-process.ts';
+import type { Arm, FromGuard, GuardOrders, Readings, ToGuard } from './protocol.ts';
 
-/** How long a guard may take to say that it has heard of a new deadline. */
+/** How long a guard may take to say that it has heard of a new deadline; a new one has to start first. */
 const answerMs = 2_000;
-/** Guards that die faster than we can start them protect nobody. */
+const startMs = 10_000;
+/** Guards that die faster than we can start them protect nobody: so many in a row, each before it was so old. */
 const mostRestarts = 3;
+const stableMs = 10_000;
+/** For the system to tell us that a guard is gone; it is not worth a longer wait. */
+const goneMs = 1_000;
 
 export interface KeeperParts {
   /** File of the guard program. */
@@ -25,96 +28,91 @@ export interface KeeperParts {
   readonly onFailure: () => void;
 }
 
-type GuardProcess = ChildProcessByStdio<Writable, Readable, null>;
-
 export class GuardKeeper {
   readonly #parts: KeeperParts;
   #guard: GuardProcess;
-  #ready: Promise<boolean>;
-  #armed: ToGuard | null = null;
+  #startedAt = 0;
+  #arm: Arm | null = null;
   #root: ToGuard | null = null;
-  #owedCount = 0;
+  #answeredCount = 0;
   #restartCount = 0;
   #isDone = false;
+  #trouble: string | null = null;
+  #settleReady: () => void = () => {};
+  readonly #ready = new Promise<void>((resolve) => {
+    this.#settleReady = resolve;
+  });
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
-    [this.#guard, this.#ready] = this.#start();
+    this.#guard = this.#start();
   }
 
-  get pid(): number | undefined {
-    return this.#guard.pid;
-  }
-
-  /** False: it could not be started. */
-  isReady(): Promise<boolean> {
-    return this.#ready;
+  /** Resolves when a guard listens, with null; or when none can be had, with why. */
+  async ready(): Promise<string | null> {
+    await this.#ready;
+    return this.#trouble;
   }
 
   arm(stopInMs: number, killInMs: number): void {
-    this.#armed = { kind: 'arm', readings: this.#parts.readingsNow(), stopInMs, killInMs };
-    this.#tell(this.#armed);
-    this.#owedCount += 1;
-    setTimeout(() => setImmediate(() => this.#checkAnswer()), answerMs).unref();
+    const count = (this.#arm?.count ?? 0) + 1;
+    this.#arm = { kind: 'arm', count, readings: this.#parts.readingsNow(), stopInMs, killInMs };
+    this.#guard.tell(this.#arm);
+    this.#expectAnswer(this.#guard, count, answerMs);
   }
 
   watch(root: Root): void {
     this.#root = { kind: 'root', root };
-    this.#tell(this.#root);
+    this.#guard.tell(this.#root);
   }
 
-  /** Nothing is left to guard; the guard ends. */
-  done(): void {
+  /** Nothing is left to guard. Resolves when the guard is gone. */
+  async done(): Promise<void> {
     this.#isDone = true;
-    this.#tell({ kind: 'done' });
-    this.#guard.stdin.end();
+    this.#guard.kill();
+    await Promise.race([this.#guard.gone, after(goneMs)]);
   }
 
-  #start(): [GuardProcess, Promise<boolean>] {
-    const { program, orders } = this.#parts;
-    const guard = spawn(process.execPath, [...frugal, program, JSON.stringify(orders)], {
-      argv0: 'redlock-guard',
-      detached: true,
-      stdio: ['pipe', 'pipe', 'ignore'],
-      // Without our environment, sweeps of others that go by a marker in it do not find the guard.
-      env: { PATH: process.env.PATH },
-      cwd: '/',
+  #start(): GuardProcess {
+    const { program, orders, onStopping } = this.#parts;
+    this.#startedAt = this.#parts.readingsNow().monotonic;
+    this.#answeredCount = 0;
+    const guard = new GuardProcess(program, orders, (message: FromGuard) => {
+      if (message.kind === 'ready') this.#settleReady();
+      if (message.kind === 'armed') this.#answeredCount = message.count;
+      if (message.kind === 'stopping') onStopping();
     });
-    guard.stdin.on('error', () => {});
-    this.#owedCount = 0;
-    const ready = new Promise<boolean>((resolve) => {
-      eachMessage<FromGuard>(guard.stdout, ({ kind }) => {
-        if (kind === 'ready') resolve(true);
-        if (kind === 'armed') this.#owedCount = 0;
-        if (kind === 'stopping') this.#parts.onStopping();
-      });
-      guard.once('error', () => resolve(false));
-      guard.once('exit', () => {
-        resolve(false);
-        this.#restart(guard);
-      });
-    });
-    return [guard, ready];
+    guard.gone.then((how) => this.#replace(how));
+    return guard;
   }
 
-  #restart(died: GuardProcess): void {
-    if (this.#isDone || died !== this.#guard) return;
-    this.#restartCount += 1;
-    if (this.#restartCount > mostRestarts) return this.#parts.onFailure();
-    [this.#guard, this.#ready] = this.#start();
-    if (this.#armed) this.#tell(this.#armed);
-    if (this.#root) this.#tell(this.#root);
+  #replace(how: string): void {
+    if (this.#isDone) return;
+    const ageMs = this.#parts.readingsNow().monotonic - this.#startedAt;
+    this.#restartCount = ageMs < stableMs ? this.#restartCount + 1 : 1;
+    if (this.#restartCount > mostRestarts) {
+      this.#trouble = how;
+      this.#settleReady();
+      return this.#parts.onFailure();
+    }
+    this.#guard = this.#start();
+    if (this.#arm) {
+      this.#guard.tell(this.#arm);
+      this.#expectAnswer(this.#guard, this.#arm.count, startMs);
+    }
+    if (this.#root) this.#guard.tell(this.#root);
     this.#parts.onRestart();
   }
 
-  #checkAnswer(): void {
-    if (this.#owedCount > 0 && !this.#isDone) this.#guard.kill('SIGKILL');
-  }
-
-  #tell(message: ToGuard): void {
-    this.#guard.stdin.write(asLine(message));
+  /** A guard that does not answer may be frozen. After a stall of our own its answer is read before it is missed. */
+  #expectAnswer(guard: GuardProcess, count: number, withinMs: number): void {
+    const check = () => {
+      if (!this.#isDone && guard === this.#guard && this.#answeredCount < count) guard.kill();
+    };
+    setTimeout(() => setImmediate(check), withinMs).unref();
   }
 }
 
-/** A guard does nothing but wait: a small heap, and no threads to compile with. */
-const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
+function after(durationMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
+}

@@ -12,16 +12,21 @@ export interface Readings {
   readonly wall: number;
 }
 
-export type ToGuard =
-  /** The lease has been proven: stop the tree, and kill it, so long after the readings, unless told anew before. */
-  | { readonly kind: 'arm'; readonly readings: Readings; readonly stopInMs: number; readonly killInMs: number }
-  | { readonly kind: 'root'; readonly root: Root }
-  /** The run is over; nothing is left to guard. */
-  | { readonly kind: 'done' };
+/** The lease has been proven: stop the tree, and kill it, so long after the readings, unless told anew before. */
+export interface Arm {
+  readonly kind: 'arm';
+  /** Counts up; the answer tells it, so that nobody takes an answer to an earlier one for it. */
+  readonly count: number;
+  readonly readings: Readings;
+  readonly stopInMs: number;
+  readonly killInMs: number;
+}
+
+export type ToGuard = Arm | { readonly kind: 'root'; readonly root: Root };
 
 export type FromGuard =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'armed' }
+  | { readonly kind: 'armed'; readonly count: number }
   /** A deadline passed without a word: redlock-run is frozen, or so slow that it might as well be. */
   | { readonly kind: 'stopping' };
 

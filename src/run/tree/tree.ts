@@ -6,57 +6,109 @@ import type { ProcessEntry, ProcessTable } from './process-table.ts';
 
 /** The variable with the ids of all runs that a process is part of, outermost first. */
 export const markerName = 'REDLOCK_RUN_IDS';
+/** The variable that tells a guard, so that an outer run leaves the guard of an inner one alone: it ends by itself. */
+export const guardMarkerName = 'REDLOCK_GUARD';
 
 export interface Root {
   readonly pid: number;
+  /** null: it was gone before it could be looked at. */
+  readonly startedAt: number | null;
   /** It leads a process group and a session of its own. */
   readonly isLeader: boolean;
+  /** It and its one child only hold open the namespace that the command runs in (--isolate). */
+  readonly isEnclosure: boolean;
+}
+
+/** Who is alive now. */
+export interface Members {
+  readonly pids: readonly number[];
+  /** Groups that a member founded, so that everybody in them is one: to be killed in one step, while nobody can fork. */
+  readonly groups: readonly number[];
+  /** Who holds the namespace open; the command does not know of them. */
+  readonly enclosure: readonly number[];
+  /** False: somebody vanished while he was being looked at; who is not here may be there all the same. */
+  readonly isSettled: boolean;
 }
 
 export class Tree {
   readonly #table: ProcessTable;
   readonly #runId: string;
-  /** Who started before this process cannot be part of the run; neither are we, or whoever else is spared. */
+  /** Who started before this instant cannot be part of the run. */
   readonly #since: number;
-  readonly #spared: ReadonlySet<number>;
   readonly #known = new Map<number, number>();
   #root: Root | null = null;
-  #rootStartedAt: number | null = null;
 
-  /** `since` and `spared` are pids: of the process that began the run, and of those that never belong to it. */
-  constructor(table: ProcessTable, runId: string, since: number, spared: readonly number[]) {
+  /** `since` is the pid of the process that began the run. */
+  constructor(table: ProcessTable, runId: string, since: number) {
     this.#table = table;
     this.#runId = runId;
-    this.#spared = new Set([...spared, process.pid]);
-    this.#since = table.read().find(({ pid }) => pid === since)?.startedAt ?? 0;
+    this.#since = table.startedAt(since) ?? 0;
   }
 
   /** The command itself, as soon as it has been started. */
   setRoot(root: Root): void {
     this.#root = root;
-    this.#rootStartedAt = this.#table.read().find(({ pid }) => pid === root.pid)?.startedAt ?? null;
   }
 
-  /** The pids of all that are alive now. */
-  scan(): number[] {
-    const entries = this.#table
-      .read()
-      .filter(({ pid, startedAt }) => startedAt >= this.#since && !this.#spared.has(pid));
-    const members = new Map<number, ProcessEntry>();
-    for (const entry of entries) if (this.#isMember(entry)) members.set(entry.pid, entry);
-    for (let count = -1; count !== members.size; ) {
-      count = members.size;
-      for (const entry of entries) if (members.has(entry.parent)) members.set(entry.pid, entry);
+  scan(): Members {
+    const census = this.#table.read();
+    const entries = census.entries.filter(({ pid, startedAt }) => startedAt >= this.#since && pid !== process.pid);
+    const found = new Map<number, ProcessEntry>();
+    const isGroupOurs = this.#isGroupOurs(entries);
+    for (const entry of entries) if (this.#isMember(entry, isGroupOurs)) found.set(entry.pid, entry);
+    for (let count = -1; count !== found.size; ) {
+      count = found.size;
+      for (const entry of entries) {
+        if (found.has(entry.parent) && !found.has(entry.pid) && !this.#isGuard(entry)) found.set(entry.pid, entry);
+      }
     }
-    for (const { pid, startedAt } of members.values()) this.#known.set(pid, startedAt);
-    return [...members.keys()];
+    for (const { pid, startedAt } of found.values()) this.#known.set(pid, startedAt);
+    const members = [...found.values()];
+    const enclosure = members.filter((entry) => this.#isEnclosure(entry)).map(({ pid }) => pid);
+    return {
+      pids: members.map(({ pid }) => pid).filter((pid) => !enclosure.includes(pid)),
+      groups: [...new Set(members.map(({ group }) => group))].filter(
+        (group) => found.has(group) || (isGroupOurs && group === this.#root?.pid),
+      ),
+      enclosure,
+      isSettled: census.isSettled,
+    };
   }
 
-  #isMember({ pid, group, session, startedAt }: ProcessEntry): boolean {
-    if (this.#known.get(pid) === startedAt) return true;
+  /** Whom a signal for the command goes to where there is an enclosure: the command alone, or everyone in its group. */
+  insideEnclosure(isCommandAlone: boolean): number[] {
+    const { entries } = this.#table.read();
+    const first = entries.find((entry) => this.#isEnclosure(entry) && entry.pid !== this.#root?.pid);
+    if (first === undefined) return [];
+    const inside = isCommandAlone
+      ? entries.filter(({ parent }) => parent === first.pid).sort((a, b) => a.startedAt - b.startedAt || a.pid - b.pid)
+      : entries.filter((entry) => entry.group === first.group && !this.#isEnclosure(entry));
+    return inside.map(({ pid }) => pid).slice(0, isCommandAlone ? 1 : inside.length);
+  }
+
+  #isMember(entry: ProcessEntry, isGroupOurs: boolean): boolean {
+    const { pid, group, session, startedAt } = entry;
+    if (this.#known.get(pid) === startedAt) return !this.#isGuard(entry);
     const root = this.#root;
-    if (root?.pid === pid && this.#rootStartedAt === startedAt) return true;
-    if (root?.isLeader && (group === root.pid || session === root.pid)) return true;
-    return this.#table.hasInEnvironment(pid, this.#runId);
+    if (root?.pid === pid && root.startedAt === startedAt) return true;
+    if (isGroupOurs && (group === root?.pid || session === root?.pid)) return true;
+    return this.#table.environmentOf(pid).includes(this.#runId);
+  }
+
+  /** The number of the group and session of the root is ours as long as no later process has it. */
+  #isGroupOurs(entries: readonly ProcessEntry[]): boolean {
+    const root = this.#root;
+    if (!root?.isLeader) return false;
+    const present = entries.find(({ pid }) => pid === root.pid);
+    return present === undefined || present.startedAt === root.startedAt;
+  }
+
+  #isEnclosure({ pid, parent }: ProcessEntry): boolean {
+    return this.#root?.isEnclosure === true && (pid === this.#root.pid || parent === this.#root.pid);
+  }
+
+  #isGuard({ pid }: ProcessEntry): boolean {
+    const environment = this.#table.environmentOf(pid);
+    return environment.includes(`${guardMarkerName}=`) && !environment.includes(this.#runId);
   }
 }

@@ -156,7 +156,7 @@ describe('refuses', () => {
   });
 
   test.each([
-    ...['--isolate', '--retry-count', '--retry-delay', '--retry-jitter', '--reentrant', '--supersede', '--replace'],
+    ...['--retry-count', '--retry-delay', '--retry-jitter', '--reentrant', '--supersede', '--replace'],
     ...['-s', '--shared', '-x', '--exclusive', '--slots', '--json', '--server', '--insecure'],
   ])('%s, which is promised for later or never', (option) => {
     expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(`${JSON.stringify(option)}: unknown option`);

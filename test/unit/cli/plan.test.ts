@@ -34,6 +34,7 @@ it('shows everything, aligned', async () => {
       'fencing             yes',
       'foreground          by terminal',
       'keep background     no',
+      'isolate             no',
       'max run             none',
       'log format          text',
       'command             ["true"]',

@@ -35,6 +35,7 @@ describe('defaults', () => {
       onLost: null,
       foreground: null,
       keepsBackground: false,
+      isIsolated: false,
       reportFile: null,
       verbosity: 'normal',
       logFormat: 'text',
@@ -62,6 +63,7 @@ describe('defaults', () => {
         'REDLOCK_ON_LOST',
         'REDLOCK_FOREGROUND',
         'REDLOCK_KEEP_BACKGROUND',
+        'REDLOCK_ISOLATE',
       ],
       ...['REDLOCK_LOG_FORMAT', 'REDLOCK_USERNAME', 'REDLOCK_PASSWORD', 'REDLOCK_PASSWORD_FILE'],
     ]);
@@ -88,6 +90,7 @@ const scalars: readonly (readonly [ScalarKey, string | null, [string, string, st
   ['fencing', null, ['', 'true', 'false'], 'isFenced', [null, true, false]],
   ['foreground', null, ['', 'true', 'false'], 'foreground', [null, true, false]],
   ['keepBackground', null, ['', 'false', 'true'], 'keepsBackground', [null, false, true]],
+  ['isolate', null, ['', 'false', 'true'], 'isIsolated', [null, false, true]],
   ['onLost', '--on-lost', ['a b', 'c', 'd'], 'onLost', ['a b', 'c', 'd']],
   ['logFormat', '--log-format', ['text', 'json', 'json'], 'logFormat', ['text', 'json', 'json']],
 ];
@@ -97,6 +100,7 @@ it.each([
   [['--foreground'], 'foreground', true],
   [['--no-foreground'], 'foreground', false],
   [['--keep-background'], 'keepsBackground', true],
+  [['--isolate'], 'isIsolated', true],
 ] as const)('%s sets %s to %s', async (flags, field, value) => {
   expect((await settle({ flags: [...local, ...flags] }))[field]).toBe(value);
 });
@@ -171,6 +175,18 @@ it('has a test above for every scalar key but those about masters', () => {
       .filter(isScalarKey)
       .toSorted(),
   );
+});
+
+describe('isolation and processes that stay contradict each other', () => {
+  const message = expect.stringContaining('isolate: with keepBackground: ');
+
+  it.each([
+    [['--isolate', '--keep-background'], {}, '', 'UsageError'],
+    [['--isolate'], {}, 'keepBackground: true', 'UsageError'],
+    [[], { REDLOCK_ISOLATE: 'true' }, 'keepBackground: true', 'ConfigError'],
+  ])('%j %j %j: %s', async (flags, environment, file, name) => {
+    expect(await failure({ flags: [...local, ...flags], environment, file })).toMatchObject({ name, message });
+  });
 });
 
 describe('single values', () => {

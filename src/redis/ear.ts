@@ -1,0 +1,24 @@
+// A second connection on which one waiter hears that it is his turn. Only while waiting is there one. The surprise: it is never
+// mended. A waiter polls once a second anyway, so a call that is lost costs a second and nothing else.
+
+import type { Ear, Failed } from '../lock/ports.ts';
+import type { MasterAddress } from './address.ts';
+import { openClient } from './client.ts';
+import { failedBy, isFailed } from './trouble.ts';
+
+/** Resolves when the server has confirmed that calls on the channel will be heard from now on. */
+export async function listen(address: MasterAddress, channel: string, onCall: () => void): Promise<Ear | Failed> {
+  const opened = await openClient(address);
+  if (isFailed(opened)) return opened;
+  const { client, access } = opened;
+  try {
+    const refused = await access;
+    if (refused) throw refused;
+    client.on('message', onCall);
+    await client.subscribe(channel);
+    return { close: () => client.disconnect() };
+  } catch (error) {
+    client.disconnect();
+    return isFailed(error) ? error : failedBy(error);
+  }
+}

@@ -1,0 +1,220 @@
+// What a master promises when the server is slow, cut off, silent, or down: the second half of the contract. A call may
+// fail; it may never reject, come back to life later, or overtake another.
+//
+// The surprise: "not answered" is never "not done". Every test that loses an answer looks at the server afterwards.
+
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import { claimOf, heldBy, lasting, type Server, untilAnswered, type World } from './world.ts';
+
+export function faults(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+
+  describe('order', () => {
+    it('calls made without waiting take effect in the order in which they were made', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      const replies = [
+        master.acquire(claimOf('a'), lasting),
+        master.extend(claimOf('a'), null, lasting),
+        master.release(claimOf('a'), 0, lasting),
+        master.acquire(claimOf('b'), lasting),
+      ];
+      const kinds = (await Promise.all(replies)).map(({ kind }) => kind);
+      expect(kinds).toEqual(['granted', 'extended', 'released', 'granted']);
+      expect(await server.read('r')).toEqual(heldBy('b'));
+    });
+
+    it('a release undoes an acquire that was made before it, also while the connection is being made', async (server, master) => {
+      const replies = [
+        master.acquire(claimOf('a'), lasting),
+        master.release(claimOf('a'), 0, lasting),
+        master.acquire(claimOf('b'), lasting),
+      ];
+      expect((await Promise.all(replies)).at(-1)).toMatchObject({ kind: 'granted' });
+      expect(await server.read('r')).toEqual(heldBy('b'));
+    });
+
+    it('an extension never follows the release made after it', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      for (let count = 0; count < 100; count += 1) {
+        await master.acquire(claimOf(`a${count}`), lasting);
+        await Promise.all([
+          master.extend(claimOf('a'), null, lasting),
+          master.heal(claimOf('a'), null, lasting),
+          master.release(claimOf('a'), 0, lasting),
+        ]);
+        expect(await server.read('r')).toBeNull();
+        await master.acquire(claimOf('a'), lasting);
+      }
+    });
+  });
+
+  describe('a frozen server', () => {
+    it('answers when it has thawed, and its late answer is true', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await server.freeze();
+      const reply = master.acquire(claimOf('a'), lasting);
+      await server.pass(50);
+      await server.thaw();
+      expect(await reply).toMatchObject({ kind: 'granted' });
+      expect(await server.read('r')).toEqual(heldBy('a'));
+    });
+
+    it('has nothing of ours after it has thawed, when it was told to release meanwhile', async (server, master) => {
+      await server.freeze();
+      const replies = [master.acquire(claimOf('a'), lasting), master.release(claimOf('a'), 0, lasting)];
+      await server.pass(50);
+      await server.thaw();
+      await Promise.all(replies);
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('has nothing of ours after it has thawed, when the connection broke before the release', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await server.freeze();
+      const reply = master.acquire(claimOf('a'), lasting);
+      await server.pass(20);
+      await server.cut();
+      expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
+      const released = master.release(claimOf('a'), 0, lasting);
+      await server.pass(20);
+      await server.thaw();
+      await released;
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('has nothing of ours after it has thawed, however long it was silent before the release', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await server.freeze();
+      const reply = master.acquire(claimOf('a'), lasting);
+      await server.pass(1_200);
+      const released = master.release(claimOf('a'), 0, lasting);
+      await server.pass(20);
+      await server.thaw();
+      await Promise.all([reply, released]);
+      expect(await server.read('r')).toBeNull();
+    });
+  });
+
+  describe('a lost answer', () => {
+    it('of an acquire: our own value counts as ours at the next attempt', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await server.loseAnswers();
+      const reply = master.acquire(claimOf('a'), lasting);
+      await server.pass(50);
+      expect(await server.read('r')).toEqual(heldBy('a'));
+      await server.cut();
+      expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
+      await server.restore();
+      const next = await untilAnswered(server, () => master.acquire(claimOf('a'), lasting));
+      expect(next).toMatchObject({ kind: 'granted' });
+    });
+
+    it('of an acquire: the release removes what it has set', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await server.loseAnswers();
+      const reply = master.acquire(claimOf('a'), lasting);
+      await server.pass(50);
+      await server.cut();
+      await server.restore();
+      expect(await reply).toMatchObject({ kind: 'failed' });
+      const released = await untilAnswered(server, () => master.release(claimOf('a'), 0, lasting));
+      expect(released).toEqual({ kind: 'released' });
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('of a release: the value is gone, and the next release says so', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await server.loseAnswers();
+      const reply = master.release(claimOf('a'), 0, lasting);
+      await server.pass(50);
+      expect(await server.read('r')).toBeNull();
+      await server.cut();
+      await server.restore();
+      expect(await reply).toMatchObject({ kind: 'failed' });
+      const next = await untilAnswered(server, () => master.release(claimOf('a'), 0, lasting));
+      expect(next).toEqual({ kind: 'gone' });
+    });
+  });
+
+  describe('a server that is not to be reached', () => {
+    it('fails every call, and rejects none', async (server, master) => {
+      await server.unplug();
+      const replies = await Promise.all([
+        master.acquire(claimOf('a'), lasting),
+        master.extend(claimOf('a'), null, lasting),
+        master.heal(claimOf('a'), null, lasting),
+      ]);
+      for (const reply of replies) expect(reply).toMatchObject({ kind: 'failed', cause: 'connection' });
+    });
+
+    it('is never sent what failed meanwhile', async (server, master) => {
+      await server.unplug();
+      await master.acquire(claimOf('a'), lasting);
+      await master.heal(claimOf('a'), null, lasting);
+      await server.restore();
+      await untilAnswered(server, () => master.extend(claimOf('b'), null, lasting));
+      await server.pass(100);
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('votes again through the same handle when it is back', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await server.unplug();
+      expect(await untilFailed(server, () => master.extend(claimOf('a'), null, lasting))).toBe('connection');
+      await server.restore();
+      const reply = await untilAnswered(server, () => master.extend(claimOf('a'), null, lasting));
+      expect(reply).toMatchObject({ kind: 'extended' });
+    });
+
+    it('says after a restart that our value is gone', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await server.restart();
+      const reply = await untilAnswered(server, () => master.extend(claimOf('a'), null, lasting));
+      expect(reply).toEqual({ kind: 'gone' });
+    });
+  });
+
+  describe('a call that is withdrawn', () => {
+    const withdrawn = AbortSignal.abort();
+
+    it('before it was made: fails, and is not sent', async (server, master) => {
+      expect(await master.acquire(claimOf('a'), withdrawn)).toMatchObject({ kind: 'failed' });
+      expect(await master.heal(claimOf('a'), null, withdrawn)).toMatchObject({ kind: 'failed' });
+      await server.pass(50);
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('before there was a connection: fails, and is not sent when there is one', async (server, master) => {
+      await server.freeze();
+      const caller = new AbortController();
+      const reply = master.acquire(claimOf('a'), caller.signal);
+      caller.abort();
+      await server.thaw();
+      expect(await reply).toMatchObject({ kind: 'failed' });
+      await server.pass(50);
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('after it was sent: is done all the same, and the release undoes it', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await server.freeze();
+      const caller = new AbortController();
+      const replies = [master.acquire(claimOf('a'), caller.signal), master.release(claimOf('a'), 0, lasting)];
+      caller.abort();
+      await server.thaw();
+      await Promise.all(replies);
+      expect(await server.read('r')).toBeNull();
+    });
+  });
+}
+
+/** Calls until one fails: a connection that is broken is not always noticed at once. Returns the cause. */
+async function untilFailed(server: Server, ask: () => ReturnType<Master['extend']>): Promise<string> {
+  for (;;) {
+    const reply = await ask();
+    if (reply.kind === 'failed') return reply.cause;
+    await server.pass(10);
+  }
+}

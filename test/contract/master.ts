@@ -1,0 +1,16 @@
+// The contract of the Master port (src/lock/ports.ts) for every implementation: the one on Redis and the simulated one, so
+// that the simulator cannot lie. Call it in a test file with the name of the implementation and a World (world.ts).
+//
+// The surprise: it says nothing of time-outs. A master may be silent for ever; who asks decides how long to listen.
+
+import { describe } from 'vitest';
+import { faults } from './faults.ts';
+import { votes } from './votes.ts';
+import type { World } from './world.ts';
+
+export function masterContract(name: string, world: World): void {
+  describe(`${name} as a Master`, () => {
+    votes(world);
+    faults(world);
+  });
+}

@@ -1,0 +1,64 @@
+// What the contract of the Master port needs of the world it is checked in: one server that can be looked at and harmed.
+// It knows resources, values and counters, and nothing of keys, scripts or connections, so that a simulated server can
+// stand behind it as well as a real one.
+//
+// The surprise: a world in virtual time has to drive its clock while a test runs. So a world is a function that is given
+// the test, and tests wait by `server.pass` and in no other way.
+
+import { expect } from 'vitest';
+import type { Claim, Master } from '../../src/lock/ports.ts';
+
+export interface Server {
+  /** One more handle on the server, as one more program has it; independent of the others. */
+  handle(): Master;
+  /** What stands under the resource; `remainingMs` is null for a value that never expires. */
+  read(resource: string): Promise<{ readonly value: string; readonly remainingMs: number | null } | null>;
+  /** Puts somebody's value there, over whatever there is; null: it never expires. */
+  write(resource: string, value: string, ttlMs: number | null): Promise<void>;
+  /** The counter of the fence; null when there is none. */
+  counter(resource: string): Promise<number | null>;
+  setCounter(resource: string, count: number): Promise<void>;
+  /** It takes no notice of anything until `thaw`, and then does everything it was asked, in order. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** It does what it is asked, and no answer arrives until `restore`. Answers that were lost stay lost. */
+  loseAnswers(): Promise<void>;
+  /** Every connection breaks, and none is made until `restore`. */
+  unplug(): Promise<void>;
+  restore(): Promise<void>;
+  /** Every connection breaks; new ones can be made at once. */
+  cut(): Promise<void>;
+  /** Down, and up again without its memory. */
+  restart(): Promise<void>;
+  /** So much time passes, for the server as well. */
+  pass(ms: number): Promise<void>;
+}
+
+/** Makes one empty server, runs the test on it, cleans up. */
+export type World = (test: (server: Server) => Promise<void>) => Promise<void>;
+
+export const lasting = new AbortController().signal;
+const usualTtlMs = 60_000;
+
+export function claimOf(value: string, changes: Partial<Claim> = {}): Claim {
+  return { resource: 'r', value, ttlMs: usualTtlMs, isFenced: true, waiter: null, ...changes };
+}
+
+/** Matches the lock as `value` holds it, with at most `ttlMs` left, and at most a second less. */
+export function heldBy(value: string, ttlMs = usualTtlMs) {
+  return { value, remainingMs: upTo(ttlMs) };
+}
+
+export function upTo(ttlMs: number): unknown {
+  const isLeft = (ms: unknown) => typeof ms === 'number' && ms > Math.max(0, ttlMs - 1_000) && ms <= ttlMs;
+  return expect.toSatisfy(isLeft, `about ${ttlMs} ms`);
+}
+
+/** Asks again, for at most three seconds of the world's time, until the master answers. */
+export async function untilAnswered<Reply extends { kind: string }>(server: Server, ask: () => Promise<Reply>) {
+  for (let tryCount = 1; ; tryCount += 1) {
+    const reply = await ask();
+    if (reply.kind !== 'failed' || tryCount === 60) return reply;
+    await server.pass(50);
+  }
+}

@@ -1,0 +1,110 @@
+// Who may stand in the list of masters: independent servers, each once. Addresses prove nothing, so the servers are asked;
+// here one server comes in under several names, and replicas pose as masters.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Roster } from '../../src/redis/identity.ts';
+import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { handleOn, lasting, newClaim, redlockOn, untilNothingIsLeft } from './rig.ts';
+
+let masters: TestMaster[] = [];
+let first: TestMaster;
+let second: TestMaster;
+let proxy: FaultyProxy;
+beforeAll(async () => {
+  masters = await startMasters(2, { transport: 'tcp' });
+  [first, second] = masters as [TestMaster, TestMaster];
+  proxy = await FaultyProxy.start(first.url);
+});
+beforeEach(() => Promise.all(masters.map((master) => master.flush())));
+afterAll(async () => {
+  await proxy.stop();
+  await stopAll();
+  nothingLeft();
+});
+
+const twice = /^is the same server as redis:\/\/.*: it would vote twice \(list each server once\)$/;
+
+test.each([
+  ['through another port', () => proxy.url],
+  ['by another database', () => `${first.url}/1`],
+  ['by another name', () => first.url.replace('127.0.0.1', 'localhost')],
+])('the same server twice, %s: unfit, named, and nothing is left', async (_title, other) => {
+  const { redlock, masters: handles } = redlockOn([first, other()]);
+  const objections = await Promise.all(handles.map((handle) => handle.introduce()));
+  const unfit = { kind: 'failed', cause: 'unfit', message: expect.stringMatching(twice) };
+  expect(objections.filter((failed) => failed !== null)).toEqual([unfit]);
+  expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'unfit', failures: [{ failed: unfit }] });
+  await redlock.settled();
+  await untilNothingIsLeft(masters);
+  expect(await first.command('eval', "redis.call('select', 1) return redis.call('exists', 'r')", 0)).toBe(0);
+});
+
+test('the same server twice is found out by whoever answers, not by position', async () => {
+  const roster = new Roster();
+  const [one, two] = [handleOn(first, { roster }), handleOn(proxy, { roster })];
+  expect(await two.introduce()).toBeNull();
+  expect(await one.introduce()).toMatchObject({ cause: 'unfit' });
+});
+
+test('a replica: unfit, named, and nothing is left', async () => {
+  const [replica] = (await startMasters(1, { transport: 'tcp' })) as [TestMaster];
+  await replica.command('replicaof', '127.0.0.1', new URL(first.url).port);
+  const { redlock } = redlockOn([second, replica]);
+  const attempt = await redlock.attempt(newClaim());
+  const message = expect.stringMatching(/^is a replica/);
+  expect(attempt).toMatchObject({ kind: 'unfit', failures: [{ master: replica.url, failed: { message } }] });
+  await redlock.settled();
+  await untilNothingIsLeft([second]);
+});
+
+test('a server that has restarted is another one, at the same address', async () => {
+  const { redlock } = redlockOn([first, second]);
+  const claim = newClaim();
+  expect((await redlock.attempt(claim)).kind).toBe('acquired');
+  await first.restart();
+  await eventually('acquired again', async () => (await redlock.attempt(claim)).kind === 'acquired');
+  await redlock.release(claim);
+  await untilNothingIsLeft(masters);
+});
+
+test('a server that will not say who it is may vote', async () => {
+  const user = ['default', 'on', 'nopass', '~*', '&*', '+@all', '-info', '-role'];
+  const [silent] = (await startMasters(1, { config: { user } })) as [TestMaster];
+  expect(await handleOn(silent).acquire(newClaim(), lasting)).toMatchObject({ kind: 'granted' });
+});
+
+test('a master that has restarted within the grace does not count, says for how long, and keeps nothing', async () => {
+  const { redlock } = redlockOn(masters, { restartGraceMs: 3_600_000 });
+  const attempt = await redlock.attempt(newClaim());
+  const message = expect.stringMatching(/^restarted \d+ s ago and may have forgotten .*: counts again in 3[56]\d\d s$/);
+  const failed = { kind: 'failed', cause: 'restarted', message };
+  expect(attempt).toMatchObject({
+    kind: 'unreachable',
+    failures: expect.arrayContaining([{ master: first.url, failed }]),
+  });
+  await redlock.settled();
+  await untilNothingIsLeft(masters);
+});
+
+test('a master that has restarted within the grace refuses all the same', async () => {
+  await Promise.all(masters.map((master) => master.command('set', 'r', 'them', 'px', 60_000)));
+  const { redlock } = redlockOn(masters, { restartGraceMs: 3_600_000 });
+  expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'busy', holder: 'them' });
+});
+
+test('when the grace is over it counts, on the same connection', async () => {
+  const handle = handleOn(first, { restartGraceMs: 1_500 });
+  await first.restart();
+  const [claim, startedAt] = [newClaim(), performance.now()];
+  await eventually('granted', async () => (await handle.acquire(claim, lasting)).kind === 'granted');
+  expect(performance.now() - startedAt).toBeGreaterThan(1_400);
+  await handle.release(claim, 0, lasting);
+});
+
+test('a master that writes every change to disk before it answers has forgotten nothing, and counts at once', async () => {
+  const [durable] = (await startMasters(1, { persist: true })) as [TestMaster];
+  const handle = handleOn(durable, { restartGraceMs: 3_600_000 });
+  expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ kind: 'granted' });
+});

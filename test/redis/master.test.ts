@@ -1,0 +1,143 @@
+// RedisMaster on a real server: the contract that every Master keeps, and what only a real connection can get wrong, namely
+// that a client library queues, resends or reorders (each of these rows is a bug that some Redlock library has had).
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { RedisMaster } from '../../src/redis/redis-master.ts';
+import { masterContract } from '../contract/master.ts';
+import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { handleOn, lasting, newClaim } from './rig.ts';
+import { redisWorld } from './world.ts';
+
+let unix: TestMaster;
+let tcp: TestMaster;
+beforeAll(async () => {
+  [unix] = (await startMasters(1)) as [TestMaster];
+  [tcp] = (await startMasters(1, { transport: 'tcp' })) as [TestMaster];
+});
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+masterContract(
+  'RedisMaster on a unix socket',
+  redisWorld(() => unix),
+);
+masterContract(
+  'RedisMaster on TCP',
+  redisWorld(() => tcp),
+);
+
+describe('nothing is queued and nothing is sent twice', () => {
+  let handle: RedisMaster;
+  beforeEach(async () => {
+    await tcp.flush();
+    handle = handleOn(tcp);
+  });
+
+  test('a server that was down when it was asked, and comes up: no key', async () => {
+    await tcp.kill();
+    expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ message: 'connection refused' });
+    await tcp.restart();
+    await handle.introduce();
+    await sleep(100);
+    expect(await tcp.keys()).toEqual([]);
+  });
+
+  test('a server that dies with the request, and comes up: no key', async () => {
+    await handle.introduce();
+    await tcp.freeze();
+    const reply = handle.acquire(newClaim(), lasting);
+    await sleep(20);
+    await tcp.restart();
+    expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
+    await handle.introduce();
+    await sleep(100);
+    expect(await tcp.keys()).toEqual([]);
+  });
+
+  test('a request that the network held back and lost with the connection: no key', async () => {
+    const proxy = await FaultyProxy.start(tcp.url);
+    const behind = handleOn(proxy);
+    await behind.introduce();
+    proxy.holdRequests();
+    const reply = behind.acquire(newClaim(), lasting);
+    await sleep(20);
+    proxy.cut();
+    await proxy.pass();
+    expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
+    await behind.introduce();
+    await sleep(100);
+    expect(await tcp.keys()).toEqual([]);
+    await proxy.stop();
+  });
+
+  test('an acquire whose answer was lost is counted once for each time it was made', async () => {
+    const proxy = await FaultyProxy.start(tcp.url);
+    const behind = handleOn(proxy);
+    const claim = newClaim();
+    await behind.introduce();
+    await tcp.command('set', '{r}:fence', 1);
+    proxy.dropReplies();
+    const reply = behind.acquire(claim, lasting);
+    await eventually('set', () => tcp.get('r'));
+    proxy.cut();
+    await proxy.pass();
+    expect(await reply).toMatchObject({ kind: 'failed' });
+    expect(await behind.acquire(claim, lasting)).toEqual({ kind: 'granted', fence: 3 });
+    await proxy.stop();
+  });
+
+  test('scripts flushed between any two calls: nothing falls back, nothing overtakes', async () => {
+    const claim = newClaim();
+    for (const call of [
+      () => handle.acquire(claim, lasting),
+      () => handle.extend(claim, 1, lasting),
+      () => handle.heal(claim, 1, lasting),
+      () => handle.release(claim, 0, lasting),
+    ]) {
+      await tcp.command('script', 'flush');
+      expect((await call()).kind).not.toBe('failed');
+    }
+    const pair = [handle.acquire(claim, lasting), tcp.command('script', 'flush'), handle.release(claim, 0, lasting)];
+    await Promise.all(pair);
+    expect(await tcp.get('r')).toBeNull();
+  });
+
+  test('a connection that is given up because it is silent gets the release of what it was sent first', async () => {
+    await handle.introduce();
+    await tcp.freeze();
+    const claim = newClaim();
+    const reply = handle.acquire(claim, lasting);
+    await sleep(1_050);
+    const other = handle.acquire(newClaim({ resource: 's' }), lasting);
+    await sleep(20);
+    tcp.thaw();
+    expect(await other).toMatchObject({ kind: 'granted' });
+    await reply;
+    expect(await tcp.get('r')).toBeNull();
+  });
+
+  test('a handle that is closed sends no more, and what it was asked fails', async () => {
+    await handle.introduce();
+    await tcp.freeze();
+    const reply = handle.extend(newClaim(), null, lasting);
+    handle.close();
+    tcp.thaw();
+    expect((await reply).kind).toMatch(/gone|failed/);
+    expect(((await tcp.command('client', 'list')) as string).trim().split('\n')).toHaveLength(1);
+  });
+});
+
+test('a fresh connection costs one round trip: AUTH, INFO and ROLE go out with the first command', async () => {
+  const proxy = await FaultyProxy.start(tcp.url);
+  proxy.delay(100);
+  const handle = handleOn(proxy);
+  const startedAt = performance.now();
+  expect(await handle.acquire(newClaim({ resource: 'fast' }), lasting)).toMatchObject({ kind: 'granted' });
+  expect(performance.now() - startedAt).toBeLessThan(190);
+  await proxy.stop();
+});

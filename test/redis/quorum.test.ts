@@ -1,0 +1,163 @@
+// Who gets the lock when some of the masters are taken, frozen or down: every subset of five is tried. The rule is the
+// same each time: acquired exactly when a quorum can grant, and nothing of ours is left anywhere otherwise.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { locksOn, newClaim, redlockOn, subsetsOf, untilNothingIsLeft } from './rig.ts';
+
+const masterTimeoutMs = 150;
+let all: TestMaster[] = [];
+beforeAll(async () => {
+  all = await startMasters(7);
+});
+beforeEach(() => Promise.all(all.map((master) => master.flush())));
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+const namesOf = (masters: readonly { name: string }[]) => masters.map(({ name }) => name).join(' ') || 'none';
+const takeBy = (value: string, masters: readonly TestMaster[]) =>
+  Promise.all(masters.map((master) => master.command('set', 'r', value, 'px', 60_000)));
+
+/** How long something takes, in ms. */
+async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+  const startedAt = performance.now();
+  return [await work, performance.now() - startedAt];
+}
+
+describe('five masters', () => {
+  let five: TestMaster[] = [];
+  beforeAll(() => {
+    five = all.slice(0, 5);
+  });
+
+  test('any of them taken: acquired when three are free, else busy, and nothing of ours is left', async () => {
+    const { redlock } = redlockOn(five);
+    for (const taken of subsetsOf(five)) {
+      await takeBy('them', taken);
+      const claim = newClaim();
+      const attempt = await redlock.attempt(claim);
+      expect(attempt.kind, `taken: ${namesOf(taken)}`).toBe(taken.length <= 2 ? 'acquired' : 'busy');
+      if (attempt.kind === 'acquired') await redlock.release(claim);
+      await redlock.settled();
+      for (const master of five) expect(await master.get('r')).toBe(taken.includes(master) ? 'them' : null);
+      await Promise.all(five.map((master) => master.flush()));
+    }
+  });
+
+  test.each(['before they were ever connected to', 'with connections open'])(
+    'any of them frozen, %s: acquired without waiting for them when three answer, and nothing is left after the thaw',
+    async (title) => {
+      const warm = redlockOn(five, { masterTimeoutMs });
+      await Promise.all(warm.masters.map((master) => master.introduce()));
+      for (const frozen of subsetsOf(five)) {
+        const { redlock } = title.startsWith('with') ? warm : redlockOn(five, { masterTimeoutMs });
+        await Promise.all(frozen.map((master) => master.freeze()));
+        const claim = newClaim();
+        const [attempt, elapsedMs] = await timed(redlock.attempt(claim));
+        const isQuorate = frozen.length <= 2;
+        expect(attempt.kind, `frozen: ${namesOf(frozen)}`).toBe(isQuorate ? 'acquired' : 'unreachable');
+        if (isQuorate) expect(elapsedMs).toBeLessThan(masterTimeoutMs * 0.8);
+        else expect(elapsedMs).toBeLessThan(masterTimeoutMs * 2);
+        const [, releasedAfterMs] = await timed(isQuorate ? redlock.release(claim) : redlock.settled());
+        expect(releasedAfterMs).toBeLessThan(masterTimeoutMs * 2);
+        for (const master of frozen) master.thaw();
+        await untilNothingIsLeft(five);
+      }
+    },
+  );
+
+  test('any of them down: acquired when three are up, else unreachable at once', async () => {
+    for (const down of subsetsOf(five)) {
+      const { redlock } = redlockOn(
+        five.map((master) => (down.includes(master) ? `unix://${master.directory}/none` : master)),
+      );
+      const claim = newClaim();
+      const [attempt, elapsedMs] = await timed(redlock.attempt(claim));
+      expect(attempt.kind, `down: ${namesOf(down)}`).toBe(down.length <= 2 ? 'acquired' : 'unreachable');
+      expect(elapsedMs).toBeLessThan(masterTimeoutMs);
+      await redlock.release(claim);
+      await untilNothingIsLeft(five);
+    }
+  });
+
+  test('three frozen and one taken: nobody can tell who holds the lock, so it is unreachable and not busy', async () => {
+    const { redlock } = redlockOn(five, { masterTimeoutMs });
+    const [taken, first, second, third] = five as [TestMaster, TestMaster, TestMaster, TestMaster];
+    await takeBy('them', [taken]);
+    for (const master of [first, second, third]) await master.freeze();
+    expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'unreachable', failures: { length: 3 } });
+    for (const master of [first, second, third]) master.thaw();
+    await untilNothingIsLeft(five.filter((master) => master !== taken));
+    expect(await locksOn(taken)).toEqual(['r']);
+  });
+});
+
+describe('an even number of masters', () => {
+  test.each([2, 4])('%i, half of them taken: busy at once, and our half is given back', async (masterCount) => {
+    const masters = all.slice(0, masterCount);
+    await takeBy('them', masters.slice(0, masterCount / 2));
+    const { redlock } = redlockOn(masters, { masterTimeoutMs: 5_000 });
+    const [attempt, elapsedMs] = await timed(redlock.attempt(newClaim()));
+    expect(attempt).toMatchObject({ kind: 'busy', holder: 'them' });
+    expect(elapsedMs).toBeLessThan(1_000);
+    await untilNothingIsLeft(masters.slice(masterCount / 2));
+  });
+
+  test.each([2, 4])('%i, half of them down: unreachable at once', async (masterCount) => {
+    const masters = all.slice(0, masterCount / 2);
+    const absent = masters.map((master) => `unix://${master.directory}/none`);
+    const { redlock } = redlockOn([...masters, ...absent], { masterTimeoutMs: 5_000 });
+    const [attempt, elapsedMs] = await timed(redlock.attempt(newClaim()));
+    expect(attempt.kind).toBe('unreachable');
+    expect(elapsedMs).toBeLessThan(1_000);
+    await untilNothingIsLeft(masters);
+  });
+});
+
+test.each([
+  [1, 0],
+  [2, 0],
+  [3, 1],
+  [4, 1],
+  [5, 2],
+  [6, 2],
+  [7, 3],
+])('%i masters do with %i of them taken or down, and not with one more', async (masterCount, spareCount) => {
+  const masters = all.slice(0, masterCount);
+  for (const missingCount of [spareCount, spareCount + 1]) {
+    const present = masters.slice(missingCount);
+    const absent = masters.slice(0, missingCount);
+    const isEnough = missingCount === spareCount;
+    const down = redlockOn([...present, ...absent.map((master) => `unix://${master.directory}/none`)]);
+    const claim = newClaim();
+    expect((await down.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'unreachable');
+    await down.redlock.release(claim);
+    await untilNothingIsLeft(masters);
+
+    await takeBy('them', absent);
+    const taken = redlockOn(masters);
+    expect((await taken.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'busy');
+    await taken.redlock.release(claim);
+    await untilNothingIsLeft(present);
+    await Promise.all(absent.map((master) => master.flush()));
+  }
+});
+
+test('a master whose connection is made only after the release keeps nothing', async () => {
+  const [first, second, slow] = all.slice(0, 3) as [TestMaster, TestMaster, TestMaster];
+  const proxy = await FaultyProxy.start(slow.url);
+  proxy.delay(50); // Choosing a database takes a round trip before anything can be asked.
+  const { redlock, masters } = redlockOn([first, second, `${proxy.url}?db=1`]);
+  const claim = newClaim({ isFenced: false });
+  expect((await redlock.attempt(claim)).kind).toBe('acquired');
+  await redlock.release(claim);
+  await masters[2]?.introduce();
+  await sleep(100);
+  expect(await slow.command('eval', "redis.call('select', 1) return redis.call('exists', 'r')", 0)).toBe(0);
+  await untilNothingIsLeft(all);
+  await proxy.stop();
+});

@@ -1,0 +1,67 @@
+// A real server as the contract of the Master port wants it, behind a proxy that can fail. Not for tests of Redis itself:
+// here keys have become resources again.
+//
+// The surprise: one server serves all tests of a file, emptied for each; what is looked at goes around the proxy.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseAddress } from '../../src/redis/address.ts';
+import { Roster } from '../../src/redis/identity.ts';
+import { RedisMaster } from '../../src/redis/redis-master.ts';
+import { createSystemClock } from '../../src/system-clock.ts';
+import type { Server, World } from '../contract/world.ts';
+import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import type { TestMaster } from '../servers/master.ts';
+
+const prefix = 'p:';
+
+export function redisWorld(serverOf: () => TestMaster): World {
+  return async (test) => {
+    const master = serverOf();
+    await master.flush();
+    const proxy = await FaultyProxy.start(master.url);
+    const handles: RedisMaster[] = [];
+    try {
+      await test(serverBehind(proxy, master, handles));
+    } finally {
+      master.thaw();
+      for (const handle of handles) handle.close();
+      await proxy.stop();
+    }
+  };
+}
+
+function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMaster[]): Server {
+  const keyOf = (resource: string) => prefix + resource;
+  const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
+  return {
+    handle() {
+      const settings = { prefix, restartGraceMs: 0 };
+      const handle = new RedisMaster(parseAddress(proxy.url), settings, new Roster(), createSystemClock());
+      handles.push(handle);
+      return handle;
+    },
+    async read(resource) {
+      const value = await master.get(keyOf(resource));
+      const remainingMs = Number(await master.command('pttl', keyOf(resource)));
+      return value === null ? null : { value, remainingMs: remainingMs < 0 ? null : remainingMs };
+    },
+    async write(resource, value, ttlMs) {
+      await master.command('set', keyOf(resource), value, ...(ttlMs === null ? [] : ['px', ttlMs]));
+    },
+    async counter(resource) {
+      const count = await master.get(counterOf(resource));
+      return count === null ? null : Number(count);
+    },
+    async setCounter(resource, count) {
+      await master.command('set', counterOf(resource), String(count));
+    },
+    freeze: () => master.freeze(),
+    thaw: async () => master.thaw(),
+    loseAnswers: async () => proxy.dropReplies(),
+    unplug: () => proxy.refuse(),
+    restore: () => proxy.pass(),
+    cut: async () => proxy.cut(),
+    restart: () => master.restart(),
+    pass: (ms) => sleep(ms),
+  };
+}
