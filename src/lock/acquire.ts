@@ -63,6 +63,7 @@ class Wait {
   #line: Line | null = null;
   #quorumSeenAt: number;
   #splitCount = 0;
+  #isClean = false;
 
   constructor(parts: AcquireParts, patience: Patience) {
     this.#parts = parts;
@@ -73,14 +74,17 @@ class Wait {
   }
 
   async end(): Promise<Acquisition> {
-    const { redlock, clock } = this.#parts;
+    const { redlock, clock, newClaim } = this.#parts;
     const { aborted } = this.#patience;
     try {
       while (!aborted.aborted) {
         const attemptedAt = clock.now();
         this.#line?.forgetCalls();
+        // A new value says since when we hold the lock, and not since when we wait.
+        if (this.#isClean) this.#claim = { ...newClaim(), waiter: this.#claim.waiter };
         const attempt = await redlock.attempt(this.#claim, aborted);
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
+        this.#isClean = attempt.kind === 'busy' && attempt.isClean;
         if (aborted.aborted) break;
         if (this.#isOver(attempt)) return endingOf(attempt, redlock.masterCount);
         await this.#goOn(attempt);

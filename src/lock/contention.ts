@@ -6,12 +6,14 @@ import type { AcquireReply, Refused } from './ports.ts';
 import { quorumOf } from './validity.ts';
 
 export interface Contention {
-  /** The foreign value seen on most masters; '' where the lock is free for those who came before us. */
+  /** The foreign value seen on most masters; '' where none was seen, and the lock is free for those who came before us. */
   readonly holder: string;
   /** When enough keys will have expired for a quorum to be free, if nobody extends; null: never by themselves. */
   readonly freeInMs: number | null;
-  /** One foreign value, or a queue, was seen on a quorum, so it is no contender's leftover. */
+  /** One foreign value, or a queue where there was none, was seen on a quorum: no split vote, and no use in trying again. */
   readonly isHeld: boolean;
+  /** Every vote so far was a refusal: no master holds anything of ours. */
+  readonly isClean: boolean;
   /** How many are before us, as most masters see it; null: we are not in the queue. */
   readonly place: number | null;
   /** The median of the masters' clocks when they refused us. */
@@ -24,15 +26,17 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
   const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
   const grantedCount = votes.filter((vote) => vote.kind === 'granted').length;
   const counts = new Map<string, number>();
-  for (const { holder } of refusals) counts.set(holder, (counts.get(holder) ?? 0) + 1);
+  for (const { holder } of refusals) if (holder !== '') counts.set(holder, (counts.get(holder) ?? 0) + 1);
   const [holder = '', holderCount = 0] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];
+  const reservedCount = refusals.filter((refusal) => refusal.holder === '').length;
   const expiries = ascending(refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY));
   const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
   const places = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
   return {
     holder,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
-    isHeld: holderCount >= quorum,
+    isHeld: holderCount + reservedCount >= quorum,
+    isClean: refusals.length === votes.length,
     place: places.length === 0 ? null : median(places),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
   };

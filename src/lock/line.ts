@@ -1,6 +1,6 @@
 // Our place in the queue, as far as this side is concerned: ears on the masters, and pauses that end when it is our turn. The
 // queue itself is kept by the masters. The surprise: calls come from each master by itself, a little apart, and whoever runs
-// at the first one finds the other masters not yet free; so a pause ends when a quorum has called, or soon after the first.
+// at the first one finds the other masters not yet free; so a pause ends when all have called, or soon after the first.
 
 import type { Claim, Clock, Ear, Master } from './ports.ts';
 import { quorumOf } from './validity.ts';
@@ -47,7 +47,7 @@ export class Line {
   /** Resolves when it is our turn, after `atMostMs`, or when `aborted`. */
   async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
     const called = new AbortController();
-    const isOurTurn = () => this.#callers.size >= this.#quorum;
+    const isOurTurn = () => this.#callers.size >= this.#ears.size;
     const wake = () => called.abort();
     aborted.addEventListener('abort', wake, { once: true, signal: called.signal });
     this.#onCall = () => {

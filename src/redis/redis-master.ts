@@ -46,6 +46,8 @@ export class RedisMaster implements Master {
    * not of sending: a release made while the connection is still being made has to follow the acquire.
    */
   readonly #mayHold = new Set<string>();
+  /** Ids under which we may have a place in the queue. */
+  readonly #inLine = new Set<string>();
   /** Claims that the present connection was sent a SET for and has not answered. */
   readonly #unanswered = new Map<string, Claim>();
 
@@ -66,6 +68,7 @@ export class RedisMaster implements Master {
   async acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
     const { value, ttlMs, isFenced } = claim;
     this.#mayHold.add(value);
+    if (claim.waiter) this.#inLine.add(claim.waiter.id);
     let voter: Connection | null = null;
     const reply = await this.#ask(withdrawn, (connection) => {
       voter = connection;
@@ -83,6 +86,7 @@ export class RedisMaster implements Master {
     if (granted === 1) {
       return (await this.#doubtAbout(voter)) ?? { kind: 'granted', fence: isFenced ? Number(rest[0]) : null };
     }
+    this.#mayHold.delete(value);
     const [holder, remainingMs, place, seconds, microseconds] = rest as [string, number, number, number, number];
     return {
       kind: 'refused',
@@ -113,7 +117,9 @@ export class RedisMaster implements Master {
 
   async release(claim: Claim, keepMs: number, withdrawn: AbortSignal): Promise<ReleaseReply> {
     const reply = await this.#undo(claim, keepMs, false, withdrawn);
-    if (reply.kind !== 'failed') this.#mayHold.delete(claim.value);
+    if (reply.kind === 'failed') return reply;
+    this.#mayHold.delete(claim.value);
+    if (claim.waiter) this.#inLine.delete(claim.waiter.id);
     return reply;
   }
 
@@ -149,7 +155,8 @@ export class RedisMaster implements Master {
   }
 
   async #undo(claim: Claim, keepMs: number, staysInLine: boolean, withdrawn: AbortSignal): Promise<ReleaseReply> {
-    if (!this.#mayHold.has(claim.value)) return { kind: 'gone' };
+    const hasPlace = claim.waiter !== null && this.#inLine.has(claim.waiter.id);
+    if (!this.#mayHold.has(claim.value) && (staysInLine || !hasPlace)) return { kind: 'gone' };
     const reply = await this.#ask(withdrawn, (connection) => {
       this.#unanswered.delete(claim.value);
       return this.#release(connection, claim, keepMs, staysInLine);

@@ -16,8 +16,7 @@ const connectionTroubles: Record<string, string> = {
   EPIPE: 'connection closed',
 };
 
-const deniedReply =
-  /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
+const deniedReply = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
 
 /** `error` is what ioredis threw or emitted. Never carries a password: servers do not echo them. */
 export function failedBy(error: unknown): Failed {
