@@ -1,13 +1,14 @@
-// `npm run bench -- [startup|cycles|all]`: how fast we are, as ratios against a peer or a floor that ran in turn with us. No
+// `npm run bench -- [startup|cycles|contention|all]`: how fast we are, as ratios against a peer or a floor that ran in turn with us. No
 // test: machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
 // turns, A B C A B C, so that a machine that slows down slows all of them down.
 
 import { nothingLeft, startMasters, stopAll } from '../servers/masters.ts';
+import { contention } from './contention.ts';
 import { cycles } from './cycles.ts';
 import { startup } from './startup.ts';
 
 const [what = 'all'] = process.argv.slice(2);
-const suites = { startup, cycles };
+const suites = { startup, cycles, contention };
 if (what !== 'all' && !(what in suites)) {
   process.stderr.write(`bench: ${what}: no such benchmark (write ${Object.keys(suites).join(', ')} or all)\n`);
   process.exit(64);
@@ -15,8 +16,8 @@ if (what !== 'all' && !(what in suites)) {
 try {
   for (const [name, suite] of Object.entries(suites)) {
     if (what !== 'all' && what !== name) continue;
-    const masters = await startMasters(3);
-    console.log(`\n${name}: Node ${process.versions.node}, three masters on unix sockets`);
+    const masters = await startMasters(name === 'contention' ? 5 : 3);
+    console.log(`\n${name}: Node ${process.versions.node}, ${masters.length} masters on unix sockets`);
     console.table(await suite(masters.map(({ url }) => url)));
   }
 } finally {
