@@ -7,14 +7,20 @@ import { afterAll, afterEach, expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import type { TestMaster } from '../servers/master.ts';
 import { nothingLeft, startMasters, stopAll } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
 
 const clients: Redis[] = [];
 
-/** A client that neither retries nor resends. */
-function clientOf(url: string, commandTimeout = 200): Redis {
+/** A client that neither retries nor resends; an impatient one is for commands that will not be answered. */
+function clientOf(url: string, isImpatient = false): Redis {
   const { protocol, pathname, hostname, port } = new URL(url);
   const address = protocol === 'unix:' ? { path: pathname } : { host: hostname, port: Number(port) };
-  const client = new Redis({ ...address, retryStrategy: () => null, enableReadyCheck: false, commandTimeout });
+  const client = new Redis({
+    ...address,
+    retryStrategy: () => null,
+    enableReadyCheck: false,
+    commandTimeout: isImpatient ? 200 : 5_000,
+  });
   client.on('error', () => {});
   clients.push(client);
   return client;
@@ -44,7 +50,7 @@ test.each(['unix', 'tcp'] as const)(
     expect(await master.keys()).toEqual(['key']);
 
     await master.freeze();
-    await expect(clientOf(master.url).get('key')).rejects.toThrow('timed out');
+    await expect(clientOf(master.url, true).get('key')).rejects.toThrow('timed out');
     master.thaw();
     expect(await client.get('key')).toBe('value');
 
@@ -84,8 +90,9 @@ test.each(['unix', 'tcp'] as const)(
   async (transport) => {
     const master = await oneMaster(transport);
     const proxy = await FaultyProxy.start(master.url);
-    const [client, deaf, mute] = [clientOf(proxy.url), clientOf(proxy.url), clientOf(proxy.url)] as const;
-    for (const each of [client, deaf, mute]) await each.set('passed', '1');
+    const [client, deaf, mute] = [clientOf(proxy.url), clientOf(proxy.url, true), clientOf(proxy.url, true)] as const;
+    for (const each of [client, deaf, mute])
+      await eventually('answered', () => each.set('passed', '1').catch(() => null));
 
     proxy.delay(100);
     const startedAt = performance.now();

@@ -51,6 +51,13 @@ async function servers(folder: string, count = 3): Promise<Map<string, number>> 
   return serversIn(folder);
 }
 
+/** Every server that was ever started here and is alive, also one that has lost its socket and its pid file to another. */
+function everStartedIn(folder: string): number[] {
+  const pids = new Set(logsOf(folder).flatMap((log) => log.match(/^\d+(?=:)/gm) ?? []));
+  const isOurs = (pid: number) => isAlive(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
+  return [...pids].map(Number).filter(isOurs);
+}
+
 async function end(pid: number): Promise<void> {
   process.kill(pid, 'SIGKILL');
   await eventually(`process ${pid} gone`, () => !isAlive(pid));
@@ -68,16 +75,17 @@ async function ask(socket: string, ...words: [string, ...string[]]): Promise<unk
 
 /** How often a server was started here, by the servers' own logs. */
 function startsIn(folder: string): string[] {
-  const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
-  return logs.flatMap(
-    (name) => readFileSync(join(folder, name), 'utf8').match(/Redis is starting|Valkey is starting/g) ?? [],
-  );
+  return logsOf(folder).flatMap((log) => log.match(/Redis is starting|Valkey is starting/g) ?? []);
+}
+
+function logsOf(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  return names.map((name) => readFileSync(join(folder, name), 'utf8'));
 }
 
 afterEach(async () => {
-  for (const folder of folders.splice(0)) {
-    for (const pid of serversIn(folder).values()) await end(pid);
-  }
+  for (const folder of folders.splice(0)) for (const pid of everStartedIn(folder)) await end(pid);
 });
 
 test('ten processes at once start three servers, and all find the same ones', async () => {
