@@ -8,7 +8,13 @@ const suite = (name: string, options: object = {}) => ({
 
 export default defineConfig({
   test: {
-    projects: [suite('unit'), suite('redis'), suite('cli', { testTimeout: 60_000 })],
+    projects: [
+      suite('unit'),
+      suite('redis'),
+      suite('interop', { testTimeout: 60_000 }),
+      suite('cli', { testTimeout: 60_000 }),
+      suite('supervision', { testTimeout: 60_000 }),
+    ],
     maxWorkers: 2,
   },
 });

@@ -15,7 +15,7 @@ import {
 } from './run/guard/protocol.ts';
 import type { Signal } from './run/supervisor.ts';
 import { processTable } from './run/tree/process-table.ts';
-import { killTree, stopTree } from './run/tree/sweep.ts';
+import { countAlive, killTree, remember, stopTree } from './run/tree/sweep.ts';
 import { Tree } from './run/tree/tree.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
@@ -29,7 +29,11 @@ for (const signal of Object.keys(os.constants.signals) as Signal[]) {
 const orders = JSON.parse(process.argv[2] ?? '') as GuardOrders;
 const clock = createSystemClock();
 const tree = new Tree(processTable, orders.runId, orders.pid);
-const guarded = { stop: (signal: Signal) => stopTree(tree, signal), kill: () => killTree(tree, clock) };
+const guarded = {
+  stop: (signal: Signal) => stopTree(tree, signal),
+  kill: () => killTree(tree, clock),
+  aliveCount: () => countAlive(tree),
+};
 const guard = new Guard(orders, guarded, clock, () => tell({ kind: 'stopping' }));
 
 eachMessage<ToGuard>(process.stdin, (message) => {
@@ -38,7 +42,7 @@ eachMessage<ToGuard>(process.stdin, (message) => {
     tree.setRoot(message.root);
     guard.found();
   }
-  remember();
+  remember(tree);
 });
 // Its end comes only when nobody can write to it any more: not while a child that redlock-run has forked just before it
 // died is still on its way to becoming the command, which the marker would not show yet.
@@ -51,15 +55,6 @@ function arm({ count, readings, stopInMs, killInMs }: Arm): void {
   const from = clock.now() - passedSince(readings) + orders.slackMs;
   guard.arm(from + stopInMs, from + killInMs);
   tell({ kind: 'armed', count });
-}
-
-/** Who is seen now stays known when he wipes his environment and loses his parents later. */
-function remember(): void {
-  try {
-    tree.scan();
-  } catch {
-    // Out of file descriptors, say. It was only a precaution.
-  }
 }
 
 function tell(message: FromGuard): void {

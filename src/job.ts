@@ -33,7 +33,7 @@ import { type Finished, Run } from './run/run.ts';
 import { subscribe } from './run/signals.ts';
 import type { ChildExit } from './run/supervisor.ts';
 import { hasTerminal, isInFront } from './run/terminal.ts';
-import { processTable } from './run/tree/process-table.ts';
+import { objectionToTable, processTable } from './run/tree/process-table.ts';
 import { Tree } from './run/tree/tree.ts';
 import { RunTrouble } from './run/trouble.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
@@ -103,6 +103,8 @@ class Job {
     const settings = this.#settings;
     const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
     if (objection) return neverStarted(objection);
+    const blindness = objectionToTable();
+    if (blindness) throw new RunTrouble(`guard: processes cannot be guarded here: ${blindness}`);
     this.#isolation = settings.isIsolated ? findIsolation() : null;
     const keeper = this.#startGuard();
     const loadingExeca = import('execa');
@@ -171,6 +173,7 @@ class Job {
 
   #report(event: RunEvent): void {
     this.#tell(event);
+    if (event.kind === 'extended') this.#child?.remember();
     const { onLost } = this.#settings;
     if (onLost === null || event.kind !== 'stopping' || event.cause.kind !== 'lost') return;
     const environment = {
@@ -210,6 +213,7 @@ class Job {
         },
         patience,
       );
+      if (acquisition.kind === 'busy' && this.#isNested()) return { kind: 'nested' };
       if (acquisition.kind !== 'acquired') return acquisition;
       const unfit = await this.#introduced(this.#clock.now() - attemptedAt);
       const trouble = await ready();

@@ -6,6 +6,7 @@ import { parseWords } from './cli/options.ts';
 import { renderPlan } from './cli/plan.ts';
 import { Reporter } from './cli/reporter.ts';
 import { resolveSettings } from './cli/settings.ts';
+import { openStderr } from './cli/stderr.ts';
 import { ConfigError, UsageError } from './cli/trouble.ts';
 import { LocalTrouble } from './local/trouble.ts';
 import { exitCode } from './run/exit-code.ts';
@@ -15,8 +16,6 @@ import { RunTrouble } from './run/trouble.ts';
 /** Returns the exit code, unless a signal that ended us has been raised again. Never rejects. */
 export async function main(argv: readonly string[]): Promise<number> {
   const print = (text: string) => process.stdout.write(text);
-  // Whoever reads what we say may leave before we do; the command must not suffer for it.
-  process.stderr.on('error', () => {});
   try {
     const words = parseWords(argv);
     if (words.kind === 'print') {
@@ -30,7 +29,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       return 0;
     }
     const { runJob } = await import('./job.ts');
-    const { code, signal } = await runJob(settings, new Reporter(settings, process.stderr));
+    const stderr = openStderr();
+    const { code, signal } = await runJob(settings, new Reporter(settings, stderr)).finally(stderr.flush);
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {
@@ -45,6 +45,7 @@ function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble {
 
 /** One line for a mistake of the user's; the stack only for a bug of ours. */
 function complain(error: unknown): number {
+  process.stderr.on('error', () => {}); // Nobody may be there to read it.
   if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
     process.stderr.write(`redlock-run: ${error.message}\n`);
     return error.exitCode;

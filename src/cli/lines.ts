@@ -76,10 +76,10 @@ export function eventLine(name: string, event: RunEvent): string {
       return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, lock valid for another ${roughly(event.validMs)}`;
     case 'leftovers':
       return event.isKept
-        ? `warning: ${which}: the command left ${event.count} processes behind, which go on without the lock`
-        : `warning: ${which}: the command left ${event.count} processes behind; ending them (--keep-background leaves them)`;
+        ? `warning: ${which}: the command left ${processes(event.count)} behind, going on without the lock`
+        : `warning: ${which}: the command left ${processes(event.count)} behind; ending them (--keep-background leaves them)`;
     case 'untouchable':
-      return `warning: ${which}: may not kill ${event.pids.join(', ')} (another user's); the lock is not released and expires within ${roughly(event.remainingMs)}`;
+      return `warning: ${which}: cannot kill ${event.pids.join(', ')} (another user's, or not to be interrupted); the lock is not released and expires within ${roughly(event.remainingMs)}`;
     case 'guard-restarted':
       return `warning: ${which}: the guard process died; started another one`;
     case 'killed':
@@ -90,7 +90,8 @@ export function eventLine(name: string, event: RunEvent): string {
 }
 
 /** The one line about an ending that the exit code alone would leave unclear; null where the command speaks for itself. */
-export function endingLine(name: string, { ending, unprovenMs }: Finished): string | null {
+export function endingLine(name: string, command: readonly string[], finished: Finished): string | null {
+  const { ending, unprovenMs } = finished;
   const which = quoted(name);
   const { cause, childExit, isKilled } = ending;
   switch (cause.kind) {
@@ -103,18 +104,24 @@ export function endingLine(name: string, { ending, unprovenMs }: Finished): stri
     case 'signal':
       return null;
     case 'child':
-      return childExit?.kind === 'not-found' || childExit?.kind === 'not-executable' ? commandLine(childExit) : null;
+      return childExit?.kind === 'not-found' || childExit?.kind === 'not-executable'
+        ? commandLine(childExit, command[0] ?? '')
+        : null;
   }
 }
 
 /** Why a command could not be started. */
-export function commandLine(exit: ChildExit, file?: string): string {
-  const which = file === undefined ? 'command' : `command: ${quoted(file)}`;
-  return exit.kind === 'not-found' ? `${which}: not found` : `${which}: cannot be executed: ${exitLine(exit)}`;
+export function commandLine(exit: ChildExit, file: string): string {
+  const which = `command: ${quoted(file)}`;
+  return exit.kind === 'not-found'
+    ? `${which}: not found (check the name and PATH)`
+    : `${which}: cannot be executed: ${exitLine(exit)} (check its permissions)`;
 }
 
 function notAcquiredLine(which: string, acquisition: NotAcquired): string | null {
   switch (acquisition.kind) {
+    case 'nested':
+      return `busy: ${which}: held by a run around this one, which would wait for itself (take another name)`;
     case 'busy':
       return `busy: ${which}: ${holderLine(acquisition.holder, acquisition.freeInMs)} (wait longer with -w)`;
     case 'unreachable':
@@ -165,6 +172,10 @@ function exitLine(exit: ChildExit): string {
     case 'not-executable':
       return exit.message;
   }
+}
+
+function processes(count: number): string {
+  return count === 1 ? '1 process' : `${count} processes`;
 }
 
 /** Text of others on our line: without line breaks, and no more than so many characters of it. */

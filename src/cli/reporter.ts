@@ -9,6 +9,7 @@ import { type Spinner, startSpinner } from './spinner.ts';
 
 export interface ReporterSettings {
   readonly name: string;
+  readonly command: readonly string[];
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
   /** json: the same lines at the same moments, each as one object with the facts beside the message. */
   readonly logFormat: 'text' | 'json';
@@ -63,10 +64,10 @@ export class Reporter {
 
   finished(finished: Finished): void {
     this.#endSpinner();
-    const { name, verbosity } = this.#settings;
+    const { name, command, verbosity } = this.#settings;
     const { cause } = finished.ending;
     const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
-    const line = endingLine(name, finished);
+    const line = endingLine(name, command, finished);
     if (line !== null && !(isBusy && verbosity === 'quiet')) this.#say('finished', line, finished);
   }
 

@@ -16,6 +16,8 @@ export type Acquisition =
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
   /** The servers themselves say that the list of masters or the credentials are wrong: waiting mends nothing. */
   | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] }
+  /** Held by a run that we are part of, so waiting would be for ourselves. Only the caller can know that. */
+  | { readonly kind: 'nested' }
   | { readonly kind: 'aborted' };
 
 export interface Patience {
@@ -47,11 +49,17 @@ const splitRetryCount = 8;
 /** Past the end of a foreign lease: masters expire keys a moment late rather than early. */
 const expiryMs = 1;
 
+/** How long somebody who was told to stop waits for masters to confirm that he has gone. */
+const abortedMs = 250;
+
 /** Never leaves a key or a place behind: what was set has been undone, as far as masters answer, on return. */
 export async function acquire(parts: AcquireParts, patience: Patience): Promise<Acquisition> {
   const wait = new Wait(parts, patience);
   const acquisition = await wait.end();
-  if (acquisition.kind !== 'acquired') await parts.redlock.settled();
+  if (acquisition.kind === 'acquired') return acquisition;
+  // Who was told to stop goes at once: everything has been sent, and only the answers of mute masters are missing.
+  const longEnough = acquisition.kind === 'aborted' ? [parts.clock.sleep(abortedMs)] : [];
+  await Promise.race([parts.redlock.settled(), ...longEnough]);
   return acquisition;
 }
 

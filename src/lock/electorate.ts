@@ -39,8 +39,10 @@ export class Electorate {
       ...ballot,
       masters,
       ask: async (master, withdrawn) => {
+        const askedAt = this.#clock.now();
         this.#owedCount.set(master, this.#owedBy(master) + 1);
         const vote = await ballot.ask(master, withdrawn);
+        if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);
         this.#owedCount.set(master, this.#owedBy(master) - 1);
         if (this.#owedBy(master) === 0) this.#stragglers.delete(master);
         return vote;
@@ -66,7 +68,6 @@ export class Electorate {
   }
 
   #note(master: Master, vote: AnyVote): void {
-    if (isExtended(vote)) this.#compareTimes(master, vote);
     if (isFailed(vote) && !this.#failing.has(master)) {
       this.#failing.add(master);
       this.#report({ kind: 'master-failing', master: master.name, failed: vote });
@@ -75,8 +76,8 @@ export class Electorate {
     }
   }
 
-  #compareTimes(master: Master, { masterTimeMs }: Extended): void {
-    const aheadMs = this.#times.jumpOf(master, masterTimeMs, this.#clock.now(), this.#masterTimeoutMs);
+  #compareTimes(master: Master, { masterTimeMs }: Extended, askedAt: number): void {
+    const aheadMs = this.#times.jumpOf(master, masterTimeMs, askedAt, this.#clock.now());
     if (aheadMs !== 0) this.#report({ kind: 'master-jumped', master: master.name, aheadMs });
   }
 }

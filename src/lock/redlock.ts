@@ -9,11 +9,14 @@ import type { Report } from './events.ts';
 import { fenceOf } from './fence.ts';
 import { Line } from './line.ts';
 import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
-import type { AcquireReply, Claim, Clock, ExtendReply, Master, ReleaseReply } from './ports.ts';
+import type { AcquireReply, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
 import { acquireVerdictOf, extendVerdictOf } from './tally.ts';
 import { quorumOf, validUntilOf } from './validity.ts';
 
 export type { Attempt, Extension, Lease, LossReason, Released } from './outcomes.ts';
+
+/** What is said of a master that a release was sent to and nobody waited for. */
+const lagging: Failed = { kind: 'failed', cause: 'timeout', message: 'has not been answering' };
 
 export interface RedlockSettings {
   /** How long one master may take to answer. */
@@ -171,6 +174,7 @@ export class Redlock {
     });
     const failures = failuresIn(votes);
     const isConfirmed = votes.size - failures.length >= quorumOf(this.masterCount);
-    return { releasedCount: countOf(votes, 'released'), isConfirmed, failures };
+    const mute = masters.filter((master) => !votes.has(master)).map(({ name }) => ({ master: name, failed: lagging }));
+    return { releasedCount: countOf(votes, 'released'), isConfirmed, failures: [...failures, ...mute] };
   }
 }

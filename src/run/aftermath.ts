@@ -6,7 +6,7 @@ import type { Clock } from '../lock/ports.ts';
 import type { Child } from './child.ts';
 
 /** Between two looks at those who have been told to end. */
-const lookMs = 20;
+const lookMs = 50;
 
 export interface AftermathParts {
   readonly child: Child;

@@ -8,7 +8,7 @@ import type { Clock } from '../lock/ports.ts';
 import { exitInside, type Isolation, statusDescriptor } from './isolation.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
 import type { ProcessTable } from './tree/process-table.ts';
-import { countAlive, killTree, send, stopTree } from './tree/sweep.ts';
+import { countAlive, killTree, remember, send, stopTree } from './tree/sweep.ts';
 import type { Root, Tree } from './tree/tree.ts';
 
 export interface Child {
@@ -41,6 +41,8 @@ export interface ChildPlan {
 /** A child of the system, with what the guard must know to find it. */
 export interface StartedChild extends Child {
   readonly root: Root | null;
+  /** Looks at who is there, to know them again. */
+  remember(): void;
 }
 
 /** `start` is execa's own function, passed in so that loading it can overlap with waiting for the masters. */
@@ -79,6 +81,7 @@ export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
     stop: (signal) => stopTree(tree, signal),
     kill: () => killTree(tree, clock),
     aliveCount: () => countAlive(tree),
+    remember: () => remember(tree),
   };
 }
 

@@ -69,6 +69,7 @@ export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: num
 function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {
   switch (acquisition.kind) {
     case 'busy':
+    case 'nested':
       return conflictExitCode;
     case 'misconfigured':
       return exitCode.config;

@@ -19,8 +19,12 @@ const close = `${statusDescriptor}>&-`;
 // In a subshell and with exec, so that a command called `exit` or `echo` is a program here too, and no builtin.
 const init = `(exec "$@" ${close}); echo $? >&${statusDescriptor}; read -r _ <&${statusDescriptor}`;
 
-/** Root may make a PID namespace; others may in a user namespace, in which they stay who they are. */
-const plain = ['unshare', '--pid', '--fork', '--kill-child'];
+/**
+ * Root may make a PID namespace; others may in a user namespace, in which they stay who they are. /proc has to agree with the
+ * numbers that processes have inside, or a nested redlock-run would read there of one process and kill another. All other
+ * mounts stay shared.
+ */
+const plain = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'unchanged'];
 const asUser = [...plain, '--user', '--map-current-user'];
 
 /** @throws RunTrouble where this machine does not allow it */
@@ -38,12 +42,13 @@ export function findIsolation(): Isolation {
 
 /** null when it works; otherwise why not, in the words of unshare. */
 function tryOut([program = '', ...words]: readonly string[]): string | null {
-  const trial = spawnSync(program, [...words, '--', '/bin/sh', '-c', 'test $$ = 1'], {
+  const trial = spawnSync(program, [...words, '--', '/bin/sh', '-c', 'test $$ = 1 && test -e /proc/1'], {
     encoding: 'utf8',
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: 10_000,
   });
-  if (trial.error) return trial.error.message;
+  if (trial.error)
+    return `${program}: ${(trial.error as NodeJS.ErrnoException).code === 'ENOENT' ? 'not found' : trial.error.message}`;
   return trial.status === 0 ? null : (trial.stderr.split('\n')[0] ?? '') || `unshare ended with ${trial.status}`;
 }
 

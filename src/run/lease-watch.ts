@@ -81,12 +81,13 @@ export class LeaseWatch {
     const { graceMs, marginMs } = this.#deadlines;
     const { clock, onProven } = this.#parts;
     this.#lease = lease;
-    let now: number;
-    do {
-      now = clock.now();
+    const tell = () => {
+      const now = clock.now();
       onProven(stopAtOf(lease, graceMs + marginMs) - now, stopAtOf(lease, marginMs) - now);
-      // Stopped in between, we would have given more time than there is.
-    } while (clock.now() - now > promptMs);
+      return clock.now() - now <= promptMs;
+    };
+    // Stopped in between, we have given more time than there is.
+    if (!tell()) tell();
   }
 
   async #extend(): Promise<void> {

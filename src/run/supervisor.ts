@@ -163,7 +163,9 @@ function whileStopping(state: State, event: Event): Step {
     case 'lost':
       // Not proven any more is not lost yet: `kill-due` comes before validity ends.
       if (event.reason !== 'taken' && event.reason !== 'expired') return [state, []];
-      return [{ ...state, cause: { kind: 'lost', reason: event.reason } }, []];
+      if (state.cause?.kind === 'lost') return [{ ...state, cause: { kind: 'lost', reason: event.reason } }, []];
+      // Told again: now it is urgent.
+      return [{ ...state, cause: { kind: 'lost', reason: event.reason } }, [{ kind: 'stop', signal: null }]];
     case 'signal':
       if (event.signal === 'SIGINT' || event.signal === 'SIGTERM') return kill(state);
       return event.isFromTerminal ? [state, []] : [state, [{ kind: 'relay', signal: event.signal }]];

@@ -5,12 +5,18 @@
 
 import { describe } from 'vitest';
 import { faults } from './faults.ts';
+import { line } from './line.ts';
+import { order } from './order.ts';
+import { upkeep } from './upkeep.ts';
 import { votes } from './votes.ts';
 import type { World } from './world.ts';
 
 export function masterContract(name: string, world: World): void {
   describe(`${name} as a Master`, () => {
     votes(world);
+    upkeep(world);
+    line(world);
+    order(world);
     faults(world);
   });
 }

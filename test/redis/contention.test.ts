@@ -15,7 +15,10 @@ beforeAll(async () => {
   masters = await startMasters(5);
   proxies = await Promise.all(masters.map((master) => FaultyProxy.start(master.url)));
 });
-beforeEach(() => Promise.all(masters.map((master) => master.flush())));
+beforeEach(async () => {
+  for (const master of masters) master.thaw(); // Where a test that failed has left it frozen.
+  await Promise.all(masters.map((master) => master.flush()));
+});
 afterAll(async () => {
   for (const proxy of proxies) await proxy.stop();
   await stopAll();
@@ -101,5 +104,15 @@ test('forty contenders one after the other, each for 5 ms: all are served, never
     }),
   );
   expect(mostAtOnce).toBe(1);
+  await untilNothingIsLeft(masters);
+});
+
+test('masters that answer only after the validity has ended: never held, and no key is left', async () => {
+  for (const proxy of proxies) proxy.delay(300);
+  const rig = redlockOn(proxies);
+  await Promise.all(rig.masters.map((master) => master.introduce()));
+  const attempt = await rig.redlock.attempt(newClaim({ ttlMs: 250, isFenced: false }));
+  expect(attempt).toMatchObject({ kind: 'too-slow' });
+  for (const proxy of proxies) await proxy.pass();
   await untilNothingIsLeft(masters);
 });

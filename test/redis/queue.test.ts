@@ -35,7 +35,7 @@ async function hold(ttlMs = 60_000): Promise<{ rig: Rig; lease: Lease }> {
 }
 
 /** So many wait behind the holder, on every master. */
-function untilInLine(count: number): Promise<void> {
+function untilInLine(count: number): Promise<unknown> {
   return eventually(`${count} in line`, async () => {
     const lengths = await Promise.all(masters.map((master) => master.command('zcard', '{r}:queue')));
     return lengths.every((length) => length === count);

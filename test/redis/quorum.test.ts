@@ -12,7 +12,10 @@ let all: TestMaster[] = [];
 beforeAll(async () => {
   all = await startMasters(7);
 });
-beforeEach(() => Promise.all(all.map((master) => master.flush())));
+beforeEach(async () => {
+  for (const master of all) master.thaw(); // Where a test that failed has left it frozen.
+  await Promise.all(all.map((master) => master.flush()));
+});
 afterAll(async () => {
   await stopAll();
   nothingLeft();
@@ -51,19 +54,22 @@ describe('five masters', () => {
   test.each(['before they were ever connected to', 'with connections open'])(
     'any of them frozen, %s: acquired without waiting for them when three answer, and nothing is left after the thaw',
     async (title) => {
-      const warm = redlockOn(five, { masterTimeoutMs });
-      await Promise.all(warm.masters.map((master) => master.introduce()));
+      // Where a quorum answers, nobody waits for the others, however long they may take.
+      const patient = redlockOn(five, { masterTimeoutMs: 5_000 });
+      const hasty = redlockOn(five, { masterTimeoutMs });
+      await Promise.all([...patient.masters, ...hasty.masters].map((master) => master.introduce()));
       for (const frozen of subsetsOf(five)) {
-        const { redlock } = title.startsWith('with') ? warm : redlockOn(five, { masterTimeoutMs });
+        const isQuorate = frozen.length <= 2;
+        const warm = isQuorate ? patient : hasty;
+        const cold = () => redlockOn(five, { masterTimeoutMs: isQuorate ? 5_000 : masterTimeoutMs });
+        const { redlock } = title.startsWith('with') ? warm : cold();
         await Promise.all(frozen.map((master) => master.freeze()));
         const claim = newClaim();
         const [attempt, elapsedMs] = await timed(redlock.attempt(claim));
-        const isQuorate = frozen.length <= 2;
         expect(attempt.kind, `frozen: ${namesOf(frozen)}`).toBe(isQuorate ? 'acquired' : 'unreachable');
-        if (isQuorate) expect(elapsedMs).toBeLessThan(masterTimeoutMs * 0.8);
-        else expect(elapsedMs).toBeLessThan(masterTimeoutMs * 2);
-        const [, releasedAfterMs] = await timed(isQuorate ? redlock.release(claim) : redlock.settled());
-        expect(releasedAfterMs).toBeLessThan(masterTimeoutMs * 2);
+        expect(elapsedMs).toBeLessThan(1_500);
+        const [, releasedAfterMs] = await timed<unknown>(isQuorate ? redlock.release(claim) : redlock.settled());
+        expect(releasedAfterMs).toBeLessThan(1_500);
         for (const master of frozen) master.thaw();
         await untilNothingIsLeft(five);
       }
@@ -72,13 +78,12 @@ describe('five masters', () => {
 
   test('any of them down: acquired when three are up, else unreachable at once', async () => {
     for (const down of subsetsOf(five)) {
-      const { redlock } = redlockOn(
-        five.map((master) => (down.includes(master) ? `unix://${master.directory}/none` : master)),
-      );
+      const places = five.map((master) => (down.includes(master) ? `unix://${master.directory}/none` : master));
+      const { redlock } = redlockOn(places, { masterTimeoutMs: 5_000 });
       const claim = newClaim();
       const [attempt, elapsedMs] = await timed(redlock.attempt(claim));
       expect(attempt.kind, `down: ${namesOf(down)}`).toBe(down.length <= 2 ? 'acquired' : 'unreachable');
-      expect(elapsedMs).toBeLessThan(masterTimeoutMs);
+      expect(elapsedMs).toBeLessThan(1_500);
       await redlock.release(claim);
       await untilNothingIsLeft(five);
     }

@@ -1,10 +1,10 @@
-// What a server may say instead of yes or no: it is full, loading, read-only, it does not know us. Each is a vote not given,
+// What a server may say instead of yes or no: it is full, loading, read-only. Each is a vote not given,
 // with one clear line; none is an exception, and none is taken for a lock that somebody holds.
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { handleOn, lasting, newClaim, redlockOn } from './rig.ts';
+import { acquireAt, failed, handleOn, lasting, newClaim, redlockOn } from './rig.ts';
 
 afterAll(async () => {
   await stopAll();
@@ -15,13 +15,6 @@ async function oneMaster(config: Record<string, string | string[]> = {}, options
   const [master] = await startMasters(1, { config, ...options });
   return master as TestMaster;
 }
-
-const acquireAt = (url: string) => handleOn(url).acquire(newClaim(), lasting);
-const failed = (cause: string, message: RegExp) => ({
-  kind: 'failed',
-  cause,
-  message: expect.stringMatching(message),
-});
 
 describe('out of memory', () => {
   test('a new lock is a vote not given; a lock that stands is extended, fenced and released', async () => {
@@ -104,71 +97,5 @@ describe('no vote', () => {
     const { port } = web.address() as { port: number };
     expect(await acquireAt(`redis://127.0.0.1:${port}`)).toEqual(failed('connection', /./));
     await new Promise((resolve) => web.close(resolve));
-  });
-});
-
-describe('access', () => {
-  const acl = { requirepass: 's e/c:r@t%', user: ['job', 'on', '>p w', '~*', '&*', '+@all'] };
-  const withLogin = (url: string, login: string) => url.replace('://', `://${login}@`);
-  const encoded = encodeURIComponent(acl.requirepass);
-
-  test.each([
-    ['no password', '', /^NOAUTH /],
-    ['a wrong password', ':wrong@', /^WRONGPASS /],
-    ['a user that there is not', 'nobody:wrong@', /^WRONGPASS /],
-    ['a wrong password of a user', 'job:wrong@', /^WRONGPASS /],
-  ])('%s: denied', async (_title, login, message) => {
-    const master = await oneMaster(acl);
-    expect(await acquireAt(master.url.replace('://', `://${login}`))).toEqual(failed('denied', message));
-    expect(await master.keys()).toEqual([]);
-  });
-
-  test('rights that do not suffice: denied, with what is missing', async () => {
-    const user = (name: string, ...rights: string[]) => [name, 'on', 'nopass', ...rights];
-    for (const [rights, message] of [
-      [['~*', '+@all', '-eval'], /^NOPERM .*eval/],
-      [['~*', '+@all', '-set'], /can't run this command|NOPERM/],
-      [['~other:*', '+@all'], /^NOPERM .*key/],
-    ] as const) {
-      const master = await oneMaster({ user: user('job', ...rights) });
-      expect(await acquireAt(withLogin(master.url, 'job:x'))).toEqual(failed('denied', message));
-      expect(await master.keys()).toEqual([]);
-    }
-  });
-
-  test('a database that there is not: a failure that says so', async () => {
-    const master = await oneMaster();
-    expect(await acquireAt(`${master.url}?db=99`)).toEqual(failed('reply', /DB index is out of range/));
-    const guarded = await oneMaster({ requirepass: 'x' });
-    expect(await acquireAt(`${withLogin(guarded.url, ':wrong')}?db=1`)).toMatchObject({
-      kind: 'failed',
-      cause: 'denied',
-    });
-  });
-
-  test('a password that the server does not ask for is no trouble', async () => {
-    const master = await oneMaster();
-    expect(await acquireAt(withLogin(master.url, ':unasked'))).toMatchObject({ kind: 'granted' });
-  });
-
-  test.each([
-    ['a password', `:${encoded}`, ''],
-    ['a user', 'job:p%20w', ''],
-    ['a database', `:${encoded}`, '?db=3'],
-    ['a user and a database', 'job:p%20w', '?db=3'],
-  ])('%s: the same for acquire, extend, heal and release, and after a new connection', async (_title, login, query) => {
-    const master = await oneMaster(acl);
-    const db = Number(query.slice('?db='.length));
-    const look = `redis.call('select', ${db}) return redis.call('get', 'p:r')`;
-    const handle = handleOn(withLogin(master.url, login) + query, { prefix: 'p:' });
-    const claim = newClaim();
-    expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
-    expect(await master.command('eval', look, 0)).toBe(claim.value);
-    await master.command('client', 'kill', 'type', 'normal', 'skipme', 'yes');
-    await eventually('extended', async () => (await handle.extend(claim, null, lasting)).kind === 'extended');
-    expect(await handle.heal(claim, null, lasting)).toEqual({ kind: 'healed' });
-    expect(await handle.release(claim, 0, lasting)).toEqual({ kind: 'released' });
-    expect(await master.command('eval', look, 0)).toBeNull();
-    if (db !== 0) expect(await master.keys()).toEqual([]);
   });
 });

@@ -4,9 +4,9 @@
 // The surprise: counters of the fence stay on the masters for a day, by design, so they do not count as something left.
 
 import { randomBytes } from 'node:crypto';
-import { afterEach } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import type { LockEvent } from '../../src/lock/events.ts';
-import type { Claim } from '../../src/lock/ports.ts';
+import type { AcquireReply, Claim, FailureCause } from '../../src/lock/ports.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
 import { Roster } from '../../src/redis/identity.ts';
@@ -38,6 +38,16 @@ export function handleOn(place: Place, { prefix = '', restartGraceMs = 0, roster
 
 function addressOf(place: Place): MasterAddress {
   return parseAddress(typeof place === 'string' ? place : place.url);
+}
+
+/** One attempt of a handle of its own. */
+export function acquireAt(place: Place): Promise<AcquireReply> {
+  return handleOn(place).acquire(newClaim(), lasting);
+}
+
+/** Matches a vote that was not given. */
+export function failed(cause: FailureCause, message: RegExp) {
+  return { kind: 'failed', cause, message: expect.stringMatching(message) };
 }
 
 export interface Rig {

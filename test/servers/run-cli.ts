@@ -24,6 +24,8 @@ export interface RunOptions {
   stdin?: string | 'pipe';
   /** Default 20 s. */
   timeoutMs?: number;
+  /** A program, with its words, that becomes redlock-run, as setpriv(1) does. */
+  through?: readonly string[];
 }
 
 export interface RunResult {
@@ -49,9 +51,10 @@ export class CliRun {
 
   constructor(words: readonly string[], options: RunOptions) {
     const home = mkdtempSync(join(scratchFolder(), 'home-'));
-    const { env = {}, cwd = home, stdin = '', timeoutMs = 20_000 } = options;
+    const { env = {}, cwd = home, stdin = '', timeoutMs = 20_000, through = [] } = options;
+    const [file = '', ...rest] = [...through, process.execPath, PROGRAM, ...words];
     const startedAt = performance.now();
-    this.child = spawn(process.execPath, [PROGRAM, ...words], {
+    this.child = spawn(file, rest, {
       cwd,
       env: { PATH: process.env.PATH, HOME: home, [MARK]: this.id, ...env },
       stdio: [stdin === '' ? 'ignore' : 'pipe', 'pipe', 'pipe'],

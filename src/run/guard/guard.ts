@@ -14,7 +14,12 @@ export interface GuardSettings {
 export interface Guarded {
   stop(signal: Signal): void;
   kill(): Promise<unknown>;
+  /** How many are alive; where it is known, nobody is waited for in vain. */
+  aliveCount?(): number;
 }
+
+/** Between two looks at those who have been told to end. */
+const lookMs = 100;
 
 export class Guard {
   readonly #settings: GuardSettings;
@@ -63,7 +68,7 @@ export class Guard {
   }
 
   async #watch(): Promise<void> {
-    await this.#reach(() => this.#stopAt, this.#abandoned.signal);
+    await this.#reach(() => this.#stopAt, Number.POSITIVE_INFINITY, this.#abandoned.signal);
     if (this.#finished.signal.aborted || this.#abandoned.signal.aborted) return;
     this.#onStopping();
     await this.#end();
@@ -76,13 +81,14 @@ export class Guard {
     } catch {
       // The tree could not be looked at (out of file descriptors, say). Killing comes next, and does not give up.
     }
-    await this.#reach(() => Math.min(killAt, this.#killAt));
+    await this.#reach(() => (this.#guarded.aliveCount?.() === 0 ? 0 : Math.min(killAt, this.#killAt)), lookMs);
     if (this.#finished.signal.aborted) return;
     await this.#guarded.kill();
     this.#hasKilled = true;
   }
 
-  async #reach(instantOf: () => number, cancelled?: AbortSignal): Promise<void> {
+  /** The instant is asked for again at least every `everyMs`. */
+  async #reach(instantOf: () => number, everyMs: number, cancelled?: AbortSignal): Promise<void> {
     const isOver = () => this.#finished.signal.aborted || cancelled?.aborted;
     const ended = cancelled ? AbortSignal.any([cancelled, this.#finished.signal]) : this.#finished.signal;
     for (
@@ -90,7 +96,7 @@ export class Guard {
       leftMs > 0 && !isOver();
       leftMs = instantOf() - this.#clock.now()
     ) {
-      await this.#clock.sleep(leftMs, ended);
+      await this.#clock.sleep(Math.min(leftMs, everyMs), ended);
     }
   }
 }

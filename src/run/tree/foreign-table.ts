@@ -8,9 +8,8 @@ import type { ProcessEntry, ProcessTable } from './process-table.ts';
 export function foreignTable(platform: NodeJS.Platform): ProcessTable {
   const read = platform === 'win32' ? readWindows : readPs;
   return {
-    read: () => ({ entries: read(), isSettled: true }),
+    read: (since) => ({ entries: read().filter(({ startedAt }) => startedAt >= since), isSettled: true }),
     startedAt: (pid) => read().find((entry) => entry.pid === pid)?.startedAt ?? null,
-    environmentOf: () => '',
   };
 }
 
@@ -20,7 +19,17 @@ function readPs(): ProcessEntry[] {
     const [pid, parent, group, state = 'Z', ...started] = line.trim().split(/\s+/);
     if (!pid || state.startsWith('Z')) return [];
     const startedAt = Date.parse(started.join(' '));
-    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, startedAt }];
+    return [
+      {
+        pid: Number(pid),
+        parent: Number(parent),
+        group: Number(group),
+        session: 0,
+        startedAt,
+        found: [],
+        isBlank: false,
+      },
+    ];
   });
 }
 
@@ -31,7 +40,7 @@ function readWindows(): ProcessEntry[] {
   return outputOf('powershell.exe', ['-NoProfile', '-NonInteractive', '-Command', windowsQuery]).flatMap((line) => {
     const [pid, parent, startedAt] = line.trim().split(' ').map(Number);
     if (!pid || parent === undefined || startedAt === undefined) return [];
-    return [{ pid, parent, group: 0, session: 0, startedAt }];
+    return [{ pid, parent, group: 0, session: 0, startedAt, found: [], isBlank: false }];
   });
 }
 

@@ -1,8 +1,9 @@
 // The processes of this machine, as far as we may see them, read from /proc on Linux and asked of ps or PowerShell elsewhere.
-// It tells who is there, not who belongs to whom (tree.ts). The surprise: on Linux nothing is forked to read it, because a
-// fork fails exactly when a job has used up all processes, which is when it must be stopped.
+// It tells who is there, not who belongs to whom (tree.ts). Two surprises: nothing is forked to read it on Linux, because a
+// fork fails exactly when a job has used up all processes; and the list is read again as long as somebody on it has gone before
+// he was looked at: who forks and ends all the time would always be gone, and his child not listed yet.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { foreignTable } from './foreign-table.ts';
 
 export interface ProcessEntry {
@@ -12,78 +13,116 @@ export interface ProcessEntry {
   readonly session: number;
   /** Start time in units that only compare; with the pid it tells a process from a later one of the same number. */
   readonly startedAt: number;
+  /** Those of the texts asked for that are in the environment it was started with, as far as we may look. */
+  readonly found: readonly string[];
+  /** It shows no environment at all. */
+  readonly isBlank: boolean;
 }
 
 export interface Census {
   /** Everyone alive; zombies are not. */
   readonly entries: readonly ProcessEntry[];
-  /** False: somebody was listed and gone before he was looked at, so a child of his may be in neither half. */
+  /** False: somebody on the list was gone, however often we looked. */
   readonly isSettled: boolean;
 }
 
 export interface ProcessTable {
-  /** Not atomic: who forks while it is being read may be missed. */
-  read(): Census;
+  /** Those who started at `since` or later, and which of these texts their environments hold. */
+  read(since: number, texts: readonly string[]): Census;
   /** Also of a zombie, whose number is still taken; null when nobody has this number. */
   startedAt(pid: number): number | null;
-  /** The environment that the process was started with, as `NAME=value` with zero bytes between; '' where we may not look. */
-  environmentOf(pid: number): string;
 }
+
+/** Rounds after the first take a fraction of a ms each; only a machine that does nothing but fork needs so many. */
+const mostRounds = 40;
+/** While a process becomes another program it shows no environment for a moment; some have none. */
+const mostBlankRounds = 5;
+
+export const processTable: ProcessTable =
+  process.platform === 'linux' ? { read: readProc, startedAt: startOf } : foreignTable(process.platform);
+
+/** Why this table must not be believed, or null: with the numbers of another namespace we would kill at random. */
+export function objectionToTable(): string | null {
+  if (process.platform !== 'linux') return null;
+  try {
+    if (readlinkSync('/proc/self') === String(process.pid)) return null;
+    return '/proc shows another PID namespace than ours (mount the right one, as unshare --mount-proc does)';
+  } catch {
+    return 'there is no /proc to find processes in (mount it)';
+  }
+}
+
+function readProc(since: number, texts: readonly string[]): Census {
+  const seen = new Map<string, ProcessEntry | null>();
+  let listed: string[] = [];
+  let isSettled = false;
+  for (let round = 0; round < mostRounds && !isSettled; round += 1) {
+    listed = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    isSettled = true;
+    for (const name of listed) {
+      if (seen.has(name) && !(seen.get(name)?.isBlank && round < mostBlankRounds)) continue;
+      const look = lookAt(name, since, texts);
+      if (look === 'gone' || (look !== 'other' && look.isBlank && round < mostBlankRounds)) isSettled = false;
+      seen.set(name, typeof look === 'string' ? null : look);
+    }
+  }
+  return { entries: listed.map((name) => seen.get(name)).filter((entry) => !!entry), isSettled };
+}
+
+/**
+ * What is to be known of one process. gone: it may have lived when it was listed, and have a child that was not listed yet.
+ * other: not one of those asked for.
+ */
+function lookAt(name: string, since: number, texts: readonly string[]): ProcessEntry | 'gone' | 'other' {
+  const stat = parseStat(textOf(`/proc/${name}/stat`));
+  if (!stat?.isAlive) return 'gone';
+  if (stat.startedAt < since || stat.parent === kernelThreads) return 'other';
+  const environment = environmentOf(stat);
+  if (environment === null) return 'gone';
+  const { isAlive, isZombie, ...facts } = stat;
+  return { ...facts, found: texts.filter((text) => environment.includes(text)), isBlank: environment === '' };
+}
+
+function startOf(pid: number): number | null {
+  return parseStat(textOf(`/proc/${pid}/stat`))?.startedAt ?? null;
+}
+
+/** The parent of all kernel threads, which have no environment. */
+const kernelThreads = 2;
 
 /** Of one process, as /proc/PID/stat tells it. */
-interface Stat extends ProcessEntry {
+export interface Stat extends Omit<ProcessEntry, 'found' | 'isBlank'> {
   readonly isAlive: boolean;
-}
-
-export const processTable: ProcessTable = process.platform === 'linux' ? procTable() : foreignTable(process.platform);
-
-function procTable(): ProcessTable {
-  return {
-    read: readProc,
-    startedAt: (pid) => parseStat(textOf(`/proc/${pid}/stat`) ?? '')?.startedAt ?? null,
-    environmentOf: (pid) => textOf(`/proc/${pid}/environ`) || environmentOfThreads(pid),
-  };
-}
-
-function readProc(): Census {
-  const entries: ProcessEntry[] = [];
-  let isSettled = true;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const text = textOf(`/proc/${name}/stat`);
-    const stat = text === null ? null : parseStat(text);
-    if (stat === null) isSettled = false;
-    else if (stat.isAlive) entries.push(stat);
-  }
-  return { entries, isSettled };
+  readonly isZombie: boolean;
 }
 
 /**
  * proc(5): "pid (name) state ppid pgrp session ... num_threads ... starttime", where the name may hold spaces and
  * parentheses. A zombie with more than one thread is a process whose first thread has ended and whose others go on.
  */
-export function parseStat(stat: string): Stat | null {
-  const end = stat.lastIndexOf(')');
-  if (end < 0) return null;
+export function parseStat(stat: string | null): Stat | null {
+  const end = stat?.lastIndexOf(')') ?? -1;
+  if (stat === null || end < 0) return null;
   const fields = stat.slice(end + 2).split(' ');
   const field = (index: number) => Number(fields[index]);
-  const hasEnded = fields[0] === 'X' || (fields[0] === 'Z' && field(17) <= 1);
+  const isZombie = fields[0] === 'Z';
   return {
     pid: Number.parseInt(stat, 10),
     parent: field(1),
     group: field(2),
     session: field(3),
     startedAt: field(19),
-    isAlive: !hasEnded,
+    isAlive: fields[0] !== 'X' && !(isZombie && field(17) <= 1),
+    isZombie,
   };
 }
 
-/** A process whose first thread has ended shows its environment in the others only. */
-function environmentOfThreads(pid: number): string {
-  const stat = textOf(`/proc/${pid}/stat`);
-  if (stat === null || !/^ Z /.test(stat.slice(stat.lastIndexOf(')') + 1))) return '';
+/** null when it is gone. */
+function environmentOf({ pid, isZombie }: Stat): string | null {
+  if (!isZombie) return textOf(`/proc/${pid}/environ`);
+  // A process whose first thread has ended shows it in the others only.
   const threads = namesIn(`/proc/${pid}/task`).filter((thread) => thread !== String(pid));
-  return threads.map((thread) => textOf(`/proc/${pid}/task/${thread}/environ`) ?? '').find((text) => text !== '') ?? '';
+  return threads.map((thread) => textOf(`/proc/${pid}/task/${thread}/environ`)).find(Boolean) ?? '';
 }
 
 function namesIn(folder: string): string[] {
@@ -94,14 +133,14 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** null: the process is gone; '': we may not look. Anything else, as no file descriptors left, must not pass for either. */
+/** null: the process is gone; '?': we may not look. Anything else, as no descriptors left, must not pass for either. */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, 'latin1');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ESRCH') return null;
-    if (code === 'EACCES' || code === 'EPERM') return '';
+    if (code === 'EACCES' || code === 'EPERM') return '?';
     throw error;
   }
 }

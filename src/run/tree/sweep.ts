@@ -11,7 +11,7 @@ const emptyScanCount = 3;
 const hastyRoundCount = 100;
 /** Who is still there so long after SIGKILL may not be killed by us, or sleeps where no signal wakes him. */
 const undyingMs = 10_000;
-/** Looks at the usual case, nobody left, before unsettled ones count as well. */
+/** Looks, each of many rounds, before unsettled ones must do: the machine does nothing but fork. */
 const mostLooks = 10;
 
 /** Sends `signal` to everyone, and SIGCONT after it: a stopped process could not act on it. */
@@ -21,14 +21,21 @@ export function stopTree(tree: Tree, signal: Signal): void {
   if (signal !== 'SIGKILL') for (const pid of pids) send(pid, 'SIGCONT');
 }
 
-/** How many are alive. Nobody is only ever said after two looks in a row at which no one vanished. */
+/** Looks, so that who is seen now stays known when he wipes his environment and loses his parents later. */
+export function remember(tree: Tree): void {
+  scanned(tree);
+}
+
+/** How many are alive. Nobody is only ever said after two looks in a row that were whole; somebody, if none could be had. */
 export function countAlive(tree: Tree): number {
+  let unreadCount = 0;
   for (let emptyCount = 0, lookCount = 0; emptyCount < 2 && lookCount < mostLooks; lookCount += 1) {
-    const { pids, isSettled } = tree.scan();
-    if (pids.length > 0) return pids.length;
-    emptyCount = isSettled ? emptyCount + 1 : 0;
+    const members = scanned(tree);
+    if (members === null) unreadCount += 1;
+    else if (members.pids.length > 0) return members.pids.length;
+    emptyCount = members?.isSettled ? emptyCount + 1 : 0;
   }
-  return 0;
+  return unreadCount === mostLooks ? 1 : 0;
 }
 
 /** SIGKILL to everyone until nobody is left, and then who is alive all the same: whom we may not or cannot kill. */

@@ -2,12 +2,13 @@
 // from parent to child, and by a marker in the environment. It finds and kills nothing. The surprise: each of these alone
 // misses somebody (who left the group, who was orphaned, who wiped his environment), and what was once found stays known.
 
-import type { ProcessEntry, ProcessTable } from './process-table.ts';
+import type { Census, ProcessEntry, ProcessTable } from './process-table.ts';
 
 /** The variable with the ids of all runs that a process is part of, outermost first. */
 export const markerName = 'REDLOCK_RUN_IDS';
 /** The variable that tells a guard, so that an outer run leaves the guard of an inner one alone: it ends by itself. */
 export const guardMarkerName = 'REDLOCK_GUARD';
+const guardMark = `${guardMarkerName}=`;
 
 export interface Root {
   readonly pid: number;
@@ -26,7 +27,7 @@ export interface Members {
   readonly groups: readonly number[];
   /** Who holds the namespace open; the command does not know of them. */
   readonly enclosure: readonly number[];
-  /** False: somebody vanished while he was being looked at; who is not here may be there all the same. */
+  /** False: new ones came faster than they could be looked at; who is not here may be there all the same. */
   readonly isSettled: boolean;
 }
 
@@ -51,15 +52,16 @@ export class Tree {
   }
 
   scan(): Members {
-    const census = this.#table.read();
-    const entries = census.entries.filter(({ pid, startedAt }) => startedAt >= this.#since && pid !== process.pid);
+    const { isSettled, ...census } = this.#read();
+    // The guard of an inner run ends by itself; our own, and we, are no part of the run.
+    const entries = census.entries.filter((entry) => entry.pid !== process.pid && !this.#isGuard(entry));
     const found = new Map<number, ProcessEntry>();
     const isGroupOurs = this.#isGroupOurs(entries);
     for (const entry of entries) if (this.#isMember(entry, isGroupOurs)) found.set(entry.pid, entry);
     for (let count = -1; count !== found.size; ) {
       count = found.size;
       for (const entry of entries) {
-        if (found.has(entry.parent) && !found.has(entry.pid) && !this.#isGuard(entry)) found.set(entry.pid, entry);
+        if (found.has(entry.parent)) found.set(entry.pid, entry);
       }
     }
     for (const { pid, startedAt } of found.values()) this.#known.set(pid, startedAt);
@@ -71,13 +73,13 @@ export class Tree {
         (group) => found.has(group) || (isGroupOurs && group === this.#root?.pid),
       ),
       enclosure,
-      isSettled: census.isSettled,
+      isSettled,
     };
   }
 
   /** Whom a signal for the command goes to where there is an enclosure: the command alone, or everyone in its group. */
   insideEnclosure(isCommandAlone: boolean): number[] {
-    const { entries } = this.#table.read();
+    const { entries } = this.#read();
     const first = entries.find((entry) => this.#isEnclosure(entry) && entry.pid !== this.#root?.pid);
     if (first === undefined) return [];
     const inside = isCommandAlone
@@ -86,13 +88,16 @@ export class Tree {
     return inside.map(({ pid }) => pid).slice(0, isCommandAlone ? 1 : inside.length);
   }
 
-  #isMember(entry: ProcessEntry, isGroupOurs: boolean): boolean {
-    const { pid, group, session, startedAt } = entry;
-    if (this.#known.get(pid) === startedAt) return !this.#isGuard(entry);
+  #read(): Census {
+    return this.#table.read(this.#since, [this.#runId, guardMark]);
+  }
+
+  #isMember({ pid, group, session, startedAt, found }: ProcessEntry, isGroupOurs: boolean): boolean {
+    if (this.#known.get(pid) === startedAt) return true;
     const root = this.#root;
     if (root?.pid === pid && root.startedAt === startedAt) return true;
     if (isGroupOurs && (group === root?.pid || session === root?.pid)) return true;
-    return this.#table.environmentOf(pid).includes(this.#runId);
+    return found.includes(this.#runId);
   }
 
   /** The number of the group and session of the root is ours as long as no later process has it. */
@@ -107,8 +112,7 @@ export class Tree {
     return this.#root?.isEnclosure === true && (pid === this.#root.pid || parent === this.#root.pid);
   }
 
-  #isGuard({ pid }: ProcessEntry): boolean {
-    const environment = this.#table.environmentOf(pid);
-    return environment.includes(`${guardMarkerName}=`) && !environment.includes(this.#runId);
+  #isGuard({ found }: ProcessEntry): boolean {
+    return found.includes(guardMark) && !found.includes(this.#runId);
   }
 }

@@ -230,6 +230,18 @@ describe('signals while the child runs', () => {
   });
 });
 
+describe('a lock that is lost while the child is being stopped', () => {
+  const stopping = replay([{ kind: 'acquired' }, { kind: 'signal', signal: 'SIGTERM' }]);
+  const lost = transition(stopping, { kind: 'lost', reason: 'taken' });
+
+  it('is told to the child as well', () => expect(lost[1]).toEqual([{ kind: 'stop', signal: null }]));
+
+  it('is told once', () => expect(transition(lost[0], { kind: 'lost', reason: 'expired' })[1]).toEqual([]));
+
+  it('is no loss when it is only unproven: the kill comes before validity ends', () =>
+    expect(transition(stopping, { kind: 'lost', reason: 'unreachable' })).toEqual([stopping, []]));
+});
+
 describe('processes that we may not kill', () => {
   const untouchable = [42];
 

@@ -1,0 +1,48 @@
+// Where our lines go: stderr, without ever waiting for whoever reads it. Not for the command, which has the descriptor itself.
+// The surprise: a pipe is opened once more, because "do not block" belongs to the open pipe and not to us: set on the
+// caller's it would reach the command too, and without it a pager that nobody scrolls would keep us from extending the lock.
+
+import { constants, fstatSync, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Output } from './reporter.ts';
+
+export interface Stderr extends Output {
+  /** Resolves when all has been written, or after a second: then nobody is reading. */
+  flush(): Promise<void>;
+}
+
+const longestFlushMs = 1_000;
+
+export function openStderr(): Stderr {
+  const pipe = openPipe();
+  // Whoever reads what we say may leave before we do; the command must not suffer for it.
+  (pipe ?? process.stderr).on('error', () => {});
+  if (pipe === null) {
+    return {
+      isTTY: process.stderr.isTTY,
+      write: (text) => process.stderr.write(text),
+      flush: () => Promise.resolve(),
+    };
+  }
+  pipe.unref();
+  return {
+    write: (text) => pipe.write(text),
+    flush: () =>
+      new Promise((resolve) => {
+        if (pipe.writableLength === 0 || pipe.destroyed) return resolve();
+        setTimeout(resolve, longestFlushMs);
+        pipe.once('drain', resolve).once('close', resolve);
+      }),
+  };
+}
+
+/** null where stderr is no pipe, or where an open file cannot be opened once more. */
+function openPipe(): Socket | null {
+  try {
+    if (!fstatSync(2).isFIFO()) return null;
+    const fd = openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK);
+    return new Socket({ fd, readable: false, writable: true });
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,106 @@
+// What reaches the command, and what may be a name: every byte, whatever it looks like. What no program can be given (a NUL,
+// a single word of a mebibyte) is the kernel's business and not tested.
+
+import { expect, test } from 'vitest';
+import { linesOf, node, program, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+const strange = ['', ' ', '  a  b ', '"', "'", '\\', '$HOME', '`id`', '*', 'a\nb', '\t', '🔒', 'ñ', '-v', '-', '--'];
+const options = [
+  '--ttl',
+  '--ttl=1s',
+  '-n',
+  '--help',
+  '--version',
+  '--',
+  '--local',
+  '--unknown',
+  '-E',
+  '0',
+  '-c',
+  '-k9',
+];
+
+test('everything after -- reaches the command byte for byte', async () => {
+  const words = [...strange, ...options, 'x'.repeat(100_000)];
+  const { code, stdout, stderr } = await run(['-n', 'name', '--', ...node('print-argv.js'), ...words]);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(JSON.parse(stdout)).toEqual(words);
+});
+
+test('without --, everything after the command reaches it, and options before it are ours', async () => {
+  const words = [...options, ...strange].filter((word) => word !== '--');
+  const { code, stdout, stderr } = await run(['-n', 'name', '--ttl', '10s', ...node('print-argv.js'), ...words]);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(JSON.parse(stdout)).toEqual(words);
+});
+
+test('no shell reads the command, unless -c asks for one', async () => {
+  const [plain, shell] = await Promise.all([
+    run(['a', '--', 'echo', '$REDLOCK_NAME', '|', 'wc']),
+    run(['b', '-c', 'echo "$REDLOCK_NAME" | tr a-z A-Z']),
+  ]);
+  expect([plain.stdout, shell.stdout]).toEqual(['$REDLOCK_NAME | wc\n', 'B\n']);
+});
+
+test('a name may hold spaces, quotes, line breaks, emoji and braces; the command is told the same name', async () => {
+  const names = [' a  b ', `"it's"`, 'a\nb', '🔒', '{a},{b}%20', '*', '\\', 'n'.repeat(4096)];
+  const results = await Promise.all(names.map((name) => run(['-n', name, '--', ...node('print-env.js')])));
+  expect(results.map(({ stdout }) => JSON.parse(stdout).REDLOCK_NAME)).toEqual(names);
+  const counters = names.map((name) => `{redlock:${name}}:fence`).sort();
+  for (const master of masters) expect(await master.keys()).toEqual(counters);
+});
+
+test('the key is the prefix and the name, byte for byte', async () => {
+  const name = 'a b\n🔒"';
+  const jobs = [
+    start(['-n', name, '--', ...node('obedient.js')]),
+    start(['-n', '--prefix', '', name, '--', ...node('obedient.js')]),
+    start(['-n', '--prefix', 'p 🔑:', name, '--', ...node('obedient.js')]),
+  ];
+  for (const job of jobs) await job.says('stdout', /ready/);
+  const keys = (await masters[0]?.keys())?.filter((key) => !key.endsWith(':fence')).sort();
+  expect(keys).toEqual([name, `p 🔑:${name}`, `redlock:${name}`].sort());
+  for (const job of jobs) job.signal('SIGTERM');
+  await Promise.all(jobs.map((job) => job.result));
+});
+
+test.each([
+  ['4097 bytes', 'n'.repeat(4097)],
+  ['100 000 bytes', 'n'.repeat(100_000)],
+  ['no character', ''],
+])('a name of %s: refused in one short line', async (_title, name) => {
+  const { code, stderr } = await run(['-n', name, '--', 'true']);
+  expect(code).toBe(64);
+  expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: NAME: .{1,200}$/)]);
+});
+
+test('a name is quoted on one line of a message, whatever it holds', async () => {
+  const name = 'a\n\u001b[31m\u202eb';
+  for (const master of masters) await master.command('set', `redlock:${name}`, 'v\u001b[31m\nw', 'px', 60_000);
+  const { code, stderr } = await run(['-n', name, '--', 'true']);
+  expect(code).toBe(75);
+  expect(linesOf(stderr)).toHaveLength(1);
+  expect(stderr.trimEnd()).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+});
+
+test('the command is told its lock, and the inner lock in a nested run', async () => {
+  const inner = [process.execPath, program, 'inner, one', '--', ...node('print-env.js')];
+  const { stdout, stderr } = await run(['--ttl', '10s', 'outer', '--', ...inner]);
+  expect(stderr).toBe('');
+  expect(JSON.parse(stdout)).toMatchObject({
+    REDLOCK_NAME: 'inner, one',
+    REDLOCK_HELD: 'outer,inner%2C%20one',
+    REDLOCK_TTL_MS: '30000',
+    REDLOCK_TOKEN: expect.stringMatching(/^[\w-]{27}$/),
+    REDLOCK_FENCE: expect.stringMatching(/^\d{16}$/),
+  });
+});
+
+test('a nested run of the same name fails at once instead of waiting for itself', async () => {
+  const inner = [process.execPath, program, 'same', '--', 'echo', 'never'];
+  const { code, stdout, elapsedMs } = await run(['same', '--', ...inner]);
+  expect([code, stdout]).toEqual([75, '']);
+  expect(elapsedMs).toBeLessThan(5_000);
+});

@@ -1,0 +1,80 @@
+// Bad input on the built program: each gives one clear line and the right code, at once, and where the list of masters is not
+// needed for the answer, no connection is made.
+
+import { mkdtempSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { fileWith } from './rig.ts';
+
+/** A server that counts who comes, in the place of all masters. */
+let watched: Server;
+let url: string;
+let visitCount = 0;
+beforeAll(async () => {
+  watched = createServer((socket) => {
+    visitCount += 1;
+    socket.destroy();
+  });
+  const path = join(mkdtempSync(join(scratchFolder(), 'watched-')), 's');
+  await new Promise<void>((resolve) => watched.listen(path, resolve));
+  url = `unix://${path}`;
+});
+afterAll(() => watched.close());
+
+const job = ['name', '--', 'true'];
+const oneLine = /^redlock-run: [^\n]{1,400} \([^\n]+\)\n$|not valid YAML: [^\n]+\n$/;
+
+test('mistakes: one line that says what, which, why and what to do; the right code; no connection', async () => {
+  const env = { REDLOCK_MASTERS: url };
+  const without = { REDLOCK_MASTERS: undefined };
+  const rows: [number, RegExp, string[], Record<string, string | undefined>?][] = [
+    [64, /--ttl: "30 potatoes": not a duration/, ['--ttl', '30 potatoes', ...job]],
+    [64, /--ttl: "-1s": not a duration/, ['--ttl=-1s', ...job]],
+    [64, /--wait: "NaN": not a duration/, ['-w', 'NaN', ...job]],
+    [64, /--ttl: "48h": .*24h/, ['--ttl', '48h', ...job]],
+    [64, /"--tll": unknown option \(did you mean --ttl\?\)/, ['--tll', '3s', ...job]],
+    [64, /--master: "redis:\/\/h:\*\*\*": not a port/, ['--master', 'redis://h:no', ...job]],
+    [64, /--master: "https:\/\/h": unknown scheme/, ['--master', 'https://h', ...job]],
+    [64, /contradict each other/, ['-n', '-w', '5s', ...job]],
+    [78, /REDLOCK_TTL: "soon": not a duration/, job, { REDLOCK_TTL: 'soon' }],
+    [78, /REDLOCK_MASTERS: "redis:\/\/": no host/, job, { REDLOCK_MASTERS: 'redis://' }],
+    [78, /masters: none configured .*\.redlockrc.*REDLOCK_MASTERS.*--local/, job, without],
+    [78, /listed twice/, job, { REDLOCK_MASTERS: 'redis://h,redis://h:6379/1' }],
+    [78, /--config: "nowhere": no such file/, ['--config', 'nowhere', ...job], without],
+    [78, /--config: \/: is a directory/, ['--config', '/', ...job], without],
+    [78, /REDLOCK_CONFIG: "nowhere": no such file/, job, { ...without, REDLOCK_CONFIG: 'nowhere' }],
+    [78, /redlockrc:2: tll: unknown key \(did you mean ttl\?\)/, ['--config', fileWith('\ntll: 3s\n'), ...job]],
+    [78, /redlockrc:1: ttl: .*not a duration/, ['--config', fileWith('ttl: soon'), ...job]],
+    [78, /redlockrc:1: .*\$\{NO_SUCH\}: not set/, ['--config', fileWith(`prefix: \${NO_SUCH}`), ...job]],
+    [78, /redlockrc:2: /, ['--config', fileWith('masters:\n  - {'), ...job], without],
+    [
+      78,
+      /passwordFile.*no such file/,
+      ['--config', fileWith(`masters: [{url: ${'redis://h'}, passwordFile: none}]`), ...job],
+      without,
+    ],
+    [64, /--report: ".*\/none": no such directory/, ['--report', '/none/report', ...job]],
+  ];
+  const before = visitCount;
+  const results = await Promise.all(rows.map(([, , words, more]) => runCli(words, { env: { ...env, ...more } })));
+  for (const [index, { code, stdout, stderr }] of results.entries()) {
+    const [expected, why] = rows[index] as (typeof rows)[number];
+    expect([code, stdout], stderr).toEqual([expected, '']);
+    expect(stderr).toMatch(why);
+    expect(stderr).toMatch(oneLine);
+  }
+  expect(visitCount).toBe(before);
+});
+
+test('--dry-run, --help and --version make no connection either', async () => {
+  const env = { REDLOCK_MASTERS: url };
+  const before = visitCount;
+  const results = await Promise.all([['--dry-run', ...job], ['--help'], ['-V']].map((words) => runCli(words, { env })));
+  expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(3).fill([0, '']));
+  expect(visitCount).toBe(before);
+  expect(await runCli(['-n', ...job], { env })).toMatchObject({ code: 69 });
+  expect(visitCount).toBeGreaterThan(before);
+});

@@ -1,0 +1,134 @@
+// Many redlock-runs at one lock: never two commands at once, everybody is served, and whoever does not wait is told at once
+// who is in the way.
+
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { linesOf, node, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+/** A folder for critical-section.js: a counter and a log. */
+function section() {
+  const folder = mkdtempSync(join(scratchFolder(), 'section-'));
+  writeFileSync(join(folder, 'count'), '0');
+  const log = () => linesOf(readFileSync(join(folder, 'log'), 'utf8')).map((line) => line.split(' '));
+  return { folder, log, count: () => Number(readFileSync(join(folder, 'count'), 'utf8')) };
+}
+
+test('ten at once, counting in one file: never interleaved, all served, fenced in the order in which they ran', async () => {
+  const { folder, log, count } = section();
+  const job = ['--ttl', '10s', 'section', '--', ...node('critical-section.js', folder, '20')];
+  const results = await Promise.all(Array.from({ length: 10 }, () => run(job, { timeoutMs: 40_000 })));
+  expect(results.map(({ code }) => code)).toEqual(Array(10).fill(0));
+  expect(
+    results.map(({ stderr }) => stderr).filter((stderr) => !/^(redlock-run: waiting: .*\n)?$/.test(stderr)),
+  ).toEqual([]);
+  expect(count()).toBe(10);
+  const lines = log();
+  expect(lines).toHaveLength(20);
+  for (let index = 0; index < lines.length; index += 2) {
+    const [entered, left] = [lines[index], lines[index + 1]];
+    expect([entered?.[0], left?.[0]]).toEqual(['enter', 'leave']);
+    expect(left?.slice(1)).toEqual(entered?.slice(1));
+  }
+  const fences = lines.filter(([what]) => what === 'enter').map(([, , fence]) => Number(fence));
+  expect(fences).toEqual([...fences].sort((a, b) => a - b));
+  expect(new Set(fences).size).toBe(10);
+  await untilNothingIsLeft(masters);
+});
+
+test('-n beside a holder: 75 at once, and one line that says who holds it', async () => {
+  const holder = start(['--ttl', '10s', 'held', '--', ...node('obedient.js')]);
+  await holder.says('stdout', /ready/);
+  const { code, stdout, stderr, elapsedMs } = await run(['-n', 'held', '--', 'echo', 'never']);
+  expect([code, stdout]).toEqual([75, '']);
+  const who = `${os.userInfo().username}@${os.hostname()}, pid ${holder.pid}, node, since \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z`;
+  expect(stderr).toMatch(
+    new RegExp(`^redlock-run: busy: "held": held by ${who}; lease ends in [\\d.]+s unless extended.*\\n$`),
+  );
+  expect(elapsedMs).toBeLessThan(2_000);
+  holder.signal('SIGTERM');
+  await holder.result;
+});
+
+test('-n beside the lock of another program: its value is shown, on one line and cut short', async () => {
+  await takeBy(`x${'y'.repeat(1_000)}\n`, masters, 'foreign');
+  const { code, stderr } = await run(['-n', 'foreign', '--', 'true']);
+  expect(code).toBe(75);
+  expect(linesOf(stderr)).toHaveLength(1);
+  expect(stderr).toMatch(/held by another program \(value xy{30,60}\.\.\.\)/);
+});
+
+test('-q says nothing of a lock that is held; -E 0 makes it a success', async () => {
+  await takeBy('them', masters, 'held');
+  const results = await Promise.all([
+    run(['-n', '-q', 'held', '--', 'true']),
+    run(['-n', '-q', '-E', '0', 'held', '--', 'true']),
+    run(['-w', '100ms', '-q', 'held', '--', 'true']),
+  ]);
+  expect(results.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual([
+    [75, '', ''],
+    [0, '', ''],
+    [75, '', ''],
+  ]);
+});
+
+test('-w waits so long and no longer, also when a master says nothing', async () => {
+  await takeBy('them', masters, 'held');
+  const fast = await run(['-w', '1s', 'held', '--', 'true']);
+  await masters[2]?.freeze();
+  const slow = await run(['-w', '1s', 'held', '--', 'true']);
+  masters[2]?.thaw();
+  for (const { code, elapsedMs } of [fast, slow]) {
+    expect(code).toBe(75);
+    expect(elapsedMs).toBeGreaterThan(1_000);
+    expect(elapsedMs).toBeLessThan(3_500);
+  }
+});
+
+test('who waits starts soon after the release, and is told of in one line at most', async () => {
+  const holder = start(['--ttl', '10s', 'passed-on', '--', ...node('obedient.js')]);
+  await holder.says('stdout', /ready/);
+  const waiter = start(['-v', 'passed-on', '--', 'date', '+%s%N']);
+  await waiter.says('stderr', /waiting: "passed-on": held by .*pid/);
+  holder.signal('SIGTERM');
+  await holder.result;
+  const releasedAt = Date.now();
+  const { code, stdout, stderr } = await waiter.result;
+  expect(code).toBe(0);
+  expect(Number(stdout) / 1e6 - releasedAt).toBeLessThan(500);
+  expect(stderr.match(/waiting:/g)).toHaveLength(1);
+});
+
+test('a key that expires frees the lock for who waits, without a release', async () => {
+  await takeBy('them', masters, 'crashed', 600);
+  const { code, stdout, elapsedMs } = await run(['-w', '10s', 'crashed', '--', 'echo', 'mine']);
+  expect([code, stdout]).toEqual([0, 'mine\n']);
+  expect(elapsedMs).toBeLessThan(3_000);
+});
+
+test('two locks of different names do not touch each other', async () => {
+  const holder = start(['--ttl', '10s', 'one', '--', ...node('obedient.js')]);
+  await holder.says('stdout', /ready/);
+  expect(await run(['-n', 'other', '--', 'true'])).toMatchObject({ code: 0, stderr: '' });
+  holder.signal('SIGTERM');
+  await holder.result;
+});
+
+test('holding and waiting cost a master a few commands a second, however short the ttl', async () => {
+  const first = masters[0] as TestMaster;
+  const processed = async () =>
+    Number(/total_commands_processed:(\d+)/.exec(String(await first.command('info', 'stats')))?.[1]);
+  const before = await processed();
+  const holder = start(['--ttl', '600ms', 'busy', '--', ...node('obedient.js')]);
+  await holder.says('stdout', /ready/);
+  const waited = await run(['-w', '3s', 'busy', '--', 'true']);
+  expect(waited.code).toBe(75);
+  // An EVAL and what its script calls count one by one: eight an extension, a dozen or two a sign of life.
+  expect((await processed()) - before).toBeLessThan(400);
+  holder.signal('SIGTERM');
+  await holder.result;
+});

@@ -1,0 +1,159 @@
+// The exit status as the API: every line of the contract's table, seen on the built program. The rows of a test run side by
+// side, each under a lock of its own; no row leaves a key that is ours.
+
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { freePort } from '../servers/master.ts';
+import { eventually } from '../servers/processes.ts';
+import { fixture, linesOf, node, type RunResult, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+type Row = readonly [expected: number | string, words: readonly string[], options?: Parameters<typeof run>[1]];
+
+/** Runs all rows at once, and compares what a shell would have in $?: a number, or the name of the signal it died of. */
+async function expectStatuses(rows: readonly Row[]): Promise<RunResult[]> {
+  const results = await Promise.all(rows.map(([, words, options]) => run(words, options)));
+  const title = (index: number) => rows[index]?.[1].join(' ');
+  const seen = results.map(({ code, signal }, index) => `${title(index)}: ${code ?? signal}`);
+  expect(seen).toEqual(rows.map(([expected], index) => `${title(index)}: ${expected}`));
+  await untilNothingIsLeft(masters);
+  return results;
+}
+
+test("the command's own, unchanged", async () => {
+  const codes = [0, 1, 2, 75, 79, 143, 255];
+  const results = await expectStatuses(codes.map((code) => [code, [`own${code}`, '--', 'sh', '-c', `exit ${code}`]]));
+  for (const { stdout, stderr } of results) expect([stdout, stderr]).toEqual(['', '']);
+});
+
+test('128 + n, when the command died of signal n', async () => {
+  const dieOf = (signal: string) => [signal, '--', 'sh', '-c', `kill -${signal} $$`];
+  await expectStatuses([
+    [137, dieOf('KILL')],
+    [138, dieOf('USR1')],
+    [139, dieOf('SEGV')],
+    [134, dieOf('ABRT')],
+    ['SIGTERM', dieOf('TERM')],
+    ['SIGINT', dieOf('INT')],
+    ['SIGHUP', dieOf('HUP')],
+  ]);
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('128 + n, when it was told to stop by %s', async (signal) => {
+  const job = start(['told', '--', ...node('obedient.js', '0')]);
+  await job.says('stdout', /ready/);
+  job.signal(signal);
+  expect(await job.result).toMatchObject({
+    signal,
+    code: null,
+    stdout: expect.stringMatching(/stopped by/),
+    stderr: '',
+  });
+  await untilNothingIsLeft(masters);
+});
+
+test('124, when --max-run was exceeded', async () => {
+  const [asked, forced] = await expectStatuses([
+    [124, ['--max-run', '300ms', 'overdue', '--', ...node('obedient.js', '0')]],
+    [124, ['--max-run', '300ms', '-k', '200ms', 'stubborn', '--', ...node('immortal.js')]],
+  ]);
+  expect(asked?.stdout).toMatch(/ready \d+\nstopped by SIGTERM\n/);
+  expect(forced?.stderr).toMatch(/^redlock-run: max-run: "stubborn": .* was killed .*\n$/);
+});
+
+test('126 and 127, when the command cannot be executed or is not there', async () => {
+  const results = await expectStatuses([
+    [126, ['a', '--', fixture('not-executable.txt')]],
+    [126, ['b', '--', '/']],
+    [127, ['c', '--', 'there-is-no-such-program']],
+    [127, ['d', '--', './there-is-no-such-program']],
+    [127, ['e', '--', fixture('print-argv.js/x')]],
+    [127, ['f', '--', '']],
+    [127, ['g', '--', fixture('bad-interpreter.sh')]],
+  ]);
+  for (const { stderr } of results) expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: command/)]);
+});
+
+test('64, when it was called in a wrong way', async () => {
+  const results = await expectStatuses([
+    [64, []],
+    [64, ['name']],
+    [64, ['--', 'true']],
+    [64, ['', '--', 'true']],
+    [64, ['--unknown', 'name', '--', 'true']],
+    [64, ['--ttl', 'soon', 'name', '--', 'true']],
+    [64, ['--ttl', '-1', 'name', '--', 'true']],
+    [64, ['--ttl', '25h', 'name', '--', 'true']],
+    [64, ['--ttl', '0', 'name', '--', 'true']],
+    [64, ['--ttl', '10s', '-k', '9s', 'name', '--', 'true']],
+    [64, ['-E', '256', 'name', '--', 'true']],
+    [64, ['-w', 'NaN', 'name', '--', 'true']],
+    [64, ['--signal', 'NOPE', 'name', '--', 'true']],
+    [64, ['--master', 'redis://h:notaport', 'name', '--', 'true']],
+  ]);
+  for (const { stderr } of results)
+    expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: .+ \(.+\)$/)]);
+});
+
+test('69, when too few masters answer, whatever those say that do', async () => {
+  const port = await freePort();
+  const absent = [`redis://127.0.0.1:${port}`, `redis://127.0.0.1:${port + 1}`];
+  const [first] = masters;
+  if (first === undefined) throw new Error('no master');
+  await takeBy('them', [first], 'busy-there');
+  const env = { REDLOCK_MASTERS: [first.url, ...absent].join(','), REDLOCK_GIVE_UP_AFTER: '300ms' };
+  const results = await Promise.all([
+    run(['-n', 'free-there', '--', 'true'], { env }),
+    run(['-n', 'busy-there', '--', 'true'], { env }),
+    run(['-w', '200ms', 'busy-there', '--', 'true'], { env }),
+    run(['busy-there', '--', 'true'], { env }),
+  ]);
+  expect(results.map(({ code }) => code)).toEqual([69, 69, 69, 69]);
+  for (const { stderr } of results) expect(stderr).toMatch(/^redlock-run: no quorum: .*connection refused.*\n$/);
+  expect((await first.keys()).filter((key) => !key.endsWith(':fence'))).toEqual(['redlock:busy-there']);
+});
+
+test('70, for a bug of ours, with the stack', async () => {
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(fixture('bug.js'))}` };
+  const [result] = await expectStatuses([[70, ['name', '--', 'true'], { env }]]);
+  expect(result?.stderr).toMatch(/^redlock-run: bug: .*\nError: a bug on purpose\n +at /);
+});
+
+test('75, or what -E says, when somebody else holds it for all of the wait', async () => {
+  await takeBy('them', masters, 'held');
+  const results = await Promise.all([
+    run(['-n', 'held', '--', 'true']),
+    run(['-w', '300ms', 'held', '--', 'true']),
+    run(['-w', '0', 'held', '--', 'true']),
+    run(['-n', '-E', '0', 'held', '--', 'true']),
+    run(['-n', '-E', '9', 'held', '--', 'true']),
+  ]);
+  expect(results.map(({ code }) => code)).toEqual([75, 75, 75, 0, 9]);
+  expect(await Promise.all(masters.map((master) => master.get('redlock:held')))).toEqual(['them', 'them', 'them']);
+});
+
+test('78, when the configuration cannot be used', async () => {
+  const [first] = masters;
+  const results = await expectStatuses([
+    [78, ['name', '--', 'true'], { env: { REDLOCK_MASTERS: undefined } }],
+    [78, ['name', '--', 'true'], { env: { REDLOCK_TTL: 'soon' } }],
+    [78, ['--config', 'nowhere', 'name', '--', 'true']],
+    [78, ['--config', '/', 'name', '--', 'true']],
+    [78, ['name', '--', 'true'], { env: { REDLOCK_MASTERS: `${first?.url},${first?.url}` } }],
+    [78, ['name', '--', 'true'], { env: { REDLOCK_MASTERS: 'carrier-pigeon://h' } }],
+  ]);
+  for (const { stderr } of results)
+    expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: .+ \(.+\)$/)]);
+});
+
+test('79, when the lock was lost while the command ran, whatever the command returned', async () => {
+  const job = start(['--ttl', '1s', 'lost', '--', ...node('obedient.js', '3')]);
+  await job.says('stdout', /ready/);
+  for (const master of masters) await master.command('del', 'redlock:lost');
+  const { code, stderr, stdout } = await job.result;
+  expect(code).toBe(79);
+  expect(stdout).toMatch(/stopped by SIGTERM\n$/);
+  expect(stderr).toMatch(/^redlock-run: lost: "lost": expired: .*; the command was stopped: exit code 3\b.*\n$/);
+  await eventually('nothing comes back', async () => (await masters[0]?.get('redlock:lost')) === null);
+});

@@ -1,0 +1,105 @@
+// The lock while the command runs: held on a quorum all along, through the loss of a minority, and kept for as long as it was
+// asked to be. (How it is lost is in loss.test.ts.)
+
+import { expect, test } from 'vitest';
+import { eventually } from '../servers/processes.ts';
+import { countOf, environmentFor, fewestHolding, linesOf, node, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+test('a job of 8 s under --ttl 3s: held on a quorum all along, free afterwards', async () => {
+  const job = start(['--ttl', '3s', 'long', '--', 'sh', '-c', 'echo ready; sleep 8; echo over; sleep 0.3']);
+  await job.says('stdout', /ready/);
+  expect(await fewestHolding(masters, job, 'long')).toBeGreaterThanOrEqual(2);
+  expect(await job.result).toMatchObject({ code: 0, stderr: '' });
+  await untilNothingIsLeft(masters);
+  expect(await run(['-n', 'long', '--', 'true'])).toMatchObject({ code: 0 });
+});
+
+test.each([
+  ['without -v not a word', [], /^$/],
+  ['a warning with -v', ['-v'], /redlock-run: warning: .*: .* \(the lock needs only a quorum of the masters\)\n/],
+])('one of three masters killed: the job goes on; %s', async (_title, flags, said) => {
+  const command = 'echo ready; sleep 2.2; echo over';
+  const env = { REDLOCK_MASTER_TIMEOUT: '300ms' };
+  const job = start(['--ttl', '3s', '-k', '500ms', ...flags, 'minority', '--', 'sh', '-c', command], { env });
+  await job.says('stdout', /ready/);
+  await masters[0]?.kill();
+  const { code, stdout, stderr } = await job.result;
+  await masters[0]?.restart();
+  expect([code, stdout]).toEqual([0, 'ready\nover\n']);
+  expect(stderr).toMatch(said);
+  await untilNothingIsLeft(masters);
+});
+
+test('one master after the other restarts empty: the job goes on, and each shows its value again', async () => {
+  const job = start(['--ttl', '3s', 'empty', '--', ...node('obedient.js')]);
+  await job.says('stdout', /ready/);
+  for (const master of masters) {
+    await master.restart();
+    await eventually('healed', async () => (await countOf(masters, 'empty')) === 3);
+  }
+  job.signal('SIGTERM');
+  expect(await job.result).toMatchObject({ signal: 'SIGTERM', stderr: '' });
+  await untilNothingIsLeft(masters);
+});
+
+test('a majority gone from the start: 69 within seconds, never 75, and nothing is left on the one that is there', async () => {
+  for (const master of masters.slice(1)) await master.kill();
+  const env = { REDLOCK_GIVE_UP_AFTER: '1s' };
+  const results = await Promise.all([
+    run(['gone', '--', 'echo', 'never'], { env }),
+    run(['-w', '1s', 'gone', '--', 'echo', 'never']),
+    run(['-n', 'gone', '--', 'echo', 'never']),
+  ]);
+  for (const master of masters.slice(1)) await master.restart();
+  expect(results.map(({ code, stdout }) => [code, stdout])).toEqual(Array(3).fill([69, '']));
+  for (const { elapsedMs, stderr } of results) {
+    expect(elapsedMs).toBeLessThan(5_000);
+    expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: no quorum: "gone": .*connection refused/)]);
+  }
+  await untilNothingIsLeft(masters);
+});
+
+test('a majority that comes back while it waits: the job runs', async () => {
+  for (const master of masters.slice(1)) await master.kill();
+  const job = start(['-v', 'back', '--', 'echo', 'ran']);
+  await job.says('stderr', /no quorum answers/);
+  for (const master of masters.slice(1)) await master.restart();
+  expect(await job.result).toMatchObject({ code: 0, stdout: 'ran\n' });
+});
+
+test('--hold-at-least: the masters keep the key, and no process does', async () => {
+  const startedAt = performance.now();
+  const job = start(['--hold-at-least', '2s', 'kept', '--', 'true']);
+  expect(await job.result).toMatchObject({ code: 0, stderr: '' });
+  expect(performance.now() - startedAt).toBeLessThan(1_900);
+  expect(job.survivors()).toEqual([]);
+  expect(await run(['-n', 'kept', '--', 'true'])).toMatchObject({ code: 75 });
+  expect(await countOf(masters, 'kept')).toBe(3);
+  const later = await run(['-w', '5s', 'kept', '--', 'true']);
+  expect(later).toMatchObject({ code: 0 });
+  expect(performance.now() - startedAt).toBeGreaterThan(2_000);
+});
+
+test.each([
+  ['a command that could not be started', ['--', 'there-is-no-such-program'], 127],
+  ['a run that was never to hold', ['--', 'sh', '-c', 'exit 3'], 3],
+])('--hold-at-least and %s', async (title, words, expected) => {
+  expect(await run(['--hold-at-least', '1s', 'never', ...words])).toMatchObject({ code: expected });
+  expect(await countOf(masters, 'never')).toBe(title.startsWith('a command') ? 0 : 3);
+});
+
+test('masters that have just started do not count for one ttl, unless that is turned off', async () => {
+  const env = { REDLOCK_RESTART_GRACE: undefined };
+  const refused = await run(['--ttl', '1h', '-n', 'young', '--', 'true'], { env });
+  expect(refused.code).toBe(69);
+  expect(refused.stderr).toMatch(/restarted \d+ s ago and may have forgotten .*: counts again in \d+ s/);
+  await untilNothingIsLeft(masters);
+  const single = { ...env, ...environmentFor(masters.slice(0, 1)), REDLOCK_RESTART_GRACE: undefined };
+  const results = await Promise.all([
+    run(['--ttl', '1h', '-n', 'a', '--', 'true']),
+    run(['--ttl', '1h', '-n', 'b', '--', 'true'], { env: single }),
+  ]);
+  expect(results.map(({ code }) => code)).toEqual([0, 0]);
+});

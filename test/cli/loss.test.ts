@@ -1,0 +1,91 @@
+// When the lock can no longer be proven, the command is stopped in time, by our own clock, whatever the masters say or do not
+// say; and what was lost is not taken again.
+
+import { expect, test } from 'vitest';
+import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import { eventually, isAlive } from '../servers/processes.ts';
+import {
+  environmentFor,
+  fewestHolding,
+  linesOf,
+  node,
+  type TestMaster,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+/** A command that does all it can to go on, under a lock that is lost by `harm`; it must be dead before it could be taken. */
+async function expectStopped(ttlMs: number, name: string, harm: () => Promise<unknown>, reason: RegExp): Promise<void> {
+  const env = { REDLOCK_MASTER_TIMEOUT: '150ms' };
+  const job = start(['--ttl', `${ttlMs}ms`, name, '--', ...node('immortal.js')], { env });
+  const [, pid] = await job.says('stdout', /ready (\d+)/);
+  const harmedAt = performance.now();
+  await harm();
+  await job.says('stdout', /SIGTERM/);
+  const { code, stderr } = await job.result;
+  expect(performance.now() - harmedAt).toBeLessThan(ttlMs + 500);
+  expect(isAlive(Number(pid))).toBe(false);
+  expect(code).toBe(79);
+  expect(linesOf(stderr)).toHaveLength(1);
+  expect(stderr).toMatch(reason);
+  expect(stderr).toMatch(/the command was killed/);
+}
+
+test('a majority frozen while the command runs: it gets the stop signal and is dead before the lock can be taken', async () => {
+  const ttlMs = 2_000;
+  const job = start(['--ttl', `${ttlMs}ms`, 'frozen', '--', ...node('immortal.js')]);
+  const [, pid] = await job.says('stdout', /ready (\d+)/);
+  const asked = job.says('stdout', /SIGTERM/);
+  for (const master of masters.slice(1)) await master.freeze();
+  const frozenAt = performance.now();
+  await asked;
+  await eventually('dead', () => !isAlive(Number(pid)));
+  // No master was told later than this to keep the key, so none keeps it longer than one ttl from here.
+  expect(performance.now() - frozenAt).toBeLessThan(ttlMs);
+  const { code, stderr } = await job.result;
+  for (const master of masters) master.thaw();
+  expect(code).toBe(79);
+  const [unreleased, lost, ...others] = linesOf(stderr);
+  expect(unreleased).toMatch(
+    /^redlock-run: warning: "frozen": not released on a quorum: unix:\/\/.* \(it expires .*\)$/,
+  );
+  expect(lost).toMatch(/^redlock-run: lost: "frozen": unreachable: .*the command was killed/);
+  expect(others).toEqual([]);
+  await untilNothingIsLeft(masters);
+});
+
+test.each([
+  ['the keys deleted on all masters', (each: TestMaster) => each.command('del', 'redlock:harm'), /expired/],
+  ['the value of somebody else on all masters', (each: TestMaster) => takeBy('them', [each], 'harm'), /taken/],
+])('%s: lost, stopped, 79', async (_title, harm, reason) => {
+  const all = () => Promise.all(masters.map(harm));
+  await expectStopped(2_000, 'harm', all, reason);
+  const values = await Promise.all(masters.map((master) => master.get('redlock:harm')));
+  expect(values).toEqual(reason.source === 'taken' ? ['them', 'them', 'them'] : [null, null, null]);
+});
+
+test('a lock that was lost is not taken again while the command still runs', async () => {
+  const job = start(['--ttl', '1200ms', '-k', '400ms', 'lost', '--', ...node('immortal.js')]);
+  await job.says('stdout', /ready/);
+  for (const master of masters) await master.command('del', 'redlock:lost');
+  const seen = fewestHolding(masters, job, 'lost');
+  expect(await job.result).toMatchObject({ code: 79 });
+  expect(await seen).toBe(0);
+});
+
+test('cut off from a majority that others still reach: its command is dead before theirs begins', async () => {
+  const proxies = await Promise.all(masters.map((master) => FaultyProxy.start(master.url)));
+  const job = start(['--ttl', '1500ms', 'cut', '--', ...node('immortal.js')], { env: environmentFor(proxies) });
+  const [, pid] = await job.says('stdout', /ready (\d+)/);
+  for (const proxy of proxies.slice(1)) proxy.holdRequests();
+  const look = `kill -0 ${pid} 2>/dev/null && echo both || echo one`;
+  const next = await run(['-w', '10s', 'cut', '--', 'sh', '-c', look]);
+  expect(next).toMatchObject({ code: 0, stdout: 'one\n' });
+  expect(await job.result).toMatchObject({ code: 79 });
+  for (const proxy of proxies) await proxy.pass();
+  await untilNothingIsLeft(masters);
+  for (const proxy of proxies) await proxy.stop();
+});

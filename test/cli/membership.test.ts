@@ -1,0 +1,48 @@
+// Servers that must not be in the list of masters, found out by the built program before the command runs: one server twice,
+// under whatever name, and replicas.
+
+import { expect, test } from 'vitest';
+import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import { startMasters } from '../servers/masters.ts';
+import { runCli } from '../servers/run-cli.ts';
+import { linesOf, locksOn, type TestMaster, useMasters } from './rig.ts';
+
+const { masters } = useMasters(2, { transport: 'tcp' });
+
+test.each([
+  ['the same server through another port', (proxied: string, first: string) => [first, proxied]],
+  ['the same server in another database', (_proxied: string, first: string) => [first, `${first}/1`]],
+  ['the same server by another name', (_: string, first: string) => [first, first.replace('127.0.0.1', 'localhost')]],
+])('%s, also as one of three: 78, and the command does not run', async (_title, pairOf) => {
+  const [first, second] = masters as [TestMaster, TestMaster];
+  const proxy = await FaultyProxy.start(first.url);
+  const pair = pairOf(proxy.url, first.url);
+  const results = await Promise.all(
+    [pair, [...pair, second.url], [second.url, ...pair]].map((urls) =>
+      runCli(['name', '--', 'echo', 'never'], {
+        env: { REDLOCK_MASTERS: urls.join(','), REDLOCK_RESTART_GRACE: '0', REDLOCK_PREFIX: `${Math.random()}:` },
+      }),
+    ),
+  );
+  for (const { code, stdout, stderr } of results) {
+    expect([code, stdout], stderr).toEqual([78, '']);
+    if (!stderr.includes('listed twice')) expect(stderr).toMatch(/^redlock-run: masters: .*is the same server as/);
+    expect(linesOf(stderr)).toHaveLength(1);
+  }
+  for (const master of masters) expect(await locksOn(master)).toEqual([]);
+  await proxy.stop();
+});
+
+test('a replica, also as one of three: 78, and the command does not run', async () => {
+  const [first, second] = masters as [TestMaster, TestMaster];
+  const [replica] = (await startMasters(1, { transport: 'tcp' })) as [TestMaster];
+  await replica.command('replicaof', '127.0.0.1', new URL(first.url).port);
+  for (const urls of [[replica.url], [second.url, first.url, replica.url]]) {
+    const env = { REDLOCK_MASTERS: urls.join(','), REDLOCK_RESTART_GRACE: '0' };
+    const { code, stdout, stderr } = await runCli(['name', '--', 'echo', 'never'], { env });
+    expect([code, stdout], stderr).toEqual([78, '']);
+    expect(stderr).toMatch(/is a replica: .*\n$/);
+  }
+  for (const master of masters) expect(await locksOn(master)).toEqual([]);
+  await replica.stop();
+});

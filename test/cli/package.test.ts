@@ -1,0 +1,102 @@
+// The package as a user gets it: packed, installed into an empty folder with nothing but its production dependencies, and run
+// from there on real masters. The dependencies are those of the lock file, so npm takes them from its cache and needs no
+// network where it has them.
+
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { environmentFor, untilNothingIsLeft, useMasters } from './rig.ts';
+
+interface Entry {
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+}
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const { masters } = useMasters(3);
+let prefix: string;
+let files: string[];
+
+const json = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
+
+/** Runs npm, the one that runs us if one does. */
+function npm(cwd: string, ...words: string[]) {
+  const script = process.env.npm_execpath;
+  const [program, first] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []];
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  return run(program as string, [...(first as string[]), ...words, ...quiet], { cwd, timeout: 100_000 });
+}
+
+/** Installs a tarball, with the production dependencies that our lock file names. */
+async function install(tarball: string): Promise<string> {
+  const folder = mkdtempSync(join(scratchFolder(), 'installed-'));
+  const lock = json(join(root, 'package-lock.json'));
+  const { name, version, dependencies, bin, engines } = json(join(root, 'package.json'));
+  const entries = Object.entries(lock.packages as Record<string, Entry>);
+  const production = entries.filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional);
+  const own = { [name]: `file:${tarball}` };
+  const packages = {
+    '': { dependencies: own },
+    [`node_modules/${name}`]: { version, resolved: `file:${tarball}`, dependencies, bin, engines },
+    ...Object.fromEntries(production),
+  };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ dependencies: own }));
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }));
+  await npm(folder, 'ci', '--omit=dev', '--prefer-offline');
+  return folder;
+}
+
+beforeAll(async () => {
+  const folder = join(scratchFolder(), 'packed');
+  mkdirSync(folder);
+  const { stdout } = await npm(root, 'pack', '--json', '--pack-destination', folder);
+  const [packed] = JSON.parse(stdout);
+  files = packed.files.map(({ path }: { path: string }) => path);
+  prefix = await install(join(folder, packed.filename));
+}, 120_000);
+
+/** Runs what was installed, in a folder and with a HOME that know nothing of the checkout. */
+function installed(words: string[], env: Record<string, string> = {}) {
+  const home = mkdtempSync(join(scratchFolder(), 'home-'));
+  const program = join(prefix, 'node_modules', '.bin', 'redlock-run');
+  return run(program, words, { cwd: home, env: { PATH: process.env.PATH, HOME: home, ...env }, timeout: 30_000 });
+}
+
+test('holds the program, its licence and the example, and neither sources nor tests', () => {
+  expect(files).toEqual(
+    expect.arrayContaining(['bin/redlock-run.js', 'dist/main.js', 'LICENSE', '.redlockrc.example']),
+  );
+  const others = files.filter(
+    (file) => !/^(bin|dist)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|\.redlockrc\.example)$/.test(file),
+  );
+  expect(others).toEqual([]);
+});
+
+test('is installed with production dependencies alone', () => {
+  const present = readdirSync(join(prefix, 'node_modules'));
+  const { dependencies, devDependencies } = json(join(root, 'package.json'));
+  expect(present).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+  expect(present.filter((name) => name in devDependencies)).toEqual([]);
+  expect(existsSync(join(prefix, 'node_modules', '@types'))).toBe(false);
+});
+
+test('says its version and its help', async () => {
+  const { version } = json(join(root, 'package.json'));
+  expect((await installed(['--version'])).stdout).toBe(`redlock-run ${version}\n`);
+  expect((await installed(['--help'])).stdout).toMatch(/^Usage: redlock-run /);
+});
+
+test('runs a command under a lock, also with a configuration file', async () => {
+  const env = environmentFor(masters);
+  expect(await installed(['job', '--', 'echo', 'ran'], env)).toEqual({ stdout: 'ran\n', stderr: '' });
+  const config = join(mkdtempSync(join(scratchFolder(), 'config-')), 'redlockrc');
+  writeFileSync(config, `restartGrace: 0\nmasters:\n${masters.map(({ url }) => `  - ${url}\n`).join('')}`);
+  const { stdout } = await installed(['--config', config, 'job', '--', 'printenv', 'REDLOCK_NAME']);
+  expect(stdout).toBe('job\n');
+  await untilNothingIsLeft(masters);
+});

@@ -1,0 +1,71 @@
+// Secrets are nowhere but in the connection: not in what is printed, not in the report, not in keys, values or arguments. And
+// every way of giving a password opens the same door.
+
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runCli, startCli } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { fileWith, node, useMasters } from './rig.ts';
+
+const secret = 'hunter2/@:%';
+const encoded = encodeURIComponent(secret);
+const { masters: guarded } = useMasters(3, { config: { requirepass: secret } });
+const withPassword = (password: string) => guarded.map((each) => each.url.replace('://', `://:${password}@`)).join(',');
+const grace = { REDLOCK_RESTART_GRACE: '0' };
+
+test('a password that is refused: 78 at once, one line, and what was tried is not shown', async () => {
+  const results = await Promise.all(
+    ['wrong-secret', ''].map((password) =>
+      runCli(['name', '--', 'true'], { env: { ...grace, REDLOCK_MASTERS: withPassword(password) } }),
+    ),
+  );
+  expect(results.map(({ code }) => code)).toEqual([78, 78]);
+  expect(results[0]?.stderr).toMatch(/^redlock-run: masters: unix:\/\/:\*\*\*@.*WRONGPASS[^\n]*\n$/);
+  expect(results[1]?.stderr).toMatch(/^redlock-run: masters: .*NOAUTH[^\n]*\n$/);
+  for (const { stderr } of results) expect(stderr).not.toContain('wrong-secret');
+});
+
+test('a password in the URL, in the environment, in the file, or in a file of its own opens the same door', async () => {
+  const urls = guarded.map((each) => each.url);
+  const file = fileWith(
+    `masters:\n${urls.map((each) => `  - ${each}\n`).join('')}passwordFile: ${fileWith(`${secret}\n`)}\n`,
+  );
+  const list = `masters:\n${urls.map((each) => `  - ${each}\n`).join('')}password: \${DOOR}\n`;
+  const results = await Promise.all([
+    runCli(['a', '--', 'true'], { env: { ...grace, REDLOCK_MASTERS: withPassword(encoded) } }),
+    runCli(['b', '--', 'true'], { env: { ...grace, REDLOCK_MASTERS: urls.join(','), REDLOCK_PASSWORD: secret } }),
+    runCli(['--config', file, 'c', '--', 'true'], { env: grace }),
+    runCli(['--config', fileWith(list), 'd', '--', 'true'], { env: { ...grace, DOOR: secret } }),
+  ]);
+  expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, '']));
+});
+
+test('are in no output, no report, no key and no value, whatever happens', async () => {
+  const report = join(mkdtempSync(join(scratchFolder(), 'report-')), 'report');
+  const env = { ...grace, REDLOCK_MASTERS: withPassword(encoded), REDLOCK_GIVE_UP_AFTER: '500ms' };
+  const seen: string[] = [];
+  const look = async (words: string[], more = {}) => {
+    const { stdout, stderr } = await runCli(['-v', '--report', report, ...words], { env: { ...env, ...more } });
+    seen.push(stdout, stderr, readFileSync(report, 'utf8'));
+  };
+  await look(['name', '--', 'sh', '-c', 'tr "\\\\0" "\\\\n" < /proc/$PPID/cmdline']);
+  await look(['--log-format', 'json', 'name', '--', 'true']);
+  await guarded[0]?.kill();
+  await look(['name', '--', 'true']);
+  await guarded[1]?.kill();
+  await look(['name', '--', 'true']);
+  await Promise.all([guarded[0]?.restart(), guarded[1]?.restart()]);
+  const { stdout } = await runCli(['--dry-run', '-v', 'name', '--', 'true'], { env });
+  seen.push(stdout);
+  expect(stdout).toContain('***');
+  const holder = startCli(['name', '--', ...node('obedient.js')], { env });
+  await holder.says('stdout', /ready/);
+  seen.push(String(await guarded[0]?.get('redlock:name')), String(await guarded[0]?.command('client', 'list')));
+  holder.signal('SIGTERM');
+  await holder.result;
+  for (const text of seen) {
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(encoded);
+  }
+});

@@ -1,0 +1,147 @@
+// Signals to redlock-run, as kill(1), a service manager or a shell send them: while it waits they end it at once and leave
+// nothing; while the command runs they are the command's, and its end decides.
+
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { eventually, isAlive } from '../servers/processes.ts';
+import { environmentFor, node, program, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
+  '%s while waiting ends it at once, and no key is left',
+  async (signal) => {
+    await takeBy('them', masters.slice(0, 2), 'held'); // The third grants, and has to be undone each time.
+    const job = start(['-v', 'held', '--', 'echo', 'never']);
+    await job.says('stderr', /waiting: "held"/);
+    const signalledAt = performance.now();
+    job.signal(signal);
+    const { code, signal: diedOf, stdout } = await job.result;
+    expect(performance.now() - signalledAt).toBeLessThan(1_000);
+    expect(diedOf ?? code).toBe(signal === 'SIGQUIT' ? 131 : signal);
+    expect(stdout).toBe('');
+    await untilNothingIsLeft(masters.slice(2));
+    for (const master of masters) await master.command('del', 'redlock:held');
+    await untilNothingIsLeft(masters);
+    expect(await run(['-n', 'held', '--', 'true'])).toMatchObject({ code: 0 });
+  },
+);
+
+test('SIGTERM in the middle of an attempt ends it in the time of one answer, and no master keeps a key, also not when it has thawed', async () => {
+  const [granting, ...frozen] = masters as [TestMaster, ...TestMaster[]];
+  for (const master of frozen) await master.freeze();
+  const job = start(['--ttl', '60s', 'attempt', '--', 'echo', 'never']);
+  await eventually('granted by one', () => granting.get('redlock:attempt'));
+  const signalledAt = performance.now();
+  job.signal('SIGTERM');
+  expect(await job.result).toMatchObject({ signal: 'SIGTERM', stdout: '' });
+  expect(performance.now() - signalledAt).toBeLessThan(3_000);
+  await untilNothingIsLeft([granting]);
+  for (const master of frozen) master.thaw();
+  await untilNothingIsLeft(frozen);
+});
+
+test('SIGTERM at any moment of the start ends it, and neither a key nor a process is left', async () => {
+  const moments = Array.from({ length: 12 }, (_, index) => index * 50);
+  const ends = moments.map(async (afterMs, index) => {
+    const job = start([`early${index}`, '--', 'sleep', '60']);
+    await sleep(afterMs); // Not a wait for anything: the moment is the datum.
+    job.signal('SIGTERM');
+    return (await job.result).signal;
+  });
+  expect(await Promise.all(ends)).toEqual(moments.map(() => 'SIGTERM'));
+  await untilNothingIsLeft(masters);
+});
+
+test('HUP, USR1, USR2, WINCH, CONT and QUIT reach the command, each once, and its exit code counts', async () => {
+  const job = start(['relayed', '--', ...node('tell-signals.js')]);
+  await job.says('stdout', /ready/);
+  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH', 'SIGCONT', 'SIGQUIT'] as const) {
+    job.signal(signal);
+    await job.says('stdout', new RegExp(signal));
+  }
+  const { code, stdout, stderr } = await job.result;
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toBe('ready\nSIGHUP\nSIGUSR1\nSIGUSR2\nSIGWINCH\nSIGCONT\nSIGQUIT\n');
+});
+
+test.each([
+  ['SIGTERM', 'SIGTERM'],
+  ['SIGINT', 'SIGINT'],
+] as const)(
+  '%s stops the command by the same signal, waits for it, releases, and dies of it',
+  async (signal, stoppedBy) => {
+    const job = start(['stopped', '--', ...node('obedient.js', '7')]);
+    await job.says('stdout', /ready/);
+    job.signal(signal);
+    const { code, signal: diedOf, stdout, stderr } = await job.result;
+    expect([code, diedOf, stderr]).toEqual([null, signal, '']);
+    expect(stdout).toMatch(new RegExp(`stopped by ${stoppedBy}\\n$`));
+    await untilNothingIsLeft(masters);
+  },
+);
+
+test('a shell sees 128 + n, and its loop stops', async () => {
+  const env = { PATH: process.env.PATH, ...environmentFor(masters) };
+  const script =
+    'for i in 1 2 3; do echo "try $i"; "$0" "$1" loop -- sh -c "echo ready; exec sleep 10"; done; echo went on';
+  const shell = spawn('bash', ['-c', script, process.execPath, program], {
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  shell.stdout.setEncoding('utf8').on('data', (text) => {
+    said += text;
+  });
+  const ended = new Promise((resolve) => shell.once('exit', (code, signal) => resolve(signal ?? code)));
+  await eventually('ready', () => said.includes('ready'));
+  process.kill(-(shell.pid as number), 'SIGINT'); // As Ctrl-C does.
+  expect(await ended).toBe('SIGINT');
+  expect(said).toBe('try 1\nready\n');
+  await untilNothingIsLeft(masters);
+});
+
+test('a command that ignores SIGTERM is killed after -k, and only then the lock is free', async () => {
+  const job = start(['-k', '600ms', 'stubborn', '--', ...node('immortal.js')]);
+  const [, pid] = await job.says('stdout', /ready (\d+)/);
+  const signalledAt = performance.now();
+  job.signal('SIGTERM');
+  await job.says('stdout', /SIGTERM/);
+  expect(await masters[0]?.get('redlock:stubborn')).toBeTruthy();
+  const { signal } = await job.result;
+  const elapsedMs = performance.now() - signalledAt;
+  expect(signal).toBe('SIGTERM');
+  expect(elapsedMs).toBeGreaterThan(590);
+  expect(elapsedMs).toBeLessThan(2_500);
+  expect(isAlive(Number(pid))).toBe(false);
+  await untilNothingIsLeft(masters);
+});
+
+test.each(['SIGTERM', 'SIGINT'] as const)('a second %s kills at once', async (signal) => {
+  const job = start(['-k', '8s', '--ttl', '60s', 'impatient', '--', ...node('immortal.js')]);
+  await job.says('stdout', /ready/);
+  job.signal('SIGTERM');
+  await job.says('stdout', /SIGTERM/);
+  const signalledAt = performance.now();
+  job.signal(signal);
+  expect(await job.result).toMatchObject({ signal: 'SIGTERM' });
+  expect(performance.now() - signalledAt).toBeLessThan(2_000);
+  await untilNothingIsLeft(masters);
+});
+
+test('--signal chooses the signal for a stop of our own making', async () => {
+  const { code, stdout } = await run(['--max-run', '400ms', '--signal', 'INT', 'own', '--', ...node('obedient.js')]);
+  expect(code).toBe(124);
+  expect(stdout).toMatch(/stopped by SIGINT\n$/);
+});
+
+test('what the command has started is gone with it when it is stopped', async () => {
+  const job = start(['family', '--', 'sh', '-c', 'sleep 300 & sleep 300 & echo ready; wait']);
+  await job.says('stdout', /ready/);
+  job.signal('SIGTERM');
+  expect(await job.result).toMatchObject({ signal: 'SIGTERM' });
+  expect(job.survivors()).toEqual([]);
+  await untilNothingIsLeft(masters);
+});

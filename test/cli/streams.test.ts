@@ -1,0 +1,132 @@
+// The three streams are the caller's own, handed through untouched: nothing of ours on stdout, nothing at all on stderr when
+// all goes well, and no pipe of ours in between that could fill up, close, or hold on.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, mkdtempSync, openSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { environmentFor, fixture, program, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+const megabytes = 100;
+
+/** A line for sh, in which redlock-run is $0 "$1", run to its end with these masters. */
+function shell(line: string, ...words: string[]) {
+  const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
+  const options = { env, timeout: 30_000, killSignal: 'SIGKILL' as const, encoding: 'utf8' as const };
+  return spawnSync('sh', ['-c', line, process.execPath, program, ...words], options);
+}
+
+test('a run that goes well writes nothing of its own', async () => {
+  expect(await run(['name', '--', 'true'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  expect(await run(['-q', 'name', '--', 'true'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});
+
+test('stdout is the command’s alone, also with -v, and so is stderr without', async () => {
+  const words = ['name', '--', 'sh', '-c', 'echo out; echo err >&2'];
+  expect(await run(words)).toMatchObject({ stdout: 'out\n', stderr: 'err\n' });
+  const { stdout, stderr } = await run(['-v', ...words]);
+  expect(stdout).toBe('out\n');
+  expect(stderr).toMatch(/^(redlock-run: .*\n)+err\n(redlock-run: .*\n)+$/);
+});
+
+test('nothing of ours is on stdout when it fails', async () => {
+  const results = await Promise.all([
+    run(['--nope']),
+    run(['-n', 'name', '--', 'there-is-no-such-program']),
+    run(['name', '--', 'true'], { env: { REDLOCK_MASTERS: undefined } }),
+  ]);
+  expect(results.map(({ stdout }) => stdout)).toEqual(['', '', '']);
+});
+
+test('--help and --version are on stdout, and nothing is on stderr', async () => {
+  const [help, version] = await Promise.all([run(['--help']), run(['--version'])]);
+  expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Usage: redlock-run .*NAME/) });
+  expect(version).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/^redlock-run \d+\.\d+\.\d+\n$/),
+  });
+});
+
+test('stdin reaches the command: what is typed, nothing, and its end', async () => {
+  const results = await Promise.all([
+    run(['a', '--', 'cat'], { stdin: 'typed\n' }),
+    run(['b', '--', 'cat']),
+    run(['c', '--', 'true'], { stdin: 'never read\n' }),
+  ]);
+  expect(results.map(({ code, stdout }) => [code, stdout])).toEqual([
+    [0, 'typed\n'],
+    [0, ''],
+    [0, ''],
+  ]);
+});
+
+test(`${megabytes} MB through stdin arrive whole`, () => {
+  const zeros = Buffer.alloc(1_000_000);
+  const hash = createHash('sha256');
+  for (let count = 0; count < megabytes; count += 1) hash.update(zeros);
+  const source = `head -c ${megabytes}000000 /dev/zero | "$0" "$1" big -- "$0" "$2"`;
+  const { stdout, stderr, status } = shell(source, fixture('count-bytes.js'));
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toBe(`${megabytes}000000 ${hash.digest('hex')}\n`);
+});
+
+test(`${megabytes} MB of output arrive whole, in a pipe and in a file`, () => {
+  const file = join(mkdtempSync(join(scratchFolder(), 'out-')), 'file');
+  const job = `"$0" "$1" big -- head -c ${megabytes}000000 /dev/zero`;
+  expect(shell(`${job} | wc -c`).stdout.trim()).toBe(`${megabytes}000000`);
+  expect(shell(`${job} > "$2"`, file).status).toBe(0);
+  expect(statSync(file).size).toBe(megabytes * 1_000_000);
+});
+
+test('a reader that has had enough ends the command as it would without us', async () => {
+  const { stdout, stderr } = shell('"$0" "$1" endless -- yes | head -1');
+  expect([stdout, stderr]).toEqual(['y\n', '']);
+  await untilNothingIsLeft(masters);
+});
+
+test('the descriptors are the caller’s own: a file stays a file, and none of ours is handed on', () => {
+  const file = join(mkdtempSync(join(scratchFolder(), 'out-')), 'file');
+  const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
+  const look = ['sh', '-c', 'readlink /proc/$$/fd/1; ls /proc/$$/fd'];
+  const seenBy = (words: readonly string[]) => {
+    const descriptor = openSync(file, 'w');
+    spawnSync(words[0] as string, words.slice(1), { env, stdio: ['ignore', descriptor, 'inherit'] });
+    closeSync(descriptor);
+    return readFileSync(file, 'utf8');
+  };
+  const seen = seenBy([process.execPath, program, 'own', '--', ...look]);
+  expect(seen).toMatch(file);
+  expect(seen).toBe(seenBy(look));
+});
+
+test.each([
+  ['stderr', '2>&-', []],
+  ['stdout', '>&-', []],
+  ['stdin', '<&-', []],
+  ['stderr, with much to say', '2>&-', ['-v']],
+])('closed %s: the command runs all the same', async (_title, redirection, flags) => {
+  const ran = join(mkdtempSync(join(scratchFolder(), 'ran-')), 'file');
+  const { status } = shell(`"$0" "$1" ${flags.join(' ')} closed -- touch "$2" ${redirection}`, ran);
+  expect(status).toBe(0);
+  expect(statSync(ran).isFile()).toBe(true);
+  await untilNothingIsLeft(masters);
+});
+
+test('a reader of stderr that goes away stops nothing', async () => {
+  const job = start(['-v', 'gone', '--', 'sh', '-c', 'sleep 0.2; echo done']);
+  job.child.stderr?.destroy();
+  expect(await job.result).toMatchObject({ code: 0, stdout: 'done\n' });
+  await untilNothingIsLeft(masters);
+});
+
+test('a command that leaves a background process with our stdout does not keep us', async () => {
+  const job = start(['left', '--', 'sh', '-c', 'sleep 30 & echo over']);
+  await job.says('stdout', /over/);
+  const { code, elapsedMs } = await job.result;
+  expect(code).toBe(0);
+  expect(elapsedMs).toBeLessThan(10_000);
+});

@@ -1,0 +1,67 @@
+// The transcript: what a user types and what he sees, as a text to read. Each line that begins with $ is given to a shell, in
+// one folder, one after the other, with redlock-run on the PATH; what it prints on both streams follows, and the exit
+// status where it is not 0. Run with -u to write the transcript anew, and then read it.
+//
+// The surprise: what differs from run to run is written in capitals (HOST, PID, TIME), and nothing else may differ.
+
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { environmentFor, program, useMasters } from './rig.ts';
+
+const { masters } = useMasters(3);
+const transcript = fileURLToPath(new URL('./transcript.txt', import.meta.url));
+
+/** A shell with redlock-run on its PATH, in a folder of its own. */
+function shell() {
+  const folder = mkdtempSync(join(scratchFolder(), 'transcript-'));
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'redlock-run'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+  chmodSync(join(bin, 'redlock-run'), 0o755);
+  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ...environmentFor(masters) };
+  return (line: string) => {
+    const { stdout, status } = spawnSync('bash', ['-c', `exec 2>&1; ${line}`], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    const end = status === 0 ? '' : `[exit status ${status}]\n`;
+    return normalised(stdout.replaceAll(folder, 'HOME')) + end;
+  };
+}
+
+/** The text with what differs from run to run in capitals. */
+function normalised(text: string): string {
+  const named = masters.reduce((line, { url }, index) => line.replaceAll(url, `MASTER${index + 1}`), text);
+  return named
+    .replaceAll(`${os.userInfo().username}@${os.hostname()}`, 'USER@HOST')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replace(/\bpid \d+/g, 'pid PID')
+    .replace(/\b\d{16}\b/g, 'FENCE')
+    .replace(/(ends in|in|waiting|for another|after|within|proven for) [\d.]+m?s\b/g, '$1 SPAN')
+    .replace(/\bon \d masters\b/g, 'on N masters')
+    .replace(/^redlock-run: fence: .*\n/gm, '') // Only where the masters have counted differently so far.
+    .replace(/("(?:waitMs|runMs)":)\d+/g, '$1MS')
+    .replace(/redlock-run \d+\.\d+\.\d+/g, 'redlock-run VERSION');
+}
+
+test('the transcript is what happens', { timeout: 120_000 }, async () => {
+  const run = shell();
+  const before = readFileSync(transcript, 'utf8');
+  const after = before
+    .split(/^(?=#|\$ )/m)
+    .map((part) => {
+      const [first = ''] = part.split('\n');
+      if (!first.startsWith('$ ')) return part;
+      const gap = part.endsWith('\n\n') ? '\n' : '';
+      return `${first}\n${run(first.slice(2))}${gap}`;
+    })
+    .join('');
+  await expect(after).toMatchFileSnapshot(transcript);
+});

@@ -1,0 +1,145 @@
+// The queue that a master keeps for each resource: who has a place, who is granted a free resource, who is called. The part
+// of the contract that makes waiting fair; nothing here keeps two from holding at once.
+//
+// The surprise: calls are hints. A master has to make them, and nobody may rely on hearing them.
+
+import assert from 'node:assert/strict';
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import { claimOf, lasting, type Server, untilAnswered, type World } from './world.ts';
+
+/** The claim of one who waits. Arrivals are by the letter of the value: `a` came first. */
+const waiterOf = (value: string) => claimOf(value, { waiter: { id: `id ${value}`, arrivalUs: value.charCodeAt(0) } });
+const inLine = (place: number | null, holder = 'them') => expect.objectContaining({ kind: 'refused', holder, place });
+const behindOthers = (place: number | null) => inLine(place, '');
+
+export function line(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+  const ask = (master: Master, value: string) => master.acquire(waiterOf(value), lasting);
+
+  describe('the queue', () => {
+    it('whoever waits is told his place, by arrival and not by who asked first', async (server, master) => {
+      await server.write('r', 'them', 60_000);
+      expect(await ask(master, 'b')).toEqual(inLine(0));
+      expect(await ask(master, 'a')).toEqual(inLine(0));
+      expect(await ask(master, 'c')).toEqual(inLine(2));
+      expect(await ask(master, 'b')).toEqual(inLine(1));
+    });
+
+    it('a free resource is granted to the first alone', async (server, master) => {
+      await server.write('r', 'them', 100);
+      for (const value of ['a', 'b']) expect((await ask(master, value)).kind).toBe('refused');
+      await server.pass(150);
+      expect(await ask(master, 'b')).toEqual(behindOthers(1));
+      expect(await master.acquire(claimOf('not waiting'), lasting)).toEqual(behindOthers(null));
+      expect(await ask(master, 'a')).toMatchObject({ kind: 'granted' });
+      expect(await ask(master, 'b')).toEqual(inLine(0, 'a'));
+    });
+
+    it('whoever does not wait takes no place', async (server, master) => {
+      await server.write('r', 'them', 100);
+      expect(await master.acquire(claimOf('not waiting'), lasting)).toEqual(inLine(null));
+      await server.pass(150);
+      expect(await ask(master, 'b')).toMatchObject({ kind: 'granted' });
+    });
+
+    it('our own value counts as ours, whoever is before us by now', async (server, master) => {
+      await ask(master, 'b');
+      expect(await ask(server.handle(), 'a')).toEqual(inLine(0, 'b'));
+      expect(await ask(master, 'b')).toMatchObject({ kind: 'granted' });
+    });
+
+    it('a grant that is given back keeps the place, one that is released does not', async (server, master) => {
+      const other = server.handle();
+      await ask(master, 'a');
+      expect(await master.giveBack(waiterOf('a'), lasting)).toEqual({ kind: 'released' });
+      expect(await server.read('r')).toBeNull();
+      expect(await ask(other, 'b')).toEqual(behindOthers(1));
+      await master.release(waiterOf('a'), 0, lasting);
+      expect(await ask(other, 'b')).toMatchObject({ kind: 'granted' });
+    });
+
+    it('giving back touches no value but ours', async (server, master) => {
+      await ask(master, 'a');
+      await server.write('r', 'them', 60_000);
+      expect(await master.giveBack(waiterOf('a'), lasting)).toEqual({ kind: 'taken' });
+      expect((await server.read('r'))?.value).toBe('them');
+    });
+
+    it('whoever gives no sign of life for three seconds loses his place', async (server, master) => {
+      await server.write('r', 'them', 3_400);
+      await ask(master, 'a');
+      await server.pass(2_000);
+      expect(await ask(master, 'b')).toEqual(inLine(1));
+      await server.pass(1_500);
+      expect(await ask(master, 'b')).toMatchObject({ kind: 'granted' });
+    });
+
+    it('another resource has another queue', async (server, master) => {
+      await server.write('r', 'them', 60_000);
+      await ask(master, 'a');
+      const elsewhere = { ...waiterOf('b'), resource: 's' };
+      expect(await master.acquire(elsewhere, lasting)).toMatchObject({ kind: 'granted' });
+    });
+  });
+
+  describe('the call', () => {
+    /** A handle that listens for this value, and how often it was called. */
+    async function earOf(server: Server, value: string) {
+      let calls = 0;
+      const ear = await server.handle().listen(waiterOf(value), () => {
+        calls += 1;
+      });
+      assert(!('kind' in ear), 'nobody listens');
+      return { ear, count: () => calls };
+    }
+
+    it('reaches the first in line alone, when the holder releases', async (server, master) => {
+      const [first, second] = [await earOf(server, 'b'), await earOf(server, 'c')];
+      await ask(master, 'a');
+      for (const value of ['c', 'b']) await ask(server.handle(), value);
+      await master.release(waiterOf('a'), 0, lasting);
+      await untilCalled(server, first.count);
+      await server.pass(50);
+      expect([first.count(), second.count()]).toEqual([1, 0]);
+      for (const { ear } of [first, second]) ear.close();
+    });
+
+    it('does not come while the holder keeps it, and comes when somebody asks for what is free', async (server, master) => {
+      const second = await earOf(server, 'b');
+      await ask(master, 'a');
+      await ask(server.handle(), 'b');
+      await master.release(waiterOf('a'), 200, lasting);
+      await server.pass(50);
+      expect(second.count()).toBe(0);
+      await server.pass(200);
+      expect((await ask(server.handle(), 'c')).kind).toBe('refused');
+      await untilCalled(server, second.count);
+      second.ear.close();
+    });
+
+    it('is not heard any more by an ear that was closed', async (server, master) => {
+      const first = await earOf(server, 'b');
+      await ask(master, 'a');
+      await ask(server.handle(), 'b');
+      first.ear.close();
+      await server.pass(50);
+      await master.release(waiterOf('a'), 0, lasting);
+      await server.pass(50);
+      expect(first.count()).toBe(0);
+    });
+
+    it('cannot be listened for on a server that is not to be reached, and that is no error', async (server, master) => {
+      await server.unplug();
+      expect(await master.listen(waiterOf('a'), () => {})).toMatchObject({ kind: 'failed', cause: 'connection' });
+      await server.restore();
+      await untilAnswered(server, () => master.extend(claimOf('a'), null, lasting));
+    });
+  });
+}
+
+async function untilCalled(server: Server, count: () => number): Promise<void> {
+  for (let tryCount = 0; count() === 0 && tryCount < 60; tryCount += 1) await server.pass(50);
+  expect(count()).toBeGreaterThan(0);
+}

@@ -1,0 +1,86 @@
+// That calls on one master keep their order, and that a call which is no longer wanted is not made. Everything that undoes
+// something relies on it.
+//
+// The surprise: order has to hold while there is no connection yet, too. A release must not be answered "nothing there" while
+// the acquire that it undoes still waits for a dial.
+
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import { claimOf, heldBy, lasting, type Server, type World } from './world.ts';
+
+export function order(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+
+  describe('order', () => {
+    it('calls made without waiting take effect in the order in which they were made', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      const replies = [
+        master.acquire(claimOf('a'), lasting),
+        master.extend(claimOf('a'), null, lasting),
+        master.release(claimOf('a'), 0, lasting),
+        master.acquire(claimOf('b'), lasting),
+      ];
+      const kinds = (await Promise.all(replies)).map(({ kind }) => kind);
+      expect(kinds).toEqual(['granted', 'extended', 'released', 'granted']);
+      expect(await server.read('r')).toEqual(heldBy('b'));
+    });
+
+    it('a release undoes an acquire that was made before it, also while the connection is being made', async (server, master) => {
+      const replies = [
+        master.acquire(claimOf('a'), lasting),
+        master.release(claimOf('a'), 0, lasting),
+        master.acquire(claimOf('b'), lasting),
+      ];
+      expect((await Promise.all(replies)).at(-1)).toMatchObject({ kind: 'granted' });
+      expect(await server.read('r')).toEqual(heldBy('b'));
+    });
+
+    it('an extension never follows the release made after it', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      for (let count = 0; count < 100; count += 1) {
+        await master.acquire(claimOf(`a${count}`), lasting);
+        await Promise.all([
+          master.extend(claimOf('a'), null, lasting),
+          master.heal(claimOf('a'), null, lasting),
+          master.release(claimOf('a'), 0, lasting),
+        ]);
+        expect(await server.read('r')).toBeNull();
+        await master.acquire(claimOf('a'), lasting);
+      }
+    });
+  });
+
+  describe('a call that is withdrawn', () => {
+    const withdrawn = AbortSignal.abort();
+
+    it('before it was made: fails, and is not sent', async (server, master) => {
+      expect(await master.acquire(claimOf('a'), withdrawn)).toMatchObject({ kind: 'failed' });
+      expect(await master.heal(claimOf('a'), null, withdrawn)).toMatchObject({ kind: 'failed' });
+      await server.pass(50);
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('before there was a connection: fails, and is not sent when there is one', async (server, master) => {
+      await server.freeze();
+      const caller = new AbortController();
+      const reply = master.acquire(claimOf('a'), caller.signal);
+      caller.abort();
+      await server.thaw();
+      expect(await reply).toMatchObject({ kind: 'failed' });
+      await server.pass(50);
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('after it was sent: is done all the same, and the release undoes it', async (server, master) => {
+      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await server.freeze();
+      const caller = new AbortController();
+      const replies = [master.acquire(claimOf('a'), caller.signal), master.release(claimOf('a'), 0, lasting)];
+      caller.abort();
+      await server.thaw();
+      await Promise.all(replies);
+      expect(await server.read('r')).toBeNull();
+    });
+  });
+}

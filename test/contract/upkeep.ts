@@ -1,0 +1,113 @@
+// What becomes of a value once it stands: extended, healed, released, by what is there by then. The server is in good health
+// here (faults.ts is about the other days).
+//
+// The surprise: a release is only promised to a handle that has acquired. Who never asked for a key has none to give up.
+
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import { claimOf, heldBy, lasting, type Server, type World } from './world.ts';
+
+export function upkeep(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+
+  describe('extend', () => {
+    it('our value there: extended to the time given, which may be shorter', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      for (const ttlMs of [90_000, 20_000]) {
+        expect(await master.extend(claimOf('a', { ttlMs }), null, lasting)).toMatchObject({ kind: 'extended' });
+        expect(await server.read('r')).toEqual(heldBy('a', ttlMs));
+      }
+    });
+
+    it('tells the time of the server', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      const times: number[] = [];
+      for (let count = 0; count < 2; count += 1) {
+        const reply = await master.extend(claimOf('a'), null, lasting);
+        times.push(reply.kind === 'extended' ? reply.masterTimeMs : Number.NaN);
+        await server.pass(100);
+      }
+      const [first = 0, second = 0] = times;
+      expect(second - first).toSatisfy((passedMs) => passedMs >= 99 && passedMs < 1_000);
+    });
+
+    it('another value there: taken, nothing changed', async (server, master) => {
+      await server.write('r', 'b', 5_000);
+      await server.setCounter('r', 7);
+      expect(await master.extend(claimOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
+      expect([await server.read('r'), await server.counter('r')]).toEqual([heldBy('b', 5_000), 7]);
+    });
+
+    it('nothing there: gone, and nothing is there afterwards', async (server, master) => {
+      expect(await master.extend(claimOf('a'), 9, lasting)).toEqual({ kind: 'gone' });
+      expect([await server.read('r'), await server.counter('r')]).toEqual([null, null]);
+    });
+  });
+
+  describe('heal', () => {
+    it('nothing there: healed, and our value stands with its time', async (server, master) => {
+      expect(await master.heal(claimOf('a'), 9, lasting)).toEqual({ kind: 'healed' });
+      expect([await server.read('r'), await server.counter('r')]).toEqual([heldBy('a'), 9]);
+    });
+
+    it('our value there: healed', async (server, master) => {
+      await master.acquire(claimOf('a', { ttlMs: 5_000 }), lasting);
+      expect(await master.heal(claimOf('a'), null, lasting)).toEqual({ kind: 'healed' });
+      expect(await server.read('r')).toEqual(heldBy('a'));
+    });
+
+    it('another value there: taken, nothing changed', async (server, master) => {
+      await server.write('r', 'b', 5_000);
+      await server.setCounter('r', 7);
+      expect(await master.heal(claimOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
+      expect([await server.read('r'), await server.counter('r')]).toEqual([heldBy('b', 5_000), 7]);
+    });
+  });
+
+  describe('release', () => {
+    it('our value there: released, and nothing stands there', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'released' });
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('our value there by heal alone: released', async (server, master) => {
+      await master.heal(claimOf('a'), null, lasting);
+      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'released' });
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('to be kept for a while: released, and our value stands for so long', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      expect(await master.release(claimOf('a'), 5_000, lasting)).toEqual({ kind: 'released' });
+      expect(await server.read('r')).toEqual(heldBy('a', 5_000));
+    });
+
+    it('another value there by now: taken, nothing changed', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await server.write('r', 'b', 5_000);
+      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'taken' });
+      expect(await server.read('r')).toEqual(heldBy('b', 5_000));
+    });
+
+    it('nothing there any more: gone', async (server, master) => {
+      await master.acquire(claimOf('a', { ttlMs: 20 }), lasting);
+      await server.pass(40);
+      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'gone' });
+    });
+
+    it('a second time: gone', async (_server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.release(claimOf('a'), 0, lasting);
+      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'gone' });
+    });
+
+    it('after being refused: nothing changed', async (server, master) => {
+      await server.write('r', 'b', 5_000);
+      await master.acquire(claimOf('a'), lasting);
+      expect(await master.release(claimOf('a'), 0, lasting)).not.toEqual({ kind: 'released' });
+      expect(await server.read('r')).toEqual(heldBy('b', 5_000));
+    });
+  });
+}

@@ -1,0 +1,145 @@
+// Who hears what: nothing when all is well, one line when it matters, everything with -v, and a wait that is mentioned once.
+
+import { describe, expect, test } from 'vitest';
+import { Reporter, type ReporterSettings } from '../../../src/cli/reporter.ts';
+import type { RunEvent } from '../../../src/run/events.ts';
+import type { Finished } from '../../../src/run/run.ts';
+import type { Cause } from '../../../src/run/supervisor.ts';
+
+type Verbosity = ReporterSettings['verbosity'];
+
+/** A reporter that writes into a list. */
+function reporterFor(verbosity: Verbosity = 'normal', logFormat: 'text' | 'json' = 'text') {
+  const lines: string[] = [];
+  const reporter = new Reporter(
+    { name: 'job', command: ['cmd'], verbosity, logFormat },
+    { write: (text) => lines.push(text) },
+  );
+  return { reporter, lines };
+}
+
+const failed = { kind: 'failed', cause: 'connection', message: 'connection refused' } as const;
+const failures = [{ master: 'redis://a', failed }];
+const waiting = (waitedMs: number): RunEvent => ({
+  kind: 'waiting',
+  holder: 'x',
+  remainingMs: 5,
+  place: null,
+  waitedMs,
+});
+const noQuorum = (waitedMs: number): RunEvent => ({ kind: 'no-quorum', failures, waitedMs });
+const finishedBy = (cause: Cause): Finished => ({
+  ending: { cause, childExit: { kind: 'exited', code: 0 }, isKilled: false },
+  waitMs: 0,
+  runMs: 5,
+  extensionCount: 0,
+  fence: null,
+  unprovenMs: null,
+});
+
+const uneventful: readonly RunEvent[] = [
+  { kind: 'master-failing', master: 'redis://a', failed },
+  { kind: 'master-recovered', master: 'redis://a' },
+  { kind: 'master-healed', master: 'redis://a' },
+  { kind: 'acquired', grantedCount: 2, elapsedMs: 3, waitMs: 3 },
+  { kind: 'writing-back', fence: 3 },
+  { kind: 'child-started', pid: 7 },
+  { kind: 'extended', extendedCount: 3, elapsedMs: 3 },
+  { kind: 'extension-failed', failures, validMs: 4_000 },
+  { kind: 'relayed', signal: 'SIGHUP' },
+  { kind: 'child-exited', exit: { kind: 'exited', code: 0 }, runMs: 5 },
+  { kind: 'released', releasedCount: 3, keepMs: 0 },
+];
+
+test('a run that goes well is not mentioned, also with a minority of masters in trouble', () => {
+  for (const verbosity of ['normal', 'quiet'] as const) {
+    const { reporter, lines } = reporterFor(verbosity);
+    for (const event of uneventful) reporter.event(event);
+    reporter.finished(finishedBy({ kind: 'child' }));
+    expect(lines).toEqual([]);
+  }
+});
+
+test('-v tells every event, each on a line of its own', () => {
+  const { reporter, lines } = reporterFor('verbose');
+  for (const event of uneventful) reporter.event(event);
+  expect(lines).toHaveLength(uneventful.length);
+  for (const line of lines) expect(line).toMatch(/^redlock-run: [^\n]+\n$/);
+});
+
+describe('a wait', () => {
+  test.each<[Verbosity, RunEvent[], number]>([
+    ['normal', [waiting(0), waiting(4_900)], 0],
+    ['normal', [waiting(0), waiting(5_000), waiting(9_000)], 1],
+    ['normal', [noQuorum(0), noQuorum(6_000), waiting(9_000)], 1],
+    ['verbose', [waiting(0), waiting(9_000)], 1],
+    ['quiet', [waiting(0), waiting(60_000), noQuorum(90_000)], 0],
+  ])('%s: %o', (verbosity, events, count) => {
+    const { reporter, lines } = reporterFor(verbosity);
+    for (const event of events) reporter.event(event);
+    expect(lines).toHaveLength(count);
+  });
+
+  test('for masters that have just restarted is mentioned at once, because nobody would guess it', () => {
+    const { reporter, lines } = reporterFor();
+    const young = { ...failed, cause: 'restarted', message: 'restarted 3 s ago' } as const;
+    reporter.event({ kind: 'no-quorum', failures: [{ master: 'redis://a', failed: young }], waitedMs: 0 });
+    expect(lines).toEqual(['redlock-run: waiting: "job": no quorum answers: redis://a: restarted 3 s ago\n']);
+  });
+});
+
+describe('what a person must hear of without asking', () => {
+  const unreleased: RunEvent = { kind: 'release-unconfirmed', failures, remainingMs: 4_000 };
+  test.each<[Verbosity, number]>([
+    ['quiet', 0],
+    ['normal', 1],
+    ['verbose', 1],
+  ])('a release that failed, %s: %d line', (verbosity, count) => {
+    const { reporter, lines } = reporterFor(verbosity);
+    reporter.event(unreleased);
+    expect(lines).toHaveLength(count);
+  });
+});
+
+describe('the end', () => {
+  const busy: Cause = { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', freeInMs: 1 } };
+  const unreachable: Cause = { kind: 'not-acquired', acquisition: { kind: 'unreachable', failures } };
+  const lost: Cause = { kind: 'lost', reason: 'expired' };
+  test.each<[string, Cause, Verbosity, number]>([
+    ['busy', busy, 'normal', 1],
+    ['busy', busy, 'quiet', 0],
+    ['no quorum', unreachable, 'quiet', 1],
+    ['lost', lost, 'quiet', 1],
+    ['told to', { kind: 'signal', signal: 'SIGTERM' }, 'normal', 0],
+  ])('%s, %o, %s: %d line', (_title, cause, verbosity, count) => {
+    const { reporter, lines } = reporterFor(verbosity);
+    reporter.finished(finishedBy(cause));
+    expect(lines).toHaveLength(count);
+  });
+});
+
+test('notes are for -v, errors for everybody', () => {
+  for (const [verbosity, expected] of [
+    ['quiet', ['redlock-run: error\n']],
+    ['normal', ['redlock-run: error\n']],
+    ['verbose', ['redlock-run: note\n', 'redlock-run: error\n']],
+  ] as const) {
+    const { reporter, lines } = reporterFor(verbosity);
+    reporter.note('note');
+    reporter.error('error');
+    expect(lines).toEqual(expected);
+  }
+});
+
+test('as JSON, the same lines at the same moments, with the facts', () => {
+  const { reporter, lines } = reporterFor('verbose', 'json');
+  for (const event of uneventful) reporter.event(event);
+  reporter.finished(finishedBy({ kind: 'lost', reason: 'taken' }));
+  const objects = lines.map((line) => JSON.parse(line));
+  expect(objects.map(({ kind }) => kind)).toEqual([...uneventful.map(({ kind }) => kind), 'finished']);
+  for (const { time, name, message } of objects) {
+    expect([new Date(time).toISOString(), name, typeof message]).toEqual([time, 'job', 'string']);
+  }
+  expect(objects[3]).toMatchObject({ grantedCount: 2, elapsedMs: 3, waitMs: 3 });
+  expect(objects.at(-1)).toMatchObject({ ending: { cause: { kind: 'lost', reason: 'taken' } }, runMs: 5 });
+});

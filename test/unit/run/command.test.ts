@@ -1,0 +1,74 @@
+// Whether a command can be executed, as execvp would find it: the first executable of that name on the path, a plain file.
+
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { objectionTo } from '../../../src/run/command.ts';
+
+const notFound = { kind: 'not-found' };
+const because = (message: string) => ({ kind: 'not-executable', message });
+const isRoot = process.getuid?.() === 0;
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(realpathSync(tmpdir()), 'command-'));
+  for (const name of ['one', 'two', 'two/folder']) mkdirSync(join(folder, name));
+  const write = (name: string, mode: number) => {
+    writeFileSync(join(folder, name), '#!/bin/sh\n');
+    chmodSync(join(folder, name), mode);
+  };
+  write('one/plain', 0o644);
+  write('two/plain', 0o644);
+  write('one/both', 0o644);
+  write('two/both', 0o755);
+  write('two/tool', 0o755);
+  symlinkSync('tool', join(folder, 'two/link'));
+  symlinkSync('nowhere', join(folder, 'two/dangling'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const look = (file: string, path = `${folder}/one:${folder}/two`) => objectionTo(file.replace('FOLDER', folder), path);
+
+test.each([
+  ['tool', null],
+  ['link', null],
+  ['both', null],
+  ['FOLDER/two/tool', null],
+  ['nothing', notFound],
+  ['', notFound],
+  ['dangling', notFound],
+  ['FOLDER/two/nothing', notFound],
+  ['FOLDER/two/tool/more', notFound],
+  ['plain', because('permission denied')],
+  ['FOLDER/one/plain', because('permission denied')],
+  ['folder', because('is a directory')],
+  ['FOLDER/two', because('is a directory')],
+  ['FOLDER/two/', because('is a directory')],
+])('%j', (file, expected) => {
+  expect(look(file)).toEqual(expected);
+});
+
+test('a path is not looked up, and a name is not looked for beside us unless the path says so', () => {
+  expect(look('two/tool', folder)).toEqual(notFound);
+  expect(look('tool', '/nowhere')).toEqual(notFound);
+  const before = process.cwd();
+  try {
+    process.chdir(join(folder, 'two'));
+    expect(look('tool', '/nowhere')).toEqual(notFound);
+    expect(look('tool', '/nowhere:')).toBeNull();
+    expect(look('./tool', '/nowhere')).toBeNull();
+  } finally {
+    process.chdir(before);
+  }
+});
+
+test('without a PATH, the usual places are looked at', () => {
+  expect(objectionTo('sh', undefined)).toBeNull();
+});
+
+test.skipIf(isRoot)('a folder that may not be entered', () => {
+  chmodSync(join(folder, 'two'), 0o000);
+  expect(look('FOLDER/two/tool')).toEqual(because('permission denied'));
+  chmodSync(join(folder, 'two'), 0o755);
+});

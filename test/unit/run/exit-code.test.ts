@@ -1,0 +1,56 @@
+// From how a run ended to what a shell sees: one row an ending.
+
+import { expect, test } from 'vitest';
+import { exitCode, exitCodeTable, exitStatusOf } from '../../../src/run/exit-code.ts';
+import type { Cause, ChildExit, NotAcquired, Signal } from '../../../src/run/supervisor.ts';
+
+const conflict = 33;
+const statusOf = (cause: Cause, childExit: ChildExit | null = null) =>
+  exitStatusOf({ cause, childExit, isKilled: false }, conflict);
+const child = { kind: 'child' } as const;
+const zero = { kind: 'exited', code: 0 } as const;
+const refused = (acquisition: NotAcquired): Cause => ({ kind: 'not-acquired', acquisition });
+const killed = (signal: Signal): ChildExit => ({ kind: 'signaled', signal });
+
+test.each<[string, Cause, ChildExit | null, number, Signal | null]>([
+  ['the command exited with 0', child, zero, 0, null],
+  ['the command exited with 1', child, { kind: 'exited', code: 1 }, 1, null],
+  ['the command exited with 75, as we might', child, { kind: 'exited', code: 75 }, 75, null],
+  ['the command exited with 255', child, { kind: 'exited', code: 255 }, 255, null],
+  ['the command died of KILL', child, killed('SIGKILL'), 137, null],
+  ['the command died of SEGV', child, killed('SIGSEGV'), 139, null],
+  ['the command died of INT', child, killed('SIGINT'), 130, 'SIGINT'],
+  ['the command died of TERM', child, killed('SIGTERM'), 143, 'SIGTERM'],
+  ['the command died of HUP', child, killed('SIGHUP'), 129, 'SIGHUP'],
+  ['the command cannot be executed', child, { kind: 'not-executable', message: 'x' }, 126, null],
+  ['the command is not there', child, { kind: 'not-found' }, 127, null],
+  ['told by TERM, and the command exited with 0', { kind: 'signal', signal: 'SIGTERM' }, zero, 143, 'SIGTERM'],
+  ['told by INT while waiting', { kind: 'signal', signal: 'SIGINT' }, null, 130, 'SIGINT'],
+  ['told by QUIT while waiting', { kind: 'signal', signal: 'SIGQUIT' }, null, 131, null],
+  ['ran too long, and the command exited with 0', { kind: 'max-run' }, zero, 124, null],
+  ['lost, and the command exited with 0', { kind: 'lost', reason: 'taken' }, zero, 79, null],
+  ['lost, and the command was killed', { kind: 'lost', reason: 'unreachable' }, killed('SIGKILL'), 79, null],
+  ['busy', refused({ kind: 'busy', holder: 'x', freeInMs: 1 }), null, conflict, null],
+  ['no quorum', refused({ kind: 'unreachable', failures: [] }), null, 69, null],
+  ['too slow', refused({ kind: 'too-slow', elapsedMs: 1 }), null, 69, null],
+  ['misconfigured', refused({ kind: 'misconfigured', failures: [] }), null, 78, null],
+])('%s', (_title, cause, childExit, code, signal) => {
+  expect(statusOf(cause, childExit)).toEqual({ code, signal });
+});
+
+test('an outage never looks like contention, whatever -E says', () => {
+  for (const code of [0, 69, 75, 255]) {
+    const ending = { cause: refused({ kind: 'unreachable', failures: [] }), childExit: null, isKilled: false };
+    expect(exitStatusOf(ending, code).code).toBe(69);
+  }
+});
+
+test('a run that its command ended, without the end of the command, is a bug', () => {
+  expect(() => statusOf(child)).toThrow();
+});
+
+test('every code of ours is in the table for people, once', () => {
+  const codes = exitCodeTable.map(([code]) => code);
+  expect(new Set(codes).size).toBe(codes.length);
+  expect(codes).toEqual(expect.arrayContaining(Object.values(exitCode).map(String)));
+});
