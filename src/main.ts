@@ -30,7 +30,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     }
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
-    const { code, signal } = await runJob(settings, new Reporter(settings, stderr)).finally(stderr.flush);
+    const { code, signal } = await runJob(settings, new Reporter(settings, stderr.output)).finally(stderr.flush);
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {

@@ -6,7 +6,8 @@ import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Output } from './reporter.ts';
 
-export interface Stderr extends Output {
+export interface Stderr {
+  readonly output: Output;
   /** Resolves when all has been written, or after a second: then nobody is reading. */
   flush(): Promise<void>;
 }
@@ -15,25 +16,17 @@ const longestFlushMs = 1_000;
 
 export function openStderr(): Stderr {
   const pipe = openPipe();
+  const output = pipe ?? process.stderr;
   // Whoever reads what we say may leave before we do; the command must not suffer for it.
-  (pipe ?? process.stderr).on('error', () => {});
-  if (pipe === null) {
-    return {
-      isTTY: process.stderr.isTTY,
-      write: (text) => process.stderr.write(text),
-      flush: () => Promise.resolve(),
-    };
-  }
-  pipe.unref();
-  return {
-    write: (text) => pipe.write(text),
-    flush: () =>
-      new Promise((resolve) => {
-        if (pipe.writableLength === 0 || pipe.destroyed) return resolve();
-        setTimeout(resolve, longestFlushMs);
-        pipe.once('drain', resolve).once('close', resolve);
-      }),
-  };
+  output.on('error', () => {});
+  pipe?.unref();
+  const flush = () =>
+    new Promise<void>((resolve) => {
+      if (pipe === null || pipe.writableLength === 0 || pipe.destroyed) return resolve();
+      setTimeout(resolve, longestFlushMs);
+      pipe.once('drain', resolve).once('close', resolve);
+    });
+  return { output, flush };
 }
 
 /** null where stderr is no pipe, or where an open file cannot be opened once more. */

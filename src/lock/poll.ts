@@ -29,30 +29,31 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const { masters, clock, masterTimeoutMs, isCertain, onVote } = round;
   const votes = new Map<Master, Vote | Failed>();
   const withdrawn = new AbortController();
-  const allVoted = new AbortController();
+  const isOver = new AbortController();
   return new Promise((resolve, reject) => {
     const end = () => resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
     const cancel = () => {
       withdrawn.abort();
       end();
     };
-    round.cancelled?.addEventListener('abort', cancel, { once: true, signal: allVoted.signal });
+    round.cancelled?.addEventListener('abort', cancel, { once: true, signal: isOver.signal });
     const receive = (master: Master, vote: Vote | Failed) => {
       onVote?.(master, vote);
       if (votes.has(master)) return;
       votes.set(master, vote);
-      if (votes.size === masters.length) allVoted.abort();
+      if (votes.size === masters.length) isOver.abort();
       if (votes.size === masters.length || isCertain(votes)) end();
     };
     for (const master of masters) {
       round.ask(master, withdrawn.signal).then((vote) => receive(master, vote), reject);
     }
-    clock.sleep(masterTimeoutMs, allVoted.signal).then(() => {
+    clock.sleep(masterTimeoutMs, isOver.signal).then(() => {
       withdrawn.abort();
       const mute = masters.filter((master) => !votes.has(master));
       // All of them first: a round that ends here must know of every master.
       for (const master of mute) votes.set(master, noAnswer(masterTimeoutMs));
       for (const master of mute) onVote?.(master, noAnswer(masterTimeoutMs));
+      isOver.abort();
       end();
     }, reject);
   });

@@ -1,0 +1,95 @@
+// One machine on which redlock-run is started again and again, with a little of everything that happens to programs: signals,
+// sudden death, commands that obey and commands that do not. What happens is drawn from the machine's own stream of chance.
+
+import type { Machine } from './machine.ts';
+import { type Plan, Program, type Surroundings } from './program.ts';
+import type { Random } from './random.ts';
+
+export interface Crowd extends Surroundings {
+  /** The programs that run now. */
+  readonly running: Set<Program>;
+  /** False: nobody starts another program. */
+  isOpen(): boolean;
+}
+
+export class Contender {
+  readonly machine: Machine;
+  readonly #crowd: Crowd;
+  readonly #random: Random;
+  #programCount = 0;
+
+  constructor(machine: Machine, crowd: Crowd) {
+    this.machine = machine;
+    this.#crowd = crowd;
+    this.#random = machine.world.random.stream(machine.name);
+    this.#startLater();
+  }
+
+  #startLater(): void {
+    this.machine.world.after(this.#random.around(this.#crowd.options.thinkMs), () => {
+      if (!this.#crowd.isOpen()) return;
+      if (this.machine.isAsleep) this.#startLater();
+      else this.#start();
+    });
+  }
+
+  #start(): void {
+    const { machine } = this;
+    const { running } = this.#crowd;
+    this.#programCount += 1;
+    const program = new Program(
+      this.#crowd,
+      machine,
+      `${machine.name}.${this.#programCount}`,
+      this.#plan(),
+      this.#random,
+    );
+    running.add(program);
+    program.onEnd = () => {
+      running.delete(program);
+      this.#startLater();
+    };
+    this.#disturb(program);
+  }
+
+  #plan(): Plan {
+    const random = this.#random;
+    const { options } = this.#crowd;
+    const { ttlMs, graceMs, marginMs, waitMs } = options;
+    const leftoverMs = random.chance(options.leftoverChance) ? random.around(ttlMs) : null;
+    return {
+      resource: `r${random.integer(1, options.resourceCount)}`,
+      waitMs,
+      holdAtLeastMs: random.chance(options.holdAtLeastChance) ? ttlMs / 2 : 0,
+      maxRunMs: random.chance(0.1) ? random.between(1, 2 * ttlMs) : null,
+      habits: {
+        workMs: random.around(options.workMs),
+        exitCode: random.chance(0.1) ? 1 : 0,
+        obeysInMs: random.chance(options.stubbornChance) ? null : random.around(graceMs / 4),
+        diesInMs: random.between(0, Math.min(20, marginMs / 8)),
+        leftoverMs,
+      },
+    };
+  }
+
+  #disturb(program: Program): void {
+    const random = this.#random;
+    const { world } = this.machine;
+    const { signalChance, killChance, ttlMs } = this.#crowd.options;
+    if (random.chance(signalChance)) {
+      const signal = random.pick(['SIGTERM', 'SIGINT', 'SIGHUP'] as const);
+      world.after(random.between(0, 2 * ttlMs), () => {
+        if (program.record.endedAt === null) world.mark(signal);
+        program.signal(signal);
+      });
+    }
+    if (random.chance(killChance)) {
+      world.after(random.between(0, 3 * ttlMs), () => {
+        if (program.record.endedAt !== null) return;
+        world.note(program.process.name, 'dies suddenly');
+        world.mark('sudden death');
+        program.process.die();
+      });
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// One server as one process sees it: the way there, the sockets opened, and a record of what was sent and done, for the
+// judges. It decides nothing. The surprise: "nothing is under way" can be told exactly here, which no real program can.
+
+import type { MasterAddress } from '../../src/redis/address.ts';
+import { hosts } from './hub.ts';
+import type { Link, Network } from './network.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { SimServer } from './sim-server.ts';
+import type { SimSocket } from './sim-socket.ts';
+
+export class Endpoint {
+  readonly process: SimProcess;
+  readonly server: SimServer;
+  readonly link: Link;
+  /** As in the list of masters; what the real RedisMaster is given. */
+  readonly address: MasterAddress;
+  /** Those that are open, on our side. */
+  readonly sockets = new Set<SimSocket>();
+  /** A connection broke, or was long or never made: whatever was under way is in doubt. */
+  wasBroken = false;
+  /** Two connections were in use at once, so that nobody can tell what was done first. */
+  wasDoubled = false;
+  /** Told whenever everything sent so far has been done. */
+  onIdle: (() => void) | null = null;
+  readonly #network: Network;
+  readonly #all = new Set<SimSocket>();
+  #dialCount = 0;
+
+  constructor(network: Network, process: SimProcess, server: SimServer, index: number) {
+    this.process = process;
+    this.server = server;
+    this.link = network.link(process.machine.name, server.name);
+    this.#network = network;
+    const host = `${process.name}/${index}`;
+    this.address = { name: `${server.name}/${index}`, host, port: 6379, db: 0 };
+    hosts().set(host, this);
+    process.onDeath(() => {
+      for (const socket of this.sockets) socket.orphan();
+    });
+  }
+
+  /** Everything sent has been done, and nobody is dialling. */
+  get isIdle(): boolean {
+    return this.#dialCount === 0 && [...this.#all].every((socket) => !socket.isOwed);
+  }
+
+  roundTripMs(): number {
+    return this.#network.delayMs() + this.#network.delayMs() + this.link.toServer.slowMs + this.link.toClient.slowMs;
+  }
+
+  dialling(): void {
+    this.#dialCount += 1;
+  }
+
+  dialled(isConnected: boolean): void {
+    this.#dialCount -= 1;
+    if (!isConnected) this.wasBroken = true;
+    this.#tellIfIdle();
+  }
+
+  opened(socket: SimSocket): void {
+    this.sockets.add(socket);
+    this.#all.add(socket);
+  }
+
+  sent(by: SimSocket): void {
+    for (const socket of this.#all) if (socket !== by && socket.isOwed) this.wasDoubled = true;
+  }
+
+  done(): void {
+    this.#tellIfIdle();
+  }
+
+  /** A moment later: who has just been connected, or answered, may be about to send. */
+  #tellIfIdle(): void {
+    if (this.onIdle === null) return;
+    this.process.world.after(0, () => {
+      if (this.isIdle) this.onIdle?.();
+    });
+  }
+}

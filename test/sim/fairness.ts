@@ -1,0 +1,33 @@
+// Whether a world keeps the assumptions of the lock, judged by its options alone and not by the name of its profile. The
+// surprise: the list is short. Delays, losses, partitions, restarts that forget nothing, and any number of dead programs are
+// not on it.
+
+import { driftMsOf } from '../../src/lock/validity.ts';
+import type { Options } from './options.ts';
+
+/** Timers do not run while the machine sleeps; the system clock trusts none for longer than this. */
+const longestTimerMs = 250;
+/** What the system clock does not notice. */
+const unnoticedMs = 20;
+
+/** One line for each assumption that is broken; none for a fair world. */
+export function unfairnessOf(options: Options): string[] {
+  const { ttlMs, marginMs, clientDrift, masterDrift, downMs } = options;
+  const rateRatio = (1 + masterDrift) / (1 - clientDrift);
+  const isForgetful = options.restartEveryMs !== null && options.memory === 'none';
+  const isStopped = options.pauseEveryMs !== null && !options.hasGuard && options.pauseMs > marginMs / 2;
+  const isAsleep =
+    options.suspendEveryMs !== null && options.suspendMs > marginMs - longestTimerMs - unnoticedMs - marginMs / 8;
+  const breaches: [boolean, string][] = [
+    [rateRatio > ttlMs / (ttlMs - driftMsOf(ttlMs)), 'clocks run at rates further apart than the drift allows for'],
+    [options.masterStepEveryMs !== null, 'the clock of a master is set'],
+    [options.evictEveryMs !== null, 'masters evict keys'],
+    [isForgetful && options.restartGraceMs < ttlMs, 'masters come back empty and vote at once'],
+    [isForgetful && options.wallSpreadMs > downMs.least, "masters' clocks disagree by more than a restart takes"],
+    [isStopped, 'programs stop for longer than the margin, and nobody guards their commands'],
+    [isAsleep, 'machines sleep for longer than the margin'],
+    [options.isListedTwice, 'one server is listed twice and cannot be told'],
+    [options.flaws.length > 0, 'the scripts are wrong'],
+  ];
+  return breaches.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
+}

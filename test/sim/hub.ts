@@ -1,0 +1,12 @@
+// Which server a process of the world reaches at an address: the simulated ioredis looks hosts up here. The surprise: it hangs
+// on the global object, because a mutant's copy of src/ brings its own copy of the simulated ioredis with it.
+
+import type { Endpoint } from './endpoint.ts';
+
+const name = Symbol.for('redlock-run simulated hosts');
+const place = globalThis as unknown as Record<symbol, Map<string, Endpoint> | undefined>;
+
+export function hosts(): Map<string, Endpoint> {
+  place[name] ??= new Map();
+  return place[name];
+}

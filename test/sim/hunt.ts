@@ -1,0 +1,24 @@
+// Hunts a mutant: runs its world seed by seed until the checker that must catch it has. The surprise: a mutant that is caught
+// by another checker first is not caught; what a checker is for is part of the claim.
+
+import type { Property } from './checkers.ts';
+import { buildMutants, loadMutant } from './mutant-build.ts';
+import type { Mutant } from './mutants.ts';
+import { simulate } from './simulate.ts';
+
+export interface Catch {
+  readonly by: Property;
+  readonly seed: number;
+}
+
+/** Resolves with the first seed that shows the mutant, counted from 1; null: none of those that it is given. */
+export async function hunt(mutant: Mutant): Promise<Catch | null> {
+  const system = await loadMutant(buildMutants(), mutant);
+  const changes = mutant.flaw === undefined ? {} : { flaws: [mutant.flaw] };
+  for (let seed = 1; seed <= mutant.withinSeeds; seed += 1) {
+    const { findings } = await simulate(mutant.profile, seed, { system, changes });
+    const finding = findings.find(({ property }) => mutant.caughtBy.includes(property));
+    if (finding) return { by: finding.property, seed };
+  }
+  return null;
+}

@@ -1,0 +1,101 @@
+// Builds the mutants: a copy of what they need of src/ for each, with its one change, all compiled at once and kept until
+// src/ or the mutants change. The surprise: they are loaded as plain JavaScript from inside node_modules, where the ioredis
+// that they find is the simulated one.
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Mutant, mutants } from './mutants.ts';
+import { type Modules, modulePaths, type System, systemOf } from './system.ts';
+
+const parts = ['lock', 'redis', 'run', 'system-clock.ts'];
+
+/** The folder of the checkout, from wherever this file has been compiled to. */
+export function checkout(): string {
+  for (let folder = import.meta.dirname; ; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, 'src', 'lock')) && existsSync(path.join(folder, 'package.json'))) {
+      if (!folder.includes('node_modules')) return folder;
+    }
+  }
+}
+
+/** Returns the folder with the compiled mutants. Throws when one no longer applies, or does not compile. */
+export function buildMutants(): string {
+  const root = checkout();
+  const cache = path.join(root, 'node_modules', '.cache', 'redlock-run');
+  const folder = path.join(cache, `mutants-${fingerprint(root)}`);
+  if (existsSync(folder)) return path.join(folder, 'out');
+  mkdirSync(cache, { recursive: true });
+  for (const old of readdirSync(cache)) {
+    if (/^mutants-\w+$/.test(old)) rmSync(path.join(cache, old), { recursive: true, force: true });
+  }
+  const aside = path.join(cache, `building-${process.pid}`);
+  rmSync(aside, { recursive: true, force: true });
+  for (const mutant of mutants) writeMutant(root, path.join(aside, 'in', mutant.name), mutant);
+  cpSync(path.join(root, 'src'), path.join(aside, 'in', 'src'), { recursive: true });
+  for (const file of ours(root)) cpSync(path.join(root, file), path.join(aside, 'in', file));
+  compile(root, aside);
+  const shadow = path.join(aside, 'node_modules', 'ioredis');
+  mkdirSync(shadow, { recursive: true });
+  writeFileSync(path.join(shadow, 'package.json'), '{"name":"ioredis","type":"module","exports":"./index.js"}');
+  writeFileSync(path.join(shadow, 'index.js'), "export { Redis } from '../../out/test/sim/sim-ioredis.js';\n");
+  try {
+    renameSync(aside, folder);
+  } catch {
+    rmSync(aside, { recursive: true, force: true }); // Another process was faster.
+  }
+  return path.join(folder, 'out');
+}
+
+export async function loadMutant(built: string, { name }: Mutant): Promise<System> {
+  const load = async (module: string) => {
+    const url = pathToFileURL(path.join(built, name, `${module}.js`)).href;
+    return [module, await import(/* @vite-ignore */ url)] as const;
+  };
+  return systemOf(Object.fromEntries(await Promise.all(modulePaths.map(load))) as unknown as Modules);
+}
+
+function writeMutant(root: string, target: string, { name, edits }: Mutant): void {
+  for (const part of parts) cpSync(path.join(root, 'src', part), path.join(target, part), { recursive: true });
+  for (const { file, from, to } of edits) {
+    const text = readFileSync(path.join(target, file), 'utf8');
+    const count = text.split(from).length - 1;
+    if (count !== 1) throw new Error(`mutant ${name} does not apply: found ${count} times in src/${file}: ${from}`);
+    writeFileSync(
+      path.join(target, file),
+      text.replace(from, () => to),
+    );
+  }
+}
+
+function compile(root: string, folder: string): void {
+  const config = {
+    extends: path.join(root, 'tsconfig.json'),
+    // The checkout's own compiler has checked the types; a mutant need not satisfy it.
+    compilerOptions: { rootDir: 'in', outDir: 'out', noCheck: true, types: [] },
+    include: ['in/**/*.ts'],
+    exclude: [],
+  };
+  writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(config));
+  writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
+  const compiler = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  execFileSync(process.execPath, [compiler, '-p', folder], { stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+function ours(root: string): string[] {
+  const names = readdirSync(path.join(root, 'test', 'sim'));
+  return names.filter((name) => /(?<!\.test)\.ts$/.test(name)).map((name) => path.join('test', 'sim', name));
+}
+
+function fingerprint(root: string): string {
+  const hash = createHash('sha256');
+  const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
+  const files = [
+    ...sources.filter((name) => name.endsWith('.ts')).map((name) => path.join('src', name)),
+    ...ours(root),
+  ];
+  for (const file of files.sort()) hash.update(file).update(readFileSync(path.join(root, file)));
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,222 @@
+// Deliberate mistakes in the lock, the connection to Redis, the run and its scripts. Each must be caught by a named checker
+// in a fair world within so many seeds: that is what the silence of the checkers is worth. They are built by mutant-build.ts.
+// The surprise: a mutant that no longer applies is a failure too, so whoever rewrites a line here also rewrites its mutant.
+
+import type { Property } from './checkers.ts';
+import type { FairProfile } from './profiles.ts';
+import type { Flaw } from './sim-redis.ts';
+
+export interface Edit {
+  /** In src/. */
+  readonly file: string;
+  /** Occurs exactly once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  readonly breaks: string;
+  readonly edits: readonly Edit[];
+  /** For mistakes in the Lua scripts, which the simulated server makes in their place. */
+  readonly flaw?: Flaw;
+  readonly profile: FairProfile;
+  readonly caughtBy: readonly Property[];
+  readonly withinSeeds: number;
+}
+
+type Rest = Pick<Mutant, 'profile' | 'caughtBy' | 'withinSeeds'>;
+
+const inSource = (name: string, breaks: string, rest: Rest, file: string, from: string, to: string): Mutant => ({
+  name,
+  breaks,
+  edits: [{ file, from, to }],
+  ...rest,
+});
+
+const inScript = (flaw: Flaw, breaks: string, rest: Rest): Mutant => ({ name: flaw, breaks, edits: [], flaw, ...rest });
+
+const within = (withinSeeds: number, profile: FairProfile, ...caughtBy: Property[]): Rest => ({
+  profile,
+  caughtBy,
+  withinSeeds,
+});
+
+export const mutants: readonly Mutant[] = [
+  inSource(
+    'quorum-one-lower',
+    'two of four are a quorum',
+    within(20, 'partitions', 'exclusion', 'honesty'),
+    'lock/validity.ts',
+    'return Math.floor(masterCount / 2) + 1;',
+    'return Math.max(1, Math.floor(masterCount / 2));',
+  ),
+  inSource(
+    'quorum-of-those-who-answer',
+    'masters that fail are not counted at all',
+    within(20, 'partitions', 'exclusion', 'honesty'),
+    'lock/tally.ts',
+    'const quorum = quorumOf(masterCount);\n  const { granted, refused, failed, unfit } = count(votes);',
+    'const { granted, refused, failed, unfit } = count(votes);\n  const quorum = quorumOf(masterCount - failed);',
+  ),
+  inSource(
+    'validity-from-after-the-requests',
+    'validity begins when the answers have come',
+    within(30, 'last-moment', 'honesty'),
+    'lock/redlock.ts',
+    'const validUntil = validUntilOf(startedAt, claim.ttlMs);',
+    'const validUntil = validUntilOf(this.#clock.now(), claim.ttlMs);',
+  ),
+  inSource(
+    'extension-from-after-the-requests',
+    'an extension counts from when its answers have come',
+    within(20, 'last-moment', 'honesty'),
+    'lock/redlock.ts',
+    'lease: { ...lease, startedAt, validUntil: validUntilOf(startedAt, claim.ttlMs) }',
+    'lease: { ...lease, startedAt, validUntil: validUntilOf(this.#clock.now(), claim.ttlMs) }',
+  ),
+  inSource(
+    'no-drift',
+    'no allowance for clocks at different rates',
+    within(20, 'drift', 'honesty'),
+    'lock/validity.ts',
+    'return Math.ceil(ttlMs * 0.01) + 2;',
+    'return ttlMs * 0;',
+  ),
+  inSource(
+    'wrong-side-of-an-even-split',
+    'half of an even number of masters is enough',
+    within(10, 'even-masters', 'exclusion', 'honesty'),
+    'lock/tally.ts',
+    "if (granted >= quorum) return 'granted';",
+    "if (granted > masterCount - quorum) return 'granted';",
+  ),
+  inSource(
+    'failed-masters-extend',
+    'an extension counts masters that did not answer',
+    within(20, 'partitions', 'exclusion', 'honesty'),
+    'lock/tally.ts',
+    "if (extended >= quorum) return 'extended';",
+    "if (extended + failed >= quorum) return 'extended';",
+  ),
+  inSource(
+    'no-release-on-silent-masters',
+    'a failed attempt is undone only where it was granted',
+    within(20, 'slow-masters', 'litter'),
+    'lock/redlock.ts',
+    "masters.filter((master) => votes.get(master)?.kind !== 'refused')",
+    "masters.filter((master) => votes.get(master)?.kind === 'granted')",
+  ),
+  inSource(
+    'release-forgets-what-was-asked',
+    'nothing is released that was not answered',
+    within(20, 'slow-masters', 'litter'),
+    'redis/redis-master.ts',
+    'this.#mayHold.add(value);\n    if (claim.waiter)',
+    'if (claim.waiter)',
+  ),
+  inSource(
+    'release-overtakes-the-acquire',
+    'a silent connection is given up without the release of what it was sent',
+    within(60, 'slow-masters', 'litter'),
+    'redis/redis-master.ts',
+    'for (const claim of this.#unanswered.values())',
+    'for (const claim of [] as Claim[])',
+  ),
+  inSource(
+    'place-kept-after-giving-up',
+    'who waits no longer keeps his place in the queue',
+    within(10, 'contention', 'litter'),
+    'lock/acquire.ts',
+    'if (this.#line) void this.#parts.redlock.release(this.#claim);',
+    'void this.#line;',
+  ),
+  inSource(
+    'no-write-back',
+    'the largest count of the voters is taken as it is',
+    within(20, 'partitions', 'fence'),
+    'lock/redlock.ts',
+    'const agreed = fence.isAgreed ? lease : await this.#writeBack(lease);',
+    'const agreed = fence.isAgreed || this.#ours.size > 0 ? lease : await this.#writeBack(lease);',
+  ),
+  inSource(
+    'smallest-count',
+    'the smallest count of the voters is the number',
+    within(20, 'partitions', 'fence'),
+    'lock/fence.ts',
+    'const number = Math.max(...counts);',
+    'const number = Math.min(...counts);',
+  ),
+  inSource(
+    'no-restart-grace',
+    'a master that may have forgotten a lock votes at once',
+    within(60, 'restarts-empty', 'exclusion', 'oneChild'),
+    'redis/redis-master.ts',
+    'if (agoMs >= restartGraceMs || (await connection.survivesRestart())) return null;',
+    'if (agoMs > Number.NEGATIVE_INFINITY || (await connection.survivesRestart())) return null;',
+  ),
+  inSource(
+    'stopped-too-late',
+    'stopping begins when validity has ended',
+    within(20, 'partitions', 'childUnderLease'),
+    'lock/keep-alive.ts',
+    'return lease.validUntil - reserveMs;',
+    'return lease.validUntil + reserveMs;',
+  ),
+  inSource(
+    'guard-without-kill',
+    'the guard asks to stop and leaves it at that',
+    within(40, 'long-pauses-guarded', 'childUnderLease'),
+    'run/guard/guard.ts',
+    'await this.#guarded.kill();\n    this.#hasKilled = true;',
+    'this.#hasKilled = true;',
+  ),
+  inSource(
+    'guard-asleep',
+    'the guard is never armed',
+    within(20, 'long-pauses-guarded', 'childUnderLease'),
+    'run/guard/guard.ts',
+    '      this.#watch();\n',
+    '',
+  ),
+  inSource(
+    'release-before-the-sweep',
+    'the lock is released while something of the command is alive',
+    within(10, 'calm', 'childUnderLease'),
+    'run/supervisor.ts',
+    "return [{ ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit }, [sweep]];",
+    "return [{ ...state, phase: 'releasing', cause: { kind: 'child' }, childExit: event.exit }, [release]];",
+  ),
+  inSource(
+    'sleep-does-not-count',
+    'time that the machine slept is not time',
+    within(40, 'suspends', 'childUnderLease', 'honesty'),
+    'system-clock.ts',
+    'aheadMs += jumpMs;',
+    'aheadMs += 0;',
+  ),
+  inSource(
+    'waits-for-every-master',
+    'a round has no deadline',
+    within(20, 'one-master', 'boundedEnd'),
+    'lock/poll.ts',
+    'clock.sleep(masterTimeoutMs, allVoted.signal)',
+    'clock.sleep(masterTimeoutMs * 1e6, allVoted.signal)',
+  ),
+  inScript('release-without-comparing', 'a release removes whatever is there', within(10, 'contention', 'ownership')),
+  inScript('extend-without-comparing', 'an extension extends whatever is there', within(40, 'partitions', 'ownership')),
+  inScript('extend-revives', 'an extension sets a key that is gone', within(60, 'partitions', 'litter', 'exclusion')),
+  inScript('heal-overwrites', 'a heal replaces the value of another', within(60, 'restarts-empty', 'ownership')),
+  inScript(
+    'acquire-overwrites-expiring',
+    'a key that is about to expire is taken',
+    within(10, 'contention', 'ownership'),
+  ),
+  inScript(
+    'fence-raised-without-owner-check',
+    'the number is written back where the key is no longer ours',
+    within(20, 'partitions', 'fence', 'exclusion', 'honesty'),
+  ),
+  inScript('fence-not-raised', 'the write-back writes nothing', within(20, 'partitions', 'fence')),
+  inScript('fence-starts-at-zero', 'a lost counter starts anew', within(20, 'restarts-empty', 'fence')),
+];

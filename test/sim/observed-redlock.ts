@@ -1,0 +1,48 @@
+// The real Redlock with a witness beside it: tells of every lease that is won, proven anew, lost or given up. It changes
+// nothing. The surprise: belief is told from here and not from the run, so that it lasts as long as anybody could hold it.
+
+import type { Report } from '../../src/lock/events.ts';
+import type { Clock, Master } from '../../src/lock/ports.ts';
+import type { RedlockSettings } from '../../src/lock/redlock.ts';
+import type { Machine } from './machine.ts';
+import type { System } from './system.ts';
+import type { Witness } from './witness.ts';
+
+export function observedRedlock(
+  { Redlock }: System,
+  witness: Witness,
+  machine: Machine,
+  masters: readonly Master[],
+  clock: Clock,
+  settings: RedlockSettings,
+  report: Report,
+) {
+  type Words<Name extends 'attempt' | 'extend' | 'release'> = Parameters<InstanceType<typeof Redlock>[Name]>;
+
+  class ObservedRedlock extends Redlock {
+    override async attempt(...words: Words<'attempt'>) {
+      const attempt = await super.attempt(...words);
+      if (attempt.kind === 'acquired') witness.acquired(machine, clock, attempt.lease);
+      if (attempt.kind === 'busy' && !attempt.isHeld) machine.world.mark('split vote');
+      return attempt;
+    }
+
+    override async extend(...words: Words<'extend'>) {
+      const extension = await super.extend(...words);
+      if (extension.kind === 'extended') witness.extended(extension.lease);
+      const lastMomentMs = settings.reserveMs + settings.masterTimeoutMs;
+      if (extension.kind === 'extended' && clock.now() > words[0].validUntil - lastMomentMs) {
+        machine.world.mark('extension in the last moment');
+      }
+      if (extension.kind === 'lost') witness.ended(words[0].claim.value, false);
+      return extension;
+    }
+
+    override release(...words: Words<'release'>) {
+      witness.ended(words[0].value, true);
+      return super.release(...words);
+    }
+  }
+
+  return new ObservedRedlock(masters, clock, settings, report);
+}

@@ -1,0 +1,128 @@
+// Everything that makes one run different from another, as one flat list of numbers: printed first, enough to say what kind
+// of world it was. The surprise: a profile does not fix them. It says what may happen, and the seed draws the rest, also
+// which of the usual troubles stay away ("swarm"), because troubles hide one another.
+
+import { dangerOf, deriveTimings, type Timings } from '../../src/cli/timings.ts';
+import type { NetworkOptions } from './network.ts';
+import type { Random } from './random.ts';
+import type { Flaw } from './sim-redis.ts';
+
+/** Mean times between troubles, in ms for the whole world; null: never. How long they last, at most. */
+export interface Weather {
+  readonly partitionEveryMs: number | null;
+  readonly partitionMs: number;
+  readonly resetEveryMs: number | null;
+  readonly clogMs: number;
+  readonly freezeEveryMs: number | null;
+  readonly freezeMs: number;
+  readonly slowEveryMs: number | null;
+  readonly slowMs: number;
+  readonly restartEveryMs: number | null;
+  /** What a server remembers after a restart. */
+  readonly memory: 'all' | 'none';
+  readonly downMs: { readonly least: number; readonly most: number };
+  readonly pauseEveryMs: number | null;
+  readonly pauseMs: number;
+  readonly suspendEveryMs: number | null;
+  readonly suspendMs: number;
+  readonly clientStepEveryMs: number | null;
+  readonly masterStepEveryMs: number | null;
+  readonly evictEveryMs: number | null;
+}
+
+export interface Options extends Timings, NetworkOptions, Weather {
+  readonly masterCount: number;
+  readonly contenderCount: number;
+  readonly resourceCount: number;
+  readonly restartGraceMs: number;
+  readonly hasGuard: boolean;
+  readonly isFenced: boolean;
+  readonly isDurable: boolean;
+  readonly isListedTwice: boolean;
+  readonly waitMs: number;
+  readonly giveUpAfterMs: number;
+  /** Between the end of one run and the beginning of the next, on average. */
+  readonly thinkMs: number;
+  readonly workMs: number;
+  readonly stubbornChance: number;
+  readonly leftoverChance: number;
+  readonly holdAtLeastChance: number;
+  /** A signal to the program, or its sudden death, in the course of a run. */
+  readonly signalChance: number;
+  readonly killChance: number;
+  /** Clocks run at most so much too fast or too slow. */
+  readonly clientDrift: number;
+  readonly masterDrift: number;
+  readonly wallSpreadMs: number;
+  /** For how long there may be trouble, and how long everything is well afterwards. */
+  readonly stormMs: number;
+  readonly calmMs: number;
+  readonly flaws: readonly Flaw[];
+}
+
+const stillness: Weather = {
+  partitionEveryMs: null,
+  partitionMs: 0,
+  resetEveryMs: null,
+  clogMs: 0,
+  freezeEveryMs: null,
+  freezeMs: 0,
+  slowEveryMs: null,
+  slowMs: 0,
+  restartEveryMs: null,
+  memory: 'all',
+  downMs: { least: 300, most: 2_000 },
+  pauseEveryMs: null,
+  pauseMs: 0,
+  suspendEveryMs: null,
+  suspendMs: 0,
+  clientStepEveryMs: null,
+  masterStepEveryMs: null,
+  evictEveryMs: null,
+};
+
+/** Together with driftMsOf's 1 %, the rates of a slow holder and a fast master still leave something. */
+export const fairDrift = 0.0045;
+
+/** A calm world, which profiles disturb. */
+export function calmOptions(random: Random): Options {
+  const timings = timingsOf(random.pick([600, 1_000, 1_000, 2_000, 3_000]));
+  return {
+    ...timings,
+    ...stillness,
+    leastMs: random.between(0.05, 2),
+    jitterMs: random.between(0.05, 2),
+    tailChance: 0,
+    tailMs: 0,
+    masterCount: random.pick([3, 3, 5, 5, 7]),
+    contenderCount: random.integer(2, 5),
+    resourceCount: random.chance(0.2) ? 2 : 1,
+    restartGraceMs: 0,
+    hasGuard: true,
+    isFenced: random.chance(0.9),
+    isDurable: false,
+    isListedTwice: false,
+    waitMs: random.pick([0, 500, 4_000, 4_000]),
+    giveUpAfterMs: 3_000,
+    thinkMs: random.between(50, 300),
+    workMs: timings.ttlMs * random.between(0.05, 1.5),
+    stubbornChance: 0.1,
+    leftoverChance: 0.05,
+    holdAtLeastChance: 0.05,
+    signalChance: 0.05,
+    killChance: 0,
+    clientDrift: 0.0005,
+    masterDrift: 0.0005,
+    wallSpreadMs: 5_000,
+    stormMs: 6_000,
+    calmMs: 0,
+    flaws: [],
+  };
+}
+
+export function timingsOf(ttlMs: number): Timings {
+  const timings = deriveTimings(ttlMs, null, null);
+  const danger = dangerOf(timings);
+  if (danger !== null) throw new Error(danger);
+  return timings;
+}

@@ -1,0 +1,171 @@
+// The kinds of worlds: fair ones, in which every assumption of the lock holds and no checker may ever fire; and hostile ones,
+// each of which breaks one assumption on purpose, so that a checker must. The surprise: a fair world may be terrible. Safety
+// may depend on no delay, no partition and no restart, so those are fair.
+
+import type { Property } from './checkers.ts';
+import { calmOptions, fairDrift, type Options, timingsOf } from './options.ts';
+import type { Random } from './random.ts';
+
+type Disturb = (calm: Options, random: Random) => Partial<Options>;
+
+const lossy: Disturb = (_, random) => ({
+  resetEveryMs: random.between(50, 600),
+  clogMs: 4_000,
+  tailChance: 0.05,
+  tailMs: random.between(20, 400),
+});
+
+const partitions: Disturb = ({ ttlMs }, random) => ({
+  partitionEveryMs: random.between(150, 1_500),
+  partitionMs: ttlMs * random.between(0.3, 2),
+});
+
+const slowMasters: Disturb = ({ ttlMs, masterTimeoutMs }, random) => ({
+  freezeEveryMs: random.between(200, 1_500),
+  freezeMs: ttlMs * random.between(0.2, 1.5),
+  slowEveryMs: random.between(200, 1_500),
+  slowMs: masterTimeoutMs * random.between(0.3, 2),
+});
+
+const restarts: Disturb = (_, random) => ({
+  restartEveryMs: random.between(300, 2_000),
+  memory: 'all',
+  isDurable: true,
+});
+
+const forgetfulRestarts: Disturb = ({ ttlMs }, random) => ({
+  restartEveryMs: random.between(400, 2_000),
+  memory: 'none',
+  masterCount: random.pick([3, 5]),
+  restartGraceMs: ttlMs,
+  // A server that is down for longer than the masters' clocks disagree cannot count below an earlier number.
+  wallSpreadMs: 100,
+});
+
+const pauses: Disturb = ({ marginMs }, random) => ({
+  pauseEveryMs: random.between(50, 500),
+  pauseMs: marginMs / 4,
+  killChance: 0.05,
+});
+
+const anyOf =
+  (...some: Disturb[]): Disturb =>
+  (calm, random) =>
+    Object.assign({}, ...some.map((disturb) => (random.chance(0.6) ? disturb(calm, random) : {})));
+
+export const fairProfiles = {
+  calm: () => ({}),
+  contention: (_, random) => ({ contenderCount: random.integer(6, 14), thinkMs: 60, waitMs: 4_000, signalChance: 0.1 }),
+  lossy,
+  partitions,
+  'slow-masters': slowMasters,
+  'restarts-with-memory': restarts,
+  'restarts-empty': forgetfulRestarts,
+  drift: (_, random) => ({
+    clientDrift: fairDrift,
+    masterDrift: fairDrift,
+    clientStepEveryMs: random.between(300, 2_000),
+    thinkMs: 60,
+  }),
+  pauses,
+  'long-pauses-guarded': ({ ttlMs }, random) => ({
+    pauseEveryMs: random.between(200, 1_500),
+    pauseMs: 2 * ttlMs,
+    killChance: 0.1,
+  }),
+  suspends: (_, random) => ({
+    ...timingsOf(6_000),
+    suspendEveryMs: random.between(300, 2_000),
+    suspendMs: 500,
+    workMs: 6_000,
+    waitMs: 8_000,
+    stormMs: 20_000,
+  }),
+  'even-masters': (calm, random) => ({
+    masterCount: random.pick([2, 4, 6]),
+    contenderCount: random.integer(2, 8),
+    thinkMs: 60,
+    ...anyOf(lossy, partitions, slowMasters)(calm, random),
+  }),
+  'one-master': (calm, random) => ({ masterCount: 1, ...anyOf(lossy, partitions, slowMasters)(calm, random) }),
+  'many-contenders': (_, random) => ({
+    contenderCount: random.integer(60, 150),
+    thinkMs: 60,
+    waitMs: 5_000,
+    stormMs: 1_500,
+  }),
+  'last-moment': ({ masterTimeoutMs, ttlMs }, random) => ({
+    slowEveryMs: random.between(100, 500),
+    slowMs: masterTimeoutMs * random.between(0.8, 1.2),
+    partitionEveryMs: random.between(150, 600),
+    partitionMs: ttlMs * random.between(0.2, 0.5),
+    workMs: ttlMs * 3,
+  }),
+  storm: (calm, random) => ({
+    clientDrift: fairDrift,
+    masterDrift: fairDrift,
+    ...anyOf(lossy, partitions, slowMasters, random.pick([restarts, forgetfulRestarts]), pauses)(calm, random),
+  }),
+} satisfies Record<string, Disturb>;
+
+/** Each with the checkers of which one must fire. */
+export const hostileProfiles = {
+  'drift-beyond-the-factor': {
+    fires: ['exclusion', 'honesty', 'childUnderLease'],
+    disturb: () => ({ clientDrift: 0.001, masterDrift: 0.08, partitionEveryMs: 300, partitionMs: 1_500, graceMs: 20 }),
+  },
+  'master-clock-forward': {
+    fires: ['exclusion', 'honesty'],
+    disturb: () => ({ masterStepEveryMs: 400, thinkMs: 1 }),
+  },
+  'restarts-empty-without-grace': {
+    fires: ['exclusion', 'oneChild'],
+    disturb: () => ({ restartEveryMs: 300, memory: 'none', masterCount: 3, restartGraceMs: 0, thinkMs: 1 }),
+  },
+  'restarts-empty-and-clocks-apart': {
+    fires: ['fence'],
+    disturb: (calm: Options, random: Random) => ({
+      ...forgetfulRestarts(calm, random),
+      wallSpreadMs: 600_000,
+      restartEveryMs: 500,
+      workMs: 50,
+      waitMs: 4_000,
+      isFenced: true,
+    }),
+  },
+  eviction: {
+    fires: ['exclusion', 'honesty'],
+    disturb: () => ({ evictEveryMs: 60, thinkMs: 1 }),
+  },
+  'long-pauses-unguarded': {
+    fires: ['childUnderLease', 'oneChild'],
+    disturb: ({ ttlMs }: Options) => ({ pauseEveryMs: 200, pauseMs: 3 * ttlMs, hasGuard: false, workMs: 2 * ttlMs }),
+  },
+  'long-suspends': {
+    fires: ['childUnderLease', 'oneChild'],
+    disturb: ({ ttlMs }: Options) => ({ suspendEveryMs: 300, suspendMs: 3 * ttlMs, workMs: 2 * ttlMs }),
+  },
+  'same-server-twice': {
+    fires: ['honesty'],
+    disturb: () => ({ masterCount: 3, isListedTwice: true, thinkMs: 1 }),
+  },
+} satisfies Record<string, { fires: readonly Property[]; disturb: Disturb }>;
+
+export type FairProfile = keyof typeof fairProfiles;
+export type HostileProfile = keyof typeof hostileProfiles;
+export type Profile = FairProfile | HostileProfile;
+
+export const fairNames = Object.keys(fairProfiles) as FairProfile[];
+export const hostileNames = Object.keys(hostileProfiles) as HostileProfile[];
+
+export function isFair(profile: Profile): profile is FairProfile {
+  return Object.hasOwn(fairProfiles, profile);
+}
+
+export function optionsFor(profile: Profile, random: Random): Options {
+  const calm = calmOptions(random);
+  const disturb: Disturb = isFair(profile) ? fairProfiles[profile] : hostileProfiles[profile].disturb;
+  const options = { ...calm, ...disturb(calm, random) };
+  const isWell = options.restartGraceMs > 0 ? options.restartGraceMs : 0;
+  return { ...options, calmMs: 4 * options.ttlMs + isWell + 3_000 };
+}

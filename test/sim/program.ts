@@ -1,0 +1,214 @@
+// One invocation of redlock-run: a process with the real lock, run and masters, put together as src/job.ts does it. The
+// surprise: a process that has ended its run goes on existing, as it does in Node until its sockets have closed; only a
+// sudden death takes it away.
+
+import type { AcquireParts, Acquisition } from '../../src/lock/acquire.ts';
+import type { Claim, Clock } from '../../src/lock/ports.ts';
+import type { RunEvent } from '../../src/run/events.ts';
+import type { Finished } from '../../src/run/run.ts';
+import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
+import { Endpoint } from './endpoint.ts';
+import type { Machine } from './machine.ts';
+import type { Network } from './network.ts';
+import { observedRedlock } from './observed-redlock.ts';
+import type { Options } from './options.ts';
+import type { Random } from './random.ts';
+import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
+import { SimGuard } from './sim-guard.ts';
+import { SimProcess } from './sim-process.ts';
+import type { SimServer } from './sim-server.ts';
+import type { System } from './system.ts';
+import type { ProgramRecord, Witness } from './witness.ts';
+
+export interface Surroundings {
+  readonly system: System;
+  readonly options: Options;
+  readonly network: Network;
+  /** One per entry in the list of masters. */
+  readonly servers: readonly SimServer[];
+  readonly witness: Witness;
+  readonly prefix: string;
+}
+
+/** What one invocation is told, and how its command behaves. */
+export interface Plan {
+  readonly resource: string;
+  readonly waitMs: number;
+  readonly holdAtLeastMs: number;
+  readonly maxRunMs: number | null;
+  readonly habits: ChildHabits;
+}
+
+/** As in src/job.ts. */
+const introductionMs = 25;
+
+export class Program {
+  readonly process: SimProcess;
+  readonly record: ProgramRecord;
+  readonly events: RunEvent[] = [];
+  /** null: not yet, or it has died. */
+  finished: Finished | null = null;
+  onEnd: () => void = () => {};
+  readonly #around: Surroundings;
+  readonly #plan: Plan;
+  readonly #random: Random;
+  #post: (signal: Signal) => void = () => {};
+
+  constructor(around: Surroundings, machine: Machine, name: string, plan: Plan, random: Random) {
+    this.#around = around;
+    this.#plan = plan;
+    this.#random = random;
+    this.process = new SimProcess(machine, name);
+    const endpoints = around.servers.map((server, index) => {
+      return new Endpoint(around.network, this.process, server, index);
+    });
+    this.record = {
+      name,
+      machine,
+      endpoints,
+      values: [],
+      waiterId: name,
+      startedAt: machine.world.now,
+      allowedMs: this.#allowedMs(),
+      stoppedMsBefore: machine.stoppedMs,
+      keepMs: plan.holdAtLeastMs,
+      endedAt: null,
+      wasKilled: false,
+    };
+    around.witness.programs.push(this.record);
+    this.process.onDeath(() => this.#died());
+    this.process.deliver(() => void this.#main().then(() => this.#end(), machine.world.crash));
+  }
+
+  signal(signal: Signal): void {
+    this.process.world.after(0, () => this.process.deliver(() => this.#post(signal)));
+  }
+
+  /** By this machine's clock, when nothing stops it: waiting, working, stopping, and the rounds in between. */
+  #allowedMs(): number {
+    const { ttlMs, masterTimeoutMs, graceMs } = this.#around.options;
+    const { waitMs, habits } = this.#plan;
+    const roundMs = 2 * masterTimeoutMs + 2_100;
+    return waitMs + habits.workMs + (habits.leftoverMs ?? 0) + 2 * graceMs + 4 * roundMs + ttlMs;
+  }
+
+  #died(): void {
+    for (const value of this.record.values) this.#around.witness.ended(value, false);
+    this.record.wasKilled = true;
+    this.#end();
+  }
+
+  #end(): void {
+    const { record } = this;
+    const { witness } = this.#around;
+    if (record.endedAt !== null) return;
+    record.endedAt = this.process.world.now;
+    witness.tell({ kind: 'ended', program: record });
+    for (const endpoint of record.endpoints) {
+      const tell = () => witness.tell({ kind: 'idle', program: record, endpoint });
+      endpoint.onIdle = tell;
+      if (endpoint.isIdle) tell();
+    }
+    this.onEnd();
+  }
+
+  async #main(): Promise<void> {
+    const { system, options, witness, prefix } = this.#around;
+    const { process } = this;
+    const { machine, world } = process;
+    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs } = options;
+    const clock = system.createSystemClock(() => world.mark('jump of a clock noticed'), machine);
+    const roster = new system.Roster();
+    const masters = this.record.endpoints.map(
+      ({ address }) => new system.RedisMaster(address, { prefix, restartGraceMs }, roster, clock),
+    );
+    const report = (event: RunEvent) => this.#note(event);
+    const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
+    const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
+    const guardOptions = { graceMs, slackMs: marginMs / 4 };
+    const onStopping = () => run.post({ kind: 'lost', reason: 'stalled' });
+    const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
+    const parts = { redlock, clock, random: this.#random.next, report, newClaim: () => this.#newClaim() };
+    const settings = { ...options, ...this.#plan, stopSignal: 'SIGTERM', keepsBackground: false } as const;
+    const run = new system.Run(settings, {
+      ...parts,
+      guard: guard ?? { arm: () => {}, watch: () => {}, done: () => {} },
+      acquire: (aborted) => this.#acquire({ ...parts, waiterId: process.name }, masters, aborted, guard?.ready),
+      startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
+      suspendUs: () => process.pause(),
+    });
+    this.#post = (signal) => run.post({ kind: 'signal', signal });
+    this.finished = await run.start();
+    world.note(process.name, `ends: ${this.finished.ending.cause.kind}`);
+    guard?.done();
+    for (const master of masters) master.close();
+  }
+
+  #startChild(value: string, clock: Clock, guard: SimGuard | null) {
+    const { process } = this;
+    let exit: (exit: ChildExit) => void = () => {};
+    const exited = new Promise<ChildExit>((resolve) => {
+      exit = resolve;
+    });
+    const onExit = (how: ChildExit) => process.deliver(() => exit(how));
+    const tree = new SimTree(process.machine, process.name, this.#plan.habits, onExit);
+    guard?.see(tree);
+    this.#around.witness.childStarted(value, tree);
+    return childOf(tree, clock, exited);
+  }
+
+  #newClaim(): Claim {
+    const { options, system } = this.#around;
+    const { name, machine, values } = this.record;
+    const note = { host: machine.name, pid: 1, user: 'sim', since: '', label: 'work' };
+    const value = system.renderValue(`${name}.${values.length + 1}`, note);
+    values.push(value);
+    const { ttlMs, isFenced } = options;
+    return { resource: this.#plan.resource, value, ttlMs, isFenced, waiter: null };
+  }
+
+  /** As Job#acquire in src/job.ts. */
+  async #acquire(
+    parts: AcquireParts,
+    masters: readonly InstanceType<System['RedisMaster']>[],
+    aborted: AbortSignal,
+    ready: Promise<void> | undefined,
+  ): Promise<Acquisition> {
+    const { system, options } = this.#around;
+    const { giveUpAfterMs, graceMs, marginMs } = options;
+    const { clock, redlock } = parts;
+    const beganAt = clock.now();
+    for (;;) {
+      const attemptedAt = clock.now();
+      const patience = { waitMs: Math.max(0, this.#plan.waitMs - (attemptedAt - beganAt)), giveUpAfterMs, aborted };
+      const acquisition = await system.acquire(parts, patience);
+      if (acquisition.kind !== 'acquired') return acquisition;
+      const enough = new AbortController();
+      const all = Promise.all(masters.map((master) => master.introduce())).then(() => enough.abort());
+      await Promise.race([all, clock.sleep(introductionMs + 2 * (clock.now() - attemptedAt), enough.signal)]);
+      await ready;
+      if (clock.now() < system.stopAtOf(acquisition.lease, graceMs + marginMs)) return acquisition;
+      this.process.world.mark('too late to start the command');
+      await redlock.release(acquisition.lease.claim);
+    }
+  }
+
+  #note(event: RunEvent): void {
+    const { world, name } = this.process;
+    const { kind, ...facts } = event;
+    this.events.push(event);
+    world.mark(markOf(event));
+    world.note(name, `${kind} ${JSON.stringify(facts)}`);
+  }
+}
+
+function markOf(event: RunEvent): string {
+  switch (event.kind) {
+    case 'master-failing':
+      return `${event.kind}: ${event.failed.cause}`;
+    case 'stopping':
+      return `stopping: ${event.cause.kind === 'lost' ? event.cause.reason : event.cause.kind}`;
+    default:
+      return event.kind;
+  }
+}

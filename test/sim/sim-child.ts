@@ -1,0 +1,106 @@
+// The command of a run, with what it leaves behind: works for a while, obeys the stop signal or does not, dies of SIGKILL a
+// moment after it. It implements the Child port for redlock-run and its guard alike, as two hands on one tree. The surprise:
+// it cares about no clock but its machine's, and goes on while redlock-run is stopped.
+
+import type { Clock } from '../../src/lock/ports.ts';
+import type { Child } from '../../src/run/child.ts';
+import type { ChildExit } from '../../src/run/supervisor.ts';
+import type { Machine } from './machine.ts';
+import { SimProcess } from './sim-process.ts';
+
+export interface ChildHabits {
+  readonly workMs: number;
+  readonly exitCode: number;
+  /** From the stop signal to its end; null: it ignores the signal. */
+  readonly obeysInMs: number | null;
+  readonly diesInMs: number;
+  /** Lives so much longer than the command, in the background; null: nobody does. */
+  readonly leftoverMs: number | null;
+}
+
+/** Between two scans, as in src/run/tree/sweep.ts. */
+const apartMs = 30;
+const emptyScanCount = 3;
+
+export class SimTree {
+  readonly machine: Machine;
+  readonly #habits: ChildHabits;
+  readonly #alive = new Set<SimProcess>();
+  readonly #root: SimProcess;
+  readonly #onExit: (exit: ChildExit) => void;
+
+  #isObeying = false;
+
+  constructor(machine: Machine, name: string, habits: ChildHabits, onExit: (exit: ChildExit) => void) {
+    this.machine = machine;
+    this.#habits = habits;
+    this.#onExit = onExit;
+
+    this.#root = this.#spawn(`${name}:child`);
+    this.#root.timer(habits.workMs, () => this.#finishWork());
+  }
+
+  get aliveCount(): number {
+    return this.#alive.size;
+  }
+
+  /** Alive, and on a machine that is awake: able to do harm. */
+  get isRunning(): boolean {
+    return this.#alive.size > 0 && !this.machine.isAsleep;
+  }
+
+  stop(): void {
+    const { obeysInMs } = this.#habits;
+    if (this.#isObeying || obeysInMs === null) return;
+    this.#isObeying = true;
+    for (const process of this.#alive) {
+      process.timer(obeysInMs, () => this.#end(process, { kind: 'signaled', signal: 'SIGTERM' }));
+    }
+  }
+
+  /** Until three scans in a row have found nobody. */
+  async kill(clock: Clock): Promise<readonly number[]> {
+    for (let emptyCount = 0; emptyCount < emptyScanCount; ) {
+      emptyCount = this.#alive.size === 0 ? emptyCount + 1 : 0;
+      for (const process of this.#alive) {
+        process.timer(this.#habits.diesInMs, () => this.#end(process, { kind: 'signaled', signal: 'SIGKILL' }));
+      }
+      if (emptyCount < emptyScanCount) await clock.sleep(this.#alive.size > 0 ? 1 : apartMs);
+    }
+    return [];
+  }
+
+  #spawn(name: string): SimProcess {
+    const process = new SimProcess(this.machine, name);
+    this.#alive.add(process);
+    return process;
+  }
+
+  #finishWork(): void {
+    const { leftoverMs, exitCode } = this.#habits;
+    if (leftoverMs !== null && !this.#isObeying) {
+      const leftover = this.#spawn(`${this.#root.name}'s`);
+      leftover.timer(leftoverMs, () => this.#end(leftover, null));
+    }
+    this.#end(this.#root, { kind: 'exited', code: exitCode });
+  }
+
+  #end(process: SimProcess, exit: ChildExit | null): void {
+    if (process.isDead) return;
+    process.die();
+    this.#alive.delete(process);
+    if (process === this.#root && exit !== null) this.#onExit(exit);
+  }
+}
+
+/** The hand that redlock-run has on the tree. */
+export function childOf(tree: SimTree, clock: Clock, exited: Promise<ChildExit>): Child {
+  return {
+    pid: 1,
+    exited,
+    relay: (signal) => signal === 'SIGTERM' && tree.stop(),
+    stop: () => tree.stop(),
+    kill: () => tree.kill(clock),
+    aliveCount: () => tree.aliveCount,
+  };
+}

@@ -1,0 +1,94 @@
+// The guard of a run: src/run/guard/guard.ts in a process of its own, with the wiring of src/guard.ts between them. What
+// redlock-run tells it goes through a pipe. The surprise: the pipe closes when redlock-run dies, and that is all the guard
+// ever learns of it.
+
+import type { Clock } from '../../src/lock/ports.ts';
+import type { GuardLink } from '../../src/run/run.ts';
+import type { SimTree } from './sim-child.ts';
+import { SimProcess } from './sim-process.ts';
+import type { System } from './system.ts';
+
+export interface GuardOptions {
+  readonly graceMs: number;
+  readonly slackMs: number;
+}
+
+/** How long a line takes through the pipe until it is read. */
+const pipeMs = 0.5;
+const startMs = 40;
+
+export class SimGuard implements GuardLink {
+  readonly process: SimProcess;
+  /** It runs, and has said so. */
+  readonly ready: Promise<void>;
+  readonly #ward: SimProcess;
+  readonly #slackMs: number;
+  #clock: Clock | null = null;
+  #guard: InstanceType<System['Guard']> | null = null;
+  #tree: SimTree | null = null;
+  #lastAt = 0;
+
+  constructor(system: System, ward: SimProcess, options: GuardOptions, onStopping: () => void) {
+    this.process = new SimProcess(ward.machine, `${ward.name}:guard`);
+    this.#ward = ward;
+    this.#slackMs = options.slackMs;
+    this.ready = new Promise((resolve) => {
+      ward.world.after(startMs, () =>
+        this.process.deliver(() => {
+          const clock = system.createSystemClock(() => {}, ward.machine);
+          const guarded = {
+            stop: () => this.#tree?.stop(),
+            kill: () => this.#kill(clock),
+            aliveCount: () => this.#tree?.aliveCount ?? 0,
+          };
+          const settings = { stopSignal: 'SIGTERM', graceMs: options.graceMs } as const;
+          this.#clock = clock;
+          this.#guard = new system.Guard(settings, guarded, clock, () => this.#pipe(ward, onStopping));
+          this.#pipe(ward, resolve);
+        }),
+      );
+    });
+    ward.onDeath(() => this.#pipe(this.process, () => void this.#guard?.abandon()));
+  }
+
+  arm(stopInMs: number, killInMs: number): void {
+    const sent = this.#readings();
+    this.#pipe(this.process, () => {
+      const passedMs = Math.max(...this.#readings().map((reading, index) => reading - (sent[index] ?? reading)));
+      const from = (this.#clock?.now() ?? 0) - passedMs + this.#slackMs;
+      this.#guard?.arm(from + stopInMs, from + killInMs);
+    });
+  }
+
+  /** It sees the tree of processes as soon as there is one. */
+  see(tree: SimTree): void {
+    this.#tree = tree;
+  }
+
+  watch(): void {
+    this.#pipe(this.process, () => void this.#guard?.found());
+  }
+
+  done(): void {
+    this.#pipe(this.process, () => {
+      this.#guard?.finish();
+      this.process.die();
+    });
+  }
+
+  async #kill(clock: Clock): Promise<void> {
+    if (this.#tree && this.#tree.aliveCount > 0) this.process.world.mark('child killed by the guard');
+    await this.#tree?.kill(clock);
+  }
+
+  #pipe(target: SimProcess, action: () => void): void {
+    const { world } = this.#ward;
+    this.#lastAt = Math.max(this.#lastAt, world.now + world.random.around(pipeMs));
+    world.at(this.#lastAt, () => target.deliver(action));
+  }
+
+  #readings(): number[] {
+    const { machine } = this.#ward;
+    return [machine.monotonic(), machine.boot(), machine.wall()];
+  }
+}

@@ -1,0 +1,114 @@
+// ioredis, as far as src/redis uses it, over simulated sockets: everything above it is the real thing. It is set up as
+// src/redis/client.ts asks, so nothing is queued and nothing is sent twice. The surprise, as with the real one: after
+// disconnect() its status stays "ready" until the server has hung up, or for two seconds, and answers still come in.
+
+import { hosts } from './hub.ts';
+import type { Answer } from './sim-server.ts';
+import { SimSocket } from './sim-socket.ts';
+
+const disconnectTimeoutMs = 2_000;
+
+interface Pending {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface ClientOptions {
+  readonly host: string;
+  readonly connectTimeout: number;
+}
+
+export class Redis {
+  status: 'wait' | 'connecting' | 'ready' | 'end' = 'wait';
+  readonly #options: ClientOptions;
+  readonly #pending: Pending[] = [];
+  #socket: SimSocket | null = null;
+  #isEnding = false;
+  #onError: (error: Error) => void = () => {};
+  #onMessage: (channel: string) => void = () => {};
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  on(event: 'error' | 'message', listener: (what: never) => void): void {
+    if (event === 'error') this.#onError = listener as (error: Error) => void;
+    else this.#onMessage = listener as (channel: string) => void;
+  }
+
+  async connect(): Promise<void> {
+    const endpoint = hosts().get(this.#options.host);
+    if (!endpoint) throw new Error(`no such host in this world: ${this.#options.host}`);
+    this.status = 'connecting';
+    const socket = await SimSocket.connect(endpoint, this.#options.connectTimeout);
+    if (typeof socket === 'string') {
+      this.#emit(socket);
+      this.status = 'end';
+      throw closed();
+    }
+    this.#socket = socket;
+    this.status = 'ready';
+    socket.onAnswer = (answer) => this.#settle(answer);
+    socket.onMessage = (channel) => this.#onMessage(channel);
+    socket.onClose = (code) => this.#end(code);
+    if (this.#isEnding) socket.end();
+  }
+
+  disconnect(): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    if (this.status === 'wait') this.#end(null);
+    const socket = this.#socket;
+    if (this.status !== 'ready' || socket === null) return;
+    socket.end();
+    setTimeout(() => socket.destroy(), disconnectTimeoutMs);
+  }
+
+  eval(script: string, keyCount: number, ...words: (string | number)[]): Promise<unknown> {
+    return this.#send('EVAL', script, keyCount, ...words);
+  }
+
+  info(section: string): Promise<unknown> {
+    return this.#send('INFO', section);
+  }
+
+  call(...words: string[]): Promise<unknown> {
+    return this.#send(...words);
+  }
+
+  subscribe(channel: string): Promise<unknown> {
+    return this.#send('SUBSCRIBE', channel);
+  }
+
+  async #send(...words: (string | number)[]): Promise<unknown> {
+    const socket = this.#socket;
+    if (this.status === 'end') throw closed();
+    if (this.status !== 'ready' || socket === null || this.#isEnding) {
+      throw new Error("Stream isn't writeable and enableOfflineQueue options is false");
+    }
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ resolve, reject });
+      socket.send(words);
+    });
+  }
+
+  #settle(answer: Answer): void {
+    const pending = this.#pending.shift();
+    if (answer instanceof Error) pending?.reject(answer);
+    else pending?.resolve(answer);
+  }
+
+  #end(code: string | null): void {
+    if (code !== null) this.#emit(code);
+    this.status = 'end';
+    for (const { reject } of this.#pending.splice(0)) reject(closed());
+  }
+
+  #emit(code: string): void {
+    this.#onError(Object.assign(new Error(code), { code }));
+  }
+}
+
+function closed(): Error {
+  return new Error('Connection is closed.');
+}

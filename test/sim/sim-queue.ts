@@ -1,0 +1,64 @@
+// The queue of one resource on a simulated server: the functions first, see and forget of src/redis/scripts.ts, on two sorted
+// sets. The surprise: equal arrivals are ordered by the bytes of the id, as Redis orders the members of a set.
+
+const silentMs = 3_000;
+const keptMs = 10_000;
+
+interface Place {
+  readonly arrival: number;
+  readonly seenAt: number;
+}
+
+export class SimQueue {
+  readonly #places = new Map<string, Place>();
+  #expiresAt = 0;
+
+  /** Drops those who gave no sign of life for three seconds. `now` is the server's time of day in ms, as everywhere here. */
+  first(now: number): string | null {
+    this.#expire(now);
+    for (const [id, { seenAt }] of this.#places) if (seenAt <= now - silentMs) this.#places.delete(id);
+    return this.#ids()[0] ?? null;
+  }
+
+  /** The first as it is, with nobody dropped. */
+  head(now: number): string | null {
+    this.#expire(now);
+    return this.#ids()[0] ?? null;
+  }
+
+  see(id: string, arrival: number, now: number): void {
+    this.#expire(now);
+    this.#places.set(id, { arrival, seenAt: now });
+    this.#expiresAt = now + keptMs;
+  }
+
+  forget(id: string): void {
+    this.#places.delete(id);
+  }
+
+  rankOf(id: string): number {
+    return this.#ids().indexOf(id);
+  }
+
+  has(id: string): boolean {
+    return this.#places.has(id);
+  }
+
+  copy(): SimQueue {
+    const copy = new SimQueue();
+    for (const [id, place] of this.#places) copy.#places.set(id, place);
+    copy.#expiresAt = this.#expiresAt;
+    return copy;
+  }
+
+  #expire(now: number): void {
+    if (now > this.#expiresAt) this.#places.clear();
+  }
+
+  #ids(): string[] {
+    const places = [...this.#places].sort(
+      ([idA, a], [idB, b]) => a.arrival - b.arrival || (idA < idB ? -1 : idA > idB ? 1 : 0),
+    );
+    return places.map(([id]) => id);
+  }
+}

@@ -1,0 +1,165 @@
+// One Redis server of the world: its memory (sim-redis.ts), the connections to it, and what may befall it: it freezes, goes
+// down, comes back with all, some or none of its memory. The surprise: a frozen server still accepts connections and bytes,
+// as the kernel does for it, and does everything it was told when it thaws.
+
+import type { Random } from './random.ts';
+import type { Script, SimRedis } from './sim-redis.ts';
+import type { World } from './world.ts';
+
+export type Command = readonly (string | number)[];
+export type Answer = unknown;
+
+/** The server's end of a connection. */
+export interface Peer {
+  answer(command: Command, answer: Answer): void;
+  message(channel: string): void;
+  /** The server has closed it in good order. */
+  hungUp(): void;
+  /** The server is gone: what was not answered never will be. */
+  breakOff(): void;
+}
+
+export interface ServerOptions {
+  /** Every change is on disk before it is answered: a restart forgets nothing. */
+  readonly isDurable: boolean;
+  /** INFO is forbidden, as some managed services do. */
+  readonly hidesInfo: boolean;
+  readonly scriptNamed: (text: string) => Script;
+}
+
+export class SimServer {
+  readonly name: string;
+  readonly redis: SimRedis;
+  isDown = false;
+  readonly #world: World;
+  readonly #options: ServerOptions;
+  readonly #random: Random;
+  readonly #peers = new Set<Peer>();
+  readonly #subscribers = new Map<string, Set<Peer>>();
+  #isFrozen = false;
+  #pending: (() => void)[] = [];
+  #startedAt: number;
+  #runId: string;
+
+  constructor(world: World, name: string, redis: SimRedis, options: ServerOptions) {
+    this.#world = world;
+    this.name = name;
+    this.redis = redis;
+    this.#options = options;
+    this.#random = world.random.stream(`server ${name}`);
+    this.#startedAt = -86_400_000;
+    this.#runId = this.#newRunId();
+    redis.onPublish = (channel) => {
+      for (const peer of this.#subscribers.get(channel) ?? []) peer.message(channel);
+    };
+  }
+
+  get isFrozen(): boolean {
+    return this.#isFrozen;
+  }
+
+  accept(peer: Peer): void {
+    this.#peers.add(peer);
+  }
+
+  leave(peer: Peer): void {
+    this.#peers.delete(peer);
+    for (const peers of this.#subscribers.values()) peers.delete(peer);
+  }
+
+  receive(peer: Peer, command: Command): void {
+    this.#do(() => {
+      if (this.#peers.has(peer)) peer.answer(command, this.#answerTo(peer, command));
+    });
+  }
+
+  /** The client sends no more: what it sent before that is done first. */
+  hangUp(peer: Peer): void {
+    this.#do(() => {
+      if (!this.#peers.has(peer)) return;
+      this.leave(peer);
+      peer.hungUp();
+    });
+  }
+
+  freeze(): void {
+    if (this.isDown || this.#isFrozen) return;
+    this.#isFrozen = true;
+    this.#world.note(this.name, 'freezes');
+  }
+
+  thaw(): void {
+    if (!this.#isFrozen) return;
+    this.#isFrozen = false;
+    this.#world.note(this.name, 'thaws');
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const work of pending) work();
+  }
+
+  /** Every connection breaks. */
+  cut(): void {
+    this.#pending = [];
+    for (const peer of this.#peers) peer.breakOff();
+  }
+
+  /** Every connection breaks, and none is made until `start`. */
+  stop(): void {
+    if (this.isDown) return;
+    this.isDown = true;
+    this.#isFrozen = false;
+    this.#world.note(this.name, 'goes down');
+    this.cut();
+  }
+
+  start(): void {
+    if (!this.isDown) return;
+    this.isDown = false;
+    this.#startedAt = this.#world.now;
+    this.#runId = this.#newRunId();
+    this.#world.note(this.name, 'is up');
+  }
+
+  #do(work: () => void): void {
+    if (this.#isFrozen) this.#pending.push(work);
+    else work();
+  }
+
+  #answerTo(peer: Peer, [name, ...words]: Command): Answer {
+    const { isDurable, hidesInfo, scriptNamed } = this.#options;
+    switch (name) {
+      case 'EVAL': {
+        const keyCount = Number(words[1]);
+        const keys = words.slice(2, 2 + keyCount).map(String);
+        return this.redis.run(scriptNamed(String(words[0])), keys, words.slice(2 + keyCount));
+      }
+      case 'INFO':
+        if (hidesInfo) return replyError("NOPERM this user has no permissions to run the 'info' command");
+        return words[0] === 'server' ? this.#info() : `# Persistence\r\naof_enabled:${isDurable ? 1 : 0}\r\n`;
+      case 'ROLE':
+        return ['master', 0, []];
+      case 'CONFIG':
+        return ['appendfsync', isDurable ? 'always' : 'everysec'];
+      case 'SUBSCRIBE': {
+        const channel = String(words[0]);
+        this.#subscribers.set(channel, (this.#subscribers.get(channel) ?? new Set()).add(peer));
+        return 1;
+      }
+      default:
+        return replyError(`ERR unknown command '${name}'`);
+    }
+  }
+
+  #info(): string {
+    const uptimeSeconds = Math.floor((this.#world.now - this.#startedAt) / 1000);
+    return `# Server\r\nrun_id:${this.#runId}\r\nuptime_in_seconds:${uptimeSeconds}\r\n`;
+  }
+
+  #newRunId(): string {
+    return Array.from({ length: 40 }, () => this.#random.integer(0, 15).toString(16)).join('');
+  }
+}
+
+function replyError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ReplyError' });
+}

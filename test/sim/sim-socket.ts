@@ -1,0 +1,159 @@
+// One TCP connection from a process to a server, with the ways in which one fails. It carries commands one way and answers
+// the other, each in order. The surprise: a connection that breaks on the server's side goes on looking open on ours until
+// the news arrives, and what is sent meanwhile is lost; and one that we close still carries what was sent, and its answers.
+
+import type { Endpoint } from './endpoint.ts';
+import { Wire } from './network.ts';
+import type { Answer, Command, Peer } from './sim-server.ts';
+
+/** A SYN that was lost is sent again after so long. */
+const synMs = 1_000;
+
+export class SimSocket implements Peer {
+  onAnswer: (answer: Answer) => void = () => {};
+  onMessage: (channel: string) => void = () => {};
+  /** `code` is the system's name for the trouble; null: closed in good order. */
+  onClose: (code: string | null) => void = () => {};
+  readonly #endpoint: Endpoint;
+  readonly #out: Wire;
+  readonly #back: Wire;
+  #isClosed = false;
+  /** Sent, and not done by the server. */
+  #owedCount = 0;
+
+  private constructor(endpoint: Endpoint) {
+    this.#endpoint = endpoint;
+    this.#out = new Wire(endpoint.link.toServer);
+    this.#back = new Wire(endpoint.link.toClient);
+    endpoint.opened(this);
+    endpoint.server.accept(this);
+  }
+
+  /** As TCP connects: a round trip, a refusal, or silence. Resolves with the system's name for the trouble, if any. */
+  static connect(endpoint: Endpoint, timeoutMs: number): Promise<SimSocket | string> {
+    const { process, link, server } = endpoint;
+    const { world } = process;
+    endpoint.dialling();
+    return new Promise((resolve) => {
+      let isOver = false;
+      const end = (trouble: string | null) => {
+        if (isOver) return;
+        isOver = true;
+        timeout.cancel();
+        secondKnock.cancel();
+        resolve(trouble ?? new SimSocket(endpoint));
+        endpoint.dialled(trouble === null);
+      };
+      const knock = () => {
+        if (link.toServer.isBlocked || link.toClient.isBlocked) {
+          endpoint.wasBroken = true;
+          return;
+        }
+        world.after(endpoint.roundTripMs(), () => process.deliver(() => end(server.isDown ? 'ECONNREFUSED' : null)));
+      };
+      const timeout = process.timer(timeoutMs, () => end('ETIMEDOUT'));
+      const secondKnock = process.timer(synMs, knock);
+      knock();
+    });
+  }
+
+  get name(): string {
+    return `${this.#endpoint.process.name}-${this.#endpoint.server.name}`;
+  }
+
+  /** Something was sent that the server has not done. */
+  get isOwed(): boolean {
+    return this.#owedCount > 0;
+  }
+
+  send(command: Command): void {
+    const { server, process } = this.#endpoint;
+    this.#owedCount += 1;
+    if (command[0] === 'EVAL') this.#endpoint.sent(this);
+    if (process.world.trace.isKept) process.world.note(process.name, `   sends ${server.name} ${inShort(command)}`);
+    this.#out.send(() => server.receive(this, command));
+  }
+
+  /** Nothing more will be sent; the server closes when it has done what was. */
+  end(): void {
+    this.#out.send(() => this.#endpoint.server.hangUp(this));
+  }
+
+  destroy(): void {
+    this.#close(null);
+  }
+
+  /** The process has died: the kernel closes for it, and nobody waits for an answer any more. */
+  orphan(): void {
+    this.#isClosed = true;
+    this.end();
+  }
+
+  answer(command: Command, answer: Answer): void {
+    this.#owedCount -= 1;
+    const { process, server } = this.#endpoint;
+    if (process.world.trace.isKept)
+      process.world.note(server.name, `   ${inShort(command)} of ${process.name}: ${inShort([answer].flat())}`);
+    this.#endpoint.done();
+    this.#deliver(() => this.onAnswer(answer));
+  }
+
+  message(channel: string): void {
+    this.#deliver(() => this.onMessage(channel));
+  }
+
+  hungUp(): void {
+    this.#deliver(() => this.#close(null));
+  }
+
+  /** From the server's side: it is down, or something between us has dropped the connection. */
+  breakOff(): void {
+    this.#endpoint.wasBroken = true;
+    this.#out.cut();
+    this.#endpoint.server.leave(this);
+    this.#deliver(() => this.#close('ECONNRESET'));
+  }
+
+  /** The commands under way arrive and take effect; their answers do not. */
+  loseAnswers(): void {
+    this.#endpoint.wasBroken = true;
+    this.#back.cut();
+    this.#out.isDead = true;
+    const { process } = this.#endpoint;
+    process.world.after(this.#endpoint.roundTripMs(), () => process.deliver(() => this.#close('ECONNRESET')));
+  }
+
+  /** From now on what is sent here takes much longer than on a later connection, and nobody is told. */
+  clog(ms: number): void {
+    this.#endpoint.wasBroken = true;
+    this.#out.clogMs = ms;
+  }
+
+  /** Nothing more goes either way, and nobody is told: a forgetful router. */
+  vanish(): void {
+    this.#endpoint.wasBroken = true;
+    this.#out.isDead = true;
+    this.#back.isDead = true;
+  }
+
+  #deliver(action: () => void): void {
+    this.#back.send(() =>
+      this.#endpoint.process.deliver(() => {
+        if (!this.#isClosed) action();
+      }),
+    );
+  }
+
+  #close(code: string | null): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#endpoint.sockets.delete(this);
+    this.onClose(code);
+  }
+}
+
+/** For the log: scripts and values by their beginnings. */
+function inShort(words: readonly unknown[]): string {
+  const texts = words.map((word) => String(word).trim());
+  return texts.map((text) => (text.length > 40 ? `${text.slice(0, 12).replace(/\s+/g, ' ')}…` : text)).join(' ');
+}

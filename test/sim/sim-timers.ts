@@ -1,0 +1,28 @@
+// setTimeout and clearTimeout of the process whose code is running, in place of the real ones while a world runs, so that
+// src/system-clock.ts is simulated as it is. The surprise: this is global, so only one world can run at a time in a thread;
+// who asks for a timer outside of every process of the world gets a real one.
+
+import type { World } from './world.ts';
+
+interface Handle {
+  cancel(): void;
+}
+
+const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+
+/** Returns the function that puts the real ones back. */
+export function installTimers(world: World): () => void {
+  const setTimer = (action: () => void, ms = 0): unknown =>
+    world.current === null ? real.setTimeout(action, ms) : world.current.timer(ms, action);
+  const clearTimer = (handle: unknown): void => {
+    if (isHandle(handle)) handle.cancel();
+    else real.clearTimeout(handle as NodeJS.Timeout);
+  };
+  globalThis.setTimeout = setTimer as typeof globalThis.setTimeout;
+  globalThis.clearTimeout = clearTimer as typeof globalThis.clearTimeout;
+  return () => Object.assign(globalThis, real);
+}
+
+function isHandle(handle: unknown): handle is Handle {
+  return typeof handle === 'object' && handle !== null && 'cancel' in handle;
+}

@@ -1,0 +1,100 @@
+// One run of one world: a storm, then good health, then everybody is told to end, then silence; and what the witness makes of
+// it. The surprise: everything follows from the profile, the seed and the code, so these are all that a failure has to name.
+
+import { livenessTtls } from './checkers.ts';
+import { Contender } from './contender.ts';
+import { hosts } from './hub.ts';
+import { Machine } from './machine.ts';
+import { Network } from './network.ts';
+import type { Options } from './options.ts';
+import { optionsFor, type Profile } from './profiles.ts';
+import type { Program } from './program.ts';
+import { Random } from './random.ts';
+import { SimRedis } from './sim-redis.ts';
+import { SimServer } from './sim-server.ts';
+import { realSystem, type System } from './system.ts';
+import { Weather } from './weather.ts';
+import { type Finding, Witness } from './witness.ts';
+import { World } from './world.ts';
+
+export interface Outcome {
+  readonly profile: Profile;
+  readonly seed: number;
+  readonly options: Options;
+  readonly findings: readonly Finding[];
+  readonly marks: ReadonlyMap<string, number>;
+  readonly eventCount: number;
+  readonly acquisitionCount: number;
+  readonly hash: string;
+  readonly lines: readonly string[];
+}
+
+export interface Wishes {
+  readonly system?: System;
+  readonly changes?: Partial<Options>;
+  readonly isLogKept?: boolean;
+}
+
+const prefix = 'lock:';
+/** How late something may still be under way when everything has ended. */
+const lateMs = 30_000;
+
+export async function simulate(profile: Profile, seed: number, wishes: Wishes = {}): Promise<Outcome> {
+  const { system = realSystem, changes = {}, isLogKept = false } = wishes;
+  hosts().clear();
+  const world = new World(`${profile} ${seed}`, isLogKept);
+  const options = { ...optionsFor(profile, new Random(`${profile} ${seed}`, 'options')), ...changes };
+  const random = world.random.stream('clocks');
+  const rate = (drift: number) => 1 + random.between(-drift, drift);
+  const network = new Network(world, options);
+  const serverCount = options.isListedTwice ? options.masterCount - 1 : options.masterCount;
+  const servers = Array.from({ length: serverCount }, (_, index) => {
+    const clock = {
+      rate: rate(options.masterDrift),
+      wallOffsetMs: random.between(-options.wallSpreadMs / 2, options.wallSpreadMs / 2),
+    };
+    const redis = new SimRedis(world, clock, new Set(options.flaws));
+    const { isDurable, isListedTwice: hidesInfo } = options;
+    return new SimServer(world, `m${index + 1}`, redis, { isDurable, hidesInfo, scriptNamed: system.scriptNamed });
+  });
+  const listed = options.isListedTwice ? [...servers, servers[0] as SimServer] : servers;
+  const machines = Array.from({ length: options.contenderCount }, (_, index) => {
+    const clock = { rate: rate(options.clientDrift), wallOffsetMs: random.between(-60_000, 60_000) };
+    return new Machine(world, `c${index + 1}`, clock);
+  });
+  const witness = new Witness(world, servers, options.masterCount, prefix);
+  const running = new Set<Program>();
+  let isOpen = true;
+  const crowd = { system, options, network, servers: listed, witness, prefix, running, isOpen: () => isOpen };
+  for (const machine of machines) new Contender(machine, crowd);
+  const weather = new Weather({ world, network, servers, machines, witness, prefix, running }, options);
+
+  const onWarning = (warning: Error) => witness.tell({ kind: 'warned', warning: String(warning) });
+  process.on('warning', onWarning);
+  try {
+    await world.run(options.stormMs);
+    weather.clearUp();
+    const wellAt = world.now + options.downMs.most;
+    await world.run(wellAt + options.calmMs);
+    const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + 2_500;
+    witness.tell({ kind: 'healthy-for', sinceAt: wellAt, ms: Math.min(healthyMs, options.calmMs) });
+    isOpen = false;
+    for (const program of running) program.signal('SIGTERM');
+    await world.run(world.now + lateMs);
+    await world.run(world.now + options.ttlMs * 1.1);
+    witness.tell({ kind: 'quiet' });
+  } finally {
+    process.off('warning', onWarning);
+  }
+  return {
+    profile,
+    seed,
+    options,
+    findings: witness.findings,
+    marks: world.trace.marks,
+    eventCount: world.eventCount,
+    acquisitionCount: witness.acquiredAt.length,
+    hash: world.trace.hash,
+    lines: world.trace.lines,
+  };
+}

@@ -1,0 +1,74 @@
+// The system under test, as the simulator takes hold of it: the real modules of src/, or a mutant's copies of them
+// (mutants.ts). Nothing in them is replaced; what they take from ioredis comes from sim-ioredis.ts. The surprise: so much is
+// the real thing that there is no simulated Master at all.
+
+import * as acquireModule from '../../src/lock/acquire.ts';
+import * as holderModule from '../../src/lock/holder.ts';
+import * as keepAliveModule from '../../src/lock/keep-alive.ts';
+import * as redlockModule from '../../src/lock/redlock.ts';
+import * as identityModule from '../../src/redis/identity.ts';
+import * as redisMasterModule from '../../src/redis/redis-master.ts';
+import * as scriptsModule from '../../src/redis/scripts.ts';
+import * as guardModule from '../../src/run/guard/guard.ts';
+import * as runModule from '../../src/run/run.ts';
+import * as clockModule from '../../src/system-clock.ts';
+import type { Script } from './sim-redis.ts';
+
+/** The modules by their paths in src/. */
+export interface Modules {
+  readonly 'lock/acquire': typeof acquireModule;
+  readonly 'lock/holder': typeof holderModule;
+  readonly 'lock/keep-alive': typeof keepAliveModule;
+  readonly 'lock/redlock': typeof redlockModule;
+  readonly 'redis/identity': typeof identityModule;
+  readonly 'redis/redis-master': typeof redisMasterModule;
+  readonly 'redis/scripts': typeof scriptsModule;
+  readonly 'run/guard/guard': typeof guardModule;
+  readonly 'run/run': typeof runModule;
+  readonly 'system-clock': typeof clockModule;
+}
+
+export type System = ReturnType<typeof systemOf>;
+
+const realModules: Modules = {
+  'lock/acquire': acquireModule,
+  'lock/holder': holderModule,
+  'lock/keep-alive': keepAliveModule,
+  'lock/redlock': redlockModule,
+  'redis/identity': identityModule,
+  'redis/redis-master': redisMasterModule,
+  'redis/scripts': scriptsModule,
+  'run/guard/guard': guardModule,
+  'run/run': runModule,
+  'system-clock': clockModule,
+};
+
+export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
+
+export const realSystem: System = systemOf(realModules);
+
+export function systemOf(modules: Modules) {
+  const { acquireScript, extendScript, healScript, releaseScript } = modules['redis/scripts'];
+  const names = new Map<string, Script>([
+    [acquireScript, 'acquire'],
+    [extendScript, 'extend'],
+    [healScript, 'heal'],
+    [releaseScript, 'release'],
+  ]);
+  return {
+    acquire: modules['lock/acquire'].acquire,
+    renderValue: modules['lock/holder'].renderValue,
+    stopAtOf: modules['lock/keep-alive'].stopAtOf,
+    Redlock: modules['lock/redlock'].Redlock,
+    Roster: modules['redis/identity'].Roster,
+    RedisMaster: modules['redis/redis-master'].RedisMaster,
+    Guard: modules['run/guard/guard'].Guard,
+    Run: modules['run/run'].Run,
+    createSystemClock: modules['system-clock'].createSystemClock,
+    scriptNamed(text: string): Script {
+      const name = names.get(text);
+      if (name === undefined) throw new Error(`no such script in src/redis/scripts.ts: ${text.slice(0, 80)}`);
+      return name;
+    },
+  };
+}

@@ -1,0 +1,193 @@
+// Sees everything and touches nothing: who holds which lease until when in true time, what stands on which server, who was
+// robbed of a key. It hands every fact to the checkers and keeps what they find. The surprise: "until when" is computed from
+// the holder's own clock as it runs, so a slow clock really does believe for longer.
+
+import type { Clock } from '../../src/lock/ports.ts';
+import type { Lease } from '../../src/lock/redlock.ts';
+import { checkers, type Property } from './checkers.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Machine } from './machine.ts';
+import type { SimTree } from './sim-child.ts';
+import type { SimServer } from './sim-server.ts';
+import type { World } from './world.ts';
+
+export interface Holding {
+  readonly value: string;
+  readonly resource: string;
+  readonly machine: Machine;
+  readonly clock: Clock;
+  lease: Lease;
+  /** In true time. */
+  validUntil: number;
+  /** Has neither released nor heard that it is lost, nor died. */
+  isBelieved: boolean;
+  /** In true time, when the round began that last proved the lease. */
+  provenSince: number;
+  tree: SimTree | null;
+}
+
+/** One invocation of redlock-run. */
+export interface ProgramRecord {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly values: string[];
+  /** Its name in the queues. */
+  readonly waiterId: string;
+  readonly endpoints: readonly Endpoint[];
+  readonly startedAt: number;
+  /** How long it may take when nothing stops its machine. */
+  readonly allowedMs: number;
+  readonly stoppedMsBefore: number;
+  /** In true time; null: it has not ended. */
+  endedAt: number | null;
+  wasKilled: boolean;
+  /** A key of its own may stand for so long after the end. */
+  readonly keepMs: number;
+}
+
+export type Fact =
+  | { readonly kind: 'acquired'; readonly holding: Holding }
+  | { readonly kind: 'proven'; readonly holding: Holding }
+  | { readonly kind: 'expired'; readonly holding: Holding }
+  | { readonly kind: 'released'; readonly holding: Holding }
+  | { readonly kind: 'child-running'; readonly holding: Holding }
+  | {
+      readonly kind: 'key-changed';
+      readonly key: string;
+      readonly server: SimServer;
+      readonly before: string | null;
+      readonly by: string | null;
+    }
+  | { readonly kind: 'clock-stepped' }
+  | { readonly kind: 'ended'; readonly program: ProgramRecord }
+  | { readonly kind: 'idle'; readonly program: ProgramRecord; readonly endpoint: Endpoint }
+  | { readonly kind: 'warned'; readonly warning: string }
+  | { readonly kind: 'quiet' }
+  | { readonly kind: 'healthy-for'; readonly sinceAt: number; readonly ms: number };
+
+export interface Finding {
+  readonly property: Property;
+  readonly at: number;
+  readonly text: string;
+}
+
+export class Witness {
+  readonly world: World;
+  readonly servers: readonly SimServer[];
+  readonly prefix: string;
+  /** How many masters the programs believe in: the same, unless one server is listed twice. */
+  readonly masterCount: number;
+  readonly holdings = new Map<string, Holding>();
+  readonly programs: ProgramRecord[] = [];
+  readonly acquiredAt: number[] = [];
+  readonly findings: Finding[] = [];
+  /** By resource. */
+  readonly highestFence = new Map<string, number>();
+
+  readonly #live = new Set<Holding>();
+  readonly #robberies: { readonly server: SimServer; readonly value: string; readonly at: number }[] = [];
+
+  constructor(world: World, servers: readonly SimServer[], masterCount: number, prefix: string) {
+    this.world = world;
+    this.masterCount = masterCount;
+    this.servers = servers;
+    this.prefix = prefix;
+    for (const server of servers) {
+      server.redis.onChange = (key, before, after, by) => {
+        if (by === null && before !== null && after !== before)
+          this.#robberies.push({ server, value: before, at: world.now });
+        if (after === null && by !== null && by === before && !this.holdings.has(by))
+          world.mark('partial grant undone');
+        if (before === null && by !== null && this.holdings.has(by)) world.mark('late grant or heal');
+        this.tell({ kind: 'key-changed', key, server, before, by });
+      };
+    }
+  }
+
+  /** Those that are believed in, or whose command still runs. */
+  live(): ReadonlySet<Holding> {
+    for (const holding of this.#live) {
+      const isValid = holding.isBelieved && holding.validUntil > this.world.now;
+      if (!isValid && (holding.tree?.aliveCount ?? 0) === 0) this.#live.delete(holding);
+    }
+    return this.#live;
+  }
+
+  /** Whether the server has lost the value by a fault, and by no script, since the round that last proved the lease. */
+  wasRobbed(server: SimServer, { value, provenSince }: Holding): boolean {
+    return this.#robberies.some((robbery) => {
+      return robbery.server === server && robbery.value === value && robbery.at >= provenSince;
+    });
+  }
+
+  tell(fact: Fact): void {
+    for (const [property, check] of Object.entries(checkers)) {
+      const text = check(fact, this);
+      if (text === null) continue;
+      this.findings.push({ property: property as Property, at: this.world.now, text });
+      this.world.note('JUDGE', `${property}: ${text}`);
+    }
+  }
+
+  acquired(machine: Machine, clock: Clock, lease: Lease): void {
+    const { value, resource } = lease.claim;
+    const holding: Holding = {
+      value,
+      resource,
+      machine,
+      clock,
+      lease,
+      validUntil: 0,
+      isBelieved: true,
+      provenSince: 0,
+      tree: null,
+    };
+    this.holdings.set(value, holding);
+    this.#live.add(holding);
+    this.acquiredAt.push(this.world.now);
+    this.#prove(holding, lease);
+    this.tell({ kind: 'acquired', holding });
+    if (lease.fence !== null) {
+      this.highestFence.set(resource, Math.max(lease.fence, this.highestFence.get(resource) ?? 0));
+    }
+  }
+
+  extended(lease: Lease): void {
+    const holding = this.holdings.get(lease.claim.value);
+    if (holding?.isBelieved) this.#prove(holding, lease);
+  }
+
+  /** Given up, lost or dead: nobody believes in it any more. */
+  ended(value: string, isReleased: boolean): void {
+    const holding = this.holdings.get(value);
+    if (!holding?.isBelieved) return;
+    holding.isBelieved = false;
+    if (isReleased) this.tell({ kind: 'released', holding });
+  }
+
+  childStarted(value: string, tree: SimTree): void {
+    const holding = this.holdings.get(value);
+    if (!holding) return;
+    holding.tree = tree;
+    this.tell({ kind: 'child-running', holding });
+  }
+
+  /** A machine has woken up: what was alive on it runs again. */
+  woke(machine: Machine): void {
+    for (const holding of this.live()) {
+      if (holding.machine === machine && holding.tree?.isRunning) this.tell({ kind: 'child-running', holding });
+    }
+  }
+
+  #prove(holding: Holding, lease: Lease): void {
+    holding.lease = lease;
+    const now = holding.clock.now();
+    const validUntil = this.world.now + (lease.validUntil - now) / holding.machine.rate;
+    holding.provenSince = this.world.now - (now - lease.startedAt) / holding.machine.rate;
+    holding.validUntil = validUntil;
+    this.world.at(validUntil, () => {
+      if (holding.validUntil === validUntil) this.tell({ kind: 'expired', holding });
+    });
+    this.tell({ kind: 'proven', holding });
+  }
+}

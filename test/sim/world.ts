@@ -1,0 +1,91 @@
+// Virtual time: a heap of events, and a loop that runs them one by one. No clock, timer or chance of the real machine has any
+// influence. The surprise: between two events there is a turn of Node's event loop, so that every promise that an event has
+// settled has run its course before the next one begins. What awaits is therefore simulated as it is written.
+
+import { EventHeap, type Scheduled } from './event-heap.ts';
+import { Random } from './random.ts';
+import type { SimProcess } from './sim-process.ts';
+import { installTimers } from './sim-timers.ts';
+import { Trace } from './trace.ts';
+
+export class World {
+  readonly random: Random;
+  readonly trace: Trace;
+  /** True time in ms since the beginning; nobody in the world can read it. */
+  now = 0;
+  /** Whose code is running; null: the network's, a server's or the weather's. */
+  current: SimProcess | null = null;
+  eventCount = 0;
+  readonly #heap = new EventHeap();
+  #sequence = 0;
+  #crash: { readonly error: unknown } | null = null;
+
+  constructor(seed: number | string, isTraceKept = false) {
+    this.random = new Random(seed);
+    this.trace = new Trace(isTraceKept);
+  }
+
+  at(instant: number, action: () => void): Scheduled {
+    this.#sequence += 1;
+    const item = { at: Math.max(instant, this.now), sequence: this.#sequence, action, isCancelled: false };
+    this.#heap.push(item);
+    return item;
+  }
+
+  after(ms: number, action: () => void): Scheduled {
+    return this.at(this.now + ms, action);
+  }
+
+  note(who: string, what: string): void {
+    this.trace.note(this.now, who, what);
+  }
+
+  mark(name: string): void {
+    this.trace.mark(name);
+  }
+
+  /** Something threw where nothing ever may: the world stops and says what. */
+  readonly crash = (error: unknown): void => {
+    this.#crash ??= { error };
+  };
+
+  /** Runs everything up to `until`, or until `isOver`. Rejects with what an event throws. */
+  run(until: number, isOver: () => boolean = () => false): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const uninstall = installTimers(this);
+      const end = (settle: () => void) => {
+        uninstall();
+        settle();
+      };
+      const turn = () => {
+        this.current = null;
+        const crash = this.#crash;
+        if (crash) return end(() => reject(crash.error));
+        const next = this.#next(until);
+        if (next === null || isOver()) {
+          this.now = next === null ? Math.max(this.now, until) : this.now;
+          return end(resolve);
+        }
+        this.now = next.at;
+        this.eventCount += 1;
+        try {
+          next.action();
+        } catch (error) {
+          return end(() => reject(error));
+        }
+        setImmediate(turn);
+      };
+      setImmediate(turn);
+    });
+  }
+
+  /** The next event by `until`, left in place when it is later. */
+  #next(until: number): Scheduled | null {
+    for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
+      if (next.at > until) return null;
+      this.#heap.pop();
+      if (!next.isCancelled) return next;
+    }
+    return null;
+  }
+}

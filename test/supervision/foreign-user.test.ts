@@ -1,0 +1,94 @@
+// A process of another user inside the job: redlock-run may not end it, says so loudly, and does not give the lock away under
+// it. Needs root, to run redlock-run as nobody with a program that becomes root again.
+
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { TestMaster } from '../servers/master.ts';
+import { startMasters, stopAll } from '../servers/masters.ts';
+import { isAlive } from '../servers/processes.ts';
+import { CliRun } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { linesOf } from './rig.ts';
+
+const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+const folder = mkdtempSync(join(scratchFolder(), 'other-'));
+const become = join(folder, 'become-root');
+
+const obstacle = findObstacle();
+if (obstacle !== null) process.stderr.write(`  SKIPPED: a process of another user: ${obstacle}\n`);
+
+let masters: TestMaster[] = [];
+beforeAll(async () => {
+  if (obstacle === null) masters = await startMasters(3, { transport: 'tcp' });
+});
+const foreign: number[] = [];
+afterAll(async () => {
+  for (const pid of foreign.filter(isAlive)) process.kill(pid, 'SIGKILL');
+  await stopAll();
+});
+
+it.skipIf(obstacle !== null)(
+  'is told of by its pid, keeps the lock from being released, and changes no exit code',
+  async () => {
+    const script = `"${become}" --reuid=0 --regid=0 --clear-groups sleep 600 >/dev/null 2>&1 & echo "pid $!"; sleep 1; exit 5`;
+    const run = asNobody(['--ttl', '8s', '-k', '500ms', 'theirs', '--', 'sh', '-c', script]);
+    const [, pid = ''] = await run.says('stdout', /pid (\d+)/);
+    foreign.push(Number(pid));
+    const result = await run.result;
+    expect(result.code).toBe(5);
+    expect(linesOf(result)).toEqual([
+      expect.stringMatching(/the command left 1 process behind; ending them/),
+      expect.stringMatching(
+        new RegExp(`warning: "theirs": cannot kill ${pid} \\(another user's.*the lock is not released`),
+      ),
+    ]);
+    for (const master of masters) expect(await master.get('redlock:theirs')).not.toBeNull();
+  },
+);
+
+it.skipIf(obstacle !== null)('as the job itself is told of in the same way when the lock is lost', async () => {
+  const run = asNobody([
+    '--ttl',
+    '5s',
+    '-k',
+    '500ms',
+    'ours',
+    '--',
+    become,
+    '--reuid=0',
+    '--regid=0',
+    '--clear-groups',
+    'sh',
+    '-c',
+    'echo "pid $$"; exec sleep 600 >&- 2>&-',
+  ]);
+  const [, pid = ''] = await run.says('stdout', /pid (\d+)/);
+  foreign.push(Number(pid));
+  for (const master of masters) await master.flush();
+  const result = await run.result;
+  expect(result.code).toBe(79);
+  expect(linesOf(result)[0]).toMatch(new RegExp(`warning: "ours": cannot kill ${pid} `));
+});
+
+function asNobody(words: readonly string[]): CliRun {
+  const env = { REDLOCK_MASTERS: masters.map(({ url }) => url).join(','), REDLOCK_RESTART_GRACE: '0', HOME: '/' };
+  return new CliRun(words, { env, cwd: '/', through: ['setpriv', ...nobody] });
+}
+
+/** null: this can be tried here. */
+function findObstacle(): string | null {
+  if (process.getuid?.() !== 0) return 'not root';
+  const setpriv = spawnSync('sh', ['-c', 'command -v setpriv'], { encoding: 'utf8' }).stdout.trim();
+  if (setpriv === '') return 'no setpriv';
+  copyFileSync(setpriv, become);
+  chmodSync(become, 0o4755);
+  chmodSync(scratchFolder(), 0o711);
+  chmodSync(folder, 0o755);
+  const trial = spawnSync('setpriv', [...nobody, become, '--reuid=0', '--regid=0', '--clear-groups', 'id', '-u']);
+  if (String(trial.stdout).trim() !== '0') return 'the temporary folder allows no set-user-ID programs';
+  const reads = spawnSync('setpriv', [...nobody, process.execPath, program, '--version'], { cwd: '/' });
+  return reads.status === 0 ? null : 'nobody may not read this checkout';
+}

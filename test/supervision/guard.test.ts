@@ -1,0 +1,148 @@
+// The guard as a process among others: hard to end by accident, never found by those who look for something else, gone with
+// every run, and no run without one.
+
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { eventually, isAlive } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { guardsOf, linesOf, pass, patient, sharedMasters, startJob, statOf } from './rig.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const stays = ['sh', '-c', 'echo ready; exec sleep 600'];
+
+it.concurrent('has a name, a session, a folder and an environment of its own', async () => {
+  const job = await startJob(await sharedMasters(), stays, { flags: patient }).ready();
+  const pid = job.guardPid;
+  expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', '')).toBe('redlock-guard');
+  expect(statOf(pid)).toMatchObject({ command: 'redlock-guard', session: pid });
+  expect(readlinkSync(`/proc/${pid}/cwd`)).toBe('/');
+  const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+    .split('\0')
+    .map((line) => line.split('=')[0]);
+  expect(names.filter(Boolean).sort()).toEqual(['PATH', 'REDLOCK_GUARD']);
+  const found = (...words: string[]) => spawnSync('pgrep', words, { encoding: 'utf8' }).stdout.split('\n');
+  expect(found('-x', 'node')).not.toContain(String(pid));
+  expect(found('-f', 'redlock-run')).not.toContain(String(pid));
+  expect(found('-x', 'node')).toContain(String(job.run.pid)); // This look can find something.
+  job.run.signal('SIGTERM');
+  await job.run.result;
+});
+
+it.concurrent('ignores every signal that can be ignored, and does its work afterwards', async () => {
+  const job = await startJob(await sharedMasters(), stays, { flags: patient }).ready();
+  const pid = job.guardPid;
+  for (const signal of ['HUP', 'INT', 'QUIT', 'TERM', 'TSTP', 'TTIN', 'USR1', 'USR2', 'PIPE', 'ALRM', 'XCPU', 'PWR']) {
+    process.kill(pid, `SIG${signal}` as NodeJS.Signals);
+  }
+  await pass(200);
+  expect(guardsOf(job.run.pid)).toEqual([pid]);
+  job.happens();
+  job.run.signal('SIGKILL');
+  expect((await job.outcome()).goneAfterMs).toBeLessThan(2_000);
+});
+
+it.concurrent('SIGUSR1 opens no inspector, in neither of the two', async () => {
+  const job = await startJob(await sharedMasters(), [...['sh', '-c'], "trap '' USR1; echo ready; sleep 600"], {
+    flags: patient,
+  }).ready();
+  for (const pid of [job.run.pid, job.guardPid]) {
+    process.kill(pid, 'SIGUSR1');
+    await pass(300);
+    expect(await refuses(9229)).toBe(true);
+  }
+  job.run.signal('SIGTERM');
+  expect(linesOf(await job.run.result)).toEqual([]);
+});
+
+it.concurrent.each([
+  ['a command that succeeds', ['true'], 0],
+  ['a command that fails', ['false'], 1],
+  ['a command that is not there', ['there-is-no-such-program'], 127],
+  ['a command that dies of SIGKILL', ['sh', '-c', 'kill -9 $$'], 137],
+])('is gone after %s', async (_title, command, code) => {
+  const job = startJob(await sharedMasters(), command, { flags: patient });
+  const pids = await guardsUntilTheEnd(job.run.pid, job.run.result);
+  expect((await job.run.result).code).toBe(code);
+  expect(pids.filter(isAlive)).toEqual([]);
+});
+
+it.concurrent('is gone after a wait that ended, and after a wait that was killed', async () => {
+  const masters = await sharedMasters();
+  for (const master of masters) await master.command('set', 'redlock:held', 'theirs', 'px', 60_000);
+  const ended = startJob(masters, ['true'], { name: 'held', flags: ['-w', '1s'] });
+  const pids = await guardsUntilTheEnd(ended.run.pid, ended.run.result);
+  expect((await ended.run.result).code).toBe(75);
+  expect([pids.length, pids.filter(isAlive)]).toEqual([1, []]);
+  const killed = startJob(masters, ['true'], { name: 'held' });
+  const [pid] = await eventually('its guard is there', () => nonEmpty(guardsOf(killed.run.pid)));
+  killed.run.signal('SIGKILL');
+  await killed.run.result;
+  await eventually('the guard is gone', () => !isAlive(pid as number), 2_000);
+});
+
+it.concurrent('a guard that is stopped when the run ends is not left behind, and keeps nobody', async () => {
+  const command = ['sh', '-c', 'echo ready; sleep 1'];
+  const job = await startJob(await sharedMasters(), command, { flags: patient }).ready();
+  const pid = job.guardPid;
+  process.kill(pid, 'SIGSTOP');
+  const result = await job.run.result;
+  expect([result.code, linesOf(result)]).toEqual([0, []]);
+  expect(isAlive(pid)).toBe(false);
+});
+
+it.concurrent('no guard, no job: exit 69, one line of why, and the lock is free', async () => {
+  const masters = await sharedMasters();
+  const copy = mkdtempSync(join(scratchFolder(), 'no-guard-'));
+  for (const folder of ['bin', 'dist']) cpSync(join(root, folder), join(copy, folder), { recursive: true });
+  cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  rmSync(join(copy, 'dist/guard.js'));
+  const environment = { PATH: process.env.PATH, REDLOCK_MASTERS: masters.map(({ url }) => url).join(','), HOME: copy };
+  const words = [join(copy, 'bin/redlock-run.js'), 'no-guard', '--', 'touch', join(copy, 'ran')];
+  const env = { ...environment, REDLOCK_RESTART_GRACE: '0' };
+  const run = execFile(process.execPath, words, { env, cwd: copy, timeout: 20_000 });
+  let stderr = '';
+  run.stderr?.on('data', (text) => {
+    stderr += text;
+  });
+  const [code] = await once(run, 'close');
+  expect(code).toBe(69);
+  expect(stderr.trim().split('\n').at(-1)).toMatch(/^redlock-run: guard: .* ended with code 1 \(.*\)$/);
+  expect(() => readFileSync(join(copy, 'ran'))).toThrow(/ENOENT/);
+  for (const master of masters) expect(await master.get('redlock:no-guard')).toBeNull();
+});
+
+/** All guards that this process had while it lived. */
+async function guardsUntilTheEnd(parent: number, end: Promise<unknown>): Promise<number[]> {
+  const pids = new Set<number>();
+  let isOver = false;
+  const over = end.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    for (const pid of guardsOf(parent)) pids.add(pid);
+    await pass(10);
+  }
+  await over;
+  return [...pids];
+}
+
+function nonEmpty(pids: number[]): number[] | null {
+  return pids.length > 0 ? pids : null;
+}
+
+function refuses(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once('error', () => resolve(true));
+  });
+}

@@ -1,0 +1,154 @@
+// --isolate: what nothing else can hold, the daemon that leaves its family and wipes its environment, is held; and the command
+// notices nothing of it: streams, signals and exit codes are as without.
+
+import { spawnSync } from 'node:child_process';
+import { constants } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { everyKind, linesOf, note, pass, patient, sharedMasters, startFamily, startJob } from './rig.ts';
+
+const isRoot = process.getuid?.() === 0;
+const asUser = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+const namespaces = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const obstacle = obstacleTo(isRoot ? namespaces : [...namespaces, '--user', '--map-current-user']);
+if (obstacle !== null) process.stderr.write(`  SKIPPED: --isolate: ${obstacle}\n`);
+const isolated = [...patient, '--isolate'];
+
+describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
+  it.concurrent('without it, the thief gets away: this test can fail', async () => {
+    const job = await startFamily(await sharedMasters(), { flags: patient, kinds: ['thief'] }).ready();
+    job.run.signal('SIGTERM');
+    await pass(2_500);
+    const [thief] = job.witness.alive;
+    expect(thief?.command).toMatch(/-thief/);
+    process.kill(thief?.pid ?? 0, 'SIGKILL');
+  });
+
+  it.concurrent.each([
+    ['SIGKILL of redlock-run', 'SIGKILL'],
+    ['SIGTERM of redlock-run', 'SIGTERM'],
+  ] as const)('nobody survives the %s, the thief included', async (title, signal) => {
+    const flags = ['--ttl', '5s', '-k', '1s', '--isolate'];
+    const job = await startFamily(await sharedMasters(), { flags, kinds: [...everyKind, 'thief'] }).ready();
+    expect(job.witness.alive.some(({ command }) => command.includes('-thief'))).toBe(true);
+    job.happens();
+    job.run.signal(signal);
+    const outcome = await job.outcome();
+    note(`isolated, ${title}`, outcome);
+    expect(outcome.signal).toBe(signal);
+    expect(outcome.goneAfterMs).toBeLessThan(2_500);
+    expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
+  });
+
+  it.concurrent('nobody survives the freeze of redlock-run', async () => {
+    const flags = ['--ttl', '5s', '-k', '1s', '--isolate'];
+    const job = await startFamily(await sharedMasters(), { flags, kinds: [...everyKind, 'thief'] }).ready();
+    job.happens();
+    job.run.signal('SIGSTOP');
+    const outcome = await job.outcome('frozen');
+    note('isolated, SIGSTOP of redlock-run for ever', outcome);
+    expect(outcome.marginMs).toBeGreaterThan(50);
+  });
+
+  it.concurrent('what is left behind is ended politely, with one warning, before the lock is free', async () => {
+    const job = startFamily(await sharedMasters(), {
+      flags: isolated,
+      kinds: ['plain', 'daemon', 'thief'],
+      itself: 'leaves',
+      env: { EXIT_CODE: '4' },
+    });
+    const result = await job.run.result;
+    expect(result.code).toBe(4);
+    expect(linesOf(result)).toEqual([expect.stringMatching(/the command left 3 processes behind; ending them/)]);
+    await job.witness.looks();
+    expect(job.witness.alive).toEqual([]);
+  });
+
+  it.concurrent.each([
+    ['an exit code', ['sh', '-c', 'exit 7'], { code: 7, signal: null }],
+    ['death by SIGKILL', ['sh', '-c', 'kill -9 $$'], { code: 137, signal: null }],
+    ['death by SIGTERM', ['sh', '-c', 'kill -TERM $$'], { code: null, signal: 'SIGTERM' }],
+    ['a command that is called like a builtin', ['echo', 'said'], { code: 0, stdout: 'said\n' }],
+    ['words with blanks, quotes and nothing', ['printf', '[%s]', 'a b', '', '"\'$x'], { stdout: '[a b][]["\'$x]' }],
+    ['a command that is not there', ['there-is-no-such-program'], { code: 127 }],
+  ])('%s is as without', async (_title, command, expected) => {
+    const job = startJob(await sharedMasters(), command, { flags: isolated });
+    expect(await job.run.result).toMatchObject(expected);
+  });
+
+  it.concurrent('none of our descriptors reaches the command', async () => {
+    const masters = await sharedMasters();
+    const results = [patient, isolated].map(
+      (flags) => startJob(masters, ['ls', '/proc/self/fd'], { flags }).run.result,
+    );
+    const [without, inside] = await Promise.all(results);
+    expect(inside?.stdout).toBe(without?.stdout);
+  });
+
+  it.concurrent('a run inside an isolated run ends what it started, by the numbers that hold there', async () => {
+    const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+    const inner = `"${process.execPath}" "${program}" -k 300ms inner-of-$JOB -- sh -c '(sleep 600 &) ; echo ready'`;
+    const job = startJob(await sharedMasters(), ['sh', '-c', `${inner}; echo "$?"`], { flags: isolated });
+    const result = await job.run.result;
+    expect(result.stdout).toBe('ready\n0\n');
+    expect(linesOf(result)).toEqual([expect.stringMatching(/"inner-of-\w+": the command left 1 process behind/)]);
+  });
+
+  it.concurrent('a run that sees the processes of another namespace is refused: it would kill at random', async () => {
+    const through = ['unshare', '--pid', '--fork', '--kill-child', '--mount'];
+    const job = startJob(await sharedMasters(), ['touch', '/nonexistent'], { flags: patient, through });
+    expect(await job.run.result).toMatchObject({
+      code: 69,
+      stderr: expect.stringMatching(/^redlock-run: guard: .*: \/proc shows another PID namespace than ours \(.*\)\n$/),
+    });
+  });
+
+  it.concurrent('stdin reaches the command', async () => {
+    const job = startJob(await sharedMasters(), ['cat'], { flags: isolated, stdin: 'typed\n' });
+    expect(await job.run.result).toMatchObject({ code: 0, stdout: 'typed\n', stderr: '' });
+  });
+
+  it.concurrent('signals reach the command, and the stop signal is its own to handle', async () => {
+    const script = `for s in HUP USR1 USR2 WINCH; do trap "echo $s" $s; done; trap 'echo TERM; exit 9' TERM; echo ready
+      while :; do sleep 0.1; done`;
+    const job = await startJob(await sharedMasters(), ['bash', '-c', script], { flags: isolated }).ready();
+    for (const name of ['HUP', 'USR1', 'USR2', 'WINCH', 'TERM']) {
+      expect(constants.signals).toHaveProperty(`SIG${name}`);
+      job.run.signal(`SIG${name}` as NodeJS.Signals);
+      await job.run.says('stdout', new RegExp(`^${name}$`, 'm'));
+    }
+    expect(await job.run.result).toMatchObject({ signal: 'SIGTERM' });
+  });
+
+  it.concurrent('is refused with 69 and one line where there is no unshare, before the lock is asked for', async () => {
+    const job = startJob(await sharedMasters(), ['/bin/true'], { flags: isolated, env: { PATH: '/nonexistent' } });
+    const result = await job.run.result;
+    expect(result.code).toBe(69);
+    expect(result.stderr).toMatch(/^redlock-run: --isolate: not possible on this machine: .*unshare.* \(.*\)\n$/);
+  });
+});
+
+describe.skipIf(!isRoot || obstacleTo([...asUser, ...namespaces, '--user', '--map-current-user']) !== null)(
+  'for a user who is not root',
+  () => {
+    it('works in a user namespace of its own', async () => {
+      const { startMasters } = await import('../servers/masters.ts');
+      const masters = await startMasters(3, { transport: 'tcp' });
+      const script = 'id -u; (setsid env -i sleep 600 >/dev/null 2>&1 &); sleep 0.3; exit 6';
+      const job = startJob(masters, ['sh', '-c', script], {
+        flags: isolated,
+        cwd: '/',
+        env: { HOME: '/' },
+        through: asUser,
+      });
+      const result = await job.run.result;
+      expect(result).toMatchObject({ code: 6, stdout: '65534\n' });
+      expect(linesOf(result)).toEqual([expect.stringMatching(/the command left 1 process behind/)]);
+    });
+  },
+);
+
+/** null: this machine allows it. */
+function obstacleTo(words: readonly string[]): string | null {
+  const trial = spawnSync(words[0] ?? '', [...words.slice(1), 'true'], { encoding: 'utf8' });
+  return trial.status === 0 ? null : String(trial.error ?? trial.stderr).trim();
+}

@@ -1,0 +1,113 @@
+// What a command leaves behind when it ends by itself: ended before the lock is released, with one warning, unless the user wants
+// to keep it. And what runs inside of what: nested runs, and the guard of an inner run in the sweep of an outer one.
+
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { eventually } from '../servers/processes.ts';
+import { everyKind, guardsOf, linesOf, note, patient, sharedMasters, startFamily, startJob } from './rig.ts';
+import { allProcesses } from './witness.ts';
+
+const warning = /^redlock-run: warning: "\w+": the command left \d+ process(es)? behind; ending them/;
+
+it.concurrent('leftovers that obey are gone at once, and the exit code is the command’s own', async () => {
+  const job = startFamily(await sharedMasters(), {
+    flags: patient,
+    kinds: ['plain', 'daemon', 'group', 'stopped'],
+    itself: 'leaves',
+    env: { EXIT_CODE: '3' },
+  });
+  await job.run.says('stdout', /ready/);
+  job.happens();
+  const outcome = await job.outcome();
+  note('leftovers that obey', outcome);
+  expect(outcome).toMatchObject({ code: 3, stdout: 'ready\n' });
+  expect(linesOf(outcome)).toEqual([expect.stringMatching(warning)]);
+  expect(outcome.goneAfterMs).toBeLessThan(900);
+  expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
+});
+
+it.concurrent('leftovers that do not obey are killed after the grace, and only then the lock is free', async () => {
+  // Nobody can tell whose the bare one is, once its parent has gone: see --isolate.
+  const kinds = everyKind.filter((kind) => kind !== 'bare');
+  const job = startFamily(await sharedMasters(), { flags: patient, kinds, itself: 'leaves' });
+  await job.run.says('stdout', /ready/);
+  job.happens();
+  const outcome = await job.outcome();
+  note('leftovers that do not obey', outcome);
+  expect(outcome).toMatchObject({ code: 0, stdout: 'ready\n' });
+  expect(linesOf(outcome)).toEqual([expect.stringMatching(warning)]);
+  expect(outcome.goneAfterMs).toBeLessThan(2_500);
+  expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
+});
+
+it.concurrent('a lone rabbit that the command leaves behind is not overlooked', async () => {
+  const masters = await sharedMasters();
+  const jobs = Array.from({ length: 4 }, () =>
+    startFamily(masters, { flags: patient, kinds: ['rabbit'], itself: 'leaves', env: { RABBIT_HOP_MS: '3' } }),
+  );
+  for (const job of jobs) {
+    expect(linesOf(await job.run.result)).toEqual([expect.stringMatching(warning)]);
+    await job.witness.looks();
+    expect(job.witness.alive).toEqual([]);
+  }
+});
+
+it.concurrent('--keep-background leaves them, and says so', async () => {
+  const job = startFamily(await sharedMasters(), {
+    flags: [...patient, '--keep-background'],
+    kinds: ['plain', 'deaf', 'daemon'],
+    itself: 'leaves',
+  });
+  const [code] = await once(job.run.child, 'exit'); // Its streams stay open as long as they live.
+  expect(code).toBe(0);
+  expect(job.run.stderr).toMatch(
+    /^redlock-run: warning: "\w+": the command left 3 processes behind, going on without the lock\n$/,
+  );
+  await eventually('the guard is gone', () => guardsOf(job.run.pid).length === 0);
+  await eventually('three are seen', () => job.witness.alive.length === 3);
+  for (const { pid } of job.witness.alive) process.kill(pid, 'SIGKILL');
+});
+
+it.concurrent('a command that leaves nothing is not waited for', async () => {
+  const job = startJob(await sharedMasters(), ['sh', '-c', 'sleep 0.2; date +%s%3N'], {
+    flags: patient,
+  });
+  const result = await job.run.result;
+  const endedAt = Date.now();
+  expect(linesOf(result)).toEqual([]);
+  expect(endedAt - Number(result.stdout)).toBeLessThan(2_000);
+});
+
+it.concurrent('the run around another one ends the inner job too, and leaves the inner guard alone', async () => {
+  const masters = await sharedMasters();
+  const { execPath } = process;
+  const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+  const family = new URL('fixtures/family.sh', import.meta.url).pathname;
+  const inner = ['--ttl', '12s', 'inner-of-$JOB', '--', 'bash', family, '$JOB', 'stays', 'deaf', 'daemon', 'rabbit'];
+  const job = startJob(masters, ['bash', '-c', `"${execPath}" "${program}" ${inner.join(' ')}`]);
+  await job.ready();
+  const [innerRun] = allProcessesOf(job.name, /redlock-run\.js --ttl 12s inner-of/);
+  expect(innerRun).toBeDefined();
+  const [innerGuard] = guardsOf(innerRun as number);
+  job.happens();
+  job.run.signal('SIGKILL');
+  const outcome = await job.outcome();
+  note('nested, SIGKILL of the outer run', outcome);
+  expect(outcome.marginMs).toBeGreaterThan(50);
+  await eventually('the inner guard ended by itself', () => guardsOf(1).every((pid) => pid !== innerGuard), 3_000);
+});
+
+it.concurrent('a job that ends well while the guard of a killed inner run is still at work leaves nothing behind', async () => {
+  const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+  const script = `"${process.execPath}" "${program}" --ttl 10s inner-of-$JOB -- sh -c 'echo ready; exec sleep 600' &
+    sleep 1.5; kill -9 $!; sleep 0.3`;
+  const job = startJob(await sharedMasters(), ['bash', '-c', script], { flags: patient });
+  const result = await job.run.result;
+  expect([result.code, linesOf(result)]).toEqual([0, []]);
+});
+
+function allProcessesOf(token: string, pattern: RegExp): number[] {
+  return allProcesses(/^redlock-guard/)
+    .filter(({ command }) => command.includes(token) && pattern.test(command))
+    .map(({ pid }) => pid);
+}

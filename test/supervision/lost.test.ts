@@ -1,0 +1,165 @@
+// The promise itself: whatever happens to redlock-run, to its guard or to its masters, the command's whole process tree is gone
+// before a quorum of masters lets the key go. Each job is a family of children that do not want to go. Every test tells the
+// margin that it measured.
+
+import { describe, expect, it } from 'vitest';
+import { type Job, note, type Outcome, ownMasters, pass, sharedMasters, startFamily } from './rig.ts';
+import { freeze, thaw } from './witness.ts';
+
+interface Scenario {
+  readonly title: string;
+  /** What happens, once the job runs. */
+  readonly when: (job: Job) => Promise<void> | void;
+  readonly ends: { readonly code?: number; readonly signal?: NodeJS.Signals };
+  readonly says?: RegExp;
+  /** redlock-run is still there, and does nothing. */
+  readonly isFrozen?: true;
+  /** Least margin, with room for a slow machine; by design it is 625 ms where the deadline of the guard decides. */
+  readonly marginMs?: number;
+  /** It lasts no longer than this until everyone is gone. */
+  readonly withinMs: number;
+}
+
+const scenarios: Scenario[] = [
+  {
+    title: 'SIGKILL of redlock-run',
+    when: (job) => job.run.signal('SIGKILL'),
+    ends: { signal: 'SIGKILL' },
+    marginMs: 50,
+    withinMs: 2_500,
+  },
+  {
+    title: 'SIGSTOP of redlock-run for ever',
+    when: (job) => job.run.signal('SIGSTOP'),
+    ends: { signal: 'SIGKILL' },
+    isFrozen: true,
+    marginMs: 50,
+    withinMs: 5_000,
+  },
+  {
+    title: 'SIGSTOP of redlock-run, and SIGCONT after the ttl',
+    when: async (job) => {
+      job.run.signal('SIGSTOP');
+      await pass(6_000);
+      job.run.signal('SIGCONT');
+    },
+    ends: { code: 79 },
+    says: /lost: .* stalled: .* the command was (stopped|killed)/,
+    marginMs: 50,
+    withinMs: 5_000,
+  },
+  {
+    title: 'SIGTERM of redlock-run',
+    when: (job) => job.run.signal('SIGTERM'),
+    ends: { signal: 'SIGTERM' },
+    withinMs: 2_500,
+  },
+  {
+    title: 'SIGINT of redlock-run',
+    when: (job) => job.run.signal('SIGINT'),
+    ends: { signal: 'SIGINT' },
+    withinMs: 2_500,
+  },
+  {
+    title: 'SIGKILL of the guard, and then of redlock-run',
+    when: async (job) => {
+      process.kill(job.guardPid, 'SIGKILL');
+      await job.run.says('stderr', /the guard process died; started another one/);
+      await pass(300);
+      job.happens();
+      job.run.signal('SIGKILL');
+    },
+    ends: { signal: 'SIGKILL' },
+    marginMs: 50,
+    withinMs: 3_500,
+  },
+  {
+    title: 'SIGSTOP of the guard, and SIGKILL of redlock-run once it has another',
+    when: async (job) => {
+      process.kill(job.guardPid, 'SIGSTOP');
+      await job.run.says('stderr', /the guard process died; started another one/);
+      await pass(300);
+      job.happens();
+      job.run.signal('SIGKILL');
+    },
+    ends: { signal: 'SIGKILL' },
+    marginMs: 50,
+    withinMs: 2_800,
+  },
+  {
+    title: 'SIGKILL of one guard after the other',
+    when: async (job) => {
+      for (let count = 0; count < 4; count += 1) {
+        process.kill(job.guardPid, 'SIGKILL');
+        await pass(400);
+      }
+    },
+    ends: { code: 79 },
+    says: /lost: .* unguarded: no guard process could be kept alive/,
+    withinMs: 6_000,
+  },
+  {
+    title: 'all masters frozen',
+    when: async (job) => {
+      await job.witness.extended(5_000);
+      await freeze(await mastersOf(job));
+      job.happens();
+    },
+    ends: { code: 79 },
+    says: /lost: .* unreachable: no quorum extended it in time/,
+    marginMs: 50,
+    withinMs: 5_000,
+  },
+  {
+    title: 'all keys taken away',
+    when: async (job) => {
+      job.witness.keyIsTaken();
+      for (const master of await mastersOf(job)) await master.flush();
+    },
+    ends: { code: 79 },
+    says: /lost: .* expired: too few masters still show our value/,
+    marginMs: 50,
+    withinMs: 5_000,
+  },
+  {
+    title: 'the value of somebody else',
+    when: async (job) => {
+      job.witness.keyIsTaken();
+      for (const master of await mastersOf(job)) await master.command('set', `redlock:${job.name}`, 'theirs');
+    },
+    ends: { code: 79 },
+    says: /lost: .* taken: masters show the value of somebody else/,
+    marginMs: 50,
+    withinMs: 5_000,
+  },
+];
+
+const sets = new Map<Job, Promise<Awaited<ReturnType<typeof ownMasters>>>>();
+const mastersOf = async (job: Job) => (await sets.get(job)) ?? [];
+
+describe.concurrent('nobody survives, and everyone is gone before the key is', () => {
+  it.each(scenarios)('$title', async ({ title, when, ends, says, isFrozen, marginMs = 0, withinMs }) => {
+    const harmsMasters = /masters|keys|value/.test(title);
+    const set = harmsMasters ? ownMasters() : sharedMasters();
+    const job = startFamily(await set);
+    sets.set(job, set);
+    await job.ready();
+    job.happens();
+    await when(job);
+    const outcome = await job.outcome(isFrozen ? 'frozen' : 'ends').finally(() => harmsMasters && thawAll(set));
+    note(title, outcome);
+    check(outcome, ends);
+    if (says) expect(outcome.stderr).toMatch(says);
+    expect(outcome.goneAfterMs).toBeLessThan(withinMs);
+    // Where the key is taken from us, this is about the instant when it would have expired.
+    expect(outcome.marginMs).toBeGreaterThanOrEqual(marginMs);
+  });
+});
+
+async function thawAll(set: ReturnType<typeof ownMasters>): Promise<void> {
+  thaw(await set);
+}
+
+function check({ code, signal, stdout, stderr }: Outcome, ends: Scenario['ends']): void {
+  expect([code, signal, stdout], stderr).toEqual([ends.code ?? null, ends.signal ?? null, 'ready\n']);
+}

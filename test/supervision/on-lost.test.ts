@@ -1,0 +1,49 @@
+// --on-lost: run once when the lock is lost, told which and why, on stderr alone, and for ten seconds at most.
+
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { linesOf, ownMasters, startFamily } from './rig.ts';
+
+const stops = ['--ttl', '5s', '-k', '300ms', '--on-lost'];
+
+it.concurrent('runs once, with the name and the reason, and what it prints is not on stdout', async () => {
+  const masters = await ownMasters();
+  const file = join(mkdtempSync(join(scratchFolder(), 'lost-')), 'lost');
+  const script = `echo "$REDLOCK_NAME $REDLOCK_LOST" >> ${file}; echo said`;
+  const job = await startFamily(masters, { flags: [...stops, script], kinds: ['deaf', 'daemon'] }).ready();
+  job.witness.keyIsTaken();
+  for (const master of masters) await master.flush();
+  const outcome = await job.outcome();
+  expect(outcome).toMatchObject({ code: 79, stdout: 'ready\n' });
+  expect(linesOf(outcome)).toEqual(['said', expect.stringMatching(/^redlock-run: lost: /)]);
+  expect(readFileSync(file, 'utf8')).toBe(`${job.name} expired\n`);
+});
+
+it.concurrent('runs as well when the lock is lost while the command is being stopped', async () => {
+  const masters = await ownMasters();
+  const flags = ['--ttl', '5s', '-k', '1600ms', '--on-lost', 'echo "said $REDLOCK_LOST"'];
+  const job = await startFamily(masters, { flags, kinds: ['deaf'] }).ready();
+  job.witness.keyIsTaken();
+  job.run.signal('SIGTERM');
+  for (const master of masters) await master.command('set', `redlock:${job.name}`, 'theirs');
+  const outcome = await job.outcome();
+  // It may end before the next extension would have told: then nobody has noticed, and there is nothing to tell.
+  if (outcome.code === 79) expect(linesOf(outcome)[0]).toBe('said taken');
+  else expect(outcome.signal).toBe('SIGTERM');
+});
+
+it.concurrent('a command that does not end is killed after ten seconds, and the job long before', async () => {
+  const masters = await ownMasters();
+  const job = await startFamily(masters, { flags: [...stops, 'sleep 60 & sleep 60'], kinds: ['deaf'] }).ready();
+  job.witness.keyIsTaken();
+  for (const master of masters) await master.flush();
+  job.happens();
+  const lostAt = performance.now();
+  const outcome = await job.outcome();
+  expect(outcome.code).toBe(79);
+  expect(outcome.goneAfterMs).toBeLessThan(5_000);
+  expect(performance.now() - lostAt).toBeGreaterThan(9_500);
+  expect(performance.now() - lostAt).toBeLessThan(16_000);
+});

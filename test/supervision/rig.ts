@@ -1,0 +1,197 @@
+// A redlock-run with a job that does not want to go, on real masters, under the eyes of a witness. A test says what happens to
+// it and when, and gets how it ended and by how much everyone was gone before the key was.
+//
+// The surprise: many of these run at a time, so a test must not look at the machine but through its own witness.
+
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect } from 'vitest';
+import type { TestMaster } from '../servers/master.ts';
+import { startMasters, stopAll } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { CliRun, type RunOptions, type RunResult } from '../servers/run-cli.ts';
+import { Witness } from './witness.ts';
+
+/** Everything but a daemon that wipes its environment before it leaves, which only --isolate holds. */
+export const everyKind = ['plain', 'deaf', 'stopped', 'group', 'session', 'daemon', 'bare', 'rabbit'];
+/** Extended every 1.67 s; without: stop signal after 3.12 s, SIGKILL by 4.12 s, the guard 208 ms later, end after 4.95 s. */
+const hasty = ['--ttl', '5s', '-k', '1s'];
+/** Where it is not the time that matters. */
+export const patient = ['--ttl', '12s', '-k', '1s'];
+
+export interface JobOptions extends RunOptions {
+  /** Options of redlock-run; default: a ttl of 5 s. */
+  readonly flags?: readonly string[];
+  /** Of the lock; default: one of its own. */
+  readonly name?: string;
+  readonly kinds?: readonly string[];
+  /** What the job itself does: stays whatever it is told, leaves at once, or obeys. Default: stays. */
+  readonly itself?: 'stays' | 'leaves' | 'obeys';
+}
+
+export interface Outcome extends RunResult {
+  /** From `happened` until nobody was left. */
+  readonly goneAfterMs: number;
+  /** From then until fewer than a quorum of the masters held the key. */
+  readonly marginMs: number;
+}
+
+export class Job {
+  readonly run: CliRun;
+  readonly name: string;
+  readonly witness: Witness;
+  #happenedAt = 0;
+
+  /** Who belongs to the job shows the name of the lock, or by default the mark of the run. */
+  constructor(
+    masters: readonly TestMaster[],
+    command: (name: string) => readonly string[],
+    options: JobOptions,
+    isNamed = false,
+  ) {
+    const { flags = hasty, env, name = randomBytes(6).toString('hex'), ...others } = options;
+    this.name = name;
+    const environment = {
+      REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+      REDLOCK_RESTART_GRACE: '0',
+      ...env,
+    };
+    const words = [...flags, this.name, '--', ...command(this.name)];
+    this.run = new CliRun(words, { timeoutMs: 25_000, ...others, env: { ...environment, JOB: this.name } });
+    this.witness = new Witness(isNamed ? [this.name] : [this.name, this.run.id], `redlock:${this.name}`, masters);
+    started.add(this);
+  }
+
+  /** The job and all its children are there, and the witness has seen them. */
+  async ready(): Promise<this> {
+    await this.run.says('stdout', /ready/, 20_000);
+    await this.witness.looks();
+    expect(this.witness.alive.length).toBeGreaterThan(0);
+    return this;
+  }
+
+  /** Now it happens: everything is counted from here. */
+  happens(): void {
+    this.#happenedAt = performance.now();
+  }
+
+  get guardPid(): number {
+    const [pid] = guardsOf(this.run.pid);
+    if (pid === undefined) throw new Error('no guard is there');
+    return pid;
+  }
+
+  /** Waits until nobody is left, and for the end of redlock-run unless it is `frozen`, which is then killed. */
+  async outcome(state: 'ends' | 'frozen' = 'ends'): Promise<Outcome> {
+    const result = state === 'ends' ? await this.run.result : null;
+    await this.witness.gone(10_000);
+    await this.witness.looks(); // At the keys, which have been released by now if they ever will be.
+    if (result === null) this.run.signal('SIGKILL');
+    const ended = result ?? (await this.run.result);
+    await eventually('the guard is gone', () => guardsOf(this.run.pid).length === 0, 3_000);
+    const { goneAt, freeAt, outlived } = this.witness;
+    expect(outlived.slice(0, 5), 'seen alive after a quorum of masters had let the key go').toEqual([]);
+    return { ...ended, goneAfterMs: goneAt - this.#happenedAt, marginMs: freeAt - goneAt };
+  }
+
+  async cleanUp(): Promise<void> {
+    this.witness.end();
+    const everyone = [this.run.pid, ...guardsOf(this.run.pid), ...this.witness.alive.map(({ pid }) => pid)];
+    for (const pid of everyone) if (pid !== this.run.pid || this.run.child.exitCode === null) endForGood(pid);
+    this.run.killAll();
+    await this.run.result.catch(() => {});
+  }
+}
+
+const started = new Set<Job>();
+const sets: Promise<TestMaster[]>[] = [];
+
+/** Three masters for jobs that do nothing to them. */
+let shared: Promise<TestMaster[]> | null = null;
+
+export async function sharedMasters(): Promise<TestMaster[]> {
+  shared ??= ownMasters();
+  return shared;
+}
+
+export async function ownMasters(): Promise<TestMaster[]> {
+  const set = startMasters(3);
+  sets.push(set);
+  return set;
+}
+
+afterAll(async () => {
+  await Promise.all([...started].map((job) => job.cleanUp()));
+  await stopAll();
+});
+
+const family = fileURLToPath(new URL('fixtures/family.sh', import.meta.url));
+
+/** redlock-run with a family of children. */
+export function startFamily(masters: readonly TestMaster[], options: JobOptions = {}): Job {
+  const { kinds = everyKind, itself = 'stays' } = options;
+  return new Job(masters, (name) => ['bash', family, name, itself, ...kinds], options, true);
+}
+
+/** redlock-run with any command; it finds the name of the lock in $JOB. */
+export function startJob(masters: readonly TestMaster[], command: readonly string[], options: JobOptions = {}): Job {
+  return new Job(masters, () => command, options);
+}
+
+/** The guards whose parent is this process. */
+export function guardsOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      const stat = statOf(name);
+      return stat?.parent === parent && stat.state !== 'Z' && wordsOf(name).startsWith('redlock-guard');
+    })
+    .map(Number);
+}
+
+export function statOf(
+  pid: string | number,
+): { command: string; state: string; parent: number; session: number } | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const end = stat.lastIndexOf(')');
+    const fields = stat.slice(end + 2).split(' ');
+    const [state = '', parent, , session] = fields;
+    return { command: stat.slice(stat.indexOf('(') + 1, end), state, parent: Number(parent), session: Number(session) };
+  } catch {
+    return null;
+  }
+}
+
+function wordsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+/** What was measured, for a person who reads the log of the suite. */
+export function note(title: string, { goneAfterMs, marginMs }: Outcome): void {
+  const rounded = (ms: number) => `${Math.round(ms)} ms`;
+  process.stderr.write(`  ${title}: gone after ${rounded(goneAfterMs)}, margin ${rounded(marginMs)}\n`);
+}
+
+export async function pass(ms: number): Promise<void> {
+  await sleep(ms);
+}
+
+/** What redlock-run said of the job, line by line; not what it thinks of the clocks on a machine as busy as this one. */
+export function linesOf({ stderr }: RunResult): string[] {
+  return stderr.split('\n').filter((line) => line !== '' && !/ its clock went /.test(line));
+}
+
+function endForGood(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
+}

@@ -1,0 +1,103 @@
+// The command's streams are its own, whatever happens to ours: nothing that a reader or a writer does, or stops doing, may cost
+// the lock. Speed is that of the command alone. (That all bytes arrive is for the suite of the command line.)
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { pass, sharedMasters } from './rig.ts';
+
+const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+const megabytes = 500;
+
+/** A line for bash, in which rl is redlock-run with these masters; how it ended and how long it took. */
+async function shell(line: string) {
+  const masters = await sharedMasters();
+  const home = mkdtempSync(join(scratchFolder(), 'streams-'));
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    NODE: process.execPath,
+    PROGRAM: program,
+    REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+    REDLOCK_RESTART_GRACE: '0',
+  };
+  const startedAt = performance.now();
+  const child = spawn('bash', ['-c', `rl() { "$NODE" "$PROGRAM" "$@"; }; ${line}`], {
+    env,
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr.on('data', (text) => {
+    stderr += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code, stdout, stderr, elapsedMs: performance.now() - startedAt };
+}
+
+it(`${megabytes} MB of output and of input take no longer than without us`, async () => {
+  const source = `head -c ${megabytes}000000 /dev/zero`;
+  for (const line of [`rl out -- ${source} | cat | wc -c`, `${source} | rl in -- cat | wc -c`]) {
+    const extras: number[] = [];
+    // The machine may be busy with something else: the best of a few counts.
+    for (let count = 0; count < 4 && !(Math.min(...extras) < 700); count += 1) {
+      const alone = await shell(`${source} | cat | wc -c`);
+      const idle = await shell('rl idle -- true');
+      const run = await shell(line);
+      expect(run).toMatchObject({ code: 0, stdout: `${megabytes}000000\n`, stderr: '' });
+      extras.push(Math.round(run.elapsedMs - alone.elapsedMs - idle.elapsedMs));
+    }
+    process.stderr.write(`  ${line}: takes ${Math.min(...extras)} ms more than its parts\n`);
+    expect(Math.min(...extras)).toBeLessThan(700);
+  }
+});
+
+it.concurrent('a reader that has had enough ends the command by SIGPIPE, as without us', async () => {
+  const { stdout, stderr } = await shell('set -o pipefail; rl endless -- yes | head -1; echo "code $?"');
+  expect([stdout, stderr]).toEqual(['y\ncode 141\n', '']);
+});
+
+it.concurrent('a reader of stderr that leaves costs nothing, however much there is to say', async () => {
+  const { stdout } = await shell('{ rl -v --ttl 3s left -- sh -c "sleep 2.5; echo done"; echo "code $?"; } 2> >(true)');
+  expect(stdout).toBe('done\ncode 0\n');
+});
+
+it.concurrent('a reader of stderr that reads no more costs neither the lock nor time', async () => {
+  const masters = await sharedMasters();
+  const folder = mkdtempSync(join(scratchFolder(), 'stalled-'));
+  const pipe = join(folder, 'pipe');
+  const fill = spawn('sh', ['-c', `mkfifo ${pipe}; exec sleep 60 <> ${pipe}`], { stdio: 'ignore' });
+  await pass(300);
+  const end = openSync(pipe, 'w');
+  const urls = masters.map(({ url }) => url).join(',');
+  // Until nothing more goes into the pipe.
+  const command = [
+    'sh',
+    '-c',
+    `timeout 1 head -c 1000000 /dev/zero >&2; sleep 4; echo "$REDLOCK_NAME" > ${folder}/ran`,
+  ];
+  const run = spawn(process.execPath, [program, '-v', '--ttl', '3s', 'stalled', '--', ...command], {
+    env: { PATH: process.env.PATH, HOME: folder, REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '0' },
+    stdio: ['ignore', 'ignore', end],
+  });
+  const [code] = await once(run, 'exit');
+  fill.kill('SIGKILL');
+  expect(code).toBe(0);
+  expect(readFileSync(join(folder, 'ran'), 'utf8')).toBe('stalled\n');
+});
+
+it.concurrent.each([
+  ['no stdin', 'rl closed0 -- sh -c "read x || echo none" <&-', 'none\ncode 0\n'],
+  ['no stdout', 'rl closed1 -- sh -c "echo lost" >&-', 'code 0\n'],
+  ['no stderr', 'rl -v closed2 -- echo said 2>&-', 'said\ncode 0\n'],
+  ['none of the three', 'rl -v closed3 -- true <&- >&- 2>&-', 'code 0\n'],
+])('%s: the command runs, and its code is ours', async (_title, line, stdout) => {
+  expect(await shell(`${line}; echo "code $?"`)).toMatchObject({ stdout, stderr: '' });
+});

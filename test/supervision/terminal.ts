@@ -1,0 +1,89 @@
+// A person at a terminal: a shell in tmux, keys that are pressed, and what stands on the screen. Not for what a program prints
+// without one.
+//
+// The surprise: a key is pressed for whoever is in front, so a test must see on the screen that the command is there first.
+
+import { execFile, spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { TestMaster } from '../servers/master.ts';
+import { eventually } from '../servers/processes.ts';
+import { MARK } from '../servers/survivors.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+
+const run = promisify(execFile);
+const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+
+/** null: there is a tmux here. */
+export const obstacle = spawnSync('tmux', ['-V']).status === 0 ? null : 'no tmux on this machine';
+
+export class Terminal {
+  readonly folder: string;
+  readonly mark: string;
+  readonly #socket: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+    this.mark = folder.slice(-6);
+    this.#socket = join(folder, 's');
+  }
+
+  /** A shell with a prompt, in which `rl` is redlock-run with these masters. */
+  static async open(masters: readonly TestMaster[]): Promise<Terminal> {
+    const terminal = new Terminal(mkdtempSync(join(scratchFolder(), 't-')));
+    const { folder } = terminal;
+    writeFileSync(join(folder, 'rl'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
+    chmodSync(join(folder, 'rl'), 0o755);
+    const variables = {
+      PATH: `${folder}:${process.env.PATH}`,
+      HOME: folder,
+      PS1: 'prompt> ',
+      TERM: 'screen',
+      REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+      REDLOCK_RESTART_GRACE: '0',
+      [MARK]: terminal.mark,
+      JOB: terminal.mark,
+    };
+    const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+    const shell = ['env', '-i', ...words, 'bash', '--norc', '--noprofile', '-i'];
+    await terminal.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', '150', '-y', '40', ...shell);
+    await terminal.shows(/^prompt>/m);
+    return terminal;
+  }
+
+  /** Types a line and presses Enter. */
+  async type(line: string): Promise<void> {
+    await this.#tmux('send-keys', '-l', line);
+    await this.press('Enter');
+  }
+
+  /** Presses keys, as tmux calls them: C-c, C-z, Enter. */
+  async press(...keys: string[]): Promise<void> {
+    await this.#tmux('send-keys', ...keys);
+  }
+
+  async screen(): Promise<string> {
+    return (await this.#tmux('capture-pane', '-p', '-J')).trimEnd();
+  }
+
+  /** Waits until the screen shows this. */
+  async shows(pattern: RegExp, timeoutMs = 15_000): Promise<string> {
+    let last = '';
+    const look = async () => {
+      last = await this.screen();
+      return pattern.test(last) && last;
+    };
+    return eventually(`the screen shows ${pattern}`, look, timeoutMs).catch((error) => {
+      throw new Error(`${error.message}:\n${last}`);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#tmux('kill-server').catch(() => {});
+  }
+
+  async #tmux(...words: string[]): Promise<string> {
+    return (await run('tmux', ['-S', this.#socket, ...words])).stdout;
+  }
+}
