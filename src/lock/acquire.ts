@@ -33,7 +33,7 @@ export interface AcquireParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** A claim of a value that was never used before; asked for one whenever no master can hold an earlier one. */
+  /** A claim of a value that was never used before; every attempt has one of its own. */
   readonly newClaim: () => Claim;
   /** Names us in the queue. */
   readonly waiterId: string;
@@ -71,7 +71,7 @@ class Wait {
   #line: Line | null = null;
   #quorumSeenAt: number;
   #splitCount = 0;
-  #isClean = false;
+  #hasTried = false;
 
   constructor(parts: AcquireParts, patience: Patience) {
     this.#parts = parts;
@@ -88,11 +88,11 @@ class Wait {
       while (!aborted.aborted) {
         const attemptedAt = clock.now();
         this.#line?.forgetCalls();
-        // A new value says since when we hold the lock, and not since when we wait.
-        if (this.#isClean) this.#claim = { ...newClaim(), waiter: this.#claim.waiter };
+        // Never a value again that was given back: what is still under way on a broken connection would remove it later.
+        if (this.#hasTried) this.#claim = { ...newClaim(), waiter: this.#claim.waiter };
+        this.#hasTried = true;
         const attempt = await redlock.attempt(this.#claim, aborted);
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
-        this.#isClean = attempt.kind === 'busy' && attempt.isClean;
         if (aborted.aborted) break;
         if (this.#isOver(attempt)) return endingOf(attempt, redlock.masterCount);
         await this.#goOn(attempt);

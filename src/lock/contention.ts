@@ -12,8 +12,6 @@ export interface Contention {
   readonly freeInMs: number | null;
   /** One foreign value, or a queue where there was none, was seen on a quorum: no split vote, and no use in trying again. */
   readonly isHeld: boolean;
-  /** Every vote so far was a refusal: no master holds anything of ours. */
-  readonly isClean: boolean;
   /** How many are before us, as most masters see it; null: we are not in the queue. */
   readonly place: number | null;
   /** The median of the masters' clocks when they refused us. */
@@ -36,7 +34,6 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
     holder,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
     isHeld: holderCount + reservedCount >= quorum,
-    isClean: refusals.length === votes.length,
     place: places.length === 0 ? null : median(places),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
   };

@@ -50,9 +50,12 @@ export class Line {
     const isOurTurn = () => this.#callers.size >= this.#ears.size;
     const wake = () => called.abort();
     aborted.addEventListener('abort', wake, { once: true, signal: called.signal });
+    let isGathering = false;
     this.#onCall = () => {
       if (isOurTurn()) return wake();
-      if (this.#callers.size === 1) this.#clock.sleep(togetherMs, called.signal).then(wake);
+      // One master may call many times.
+      if (!isGathering) this.#clock.sleep(togetherMs, called.signal).then(wake);
+      isGathering = true;
     };
     if (this.#callers.size > 0) this.#onCall();
     await this.#clock.sleep(atMostMs, called.signal);

@@ -46,6 +46,8 @@ export class RedisMaster implements Master {
    * not of sending: a release made while the connection is still being made has to follow the acquire.
    */
   readonly #mayHold = new Set<string>();
+  /** Claims whose undoing was not confirmed. */
+  readonly #undoing = new Map<string, Claim>();
   /** Ids under which we may have a place in the queue. */
   readonly #inLine = new Set<string>();
   /** Claims that the present connection was sent a SET for and has not answered. */
@@ -118,7 +120,6 @@ export class RedisMaster implements Master {
   async release(claim: Claim, keepMs: number, withdrawn: AbortSignal): Promise<ReleaseReply> {
     const reply = await this.#undo(claim, keepMs, false, withdrawn);
     if (reply.kind === 'failed') return reply;
-    this.#mayHold.delete(claim.value);
     if (claim.waiter) this.#inLine.delete(claim.waiter.id);
     return reply;
   }
@@ -159,9 +160,25 @@ export class RedisMaster implements Master {
     if (!this.#mayHold.has(claim.value) && (staysInLine || !hasPlace)) return { kind: 'gone' };
     const reply = await this.#ask(withdrawn, (connection) => {
       this.#unanswered.delete(claim.value);
+      this.#undoing.set(claim.value, claim);
       return this.#release(connection, claim, keepMs, staysInLine);
     });
+    if (isFailed(reply)) this.#undoing.set(claim.value, claim);
+    else this.#forget(claim);
     return isFailed(reply) ? reply : { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
+  }
+
+  #forget({ value }: Claim): void {
+    this.#mayHold.delete(value);
+    this.#undoing.delete(value);
+  }
+
+  /** What was to be undone on a connection that broke is undone on the next one, before anything else. */
+  #catchUp(connection: Connection): void {
+    for (const claim of this.#undoing.values()) {
+      const reply = this.#release(connection, { ...claim, waiter: null }, 0, true);
+      reply.then((code) => isFailed(code) || this.#forget(claim));
+    }
   }
 
   #release(connection: Connection, claim: Claim, keepMs: number, staysInLine: boolean): Promise<unknown> {
@@ -194,6 +211,7 @@ export class RedisMaster implements Master {
       this.#dialing = null;
       this.#connection = isFailed(connection) ? null : connection;
       this.#unanswered.clear();
+      if (!isFailed(connection)) this.#catchUp(connection);
       return connection;
     });
     return this.#dialing;

@@ -18,6 +18,7 @@ export class SimSocket implements Peer {
   readonly #out: Wire;
   readonly #back: Wire;
   #isClosed = false;
+  #isMute = false;
   /** Sent, and not done by the server. */
   #owedCount = 0;
 
@@ -95,7 +96,7 @@ export class SimSocket implements Peer {
     if (process.world.trace.isKept)
       process.world.note(server.name, `   ${inShort(command)} of ${process.name}: ${inShort([answer].flat())}`);
     this.#endpoint.done();
-    this.#deliver(() => this.onAnswer(answer));
+    if (!this.#isMute) this.#deliver(() => this.onAnswer(answer));
   }
 
   message(channel: string): void {
@@ -121,6 +122,11 @@ export class SimSocket implements Peer {
     this.#out.isDead = true;
     const { process } = this.#endpoint;
     process.world.after(this.#endpoint.roundTripMs(), () => process.deliver(() => this.#close('ECONNRESET')));
+  }
+
+  /** Everything arrives and takes effect, and no answer comes, until the connection breaks. */
+  mute(): void {
+    this.#isMute = true;
   }
 
   /** From now on what is sent here takes much longer than on a later connection, and nobody is told. */

@@ -46,7 +46,7 @@ it.concurrent('a lone rabbit that the command leaves behind is not overlooked', 
     startFamily(masters, { flags: patient, kinds: ['rabbit'], itself: 'leaves', env: { RABBIT_HOP_MS: '3' } }),
   );
   for (const job of jobs) {
-    expect(linesOf(await job.run.result)).toEqual([expect.stringMatching(warning)]);
+    expect(linesOf(await job.run.result)[0]).toMatch(warning);
     await job.witness.looks();
     expect(job.witness.alive).toEqual([]);
   }
@@ -97,13 +97,15 @@ it.concurrent('the run around another one ends the inner job too, and leaves the
   await eventually('the inner guard ended by itself', () => guardsOf(1).every((pid) => pid !== innerGuard), 3_000);
 });
 
-it.concurrent('a job that ends well while the guard of a killed inner run is still at work leaves nothing behind', async () => {
+it.concurrent('the guard of an inner run that was killed is no leftover of the outer job; the inner job is', async () => {
   const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
-  const script = `"${process.execPath}" "${program}" --ttl 10s inner-of-$JOB -- sh -c 'echo ready; exec sleep 600' &
-    sleep 1.5; kill -9 $!; sleep 0.3`;
-  const job = startJob(await sharedMasters(), ['bash', '-c', script], { flags: patient });
+  const stubborn = `sh -c 'trap "" TERM; echo ready; exec sleep 600'`;
+  // The outer run looks at what there is when it extends the lock, after 1.67 s, and knows everyone again later.
+  const script = `"${process.execPath}" "${program}" --ttl 12s inner-of-$JOB -- ${stubborn} & sleep 2.5; kill -9 $!`;
+  const job = startJob(await sharedMasters(), ['bash', '-c', script]);
   const result = await job.run.result;
-  expect([result.code, linesOf(result)]).toEqual([0, []]);
+  expect(result.code).toBe(0);
+  expect(linesOf(result)).toEqual([expect.stringMatching(/the command left 1 process behind/)]);
 });
 
 function allProcessesOf(token: string, pattern: RegExp): number[] {

@@ -96,6 +96,15 @@ export class Job {
     return { ...ended, goneAfterMs: goneAt - this.#happenedAt, marginMs: freeAt - goneAt };
   }
 
+  /** As outcome(), for a job that may have ended, or never begun, before anybody saw it. */
+  async nothingLeft(): Promise<void> {
+    for (let calm = 0; calm < 10; ) {
+      await this.witness.looks();
+      calm = this.witness.alive.length === 0 && guardsOf(this.run.pid).length === 0 ? calm + 1 : 0;
+    }
+    expect(this.witness.outlived.slice(0, 5), 'seen alive after a quorum of masters had let the key go').toEqual([]);
+  }
+
   async cleanUp(): Promise<void> {
     this.witness.end();
     const everyone = [this.run.pid, ...guardsOf(this.run.pid), ...this.witness.alive.map(({ pid }) => pid)];

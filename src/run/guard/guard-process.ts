@@ -8,7 +8,7 @@ import { guardMarkerName } from '../tree/tree.ts';
 import { asLine, eachMessage, type FromGuard, type GuardOrders, type ToGuard } from './protocol.ts';
 
 /** A guard does nothing but wait: a small heap, and no threads to compile with. */
-const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
+export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
 
 export class GuardProcess {
   /** Resolves when it is gone, with how it went. Never rejects. */

@@ -2,13 +2,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { GuardKeeper } from '../../../../src/run/guard/keeper.ts';
 import { readingsNow } from '../../../../src/system-clock.ts';
 
 const orders = { runId: 'x', pid: process.pid, stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1 } as const;
 const keepers: GuardKeeper[] = [];
-afterEach(() => Promise.all(keepers.splice(0).map((keeper) => keeper.done())));
+afterAll(() => Promise.all(keepers.map((keeper) => keeper.done())));
 
 function keep(fixture: string) {
   const program = fileURLToPath(new URL(`fixtures/${fixture}.js`, import.meta.url));

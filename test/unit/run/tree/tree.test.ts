@@ -105,7 +105,7 @@ it('tells the enclosure of an isolated command apart, and finds the command in i
     entry(202, { parent: 201, group: 200 }),
     entry(203, { parent: 202, group: 200 }),
   ];
-  expect(tree.scan()).toMatchObject({ enclosure: [200, 201], pids: [212, 202, 203] });
+  expect(tree.scan()).toMatchObject({ enclosure: [200, 201], pids: [202, 203, 212] });
   expect(tree.insideEnclosure(true)).toEqual([202]);
   expect(tree.insideEnclosure(false)).toEqual([202, 203]);
 });

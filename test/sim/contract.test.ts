@@ -1,0 +1,73 @@
+// The contract of a Master on simulated servers: the same tests as on real ones (test/redis/master.test.ts), so that what the
+// simulator finds or does not find means something. The surprise: RedisMaster is the real one here too; it is the server, its
+// scripts and ioredis that are on trial.
+
+import { masterContract } from '../contract/master.ts';
+import type { World as ContractWorld, Server } from '../contract/world.ts';
+import { Endpoint } from './endpoint.ts';
+import { SimProcess } from './sim-process.ts';
+import { prefix, Stage } from './stage.ts';
+import { realSystem } from './system.ts';
+
+masterContract('RedisMaster on a simulated server', simulatedWorld());
+
+/** While the test waits for anything, time passes. */
+function simulatedWorld(): ContractWorld {
+  return async (test) => {
+    const stage = new Stage({ masterCount: 1 });
+    const done = test(serverOn(stage));
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+    };
+    done.then(end, end);
+    while (!isOver) await stage.pass(1);
+    await done;
+  };
+}
+
+function serverOn(stage: Stage): Server {
+  const server = stage.server(0);
+  const { redis } = server;
+  const endpoints: Endpoint[] = [];
+  const keyOf = (resource: string) => prefix + resource;
+  const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
+  return {
+    handle() {
+      const process = new SimProcess(stage.machine(`c${endpoints.length + 1}`), `p${endpoints.length + 1}`);
+      const endpoint = new Endpoint(stage.network, process, server, 0);
+      endpoints.push(endpoint);
+      const clock = realSystem.createSystemClock(() => {}, process.machine);
+      const settings = { prefix, restartGraceMs: 0 };
+      return new realSystem.RedisMaster(endpoint.address, settings, new realSystem.Roster(), clock);
+    },
+    async read(resource) {
+      const value = redis.get(keyOf(resource));
+      return value === null ? null : { value, remainingMs: redis.remainingMs(keyOf(resource)) };
+    },
+    async write(resource, value, ttlMs) {
+      redis.put(keyOf(resource), value, ttlMs);
+    },
+    async counter(resource) {
+      const count = redis.get(counterOf(resource));
+      return count === null ? null : Number(count);
+    },
+    async setCounter(resource, count) {
+      redis.put(counterOf(resource), String(count));
+    },
+    freeze: async () => server.freeze(),
+    thaw: async () => server.thaw(),
+    async loseAnswers() {
+      for (const socket of endpoints.flatMap(({ sockets }) => [...sockets])) socket.mute();
+    },
+    unplug: async () => server.stop(),
+    restore: async () => server.start(),
+    cut: async () => server.cut(),
+    async restart() {
+      server.stop();
+      redis.restore(null);
+      server.start();
+    },
+    pass: (ms) => new Promise((resolve) => stage.world.after(ms, resolve)),
+  };
+}

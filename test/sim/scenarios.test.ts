@@ -1,0 +1,405 @@
+// Stories told step by step: the bugs of other libraries, under the numbers of the catalogue that they were collected in, and
+// those that the simulator found here. A seed does not survive a change in the order of draws; a story does. All times are
+// virtual.
+
+import { describe, expect, it } from 'vitest';
+import type { Lease } from '../../src/lock/redlock.ts';
+import { timingsOf } from './options.ts';
+import type { Program } from './program.ts';
+import { type Actor, key, Stage } from './stage.ts';
+
+const each = <Item>(items: readonly Item[], act: (item: Item) => void) => {
+  for (const item of items) act(item);
+};
+
+/** What ended the run, and how the command ended. */
+const endingOf = ({ finished }: Program) => [finished?.ending.cause, finished?.ending.childExit];
+
+async function leaseOf(stage: Stage, actor: Actor): Promise<Lease> {
+  const acquisition = stage.acquire(actor, 0);
+  await stage.pass(20);
+  if (acquisition.value?.kind !== 'acquired') throw new Error(`not acquired: ${JSON.stringify(acquisition.value)}`);
+  return acquisition.value.lease;
+}
+
+describe('an attempt', () => {
+  it.each([2, 4])('1. %i masters, split evenly: refused in one round trip (H1)', async (masterCount) => {
+    const stage = new Stage({ masterCount });
+    each(stage.servers.slice(masterCount / 2), ({ redis }) => redis.put(key, 'another', 60_000));
+    const actor = stage.actor('a');
+    const attempt = stage.start(actor, () => actor.redlock.attempt(actor.newClaim()));
+    // One round trip to connect, and one to ask.
+    await stage.pass(5);
+    expect(attempt.value).toMatchObject({ kind: 'busy', holder: 'another' });
+    await stage.pass(20);
+    expect(stage.values.filter((value) => value === null)).toHaveLength(masterCount / 2);
+  });
+
+  it('2. masters that answer after the ttl: never held, and nothing is left (S1)', async () => {
+    const stage = new Stage({ masterCount: 5 });
+    each(stage.servers, (server) => server.freeze());
+    const acquisition = stage.acquire(stage.actor('a'), 0);
+    await stage.pass(1_500);
+    expect(acquisition.value).toMatchObject({ kind: 'unreachable' });
+    each(stage.servers, (server) => server.thaw());
+    await stage.pass(10);
+    expect(stage.values).toEqual([null, null, null, null, null]);
+  });
+
+  it('3. one of three down, the second busy for 300 ms: acquired within half a second (O10)', async () => {
+    const stage = new Stage();
+    stage.server(0).stop();
+    stage.server(1).redis.put(key, 'another', 300);
+    const acquisition = stage.acquire(stage.actor('a'), 5_000);
+    await stage.pass(500);
+    expect(acquisition.value).toMatchObject({ kind: 'acquired' });
+  });
+
+  it('4. six contenders on five masters with up to 25 ms between them: a winner within half a second (O10)', async () => {
+    for (let seed = 1; seed <= 25; seed += 1) {
+      const stage = new Stage({ masterCount: 5, leastMs: 1, jitterMs: 6 }, seed);
+      const acquisitions = [1, 2, 3, 4, 5, 6].map((number) => stage.acquire(stage.actor(`a${number}`), 5_000));
+      await stage.pass(500);
+      const winners = acquisitions.filter(({ value }) => value?.kind === 'acquired');
+      expect(winners, `seed ${seed}`).toHaveLength(1);
+    }
+  });
+
+  it('6. a master that is down when it is asked gets no key when it is up again (O2)', async () => {
+    const stage = new Stage();
+    each(stage.servers, (server) => server.stop());
+    const acquisition = stage.acquire(stage.actor('a'), 0);
+    await stage.pass(200);
+    expect(acquisition.value).toMatchObject({ kind: 'unreachable' });
+    each(stage.servers, (server) => server.start());
+    await stage.pass(3_000);
+    expect(stage.values).toEqual([null, null, null]);
+  });
+
+  it('6. a connection that breaks with a request under way: it is not sent again (O3)', async () => {
+    const stage = new Stage({ masterCount: 1 });
+    stage.server(0).freeze();
+    const acquisition = stage.acquire(stage.actor('a'), 0);
+    await stage.pass(20);
+    stage.server(0).stop();
+    stage.server(0).start();
+    await stage.pass(3_000);
+    expect(acquisition.value).toMatchObject({ kind: 'unreachable' });
+    expect(stage.values).toEqual([null]);
+  });
+
+  it('6. a lost answer: what was set by the attempt before does not keep us out (O4)', async () => {
+    const stage = new Stage({ masterCount: 1 });
+    const { toClient } = stage.network.link('a', 'm1');
+    const acquisition = stage.acquire(stage.actor('a'), 60_000);
+    await stage.pass(3);
+    toClient.block();
+    await stage.pass(700);
+    toClient.unblock();
+    await stage.pass(1_500);
+    expect(acquisition.value).toMatchObject({ kind: 'acquired' });
+  });
+
+  it('7. a frozen master is clean when it thaws, after an attempt that failed meanwhile (O1)', async () => {
+    const stage = new Stage();
+    stage.server(0).freeze();
+    each(stage.servers.slice(1), ({ redis }) => redis.put(key, 'another', 60_000));
+    const acquisition = stage.acquire(stage.actor('a'), 0);
+    await stage.pass(3_000);
+    expect(acquisition.value).toMatchObject({ kind: 'busy' });
+    stage.server(0).thaw();
+    await stage.pass(10);
+    expect(stage.values).toEqual([null, 'another', 'another']);
+  });
+});
+
+describe('holding', () => {
+  it('8. all masters frozen: the command is stopped before validity ends, and not when they wake (S10)', async () => {
+    const stage = new Stage();
+    const program = stage.program('a', { habits: { obeysInMs: null } });
+    await stage.pass(500);
+    each(stage.servers, (server) => server.freeze());
+    await stage.pass(5_000);
+    expect(endingOf(program)).toEqual([
+      { kind: 'lost', reason: 'unreachable' },
+      { kind: 'signaled', signal: 'SIGKILL' },
+    ]);
+    const exited = program.events.find(({ kind }) => kind === 'child-exited');
+    expect(exited).toMatchObject({ runMs: expect.toSatisfy((ms) => ms < 1_500) });
+    expect(stage.findings).toEqual([]);
+  });
+
+  it('9. extensions that fail and then succeed in time: still held, as if nothing had been (H11)', async () => {
+    const stage = new Stage();
+    const program = stage.program('a', { habits: { workMs: 3_000 } });
+    await stage.pass(350);
+    each(stage.servers, (server) => server.freeze());
+    await stage.pass(100);
+    each(stage.servers, (server) => server.thaw());
+    await stage.pass(4_000);
+    expect(program.events.filter(({ kind }) => kind === 'extension-failed').length).toBeGreaterThan(0);
+    expect(endingOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 0 }]);
+    expect(stage.findings).toEqual([]);
+  });
+
+  it('10. a key that is lost on one master is back with the next extension (S8)', async () => {
+    const stage = new Stage();
+    stage.program('a');
+    await stage.pass(100);
+    const [value] = stage.values;
+    stage.server(1).redis.put(key, null);
+    await stage.pass(400);
+    expect(stage.values).toEqual([value, value, value]);
+    expect(stage.findings).toEqual([]);
+  });
+
+  it('10. keys that are lost on all masters: the lock is lost at the next extension, and not revived (S9)', async () => {
+    const stage = new Stage();
+    const program = stage.program('a');
+    await stage.pass(100);
+    each(stage.servers, ({ redis }) => redis.put(key, null));
+    await stage.pass(600);
+    expect(endingOf(program)[0]).toEqual({ kind: 'lost', reason: 'expired' });
+    expect(stage.values).toEqual([null, null, null]);
+  });
+
+  it("10. another's value on a majority: lost at once, and left alone (S9)", async () => {
+    const stage = new Stage();
+    const program = stage.program('a');
+    await stage.pass(100);
+    each(stage.servers.slice(1), ({ redis }) => redis.put(key, 'another', 60_000));
+    await stage.pass(600);
+    expect(endingOf(program)[0]).toEqual({ kind: 'lost', reason: 'taken' });
+    expect(stage.values).toEqual([null, 'another', 'another']);
+  });
+
+  it('14. the time to live is any from half a second to an hour: never more than four extensions in it', async () => {
+    for (const ttlMs of [500, 2_000, 60_000, 3_600_000]) {
+      const stage = new Stage(timingsOf(ttlMs));
+      const program = stage.program('a', { habits: { workMs: 10 * ttlMs } });
+      await stage.pass(11 * ttlMs);
+      const extensionCount = program.finished?.extensionCount ?? Number.NaN;
+      expect(extensionCount, `ttl ${ttlMs}`).toSatisfy((count: number) => count >= 28 && count <= 60);
+    }
+  });
+});
+
+describe('releasing', () => {
+  it('11. a lock that is gone: at once, without an error, and with the exit code of the command (H5)', async () => {
+    const stage = new Stage();
+    const program = stage.program('a', { habits: { workMs: 200, exitCode: 3 } });
+    await stage.pass(150);
+    each(stage.servers, ({ redis }) => redis.put(key, null));
+    await stage.pass(100);
+    expect(endingOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 3 }]);
+    expect(program.events.at(-1)).toMatchObject({ kind: 'released', releasedCount: 0 });
+  });
+
+  it('12. during an extension that is under way, a thousand times: no key is left, and none comes back (O8)', async () => {
+    const stage = new Stage({ jitterMs: 3 });
+    const actor = stage.actor('a');
+    for (let count = 0; count < 1_000; count += 1) {
+      const lease = await leaseOf(stage, actor);
+      const ended = new AbortController();
+      stage.start(actor, () => actor.redlock.extend(lease, ended.signal));
+      await stage.pass(stage.world.random.between(0, 6));
+      stage.start(actor, () => {
+        ended.abort();
+        return actor.redlock.release(lease.claim);
+      });
+      await stage.pass(50);
+      expect(stage.values).toEqual([null, null, null]);
+    }
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '15. %s while waiting: no key and no place is left (O9, O11)',
+    async (signal) => {
+      const stage = new Stage();
+      stage.program('holder');
+      await stage.pass(100);
+      const waiter = stage.program('waiter', { waitMs: 60_000 });
+      await stage.pass(500);
+      expect(stage.servers.every(({ redis }) => redis.waits('waiter'))).toBe(true);
+      waiter.signal(signal);
+      await stage.pass(60);
+      expect(endingOf(waiter)[0]).toEqual({ kind: 'signal', signal });
+      expect(stage.servers.some(({ redis }) => redis.waits('waiter'))).toBe(false);
+      expect(stage.findings).toEqual([]);
+    },
+  );
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    '15. %s while holding: the keys are gone (O9, O11)',
+    async (signal) => {
+      const stage = new Stage();
+      const program = stage.program('a');
+      await stage.pass(100);
+      program.signal(signal);
+      await stage.pass(100);
+      // A hangup is the command's to understand; this one obeys the stop signal alone.
+      if (signal === 'SIGHUP') program.signal('SIGTERM');
+      await stage.pass(200);
+      expect(program.finished).not.toBeNull();
+      expect(stage.values).toEqual([null, null, null]);
+      expect(stage.findings).toEqual([]);
+    },
+  );
+
+  it('15. stopped for longer than the ttl: the guard has killed the command, and the loss is told (S11)', async () => {
+    const stage = new Stage();
+    const program = stage.program('a', { habits: { obeysInMs: null } });
+    await stage.pass(200);
+    program.process.pause();
+    await stage.pass(5_000);
+    expect(stage.findings).toEqual([]);
+    program.process.resume();
+    await stage.pass(1_000);
+    expect(endingOf(program)).toEqual([
+      { kind: 'lost', reason: 'stalled' },
+      { kind: 'signaled', signal: 'SIGKILL' },
+    ]);
+  });
+});
+
+describe('the fence', () => {
+  it('16. grows through the loss of a master with all its memory', async () => {
+    const stage = new Stage({ restartGraceMs: 0 });
+    const fences: (number | null | undefined)[] = [];
+    for (const forgetful of [null, 0, 1, 2, null]) {
+      if (forgetful !== null) {
+        stage.server(forgetful).stop();
+        await stage.pass(300);
+        stage.server(forgetful).redis.restore(null);
+        stage.server(forgetful).start();
+      }
+      const program = stage.program(`a${fences.length}`, { waitMs: 60_000, habits: { workMs: 50 } });
+      await stage.pass(300);
+      fences.push(program.finished?.fence);
+    }
+    expect(fences.every((fence) => typeof fence === 'number')).toBe(true);
+    expect(fences).toEqual([...fences].sort((a, b) => Number(a) - Number(b)));
+    expect(new Set(fences).size).toBe(fences.length);
+    expect(stage.findings).toEqual([]);
+  });
+});
+
+describe('clocks', () => {
+  it.each([
+    ['set forward by more than the ttl ends the lease', 5_000, 'lost'],
+    ['set back changes nothing', -5_000, 'child'],
+  ])('20. the wall clock of the client, %s', async (_, ms, cause) => {
+    const stage = new Stage();
+    const program = stage.program('a', { habits: { workMs: 2_000 } });
+    await stage.pass(450);
+    program.process.machine.stepWall(ms);
+    await stage.pass(5_000);
+    expect(program.finished?.ending.cause.kind).toBe(cause);
+    expect(stage.findings).toEqual([]);
+  });
+
+  it('20. a machine that slept for longer than the ttl stops the command a quarter of a second after it wakes', async () => {
+    const stage = new Stage();
+    const program = stage.program('a', { habits: { obeysInMs: null } });
+    await stage.pass(450);
+    program.process.machine.sleep();
+    await stage.pass(60_000);
+    program.process.machine.wake();
+    const wokeAt = stage.world.now;
+    await stage.pass(300);
+    expect(program.events.find(({ kind }) => kind === 'child-exited')).toBeDefined();
+    expect(stage.world.now - wokeAt).toBe(300);
+    expect(endingOf(program)[0]).toMatchObject({ kind: 'lost' });
+  });
+
+  it('the clock of a master that jumps is told', async () => {
+    const stage = new Stage();
+    const program = stage.program('a');
+    await stage.pass(450);
+    stage.server(0).redis.stepWall(400);
+    await stage.pass(450);
+    expect(program.events.find(({ kind }) => kind === 'master-jumped')).toMatchObject({ master: 'm1/0', aheadMs: 400 });
+  });
+});
+
+describe('found by the simulator', () => {
+  it('what an earlier attempt takes back on a clogged connection does not remove what a later one holds', async () => {
+    const stage = new Stage();
+    const actor = stage.actor('a');
+    // Somebody holds two masters, so the attempt wins only the first, and gives it back: late.
+    each(stage.servers.slice(1), ({ redis }) => redis.put(key, 'another', 100));
+    const acquisition = stage.acquire(actor, 5_000);
+    await stage.pass(3);
+    const [socket] = stage.socketsOf(actor, 0);
+    socket?.clog(400);
+    await stage.pass(150);
+    socket?.loseAnswers();
+    await stage.pass(3_000);
+    expect(acquisition.value).toMatchObject({ kind: 'acquired' });
+    expect(stage.findings).toEqual([]);
+  });
+
+  it('a connection given up while its lease is held carries no release behind', async () => {
+    const stage = new Stage();
+    const actor = stage.actor('a');
+    const connected = await leaseOf(stage, actor);
+    stage.start(actor, () => actor.redlock.release(connected.claim));
+    await stage.pass(20);
+    stage.socketsOf(actor, 0)[0]?.clog(2_500);
+    let lease = await leaseOf(stage, actor);
+    stage.server(1).stop();
+    // The second extension finds the first master silent for more than a second, and connects anew: healed there, proven.
+    for (let count = 0; count < 8; count += 1) {
+      const extension = stage.start(actor, () => actor.redlock.extend(lease));
+      await stage.pass(330);
+      if (extension.value?.kind === 'extended') lease = extension.value.lease;
+    }
+    expect(stage.findings).toEqual([]);
+    expect(stage.values[0]).toBe(lease.claim.value);
+  });
+
+  it('a release made while a new connection is being made is sent on it', async () => {
+    const stage = new Stage();
+    const actor = stage.actor('a');
+    const lease = await leaseOf(stage, actor);
+    const { toServer } = stage.network.link('a', 'm1');
+    stage.server(0).freeze();
+    stage.start(actor, () => actor.redlock.extend(lease));
+    await stage.pass(1_010);
+    stage.server(0).thaw();
+    stage.server(0).redis.put(key, lease.claim.value, 60_000);
+    stage.server(0).freeze();
+    toServer.slowMs = 20;
+    stage.start(actor, () => actor.redlock.extend(lease));
+    await stage.pass(10);
+    stage.start(actor, () => actor.redlock.release(lease.claim));
+    await stage.pass(200);
+    stage.server(0).thaw();
+    await stage.pass(200);
+    expect(stage.values[0]).toBeNull();
+  });
+
+  it('a master that comes back with an older memory may give an old number: fencing needs AOF, or none', async () => {
+    const stage = new Stage({ restartGraceMs: 1_000 });
+    const run = async (name: string) => {
+      const program = stage.program(name, { waitMs: 60_000, habits: { workMs: 20 } });
+      await stage.pass(250);
+      return program.finished?.fence ?? null;
+    };
+    await run('a');
+    const old = stage.server(1).redis.snapshot();
+    // Two masters count on, and the third hears of nothing.
+    stage.server(2).stop();
+    for (const name of ['b', 'c', 'd', 'e']) await run(name);
+    // The second goes back to what it knew before, and long afterwards meets the third alone.
+    stage.server(1).stop();
+    stage.server(1).redis.restore(old);
+    stage.server(1).start();
+    await stage.pass(3_000);
+    stage.server(2).start();
+    stage.server(0).stop();
+    await stage.pass(3_000);
+    await run('f');
+    expect(stage.findings.map(({ property }) => property)).toEqual(['fence']);
+  });
+});

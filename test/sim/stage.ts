@@ -1,0 +1,136 @@
+// A small world for stories told by hand: masters, machines and programs as in the big ones, but nothing happens by chance
+// and no storm comes. The surprise: time stands still unless `pass` is called, so what is asked of somebody is a promise to be
+// looked at later, and not awaited.
+
+import type { Claim, Clock } from '../../src/lock/ports.ts';
+import type { Redlock } from '../../src/lock/redlock.ts';
+import { Endpoint } from './endpoint.ts';
+import { hosts } from './hub.ts';
+import { Machine } from './machine.ts';
+import { Network } from './network.ts';
+import { observedRedlock } from './observed-redlock.ts';
+import { calmOptions, type Options, timingsOf } from './options.ts';
+import { type Plan, Program } from './program.ts';
+import { Random } from './random.ts';
+import { SimProcess } from './sim-process.ts';
+import { SimRedis } from './sim-redis.ts';
+import { SimServer } from './sim-server.ts';
+import type { SimSocket } from './sim-socket.ts';
+import { realSystem as system } from './system.ts';
+import { type Finding, Witness } from './witness.ts';
+import { World } from './world.ts';
+
+/** Whatever was asked for; undefined until it has come. */
+export interface Pending<Value> {
+  value: Value | undefined;
+  at: number | undefined;
+}
+
+export interface Actor {
+  readonly process: SimProcess;
+  readonly clock: Clock;
+  readonly redlock: Redlock;
+  readonly random: Random;
+  newClaim(): Claim;
+}
+
+export const prefix = 'lock:';
+/** What everybody on a stage wants. */
+export const resource = 'r';
+export const key = prefix + resource;
+
+export class Stage {
+  readonly world: World;
+  readonly options: Options;
+  readonly network: Network;
+  readonly servers: readonly SimServer[];
+  readonly witness: Witness;
+
+  constructor(changes: Partial<Options> = {}, seed = 1) {
+    hosts().clear();
+    this.world = new World(`stage ${seed}`);
+    const calm = calmOptions(new Random(seed));
+    const quiet = { leastMs: 1, jitterMs: 0, masterCount: 3, resourceCount: 1, isFenced: true, restartGraceMs: 0 };
+    this.options = { ...calm, ...timingsOf(1_000), ...quiet, ...changes };
+    this.network = new Network(this.world, this.options);
+    this.servers = Array.from({ length: this.options.masterCount }, (_, index) => {
+      const redis = new SimRedis(this.world, { rate: 1, wallOffsetMs: 0 }, new Set(this.options.flaws));
+      const { scriptNamed } = system;
+      return new SimServer(this.world, `m${index + 1}`, redis, { isDurable: false, hidesInfo: false, scriptNamed });
+    });
+    this.witness = new Witness(this.world, this.servers, this.servers.length, prefix);
+  }
+
+  get findings(): readonly Finding[] {
+    return this.witness.findings;
+  }
+
+  /** The values under the key, one for each master. */
+  get values(): (string | null)[] {
+    return this.servers.map(({ redis }) => redis.get(key));
+  }
+
+  /** The connections that somebody has to a master, in the order in which they were made. */
+  socketsOf({ process }: Actor, index: number): SimSocket[] {
+    return [...(hosts().get(`${process.name}/${index}`)?.sockets ?? [])];
+  }
+
+  server(index: number): SimServer {
+    return this.servers[index] as SimServer;
+  }
+
+  machine(name: string): Machine {
+    return new Machine(this.world, name, { rate: 1, wallOffsetMs: 0 });
+  }
+
+  /** One invocation of redlock-run, which works for an hour unless the plan says otherwise. */
+  program(name: string, changes: Partial<Omit<Plan, 'habits'>> & { habits?: Partial<Plan['habits']> } = {}): Program {
+    const { options, network, servers, witness } = this;
+    const around = { system, options, network, servers, witness, prefix };
+    const calmHabits = { workMs: 3_600_000, exitCode: 0, obeysInMs: 5, diesInMs: 1, leftoverMs: null };
+    const plan = { resource, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, ...changes };
+    const habits = { ...calmHabits, ...changes.habits };
+    return new Program(around, this.machine(name), name, { ...plan, habits }, new Random(name));
+  }
+
+  /** Somebody who does only what he is asked: a process with the real lock and nothing around it. */
+  actor(name: string): Actor {
+    const machine = this.machine(name);
+    const process = new SimProcess(machine, name);
+    const clock = system.createSystemClock(() => {}, machine);
+    const roster = new system.Roster();
+    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, ttlMs, isFenced } = this.options;
+    const masters = this.servers.map((server, index) => {
+      const { address } = new Endpoint(this.network, process, server, index);
+      return new system.RedisMaster(address, { prefix, restartGraceMs }, roster, clock);
+    });
+    const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
+    const redlock = observedRedlock(system, this.witness, machine, masters, clock, settings, () => {});
+    let count = 0;
+    const newClaim = () => {
+      count += 1;
+      return { resource, value: `${name}.${count}`, ttlMs, isFenced, waiter: null };
+    };
+    return { process, clock, redlock, random: new Random(name), newClaim };
+  }
+
+  /** Has it begin, as an event in the actor's process. */
+  start<Value>({ process }: Actor, action: () => Promise<Value>): Pending<Value> {
+    const pending: Pending<Value> = { value: undefined, at: undefined };
+    const settle = (value: Value) => Object.assign(pending, { value, at: this.world.now });
+    this.world.after(0, () => process.deliver(() => void action().then(settle, this.world.crash)));
+    return pending;
+  }
+
+  /** Waits for the lock as redlock-run does. */
+  acquire(actor: Actor, waitMs: number, giveUpAfterMs = 60_000) {
+    const { redlock, clock, random, newClaim, process } = actor;
+    const parts = { redlock, clock, random: random.next, report: () => {}, newClaim, waiterId: process.name };
+    const patience = { waitMs, giveUpAfterMs, aborted: new AbortController().signal };
+    return this.start(actor, () => system.acquire(parts, patience));
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.world.run(this.world.now + ms);
+  }
+}
