@@ -1,6 +1,6 @@
 // One Redis server as a Master. It dials when it is first called and again after trouble, asks each new server who it is,
 // and turns replies into votes. It keeps no time-outs: those belong to poll.ts. The surprise: commands keep their order
-// only on one connection, so before one is given up, every acquire that it has not answered gets its release behind it.
+// only on one connection, so one that is given up is kept until what it has not answered yet is undone on it as well.
 
 import type {
   AcquireReply,
@@ -46,6 +46,8 @@ export class RedisMaster implements Master {
    * not of sending: a release made while the connection is still being made has to follow the acquire.
    */
   readonly #mayHold = new Set<string>();
+  /** Connections given up while they owed the answer to a SET, by its value: the undoing has to follow it there. */
+  readonly #retired = new Map<string, Connection>();
   /** Claims whose undoing was not confirmed. */
   readonly #undoing = new Map<string, Claim>();
   /** Ids under which we may have a place in the queue. */
@@ -134,6 +136,7 @@ export class RedisMaster implements Master {
 
   close(): void {
     this.#connection?.close();
+    for (const connection of this.#retired.values()) connection.close();
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
   }
 
@@ -152,12 +155,16 @@ export class RedisMaster implements Master {
     this.#unanswered.set(claim.value, claim);
     const reply = await connection.eval(script, this.#keysOf(claim), ...words);
     if (connection === this.#connection) this.#unanswered.delete(claim.value);
+    if (connection === this.#retired.get(claim.value)) this.#dismiss(claim);
     return reply;
   }
 
   async #undo(claim: Claim, keepMs: number, staysInLine: boolean, withdrawn: AbortSignal): Promise<ReleaseReply> {
     const hasPlace = claim.waiter !== null && this.#inLine.has(claim.waiter.id);
     if (!this.#mayHold.has(claim.value) && (staysInLine || !hasPlace)) return { kind: 'gone' };
+    const retired = this.#retired.get(claim.value);
+    if (retired) void this.#release(retired, { ...claim, waiter: null }, 0, true);
+    this.#dismiss(claim);
     const reply = await this.#ask(withdrawn, (connection) => {
       this.#unanswered.delete(claim.value);
       this.#undoing.set(claim.value, claim);
@@ -166,6 +173,13 @@ export class RedisMaster implements Master {
     if (isFailed(reply)) this.#undoing.set(claim.value, claim);
     else this.#forget(claim);
     return isFailed(reply) ? reply : { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
+  }
+
+  /** Closes the connection that was kept for the undoing of this claim, unless it is kept for another one as well. */
+  #dismiss({ value }: Claim): void {
+    const retired = this.#retired.get(value);
+    this.#retired.delete(value);
+    if (retired && ![...this.#retired.values()].includes(retired)) retired.close();
   }
 
   #forget({ value }: Claim): void {
@@ -200,8 +214,8 @@ export class RedisMaster implements Master {
     const connection = this.#connection;
     if (connection?.isOpen !== true) return null;
     if (connection.silentMs <= this.#patienceMs) return connection;
-    for (const claim of this.#unanswered.values()) void this.#release(connection, claim, 0, true);
-    connection.close();
+    for (const value of this.#unanswered.keys()) this.#retired.set(value, connection);
+    if (this.#unanswered.size === 0) connection.close();
     this.#patienceMs = Math.min(this.#patienceMs * 2, patienceMs.most);
     return null;
   }

@@ -111,7 +111,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     expect(await tcp.get('r')).toBeNull();
   });
 
-  test('a connection that is given up because it is silent gets the release of what it was sent first', async () => {
+  test('a connection that is given up because it is silent gets the release of what it was sent as well', async () => {
     await handle.introduce();
     await tcp.freeze();
     const claim = newClaim();
@@ -119,9 +119,10 @@ describe('nothing is queued and nothing is sent twice', () => {
     await sleep(1_050);
     const other = handle.acquire(newClaim({ resource: 's' }), lasting);
     await sleep(20);
+    const released = handle.release(claim, 0, lasting);
     tcp.thaw();
     expect(await other).toMatchObject({ kind: 'granted' });
-    await reply;
+    await Promise.all([reply, released]);
     expect(await tcp.get('r')).toBeNull();
   });
 

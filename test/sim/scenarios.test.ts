@@ -17,7 +17,7 @@ const endingOf = ({ finished }: Program) => [finished?.ending.cause, finished?.e
 
 async function leaseOf(stage: Stage, actor: Actor): Promise<Lease> {
   const acquisition = stage.acquire(actor, 0);
-  await stage.pass(20);
+  await stage.pass(40);
   if (acquisition.value?.kind !== 'acquired') throw new Error(`not acquired: ${JSON.stringify(acquisition.value)}`);
   return acquisition.value.lease;
 }
@@ -132,7 +132,7 @@ describe('holding', () => {
   it('9. extensions that fail and then succeed in time: still held, as if nothing had been (H11)', async () => {
     const stage = new Stage();
     const program = stage.program('a', { habits: { workMs: 3_000 } });
-    await stage.pass(350);
+    await stage.pass(330);
     each(stage.servers, (server) => server.freeze());
     await stage.pass(100);
     each(stage.servers, (server) => server.thaw());
@@ -318,7 +318,10 @@ describe('clocks', () => {
     await stage.pass(450);
     stage.server(0).redis.stepWall(400);
     await stage.pass(450);
-    expect(program.events.find(({ kind }) => kind === 'master-jumped')).toMatchObject({ master: 'm1/0', aheadMs: 400 });
+    expect(program.events.find(({ kind }) => kind === 'master-jumped')).toMatchObject({
+      master: 'm1/0',
+      aheadMs: expect.toSatisfy((ms) => Math.abs(ms - 400) < 5),
+    });
   });
 });
 
@@ -347,9 +350,9 @@ describe('found by the simulator', () => {
     await stage.pass(20);
     stage.socketsOf(actor, 0)[0]?.clog(2_500);
     let lease = await leaseOf(stage, actor);
-    stage.server(1).stop();
-    // The second extension finds the first master silent for more than a second, and connects anew: healed there, proven.
-    for (let count = 0; count < 8; count += 1) {
+    // After a second the first master counts as silent, and is connected to anew: it is healed, and counts.
+    for (let count = 0; count < 14; count += 1) {
+      if (count === 6) stage.server(1).stop();
       const extension = stage.start(actor, () => actor.redlock.extend(lease));
       await stage.pass(330);
       if (extension.value?.kind === 'extended') lease = extension.value.lease;
