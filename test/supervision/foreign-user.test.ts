@@ -39,6 +39,7 @@ it.skipIf(obstacle !== null)(
     foreign.push(Number(pid));
     const result = await run.result;
     expect(result.code).toBe(5);
+    expect(result.elapsedMs).toBeLessThan(9_000); // Who may not be killed is not waited for.
     expect(linesOf(result)).toEqual([
       expect.stringMatching(/the command left 1 process behind; ending them/),
       expect.stringMatching(
