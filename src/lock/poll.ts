@@ -29,14 +29,19 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const { masters, clock, masterTimeoutMs, isCertain, onVote } = round;
   const votes = new Map<Master, Vote | Failed>();
   const withdrawn = new AbortController();
+  /** Every master has voted, or its time is over. */
   const isOver = new AbortController();
+  const hasEnded = new AbortController();
   return new Promise((resolve, reject) => {
-    const end = () => resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
+    const end = () => {
+      hasEnded.abort();
+      resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
+    };
     const cancel = () => {
       withdrawn.abort();
       end();
     };
-    round.cancelled?.addEventListener('abort', cancel, { once: true, signal: isOver.signal });
+    round.cancelled?.addEventListener('abort', cancel, { once: true, signal: hasEnded.signal });
     const receive = (master: Master, vote: Vote | Failed) => {
       onVote?.(master, vote);
       if (votes.has(master)) return;

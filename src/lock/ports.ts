@@ -83,7 +83,7 @@ export interface Ear {
  * One independent Redis master. Replies never reject: trouble is a `Failed`. `withdrawn` says that the caller no longer
  * wants the call made: what was not sent by then must never be sent (what was sent cannot be unsent). Calls on one
  * master take effect in the order in which they were made; a release that follows an acquire undoes it also when the
- * acquire has not been answered.
+ * acquire has not been answered, and is never withdrawn: a value that was released is not used again, so late is not wrong.
  */
 export interface Master {
   /** For messages; without secrets. */
@@ -104,9 +104,9 @@ export interface Master {
    * Removes the key where the value is ours, or with `keepMs` above 0 lets it expire so much later instead. Gives up our place
    * in the queue, and calls the first in it where the key is free then.
    */
-  release(claim: Claim, keepMs: number, withdrawn: AbortSignal): Promise<ReleaseReply>;
+  release(claim: Claim, keepMs: number): Promise<ReleaseReply>;
   /** The same after an attempt that did not win a quorum: the key goes, our place in the queue stays. */
-  giveBack(claim: Claim, withdrawn: AbortSignal): Promise<ReleaseReply>;
+  giveBack(claim: Claim): Promise<ReleaseReply>;
   /** Calls back whenever the waiter of the claim is called on this master. */
   listen(claim: Claim, onCall: () => void): Promise<Ear | Failed>;
 }

@@ -71,7 +71,7 @@ export class Redlock {
     const { masters } = this.#electorate;
     // A master that refused holds nothing of ours; unless a write-back has healed it since.
     const undo = verdict === 'granted' ? masters : masters.filter((master) => votes.get(master)?.kind !== 'refused');
-    void this.#track(this.#undo(undo, (master, withdrawn) => master.giveBack(claim, withdrawn)));
+    void this.#track(this.#undo(undo, (master) => master.giveBack(claim)));
     switch (verdict) {
       case 'granted':
         return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
@@ -128,7 +128,7 @@ export class Redlock {
   release(claim: Claim, keepMs = 0): Promise<Released> {
     this.#ours.delete(claim.value);
     const { masters } = this.#electorate;
-    return this.#track(this.#undo(masters, (master, withdrawn) => master.release(claim, keepMs, withdrawn)));
+    return this.#track(this.#undo(masters, (master) => master.release(claim, keepMs)));
   }
 
   /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */

@@ -48,12 +48,12 @@ export class RedisMaster implements Master {
   readonly #mayHold = new Set<string>();
   /** Connections given up while they owed the answer to a SET, by its value: the undoing has to follow it there. */
   readonly #retired = new Map<string, Connection>();
-  /** Claims whose undoing was not confirmed. */
-  readonly #undoing = new Map<string, Claim>();
+  /** What was to be undone and was not confirmed, by its value. */
+  readonly #undoing = new Map<string, Undoing>();
   /** Ids under which we may have a place in the queue. */
   readonly #inLine = new Set<string>();
-  /** Claims that the present connection was sent a SET for and has not answered. */
-  readonly #unanswered = new Map<string, Claim>();
+  /** Values that the present connection was sent a SET for and has not answered. */
+  readonly #unanswered = new Set<string>();
 
   constructor(address: MasterAddress, settings: RedisMasterSettings, roster: Roster, clock: Clock) {
     this.name = address.name;
@@ -119,15 +119,15 @@ export class RedisMaster implements Master {
     return isFailed(reply) ? reply : { kind: reply === 1 ? 'healed' : 'taken' };
   }
 
-  async release(claim: Claim, keepMs: number, withdrawn: AbortSignal): Promise<ReleaseReply> {
-    const reply = await this.#undo(claim, keepMs, false, withdrawn);
+  async release(claim: Claim, keepMs: number): Promise<ReleaseReply> {
+    const reply = await this.#undo({ claim, keepMs, staysInLine: false });
     if (reply.kind === 'failed') return reply;
     if (claim.waiter) this.#inLine.delete(claim.waiter.id);
     return reply;
   }
 
-  giveBack(claim: Claim, withdrawn: AbortSignal): Promise<ReleaseReply> {
-    return this.#undo(claim, 0, true, withdrawn);
+  giveBack(claim: Claim): Promise<ReleaseReply> {
+    return this.#undo({ claim, keepMs: 0, staysInLine: true });
   }
 
   async listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
@@ -152,25 +152,27 @@ export class RedisMaster implements Master {
   }
 
   async #set(connection: Connection, claim: Claim, script: string, words: Words): Promise<unknown> {
-    this.#unanswered.set(claim.value, claim);
+    this.#unanswered.add(claim.value);
     const reply = await connection.eval(script, this.#keysOf(claim), ...words);
     if (connection === this.#connection) this.#unanswered.delete(claim.value);
     if (connection === this.#retired.get(claim.value)) this.#dismiss(claim);
     return reply;
   }
 
-  async #undo(claim: Claim, keepMs: number, staysInLine: boolean, withdrawn: AbortSignal): Promise<ReleaseReply> {
+  async #undo(undoing: Undoing): Promise<ReleaseReply> {
+    const { claim, staysInLine } = undoing;
     const hasPlace = claim.waiter !== null && this.#inLine.has(claim.waiter.id);
     if (!this.#mayHold.has(claim.value) && (staysInLine || !hasPlace)) return { kind: 'gone' };
+    this.#giveUpIfSilent();
     const retired = this.#retired.get(claim.value);
-    if (retired) void this.#release(retired, { ...claim, waiter: null }, 0, true);
+    if (retired) void this.#release(retired, withoutPlace(undoing));
     this.#dismiss(claim);
-    const reply = await this.#ask(withdrawn, (connection) => {
+    const reply = await this.#ask(always, (connection) => {
       this.#unanswered.delete(claim.value);
-      this.#undoing.set(claim.value, claim);
-      return this.#release(connection, claim, keepMs, staysInLine);
+      this.#undoing.set(claim.value, undoing);
+      return this.#release(connection, undoing);
     });
-    if (isFailed(reply)) this.#undoing.set(claim.value, claim);
+    if (isFailed(reply)) this.#undoing.set(claim.value, undoing);
     else this.#forget(claim);
     return isFailed(reply) ? reply : { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
   }
@@ -189,13 +191,13 @@ export class RedisMaster implements Master {
 
   /** What was to be undone on a connection that broke is undone on the next one, before anything else. */
   #catchUp(connection: Connection): void {
-    for (const claim of this.#undoing.values()) {
-      const reply = this.#release(connection, { ...claim, waiter: null }, 0, true);
-      reply.then((code) => isFailed(code) || this.#forget(claim));
+    for (const undoing of this.#undoing.values()) {
+      const reply = this.#release(connection, withoutPlace(undoing));
+      reply.then((code) => isFailed(code) || this.#forget(undoing.claim));
     }
   }
 
-  #release(connection: Connection, claim: Claim, keepMs: number, staysInLine: boolean): Promise<unknown> {
+  #release(connection: Connection, { claim, keepMs, staysInLine }: Undoing): Promise<unknown> {
     const [id, arrivalUs] = placeOf(claim.waiter);
     const words = [claim.value, keepMs, id, staysInLine ? arrivalUs : '', this.#channelsOf(claim)];
     return connection.eval(releaseScript, this.#keysOf(claim), ...words);
@@ -211,13 +213,19 @@ export class RedisMaster implements Master {
   }
 
   #usable(): Connection | null {
+    this.#giveUpIfSilent();
+    return this.#connection?.isOpen ? this.#connection : null;
+  }
+
+  /** A connection that owes an answer for too long is left for a new one, and kept for what must still be undone on it. */
+  #giveUpIfSilent(): void {
     const connection = this.#connection;
-    if (connection?.isOpen !== true) return null;
-    if (connection.silentMs <= this.#patienceMs) return connection;
-    for (const value of this.#unanswered.keys()) this.#retired.set(value, connection);
+    if (!connection?.isOpen || connection.silentMs <= this.#patienceMs) return;
+    for (const value of this.#unanswered) this.#retired.set(value, connection);
     if (this.#unanswered.size === 0) connection.close();
+    this.#unanswered.clear();
+    this.#connection = null;
     this.#patienceMs = Math.min(this.#patienceMs * 2, patienceMs.most);
-    return null;
   }
 
   #connected(): Promise<Connection | Failed> {
@@ -251,6 +259,21 @@ export class RedisMaster implements Master {
     return failed('restarted', `restarted ${ago} s ago and ${reason}: counts again in ${left} s`);
   }
 }
+
+/** A release or a giving back. */
+interface Undoing {
+  readonly claim: Claim;
+  readonly keepMs: number;
+  readonly staysInLine: boolean;
+}
+
+/** Of the key alone: a place may have been taken anew since. */
+function withoutPlace({ claim, keepMs }: Undoing): Undoing {
+  return { claim: { ...claim, waiter: null }, keepMs, staysInLine: true };
+}
+
+/** The signal of what is never withdrawn. */
+const always = new AbortController().signal;
 
 type Words = readonly (string | number)[];
 

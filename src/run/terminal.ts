@@ -4,6 +4,8 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
 export function hasTerminal(): boolean {
+  // On Windows a session of its own would be a console window of its own.
+  if (process.platform === 'win32') return true;
   try {
     closeSync(openSync('/dev/tty', 'r'));
     return true;

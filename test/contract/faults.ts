@@ -24,7 +24,7 @@ export function faults(world: World): void {
 
     it('has nothing of ours after it has thawed, when it was told to release meanwhile', async (server, master) => {
       await server.freeze();
-      const replies = [master.acquire(claimOf('a'), lasting), master.release(claimOf('a'), 0, lasting)];
+      const replies = [master.acquire(claimOf('a'), lasting), master.release(claimOf('a'), 0)];
       await server.pass(50);
       await server.thaw();
       await Promise.all(replies);
@@ -38,7 +38,7 @@ export function faults(world: World): void {
       await server.pass(20);
       await server.cut();
       expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
-      const released = master.release(claimOf('a'), 0, lasting);
+      const released = master.release(claimOf('a'), 0);
       await server.pass(20);
       await server.thaw();
       await released;
@@ -50,7 +50,7 @@ export function faults(world: World): void {
       await server.freeze();
       const reply = master.acquire(claimOf('a'), lasting);
       await server.pass(1_200);
-      const released = master.release(claimOf('a'), 0, lasting);
+      const released = master.release(claimOf('a'), 0);
       await server.pass(20);
       await server.thaw();
       await Promise.all([reply, released]);
@@ -80,7 +80,7 @@ export function faults(world: World): void {
       await server.cut();
       await server.restore();
       expect(await reply).toMatchObject({ kind: 'failed' });
-      const released = await untilAnswered(server, () => master.release(claimOf('a'), 0, lasting));
+      const released = await untilAnswered(server, () => master.release(claimOf('a'), 0));
       expect(released).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
     });
@@ -88,13 +88,13 @@ export function faults(world: World): void {
     it('of a release: the value is gone, and the next release says so', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await server.loseAnswers();
-      const reply = master.release(claimOf('a'), 0, lasting);
+      const reply = master.release(claimOf('a'), 0);
       await server.pass(50);
       expect(await server.read('r')).toBeNull();
       await server.cut();
       await server.restore();
       expect(await reply).toMatchObject({ kind: 'failed' });
-      const next = await untilAnswered(server, () => master.release(claimOf('a'), 0, lasting));
+      const next = await untilAnswered(server, () => master.release(claimOf('a'), 0));
       expect(next).toEqual({ kind: 'gone' });
     });
   });

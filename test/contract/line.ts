@@ -53,17 +53,17 @@ export function line(world: World): void {
     it('a grant that is given back keeps the place, one that is released does not', async (server, master) => {
       const other = server.handle();
       await ask(master, 'a');
-      expect(await master.giveBack(waiterOf('a'), lasting)).toEqual({ kind: 'released' });
+      expect(await master.giveBack(waiterOf('a'))).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
       expect(await ask(other, 'b')).toEqual(behindOthers(1));
-      await master.release(waiterOf('a'), 0, lasting);
+      await master.release(waiterOf('a'), 0);
       expect(await ask(other, 'b')).toMatchObject({ kind: 'granted' });
     });
 
     it('giving back touches no value but ours', async (server, master) => {
       await ask(master, 'a');
       await server.write('r', 'them', 60_000);
-      expect(await master.giveBack(waiterOf('a'), lasting)).toEqual({ kind: 'taken' });
+      expect(await master.giveBack(waiterOf('a'))).toEqual({ kind: 'taken' });
       expect((await server.read('r'))?.value).toBe('them');
     });
 
@@ -99,7 +99,7 @@ export function line(world: World): void {
       const [first, second] = [await earOf(server, 'b'), await earOf(server, 'c')];
       await ask(master, 'a');
       for (const value of ['c', 'b']) await ask(server.handle(), value);
-      await master.release(waiterOf('a'), 0, lasting);
+      await master.release(waiterOf('a'), 0);
       await untilCalled(server, first.count);
       await server.pass(50);
       expect([first.count(), second.count()]).toEqual([1, 0]);
@@ -110,7 +110,7 @@ export function line(world: World): void {
       const second = await earOf(server, 'b');
       await ask(master, 'a');
       await ask(server.handle(), 'b');
-      await master.release(waiterOf('a'), 200, lasting);
+      await master.release(waiterOf('a'), 200);
       await server.pass(50);
       expect(second.count()).toBe(0);
       await server.pass(200);
@@ -125,7 +125,7 @@ export function line(world: World): void {
       await ask(server.handle(), 'b');
       first.ear.close();
       await server.pass(50);
-      await master.release(waiterOf('a'), 0, lasting);
+      await master.release(waiterOf('a'), 0);
       await server.pass(50);
       expect(first.count()).toBe(0);
     });

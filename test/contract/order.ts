@@ -18,7 +18,7 @@ export function order(world: World): void {
       const replies = [
         master.acquire(claimOf('a'), lasting),
         master.extend(claimOf('a'), null, lasting),
-        master.release(claimOf('a'), 0, lasting),
+        master.release(claimOf('a'), 0),
         master.acquire(claimOf('b'), lasting),
       ];
       const kinds = (await Promise.all(replies)).map(({ kind }) => kind);
@@ -29,7 +29,7 @@ export function order(world: World): void {
     it('a release undoes an acquire that was made before it, also while the connection is being made', async (server, master) => {
       const replies = [
         master.acquire(claimOf('a'), lasting),
-        master.release(claimOf('a'), 0, lasting),
+        master.release(claimOf('a'), 0),
         master.acquire(claimOf('b'), lasting),
       ];
       expect((await Promise.all(replies)).at(-1)).toMatchObject({ kind: 'granted' });
@@ -43,7 +43,7 @@ export function order(world: World): void {
         await Promise.all([
           master.extend(claimOf('a'), null, lasting),
           master.heal(claimOf('a'), null, lasting),
-          master.release(claimOf('a'), 0, lasting),
+          master.release(claimOf('a'), 0),
         ]);
         expect(await server.read('r')).toBeNull();
         await master.acquire(claimOf('a'), lasting);
@@ -76,7 +76,7 @@ export function order(world: World): void {
       await master.acquire(claimOf('a', { resource: 's' }), lasting);
       await server.freeze();
       const caller = new AbortController();
-      const replies = [master.acquire(claimOf('a'), caller.signal), master.release(claimOf('a'), 0, lasting)];
+      const replies = [master.acquire(claimOf('a'), caller.signal), master.release(claimOf('a'), 0)];
       caller.abort();
       await server.thaw();
       await Promise.all(replies);

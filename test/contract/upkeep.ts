@@ -68,45 +68,45 @@ export function upkeep(world: World): void {
   describe('release', () => {
     it('our value there: released, and nothing stands there', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
-      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
     });
 
     it('our value there by heal alone: released', async (server, master) => {
       await master.heal(claimOf('a'), null, lasting);
-      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
     });
 
     it('to be kept for a while: released, and our value stands for so long', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
-      expect(await master.release(claimOf('a'), 5_000, lasting)).toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a'), 5_000)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toEqual(heldBy('a', 5_000));
     });
 
     it('another value there by now: taken, nothing changed', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await server.write('r', 'b', 5_000);
-      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'taken' });
       expect(await server.read('r')).toEqual(heldBy('b', 5_000));
     });
 
     it('nothing there any more: gone', async (server, master) => {
       await master.acquire(claimOf('a', { ttlMs: 20 }), lasting);
       await server.pass(40);
-      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'gone' });
     });
 
     it('a second time: gone', async (_server, master) => {
       await master.acquire(claimOf('a'), lasting);
-      await master.release(claimOf('a'), 0, lasting);
-      expect(await master.release(claimOf('a'), 0, lasting)).toEqual({ kind: 'gone' });
+      await master.release(claimOf('a'), 0);
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'gone' });
     });
 
     it('after being refused: nothing changed', async (server, master) => {
       await server.write('r', 'b', 5_000);
       await master.acquire(claimOf('a'), lasting);
-      expect(await master.release(claimOf('a'), 0, lasting)).not.toEqual({ kind: 'released' });
+      expect(await master.release(claimOf('a'), 0)).not.toEqual({ kind: 'released' });
       expect(await server.read('r')).toEqual(heldBy('b', 5_000));
     });
   });

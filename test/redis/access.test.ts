@@ -75,7 +75,7 @@ test.each([
   await master.command('client', 'kill', 'type', 'normal', 'skipme', 'yes');
   await eventually('extended', async () => (await handle.extend(claim, null, lasting)).kind === 'extended');
   expect(await handle.heal(claim, null, lasting)).toEqual({ kind: 'healed' });
-  expect(await handle.release(claim, 0, lasting)).toEqual({ kind: 'released' });
+  expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
   expect(await master.command('eval', look, 0)).toBeNull();
   if (db !== 0) expect(await master.keys()).toEqual([]);
 });

@@ -100,7 +100,7 @@ test('when the grace is over it counts, on the same connection', async () => {
   const [claim, startedAt] = [newClaim(), performance.now()];
   await eventually('granted', async () => (await handle.acquire(claim, lasting)).kind === 'granted');
   expect(performance.now() - startedAt).toBeGreaterThan(1_400);
-  await handle.release(claim, 0, lasting);
+  await handle.release(claim, 0);
 });
 
 test('a master that writes every change to disk before it answers has forgotten nothing, and counts at once', async () => {

@@ -101,12 +101,12 @@ describe('nothing is queued and nothing is sent twice', () => {
       () => handle.acquire(claim, lasting),
       () => handle.extend(claim, 1, lasting),
       () => handle.heal(claim, 1, lasting),
-      () => handle.release(claim, 0, lasting),
+      () => handle.release(claim, 0),
     ]) {
       await tcp.command('script', 'flush');
       expect((await call()).kind).not.toBe('failed');
     }
-    const pair = [handle.acquire(claim, lasting), tcp.command('script', 'flush'), handle.release(claim, 0, lasting)];
+    const pair = [handle.acquire(claim, lasting), tcp.command('script', 'flush'), handle.release(claim, 0)];
     await Promise.all(pair);
     expect(await tcp.get('r')).toBeNull();
   });
@@ -119,7 +119,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     await sleep(1_050);
     const other = handle.acquire(newClaim({ resource: 's' }), lasting);
     await sleep(20);
-    const released = handle.release(claim, 0, lasting);
+    const released = handle.release(claim, 0);
     tcp.thaw();
     expect(await other).toMatchObject({ kind: 'granted' });
     await Promise.all([reply, released]);

@@ -31,7 +31,7 @@ describe('out of memory', () => {
     expect(await handle.extend(claim, 7, lasting)).toMatchObject({ kind: 'extended' });
     expect(await master.get('{r}:fence')).toBe('7');
     expect(await handle.heal(newClaim({ resource: 's' }), 1, lasting)).toEqual(failed('reply', /^OOM/));
-    expect(await handle.release(claim, 0, lasting)).toEqual({ kind: 'released' });
+    expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
     expect(await master.keys()).toEqual(['{r}:fence']);
   });
 });

@@ -10,6 +10,8 @@ export interface Crowd extends Surroundings {
   readonly running: Set<Program>;
   /** False: nobody starts another program. */
   isOpen(): boolean;
+  /** False: nobody dies suddenly any more. */
+  isStormy(): boolean;
 }
 
 export class Contender {
@@ -85,7 +87,7 @@ export class Contender {
     }
     if (random.chance(killChance)) {
       world.after(random.between(0, 3 * ttlMs), () => {
-        if (program.record.endedAt !== null) return;
+        if (program.record.endedAt !== null || !this.#crowd.isStormy()) return;
         world.note(program.process.name, 'dies suddenly');
         world.mark('sudden death');
         program.process.die();

@@ -4,9 +4,8 @@
 import { execFileSync, fork } from 'node:child_process';
 import os from 'node:os';
 import { parseArgs } from 'node:util';
-import { type Catch, hunt } from './hunt.ts';
 import { checkout } from './mutant-build.ts';
-import { mutants } from './mutants.ts';
+import { printMutants } from './mutant-table.ts';
 import { fairNames, hostileNames, hostileProfiles, isFair, type Profile } from './profiles.ts';
 import { type Outcome, simulate } from './simulate.ts';
 import { Tally } from './tally.ts';
@@ -81,20 +80,6 @@ function runEverywhere(tally: Tally): Promise<unknown> {
     });
   });
   return Promise.all(shares);
-}
-
-/** Markdown, for test/README.md. */
-async function printMutants(): Promise<number> {
-  let missedCount = 0;
-  console.log('| mutant | what it breaks | world | caught by | seeds needed |\n| --- | --- | --- | --- | --- |');
-  for (const mutant of mutants) {
-    const caught: Catch | null = await hunt(mutant);
-    if (!caught) missedCount += 1;
-    const seeds = caught ? `${caught.seed} (of ${mutant.withinSeeds})` : `**none of ${mutant.withinSeeds}**`;
-    const by = caught?.by ?? '**nobody**';
-    console.log(`| ${mutant.name} | ${mutant.breaks} | ${mutant.profile} | ${by} | ${seeds} |`);
-  }
-  return missedCount === 0 ? 0 : 1;
 }
 
 function profilesOf(word: string): readonly Profile[] {

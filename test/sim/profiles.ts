@@ -116,11 +116,18 @@ export const hostileProfiles = {
   },
   'master-clock-forward': {
     fires: ['exclusion', 'honesty'],
-    disturb: () => ({ masterStepEveryMs: 400, thinkMs: 1 }),
+    disturb: () => ({ masterStepEveryMs: 400, thinkMs: 30 }),
   },
   'restarts-empty-without-grace': {
     fires: ['exclusion', 'oneChild'],
-    disturb: () => ({ restartEveryMs: 300, memory: 'none', masterCount: 3, restartGraceMs: 0, thinkMs: 1 }),
+    disturb: () => ({
+      restartEveryMs: 300,
+      memory: 'none',
+      masterCount: 3,
+      restartGraceMs: 0,
+      thinkMs: 60,
+      wallSpreadMs: 100,
+    }),
   },
   'restarts-empty-and-clocks-apart': {
     fires: ['fence'],
@@ -135,7 +142,7 @@ export const hostileProfiles = {
   },
   eviction: {
     fires: ['exclusion', 'honesty'],
-    disturb: () => ({ evictEveryMs: 60, thinkMs: 1 }),
+    disturb: () => ({ evictEveryMs: 60, thinkMs: 30 }),
   },
   'long-pauses-unguarded': {
     fires: ['childUnderLease', 'oneChild'],
@@ -147,7 +154,7 @@ export const hostileProfiles = {
   },
   'same-server-twice': {
     fires: ['honesty'],
-    disturb: () => ({ masterCount: 3, isListedTwice: true, thinkMs: 1 }),
+    disturb: () => ({ masterCount: 3, isListedTwice: true, thinkMs: 30 }),
   },
 } satisfies Record<string, { fires: readonly Property[]; disturb: Disturb }>;
 
@@ -167,5 +174,5 @@ export function optionsFor(profile: Profile, random: Random): Options {
   const disturb: Disturb = isFair(profile) ? fairProfiles[profile] : hostileProfiles[profile].disturb;
   const options = { ...calm, ...disturb(calm, random) };
   const isWell = options.restartGraceMs > 0 ? options.restartGraceMs : 0;
-  return { ...options, calmMs: 4 * options.ttlMs + isWell + 3_000 };
+  return { ...options, calmMs: 4 * options.ttlMs + isWell + 6_000 };
 }

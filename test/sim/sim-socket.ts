@@ -71,7 +71,7 @@ export class SimSocket implements Peer {
     const { server, process } = this.#endpoint;
     this.#owedCount += 1;
     if (command[0] === 'EVAL') this.#endpoint.sent(this);
-    if (process.world.trace.isKept) process.world.note(process.name, `   sends ${server.name} ${inShort(command)}`);
+    process.world.trace.detail(process.world.now, process.name, () => `   sends ${server.name} ${inShort(command)}`);
     this.#out.send(() => server.receive(this, command));
   }
 
@@ -93,8 +93,8 @@ export class SimSocket implements Peer {
   answer(command: Command, answer: Answer): void {
     this.#owedCount -= 1;
     const { process, server } = this.#endpoint;
-    if (process.world.trace.isKept)
-      process.world.note(server.name, `   ${inShort(command)} of ${process.name}: ${inShort([answer].flat())}`);
+    const said = () => `   ${inShort(command)} of ${process.name}: ${inShort([answer].flat())}`;
+    process.world.trace.detail(process.world.now, server.name, said);
     this.#endpoint.done();
     if (!this.#isMute) this.#deliver(() => this.onAnswer(answer));
   }

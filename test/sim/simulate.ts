@@ -36,6 +36,8 @@ export interface Wishes {
 }
 
 const prefix = 'lock:';
+/** How long the queue keeps the place of a waiter who has died. */
+const deadWaiterMs = 3_000;
 /** How late something may still be under way when everything has ended. */
 const lateMs = 30_000;
 
@@ -65,7 +67,17 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
   const witness = new Witness(world, servers, options.masterCount, prefix);
   const running = new Set<Program>();
   let isOpen = true;
-  const crowd = { system, options, network, servers: listed, witness, prefix, running, isOpen: () => isOpen };
+  const crowd = {
+    system,
+    options,
+    network,
+    servers: listed,
+    witness,
+    prefix,
+    running,
+    isOpen: () => isOpen,
+    isStormy: () => world.now < options.stormMs,
+  };
   for (const machine of machines) new Contender(machine, crowd);
   const weather = new Weather({ world, network, servers, machines, witness, prefix, running }, options);
 
@@ -76,7 +88,7 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
     weather.clearUp();
     const wellAt = world.now + options.downMs.most;
     await world.run(wellAt + options.calmMs);
-    const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + 2_500;
+    const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + deadWaiterMs + 2_500;
     witness.tell({ kind: 'healthy-for', sinceAt: wellAt, ms: Math.min(healthyMs, options.calmMs) });
     isOpen = false;
     for (const program of running) program.signal('SIGTERM');

@@ -5,13 +5,13 @@
 export class Trace {
   readonly lines: string[] = [];
   readonly marks = new Map<string, number>();
-  readonly isKept: boolean;
+  readonly #isKept: boolean;
   #hash = 0x811c9dc5;
   #other = 0;
   #lineCount = 0;
 
   constructor(isKept: boolean) {
-    this.isKept = isKept;
+    this.#isKept = isKept;
   }
 
   note(at: number, who: string, what: string): void {
@@ -19,7 +19,12 @@ export class Trace {
     this.#mix(Math.floor(at * 1000));
     for (let index = 0; index < who.length; index += 1) this.#mix(who.charCodeAt(index));
     for (let index = 0; index < what.length; index += 1) this.#mix(what.charCodeAt(index));
-    if (this.isKept) this.lines.push(`${at.toFixed(3).padStart(12)}  ${who.padEnd(10)} ${what}`);
+    this.detail(at, who, () => what);
+  }
+
+  /** For the log alone, and only put into words when there is one. */
+  detail(at: number, who: string, what: () => string): void {
+    if (this.#isKept) this.lines.push(`${at.toFixed(3).padStart(12)}  ${who.padEnd(10)} ${what()}`);
   }
 
   mark(name: string): void {

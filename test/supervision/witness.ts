@@ -17,7 +17,7 @@ export interface Sighting {
 }
 
 interface Standing {
-  /** Whether the master showed the value of the run when it was last asked. */
+  /** Whether the master had the key when it was last asked. */
   isHeld: boolean;
   /** When the key expires, or was seen to be gone; never later than it really was. */
   freeAt: number;
@@ -28,7 +28,7 @@ export class Witness {
   readonly #key: string;
   readonly #masters: readonly TestMaster[];
   readonly #standings: Standing[];
-  #value: string | null = null;
+  #hasBeenHeld = false;
   #seen: Sighting[] = [];
   #lookCount = 0;
   #aliveAt: number | null = null;
@@ -109,17 +109,17 @@ export class Witness {
     }
     this.#goneAt = null;
     this.#aliveAt = performance.now();
-    if (this.#value !== null && this.freeAt < lookedAt) this.outlived.push(...this.#seen.map(({ command }) => command));
+    if (this.#hasBeenHeld && this.freeAt < lookedAt) this.outlived.push(...this.#seen.map(({ command }) => command));
   }
 
   async #ask(master: TestMaster, standing: Standing): Promise<void> {
     if (!master.isRunning || frozen.has(master) || this.#isKeyTaken) return;
     const askedAt = performance.now();
-    const [value, remainingMs] = await Promise.all([master.get(this.#key), master.command('pttl', this.#key)]);
-    this.#value ??= value;
+    const remainingMs = Number(await master.command('pttl', this.#key));
     if (this.#isKeyTaken) return;
-    const isHeld = value !== null && value === this.#value;
-    if (isHeld) standing.freeAt = askedAt + Number(remainingMs);
+    const isHeld = remainingMs > 0;
+    this.#hasBeenHeld ||= isHeld;
+    if (isHeld) standing.freeAt = askedAt + remainingMs;
     else if (standing.isHeld) standing.freeAt = Math.min(standing.freeAt, askedAt);
     standing.isHeld = isHeld;
   }

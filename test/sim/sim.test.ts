@@ -1,0 +1,112 @@
+// A fixed set of worlds: fair ones, in which no checker may fire, and hostile ones, in which one must. What happened in the
+// fair ones is counted, because a checker that nothing happened to proves nothing. More seeds: npm run sim.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unfairnessOf } from './fairness.ts';
+import { fairNames, hostileNames, hostileProfiles, optionsFor, type Profile } from './profiles.ts';
+import { Random } from './random.ts';
+import { simulate } from './simulate.ts';
+
+const seeds = [1, 2, 3, 4, 5, 6, 7];
+/** A hundred contenders take a second of the real world for two and a half of theirs. */
+const seedsOf = (profile: Profile) => (profile === 'many-contenders' ? seeds.slice(0, 2) : seeds);
+
+const silent = process.listeners('warning');
+beforeAll(() => {
+  // The world hears of warnings by itself, and tells them with its seed.
+  process.removeAllListeners('warning');
+});
+afterAll(() => {
+  for (const listener of silent) process.on('warning', listener);
+});
+
+const marks = new Map<string, number>();
+
+describe('in a fair world no checker fires', () => {
+  it.each(fairNames)('%s', { timeout: 60_000 }, async (profile) => {
+    for (const seed of seedsOf(profile)) {
+      const outcome = await simulate(profile, seed);
+      for (const [name, count] of outcome.marks) marks.set(name, (marks.get(name) ?? 0) + count);
+      expect(outcome.findings.slice(0, 3), `npm run sim -- --profile ${profile} --seed ${seed} --log`).toEqual([]);
+      expect(outcome.acquisitionCount).toBeGreaterThan(0);
+    }
+  });
+
+  it.each([
+    'acquired',
+    'waiting',
+    'no-quorum',
+    'split vote',
+    'partial grant undone',
+    'late grant or heal',
+    'writing-back',
+    'extended',
+    'extension-failed',
+    'extension in the last moment',
+    'master-failing: timeout',
+    'master-failing: connection',
+    'master-failing: restarted',
+    'master-recovered',
+    'master-healed',
+    'release-unconfirmed',
+    'one-way partition',
+    'two-way partition',
+    'connection: breakOff',
+    'connection: loseAnswers',
+    'connection: vanish',
+    'connection: clog',
+    'frozen master',
+    'restarted master',
+    'paused process',
+    'suspended',
+    'sudden death',
+    'jump of a clock noticed',
+    'stopping: unreachable',
+    'stopping: stalled',
+    'stopping: signal',
+    'stopping: max-run',
+    'killed',
+    'child killed by the guard',
+    'leftovers',
+  ])('and all of this has happened: %s', (mark) => {
+    expect(marks.get(mark) ?? 0).toBeGreaterThan(0);
+  });
+});
+
+describe('in a hostile world one fires', () => {
+  it.each(hostileNames)('%s', { timeout: 60_000 }, async (profile) => {
+    const { fires }: { fires: readonly string[] } = hostileProfiles[profile];
+    const found = new Set<string>();
+    for (let seed = 1; seed <= 25 && !fires.some((property) => found.has(property)); seed += 1) {
+      for (const { property } of (await simulate(profile, seed)).findings) found.add(property);
+    }
+    expect(fires).toEqual(expect.arrayContaining([...found].filter((property) => fires.includes(property))));
+    expect(fires.some((property) => found.has(property))).toBe(true);
+  });
+});
+
+describe('what is fair', () => {
+  const options = (profile: Profile) => seeds.map((seed) => optionsFor(profile, new Random(seed)));
+
+  it.each(fairNames)('%s is, whatever the seed', (profile) => {
+    expect(options(profile).flatMap(unfairnessOf)).toEqual([]);
+  });
+
+  it.each(hostileNames)('%s breaks one assumption', (profile) => {
+    for (const drawn of options(profile)) expect(unfairnessOf(drawn)).toHaveLength(1);
+  });
+});
+
+describe('a seed', () => {
+  it('is a whole world: the same events at the same times, with a log or without', async () => {
+    const first = await simulate('storm', 3);
+    const again = await simulate('storm', 3, { isLogKept: true });
+    expect(again.hash).toBe(first.hash);
+    expect(again.lines.length).toBeGreaterThan(100);
+  });
+
+  it('is not another one', async () => {
+    const [one, other] = [await simulate('calm', 1), await simulate('calm', 2)];
+    expect(one.hash).not.toBe(other.hash);
+  });
+});
