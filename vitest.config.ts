@@ -6,11 +6,8 @@ const suite = (name: string, options: object = {}) => ({
   test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 30_000, hookTimeout: 30_000, ...options },
 });
 
-/**
- * Only when asked for by name, as in `npm test -- --project supervision`: the first takes minutes, and what the second measures
- * (who is dead before whom, on a terminal, under load) wants a machine to itself.
- */
-const named = ['long', 'supervision'].filter((name) => process.argv.includes(name));
+/** Takes minutes: only when asked for by name, `npm test -- --project long`. */
+const named = ['long'].filter((name) => process.argv.includes(name));
 /** Real programs under locks of a few seconds: a machine that stands still for a second costs them their lock. */
 const onRealTime = { testTimeout: 60_000, retry: 2 };
 
@@ -22,6 +19,7 @@ export default defineConfig({
       suite('sim', { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } }),
       suite('interop', onRealTime),
       suite('cli', onRealTime),
+      suite('supervision', onRealTime),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
     maxWorkers: 2,

@@ -1,15 +1,11 @@
 // @ts-check
-// The server of Debian's redis-tools for one user, without root: downloaded by apt-get from where the system gets its
-// packages, with the libraries that this machine lacks, and unpacked into the user's cache. Installs nothing.
-//
-// The surprise: apt-get is asked to *re*install, because it would download nothing if it thought that the package is there.
+// The server of Debian's redis-tools for one user, without root, in the user's cache. Installs nothing. The surprise: all
+// libraries of the package go beside it, because they are not the system's.
 
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { unpackPackage } from './debian-packages.js';
 import { run, say } from './program.js';
-
-const packages = ['redis-tools', 'valkey-tools'];
-const archiveFolder = join('cache', 'archives');
 
 /** Puts bin/redis-server and lib/ where the local masters look for them. Returns quietly when that cannot be done. */
 export async function unpackServer() {
@@ -20,7 +16,8 @@ export async function unpackServer() {
   const work = mkdtempSync(join(dirname(target), 'unpacking-'));
   try {
     say(`no redis-server on this machine: getting one into ${target}`);
-    if (!(await download(work)) || !(await unpack(work))) return;
+    const tree = await unpackPackage(['redis-tools', 'valkey-tools'], work);
+    if (tree === null || !(await pick(tree, join(work, 'server')))) return;
     rmSync(target, { recursive: true, force: true }); // It is there and does not work, or we would not be here.
     renameSync(join(work, 'server'), target);
   } catch (error) {
@@ -31,47 +28,12 @@ export async function unpackServer() {
 }
 
 /**
- * The system's own package lists may be missing or old; the second try is with lists of our own.
- * @param {string} work
+ * The server and its libraries, out of the tree of the package; false when it does not run here.
+ * @param {string} tree
+ * @param {string} target
  */
-async function download(work) {
-  for (const folder of ['cache/archives/partial', 'lists/partial']) mkdirSync(join(work, folder), { recursive: true });
-  const common = ['-o', 'Debug::NoLocking=1', '-o', `Dir::Cache=${join(work, 'cache')}`];
-  const withLists = [...common, '-o', `Dir::State::lists=${join(work, 'lists')}`];
-  for (const settings of [common, withLists]) {
-    if (settings === withLists) await aptGet(settings, ['update']);
-    for (const name of packages) {
-      const words = ['install', '--download-only', '--reinstall', '-y', '--no-install-recommends', name];
-      const { code, output } = await aptGet(settings, words);
-      // apt-get is also content when it neither has the package nor knows where to get it.
-      if (code === 0 && archives(work).some((file) => file.startsWith(`${name}_`))) return true;
-      if (settings === withLists) say(`apt-get download of ${name} failed: ${output.trim().split('\n').at(-1)}`);
-    }
-  }
-  return false;
-}
-
-/**
- * @param {readonly string[]} settings
- * @param {readonly string[]} words
- */
-function aptGet(settings, words) {
-  return run('apt-get', [...settings, ...words], { notice: 'downloading packages (apt-get) ...' });
-}
-
-/** @param {string} work */
-function archives(work) {
-  return readdirSync(join(work, archiveFolder)).filter((name) => name.endsWith('.deb'));
-}
-
-/** @param {string} work */
-async function unpack(work) {
-  const tree = join(work, 'tree');
-  // A C library that is not the system's own would need its own loader as well.
-  for (const file of archives(work).filter((name) => !name.startsWith('libc6'))) {
-    await run('dpkg-deb', ['-x', join(work, archiveFolder, file), tree], { notice: 'unpacking ...' });
-  }
-  const [bin, lib] = [join(work, 'server', 'bin'), join(work, 'server', 'lib')];
+async function pick(tree, target) {
+  const [bin, lib] = [join(target, 'bin'), join(target, 'lib')];
   for (const folder of [bin, lib]) mkdirSync(folder, { recursive: true });
   const all = readdirSync(tree, { recursive: true, encoding: 'utf8' }).map((name) => join(tree, name));
   for (const path of all) {

@@ -66,7 +66,7 @@ const semaphore: Foreign = {
 describe.each([
   [`redlock@${version('redlock')}`, redlock, ''],
   [`redis-semaphore@${version('redis-semaphore')}`, semaphore, 'mutex:'],
-])('%s', (_name, foreign, prefix) => {
+])('17. %s', (_name, foreign, prefix) => {
   const environment = () => ({
     REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
     REDLOCK_RESTART_GRACE: '0',

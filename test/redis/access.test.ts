@@ -64,18 +64,21 @@ test.each([
   ['a user', 'job:p%20w', ''],
   ['a database', `:${encoded}`, '?db=3'],
   ['a user and a database', 'job:p%20w', '?db=3'],
-])('%s: the same for acquire, extend, heal and release, and after a new connection', async (_title, login, query) => {
-  const master = await oneMaster(acl);
-  const db = Number(query.slice('?db='.length));
-  const look = `redis.call('select', ${db}) return redis.call('get', 'p:r')`;
-  const handle = handleOn(withLogin(master.url, login) + query, { prefix: 'p:' });
-  const claim = newClaim();
-  expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
-  expect(await master.command('eval', look, 0)).toBe(claim.value);
-  await master.command('client', 'kill', 'type', 'normal', 'skipme', 'yes');
-  await eventually('extended', async () => (await handle.extend(claim, null, lasting)).kind === 'extended');
-  expect(await handle.heal(claim, null, lasting)).toEqual({ kind: 'healed' });
-  expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
-  expect(await master.command('eval', look, 0)).toBeNull();
-  if (db !== 0) expect(await master.keys()).toEqual([]);
-});
+])(
+  '18. %s: the same for acquire, extend, heal and release, and after a new connection (H19)',
+  async (_title, login, query) => {
+    const master = await oneMaster(acl);
+    const db = Number(query.slice('?db='.length));
+    const look = `redis.call('select', ${db}) return redis.call('get', 'p:r')`;
+    const handle = handleOn(withLogin(master.url, login) + query, { prefix: 'p:' });
+    const claim = newClaim();
+    expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
+    expect(await master.command('eval', look, 0)).toBe(claim.value);
+    await master.command('client', 'kill', 'type', 'normal', 'skipme', 'yes');
+    await eventually('extended', async () => (await handle.extend(claim, null, lasting)).kind === 'extended');
+    expect(await handle.heal(claim, null, lasting)).toEqual({ kind: 'healed' });
+    expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
+    expect(await master.command('eval', look, 0)).toBeNull();
+    if (db !== 0) expect(await master.keys()).toEqual([]);
+  },
+);

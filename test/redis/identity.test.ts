@@ -41,14 +41,14 @@ test.each([
   expect(await first.command('eval', "redis.call('select', 1) return redis.call('exists', 'r')", 0)).toBe(0);
 });
 
-test('the same server twice is found out by whoever answers, not by position', async () => {
+test('13. the same server twice is found out by whoever answers, not by position (S5)', async () => {
   const roster = new Roster();
   const [one, two] = [handleOn(first, { roster }), handleOn(proxy, { roster })];
   expect(await two.introduce()).toBeNull();
   expect(await one.introduce()).toMatchObject({ cause: 'unfit' });
 });
 
-test('a replica: unfit, named, and nothing is left', async () => {
+test('13. a replica: unfit, named, and nothing is left (S6)', async () => {
   const [replica] = (await startMasters(1, { transport: 'tcp' })) as [TestMaster];
   await replica.command('replicaof', '127.0.0.1', new URL(first.url).port);
   const { redlock } = redlockOn([second, replica]);

@@ -95,7 +95,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     await proxy.stop();
   });
 
-  test('scripts flushed between any two calls: nothing falls back, nothing overtakes', async () => {
+  test('5. scripts flushed between any two calls: nothing falls back, nothing overtakes, no orphan (O5)', async () => {
     const claim = newClaim();
     for (const call of [
       () => handle.acquire(claim, lasting),

@@ -17,7 +17,7 @@ async function oneMaster(config: Record<string, string | string[]> = {}, options
 }
 
 describe('out of memory', () => {
-  test('a new lock is a vote not given; a lock that stands is extended, fenced and released', async () => {
+  test('19. a new lock is a vote not given; a lock that stands is extended, fenced and released (H16)', async () => {
     const master = await oneMaster({ 'maxmemory-policy': 'noeviction' });
     const handle = handleOn(master);
     const claim = newClaim();

@@ -1,4 +1,4 @@
-// `npm run sim`: worlds of one or many profiles, seed by seed, on all cores; or the table of mutants. A run that breaks a
+// `npm run sim`: worlds of one or many profiles, seed by seed, on all cores; the table of mutants, or the pictures. A run that breaks a
 // property is told in one line, with the command that repeats it. The surprise: a hostile profile fails when nothing is found.
 
 import { execFileSync, fork } from 'node:child_process';
@@ -6,6 +6,7 @@ import os from 'node:os';
 import { parseArgs } from 'node:util';
 import { checkout } from './mutant-build.ts';
 import { printMutants } from './mutant-table.ts';
+import { drawAll } from './pictures.ts';
 import { fairNames, hostileNames, hostileProfiles, isFair, type Profile } from './profiles.ts';
 import { type Outcome, simulate } from './simulate.ts';
 import { Tally } from './tally.ts';
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     profile: { type: 'string', default: 'fair' },
     log: { type: 'boolean', default: false },
     mutants: { type: 'boolean', default: false },
+    pictures: { type: 'boolean', default: false },
     share: { type: 'string' },
   },
 });
@@ -27,7 +29,7 @@ interface Share {
   readonly count: number;
 }
 
-process.exitCode = values.mutants ? await printMutants() : await runWorlds();
+process.exitCode = await (values.mutants ? printMutants() : values.pictures ? drawAll() : runWorlds());
 
 async function runWorlds(): Promise<number> {
   const profiles = profilesOf(values.profile);

@@ -1,8 +1,11 @@
 // A fixed set of worlds: fair ones, in which no checker may fire, and hostile ones, in which one must. What happened in the
 // fair ones is counted, because a checker that nothing happened to proves nothing. More seeds: npm run sim.
 
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unfairnessOf } from './fairness.ts';
+import { checkout } from './mutant-build.ts';
+import { draw, stories } from './pictures.ts';
 import { fairNames, hostileNames, hostileProfiles, optionsFor, type Profile } from './profiles.ts';
 import { Random } from './random.ts';
 import { simulate } from './simulate.ts';
@@ -108,5 +111,19 @@ describe('a seed', () => {
   it('is not another one', async () => {
     const [one, other] = [await simulate('calm', 1), await simulate('calm', 2)];
     expect(one.hash).not.toBe(other.hash);
+  });
+});
+
+describe('the pages', () => {
+  const page = readFileSync(`${checkout()}/docs/algorithm.md`, 'utf8');
+
+  it.each(hostileNames)('show how to see the breach of %s', (profile) => {
+    expect(page).toContain(`npm run sim -- --profile ${profile} `);
+  });
+
+  it.each(Object.entries(stories))('have a picture that can be drawn anew: %s', async (name, story) => {
+    const picture = await draw(story);
+    expect(page).toContain(`](${name}.svg)`);
+    for (const colour of ['#2b6cb0', '#c05621']) expect(picture.split(colour).length).toBeGreaterThan(5);
   });
 });

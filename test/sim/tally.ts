@@ -38,11 +38,16 @@ export class Tally {
     };
   }
 
+  /** Every finding in a fair world is told, and the first one in each hostile world. */
   add(row: Row): void {
+    const { profile, seed, first } = row;
+    const isTold =
+      first !== null && (isFair(profile) || !this.#rows.some((one) => one.profile === profile && one.first));
     this.#rows.push(row);
-    if (row.first === null || !isFair(row.profile)) return;
-    const replay = `npm run sim -- --profile ${row.profile} --seed ${row.seed} --log`;
-    this.#say(`FAILED ${row.profile}, seed ${row.seed}, commit ${this.#commit}: ${row.first}; again by: ${replay}`);
+    if (!isTold) return;
+    const title = isFair(profile) ? `FAILED ${profile}` : `as it should, ${profile}`;
+    const replay = `npm run sim -- --profile ${profile} --seed ${seed} --log`;
+    this.#say(`${title}, seed ${seed}, commit ${this.#commit}: ${first}; again by: ${replay}`);
   }
 
   /** Fair runs in which a checker fired. */

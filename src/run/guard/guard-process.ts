@@ -10,6 +10,9 @@ import { asLine, eachMessage, type FromGuard, type GuardOrders, type ToGuard } f
 /** A guard does nothing but wait: a small heap, and no threads to compile with. */
 export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
 
+/** What Node started with must hold for the guard too: the libraries without which it may not start, and the time of day. */
+const inherited = /^(PATH$|LD_|DYLD_|FAKETIME)/;
+
 export class GuardProcess {
   /** Resolves when it is gone, with how it went. Never rejects. */
   readonly gone: Promise<string>;
@@ -22,8 +25,7 @@ export class GuardProcess {
         argv0: 'redlock-guard',
         detached: true,
         stdio: ['pipe', 'pipe', 'ignore'],
-        // Without our environment, sweeps of others that go by a marker in it do not find the guard.
-        env: { PATH: process.env.PATH, [guardMarkerName]: '1' },
+        env: guardEnvironment(process.env),
         cwd: '/',
       });
       // 'exit' or 'error' follows.
@@ -48,4 +50,10 @@ export class GuardProcess {
   kill(): void {
     this.#process?.kill('SIGKILL');
   }
+}
+
+/** Almost nothing of ours: sweeps of others that go by a marker in the environment must not find the guard. */
+function guardEnvironment(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(ours).filter(([name]) => inherited.test(name));
+  return { ...Object.fromEntries(kept), [guardMarkerName]: '1' };
 }

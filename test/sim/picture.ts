@@ -1,0 +1,72 @@
+// A picture of lanes and bars over time, as SVG text. It knows no locks beyond the colours of their parts. The surprise: it
+// brings its own background, so that it is readable on a dark page.
+
+export interface Bar {
+  readonly kind: 'belief' | 'command' | 'key' | 'away';
+  /** Whose it is; decides the colour. */
+  readonly owner: string;
+  readonly fromMs: number;
+  untilMs: number;
+}
+
+export interface Lane {
+  readonly name: string;
+  readonly bars: Bar[];
+}
+
+export interface Note {
+  readonly atMs: number;
+  readonly text: string;
+  readonly lane: string;
+}
+
+export interface Picture {
+  readonly title: string;
+  readonly ms: number;
+  readonly lanes: readonly Lane[];
+  readonly notes: readonly Note[];
+}
+
+const size = { width: 900, left: 60, right: 20, top: 52, lane: 34 };
+const colours: Readonly<Record<string, string>> = { c1: '#2b6cb0', c2: '#c05621' };
+const heights = { belief: 22, command: 10, key: 14, away: 26 };
+const opacities = { belief: 0.3, command: 1, key: 0.75, away: 0.35 };
+const legend =
+  'pale: believes that it holds the lock; dark: its command runs; on a master: its key stands; grey: frozen or down';
+
+export function svgOf({ title, ms, lanes, notes }: Picture): string {
+  const scale = (size.width - size.left - size.right) / ms;
+  const x = (at: number) => (size.left + Math.min(at, ms) * scale).toFixed(1);
+  const middle = (index: number) => size.top + size.lane * (index + 0.5);
+  const height = size.top + size.lane * lanes.length + 48;
+  const ticks = Array.from({ length: Math.floor(ms / 500) + 1 }, (_, index) => index * 500);
+  const bottom = size.top + size.lane * lanes.length;
+  const bar = ({ kind, owner, fromMs, untilMs }: Bar, y: number) => {
+    const width = (Number(x(untilMs)) - Number(x(fromMs))).toFixed(1);
+    const fill = colours[owner] ?? '#718096';
+    const place = `x="${x(fromMs)}" y="${y - heights[kind] / 2}" width="${width}" height="${heights[kind]}"`;
+    return `<rect ${place} rx="2" fill="${fill}" fill-opacity="${opacities[kind]}"/>`;
+  };
+  const order: readonly Bar['kind'][] = ['away', 'key', 'belief', 'command'];
+  const rows = lanes.flatMap(({ name, bars }, index) => [
+    `<text x="12" y="${middle(index) + 4}" font-weight="600">${name}</text>`,
+    ...order.flatMap((kind) => bars.filter((one) => one.kind === kind).map((one) => bar(one, middle(index)))),
+    ...notes
+      .filter(({ lane }) => lane === name)
+      .map(({ atMs, text }) => `<text x="${x(atMs)}" y="${middle(index) - 12}" font-size="10">▾ ${text}</text>`),
+  ]);
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">`,
+    `<title>${title}</title>`,
+    `<rect width="100%" height="100%" fill="#ffffff"/>`,
+    `<text x="12" y="22" font-size="14">${title}</text>`,
+    ...ticks.flatMap((at) => [
+      `<line x1="${x(at)}" x2="${x(at)}" y1="${size.top - 8}" y2="${bottom}" stroke="#e2e8f0"/>`,
+      `<text x="${x(at)}" y="${bottom + 16}" font-size="11" text-anchor="middle">${at} ms</text>`,
+    ]),
+    ...rows,
+    `<text x="12" y="${bottom + 38}" font-size="11">${legend}</text>`,
+    '</svg>',
+    '',
+  ].join('\n');
+}

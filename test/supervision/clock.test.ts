@@ -1,0 +1,54 @@
+// The time of day of the machine is set while the job runs, on the real program, by a library that shows it another time.
+// Elapsed time is what counts. The surprise: forward costs the lock, because it may mean that the machine slept.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { pass, sharedMasters, startFamily } from './rig.ts';
+
+const got = spawnSync(process.execPath, ['src/dev/faketime.js'], { encoding: 'utf8', timeout: 60_000 });
+if (got.status !== 0) process.stderr.write(`  SKIPPED: another time of day: ${got.stderr.trim()}\n`);
+
+const folder = mkdtempSync(path.join(tmpdir(), 'time-of-day-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A running job, and a clock on the wall that only it sees. */
+async function jobUnder(title: string) {
+  const file = path.join(folder, title);
+  const set = (offset: string) => writeFileSync(file, `${offset}\n`);
+  set('+0');
+  const env = {
+    LD_PRELOAD: got.stdout.trim(),
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    FAKETIME_NO_CACHE: '1',
+  };
+  const job = await startFamily(await sharedMasters(), { kinds: ['plain'], env }).ready();
+  return { job, set };
+}
+
+describe.skipIf(got.status !== 0)('20. the time of day is set', () => {
+  it.concurrent('forward by an hour: the job is gone while the masters keep its key, and the reason is told', async () => {
+    const { job, set } = await jobUnder('forward');
+    job.happens();
+    set('+1h');
+    const outcome = await job.outcome();
+    expect(outcome.code).toBe(79);
+    expect(outcome.stderr).toMatch(/stalled|clock/);
+    expect(outcome.goneAfterMs).toBeLessThan(2_500);
+    expect(outcome.marginMs).toBeGreaterThan(0);
+  });
+
+  it.concurrent('back by an hour: nothing happens', async () => {
+    const { job, set } = await jobUnder('back');
+    set('-1h');
+    await pass(7_000);
+    expect(job.witness.alive.length).toBeGreaterThan(0);
+    expect(job.run.stderr).not.toMatch(/lost|stalled/);
+    job.run.signal('SIGTERM');
+    expect((await job.run.result).signal).toBe('SIGTERM');
+    await job.nothingLeft();
+  });
+});
