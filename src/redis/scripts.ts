@@ -19,8 +19,9 @@ end
 
 /**
  * The queue: a sorted set of waiters by arrival, and one by their last sign of life. Who has given none for three seconds is
- * dropped; both sets expire by themselves when nobody waits any more.
- * first(): the id of the first in line, or false. call(): wakes him over his own channel.
+ * dropped, and so is at once who does not hear his call: whoever lives comes back to his place with his next question. Both sets
+ * expire by themselves when nobody waits any more.
+ * first(): the id of the first in line, or false. hears(): wakes him over his own channel; false when nobody listens there.
  */
 const queue = `
 local time = redis.call('TIME')
@@ -42,14 +43,14 @@ local function forget(queueKey, seenKey, id)
   redis.call('ZREM', queueKey, id)
   redis.call('ZREM', seenKey, id)
 end
-local function call(channel, id) redis.call('PUBLISH', channel .. id, '') end
+local function hears(channel, id) return redis.call('PUBLISH', channel .. id, '') > 0 end
 `;
 
 /**
  * Sets our value where the key is absent, or ours from an earlier attempt whose answer was lost, and counts for the fence.
  * A missing counter starts at this master's time in microseconds, which no counter reaches by counting.
  * Where others are in the queue, a free key is granted to the first of them only; who is refused and waits is entered. A
- * free key whose first in line was not called, or did not hear, is announced to him anew.
+ * free key whose first in line was not called, or did not hear, is announced to him anew, unless he has just asked for it.
  * KEYS[1] key, KEYS[2] counter, KEYS[3] queue, KEYS[4] signs of life; ARGV[1] value, ARGV[2] ttl in ms, ARGV[3] ms to keep the
  * counter (0: no fence), ARGV[4] our id in the queue ('': we do not wait), ARGV[5] our arrival in microseconds, ARGV[6] start
  * of the channels' names.
@@ -75,9 +76,11 @@ if holder == false and id ~= '' then
   see(KEYS[3], KEYS[4], id, ARGV[5])
   head = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
 end
-if holder == false and head ~= false and head ~= id then
-  call(ARGV[6], head)
-  return refuse('')
+while holder == false and head and head ~= id do
+  local askedAt = tonumber(redis.call('ZSCORE', KEYS[4], head) or 0)
+  if askedAt > nowMs - 500 or hears(ARGV[6], head) then return refuse('') end
+  forget(KEYS[3], KEYS[4], head)
+  head = first(KEYS[3], KEYS[4])
 end
 if id ~= '' then forget(KEYS[3], KEYS[4], id) end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -125,8 +128,10 @@ return 1
 
 /**
  * Removes the key where the value is ours, or lets it expire so much later. The counter stays. Gives up our place in the
- * queue, or keeps it, and calls the first in line if the key is free then.
- * KEYS as in acquire; ARGV[1] value, ARGV[2] ms to keep it (0: remove), ARGV[3] our id in the queue ('': none), ARGV[4] our arrival in microseconds ('': give up the place), ARGV[5] start of the channels' names.
+ * queue, or keeps it. Calls the first in line, unless he is the caller himself, where he may have the key now or must learn
+ * that it will be free earlier than he was told.
+ * KEYS as in acquire; ARGV[1] value, ARGV[2] ms to keep it (0: remove), ARGV[3] our id in the queue ('': none),
+ * ARGV[4] our arrival in microseconds ('': give up the place), ARGV[5] start of the channels' names.
  * Returns 1 released, 0 somebody else's value, -1 gone.
  * Atomic: the key could expire and be taken between the comparison and the DEL.
  */
@@ -139,12 +144,18 @@ elseif holder == ARGV[1] then
   code = 1
   if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) else redis.call('DEL', KEYS[1]) end
 end
-if ARGV[3] ~= '' then
-  if ARGV[4] == '' then forget(KEYS[3], KEYS[4], ARGV[3]) else see(KEYS[3], KEYS[4], ARGV[3], ARGV[4]) end
+local leaves = ARGV[3] ~= '' and ARGV[4] == ''
+if leaves then
+  forget(KEYS[3], KEYS[4], ARGV[3])
+elseif ARGV[3] ~= '' then
+  see(KEYS[3], KEYS[4], ARGV[3], ARGV[4])
 end
-if redis.call('EXISTS', KEYS[1]) == 0 then
+if code == 1 or leaves and redis.call('EXISTS', KEYS[1]) == 0 then
   local head = first(KEYS[3], KEYS[4])
-  if head then call(ARGV[5], head) end
+  while head and head ~= ARGV[3] and not hears(ARGV[5], head) do
+    forget(KEYS[3], KEYS[4], head)
+    head = first(KEYS[3], KEYS[4])
+  end
 end
 return code
 `;

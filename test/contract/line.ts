@@ -106,17 +106,27 @@ export function line(world: World): void {
       for (const { ear } of [first, second]) ear.close();
     });
 
-    it('does not come while the holder keeps it, and comes when somebody asks for what is free', async (server, master) => {
+    it('comes when the holder leaves the key for a while, and again when somebody asks for what is free', async (server, master) => {
       const second = await earOf(server, 'b');
       await ask(master, 'a');
       await ask(server.handle(), 'b');
       await master.release(waiterOf('a'), 200);
-      await server.pass(50);
-      expect(second.count()).toBe(0);
-      await server.pass(200);
-      expect((await ask(server.handle(), 'c')).kind).toBe('refused');
       await untilCalled(server, second.count);
+      await server.pass(600);
+      expect((await ask(server.handle(), 'c')).kind).toBe('refused');
+      await server.pass(50);
+      expect(second.count()).toBe(2);
       second.ear.close();
+    });
+
+    it('goes to the next one where the first in line does not hear it', async (server, master) => {
+      const third = await earOf(server, 'd');
+      await ask(master, 'a');
+      for (const value of ['b', 'c', 'd']) await ask(server.handle(), value);
+      await master.release(waiterOf('a'), 0);
+      await untilCalled(server, third.count);
+      expect((await ask(server.handle(), 'd')).kind).toBe('granted');
+      third.ear.close();
     });
 
     it('is not heard any more by an ear that was closed', async (server, master) => {

@@ -100,11 +100,16 @@ test('who does not wait is refused while others do, also when the lock is free',
   const waiter = redlockOn(masters);
   const waiting = wait(waiter);
   await untilInLine(1);
-  for (const master of masters) await master.command('zadd', '{r}:queue', 0, 'before-all');
-  for (const master of masters) await master.command('zadd', '{r}:waiters', 9e15, 'before-all');
+  const ears = [];
+  for (const master of masters) {
+    await master.command('zadd', '{r}:queue', 0, 'before-all');
+    await master.command('zadd', '{r}:waiters', 9e15, 'before-all');
+    ears.push(await master.hear(['{r}:wake:before-all'], () => {}));
+  }
   await holder.rig.redlock.release(holder.lease.claim);
   expect(await wait(redlockOn(masters), 0)).toMatchObject({ kind: 'busy', holder: '' });
   for (const master of masters) await master.command('zrem', '{r}:queue', 'before-all');
+  for (const close of ears) await close();
   await waiter.redlock.release((await leaseOf(waiting)).claim);
 });
 

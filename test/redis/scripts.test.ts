@@ -165,6 +165,12 @@ describe('the queue', () => {
   const line = () => master.command('zrange', 'q', 0, -1);
   const seen = async () => ((await master.command('zrange', 'w', 0, -1)) as string[]).sort();
 
+  /** Their last sign of life was a second ago. */
+  async function longAgo(...ids: string[]): Promise<void> {
+    const [seconds] = (await master.command('time')) as [string];
+    for (const id of ids) await master.command('zadd', 'w', (Number(seconds) - 1) * 1_000, id);
+  }
+
   test('is by arrival, whoever asks first, and ties by id', async () => {
     await arrange.foreign();
     expect(await place('late', 30)).toBe(0);
@@ -216,18 +222,57 @@ describe('the queue', () => {
   test.each([
     ['a release', () => release('them', 0), 1],
     ['a free key that somebody else asks for', () => acquire('us', 30_000, 0), 1],
-    ['the release of a key that is kept', () => release('them', 5_000), 0],
+    ['the release of a key that is kept', () => release('them', 5_000), 1],
     ['the release of somebody else', () => release('us', 0), 0],
+    ['a free key that is released once more', () => release('them', 0), 0],
   ])('%s calls the first in line, and nobody else', async (title, act, count) => {
     await arrange.foreign();
     await place('second', 2);
     await place('first', 1);
     if (title.startsWith('a free key')) await master.command('del', 'k');
+    await longAgo('first');
     const calls: string[] = [];
     const stop = await master.hear(['call:first', 'call:second'], (channel) => calls.push(channel));
     await act();
     await stop();
     expect(calls).toEqual(Array.from({ length: count }, () => 'call:first'));
+  });
+
+  test('does not call again whoever has just asked', async () => {
+    await arrange.foreign();
+    await place('first', 1);
+    await master.command('del', 'k');
+    const calls: string[] = [];
+    const stop = await master.hear(['call:first'], (channel) => calls.push(channel));
+    await acquire('us', 30_000, 0);
+    await stop();
+    expect([calls, await line()]).toEqual([[], ['first']]);
+  });
+
+  test('passes over whoever does not hear his call, and calls the next', async () => {
+    for (const act of [() => release('them', 0), () => place('last', 4)]) {
+      await arrange.foreign();
+      for (const [arrival, id] of ['dead', 'gone', 'alive', 'last'].entries()) await place(id, arrival);
+      await longAgo('dead', 'gone', 'alive');
+      if (act.toString().includes('place')) await master.command('del', 'k');
+      const calls: string[] = [];
+      const stop = await master.hear(['call:alive', 'call:last'], (channel) => calls.push(channel));
+      await act();
+      await stop();
+      expect([calls, await line()]).toEqual([['call:alive'], ['alive', 'last']]);
+      await master.command('flushall');
+    }
+  });
+
+  test('a release calls nobody where the first in line is who releases', async () => {
+    await arrange.foreign();
+    await place('me', 1);
+    await place('other', 2);
+    const calls: string[] = [];
+    const stop = await master.hear(['call:me', 'call:other'], (channel) => calls.push(channel));
+    await run(releaseScript, 'them', 0, ...waiter('me', 1));
+    await stop();
+    expect([calls, await line()]).toEqual([[], ['me', 'other']]);
   });
 
   test('whoever gives back keeps his place, whoever releases gives it up', async () => {

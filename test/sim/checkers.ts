@@ -3,6 +3,7 @@
 // could have broken, at once, so that a breach is told at the moment at which it begins.
 
 import { quorumOf } from '../../src/lock/validity.ts';
+import { waitingCheckers } from './waiting-checkers.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 
 export type Property = keyof typeof checkers;
@@ -113,6 +114,7 @@ export const checkers = {
     const isHeld = [...witness.live()].some((holding) => holding.isBelieved);
     return isWon || isHeld ? null : `nobody got the lock within ${Math.round(fact.ms)} ms of good health`;
   },
+  ...waitingCheckers,
 } satisfies Record<string, Checker>;
 
 function others(holding: Holding, witness: Witness): Holding[] {

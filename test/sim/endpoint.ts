@@ -20,6 +20,8 @@ export class Endpoint {
   wasBroken = false;
   /** Two connections were in use at once, so that nobody can tell what was done first. */
   wasDoubled = false;
+  /** Scripts sent there. */
+  scriptCount = 0;
   /** Told whenever everything sent so far has been done. */
   onIdle: (() => void) | null = null;
   readonly #network: Network;
@@ -64,6 +66,7 @@ export class Endpoint {
   }
 
   sent(by: SimSocket): void {
+    this.scriptCount += 1;
     for (const socket of this.#all) if (socket !== by && socket.isOwed) this.wasDoubled = true;
   }
 

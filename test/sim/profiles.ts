@@ -56,6 +56,13 @@ const anyOf =
 export const fairProfiles = {
   calm: () => ({}),
   contention: (_, random) => ({ contenderCount: random.integer(6, 14), thinkMs: 60, waitMs: 4_000, signalChance: 0.1 }),
+  'sudden-deaths': (_, random) => ({
+    contenderCount: random.integer(6, 14),
+    thinkMs: 60,
+    waitMs: 6_000,
+    workMs: random.between(50, 500),
+    killChance: 0.3,
+  }),
   lossy,
   partitions,
   'slow-masters': slowMasters,

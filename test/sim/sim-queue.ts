@@ -7,6 +7,8 @@ const keptMs = 10_000;
 interface Place {
   readonly arrival: number;
   readonly seenAt: number;
+  /** In true time, for the judges. */
+  readonly enteredAt: number;
 }
 
 export class SimQueue {
@@ -26,9 +28,10 @@ export class SimQueue {
     return this.#ids()[0] ?? null;
   }
 
-  see(id: string, arrival: number, now: number): void {
+  see(id: string, arrival: number, now: number, trueTime: number): void {
     this.#expire(now);
-    this.#places.set(id, { arrival, seenAt: now });
+    const enteredAt = this.#places.get(id)?.enteredAt ?? trueTime;
+    this.#places.set(id, { arrival, seenAt: now, enteredAt });
     this.#expiresAt = now + keptMs;
   }
 
@@ -40,8 +43,16 @@ export class SimQueue {
     return this.#ids().indexOf(id);
   }
 
+  seenAt(id: string): number {
+    return this.#places.get(id)?.seenAt ?? 0;
+  }
+
   has(id: string): boolean {
     return this.#places.has(id);
+  }
+
+  places(): { id: string; arrival: number; enteredAt: number }[] {
+    return [...this.#places].map(([id, { arrival, enteredAt }]) => ({ id, arrival, enteredAt }));
   }
 
   copy(): SimQueue {

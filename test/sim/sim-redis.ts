@@ -39,7 +39,12 @@ export type Flaw =
   | 'fence-not-raised'
   | 'acquire-ignores-own-value'
   | 'acquire-jumps-the-queue'
-  | 'release-calls-nobody';
+  | 'release-calls-nobody'
+  | 'release-calls-everybody'
+  | 'release-always-calls'
+  | 'release-calls-oneself'
+  | 'refusal-always-calls'
+  | 'queue-keeps-the-deaf';
 
 /** Told after a key has changed. `by` is the value of the script that does it; null: a fault, not a script. */
 export type OnChange = (key: string, before: string | null, after: string | null, by: string | null) => void;
@@ -51,7 +56,8 @@ export class SimRedis {
   readonly #queues = new Map<string, SimQueue>();
   readonly flaws: ReadonlySet<Flaw>;
   onChange: OnChange = () => {};
-  onPublish: (channel: string) => void = () => {};
+  /** Returns how many have been told. */
+  onPublish: (channel: string) => number = () => 0;
   #wallOffsetMs: number;
 
   constructor(world: World, clock: ServerClock, flaws: ReadonlySet<Flaw> = new Set()) {
@@ -148,19 +154,21 @@ export class SimRedis {
     const holder = this.get(key);
     const remainingMs = holder === null ? -2 : (this.remainingMs(key) ?? -1);
     const refuse = (by: string): Reply => {
-      if (id !== '') queue.see(id, Number(arrival), now);
+      if (id !== '') queue.see(id, Number(arrival), now, this.#world.now);
       return [0, by, remainingMs, id === '' ? -1 : queue.rankOf(id), ...this.#time()];
     };
     const isOurs = holder === value && !this.flaws.has('acquire-ignores-own-value');
     const isGrabbed = this.flaws.has('acquire-overwrites-expiring') && remainingMs < ttlMs / 4;
     if (holder !== null && !isOurs && !isGrabbed) return refuse(holder);
     if (holder === null && id !== '') {
-      queue.see(id, Number(arrival), now);
+      queue.see(id, Number(arrival), now, this.#world.now);
       head = queue.head(now);
     }
-    if (holder === null && head !== null && head !== id && !this.flaws.has('acquire-jumps-the-queue')) {
-      this.onPublish(channels + head);
-      return refuse('');
+    while (holder === null && head !== null && head !== id && !this.flaws.has('acquire-jumps-the-queue')) {
+      const hasJustAsked = queue.seenAt(head) > now - 500 && !this.flaws.has('refusal-always-calls');
+      if (hasJustAsked || this.#hears(channels, head)) return refuse('');
+      queue.forget(head);
+      head = queue.head(now);
     }
     if (id !== '') queue.forget(id);
     this.#change(key, value, ttlMs, value);
@@ -198,13 +206,24 @@ export class SimRedis {
     const holder = this.get(key);
     const isOurs = holder === value || (holder !== null && this.flaws.has('release-without-comparing'));
     if (isOurs) this.#change(key, keepMs > 0 ? holder : null, keepMs, value);
-    if (id !== '' && arrival === '') queue.forget(id);
-    else if (id !== '') queue.see(id, Number(arrival), this.#now());
-    if (this.get(key) === null) {
-      const head = queue.first(this.#now());
-      if (head !== null && !this.flaws.has('release-calls-nobody')) this.onPublish(channels + head);
+    const leaves = id !== '' && arrival === '';
+    if (leaves) queue.forget(id);
+    else if (id !== '') queue.see(id, Number(arrival), this.#now(), this.#world.now);
+    const isFree = this.get(key) === null;
+    if (isOurs || (isFree && (leaves || this.flaws.has('release-always-calls')))) {
+      if (this.flaws.has('release-calls-everybody')) for (const one of queue.places()) this.#hears(channels, one.id);
+      let head = queue.first(this.#now());
+      const isCalled = () => head !== null && (head !== id || this.flaws.has('release-calls-oneself'));
+      while (isCalled() && !this.flaws.has('release-calls-nobody') && !this.#hears(channels, head as string)) {
+        queue.forget(head as string);
+        head = queue.first(this.#now());
+      }
     }
     return isOurs ? 1 : holder === null ? -1 : 0;
+  }
+
+  #hears(channels: string, id: string): boolean {
+    return this.onPublish(channels + id) > 0 || this.flaws.has('queue-keeps-the-deaf');
   }
 
   #raise(counter: string, floor: number, keepMs: number): void {

@@ -50,7 +50,9 @@ export class SimServer {
     this.#startedAt = -86_400_000;
     this.#runId = this.#newRunId();
     redis.onPublish = (channel) => {
-      for (const peer of this.#subscribers.get(channel) ?? []) peer.message(channel);
+      const peers = this.#subscribers.get(channel) ?? new Set();
+      for (const peer of peers) peer.message(channel);
+      return peers.size;
     };
   }
 

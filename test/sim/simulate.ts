@@ -64,7 +64,7 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
     const clock = { rate: rate(options.clientDrift), wallOffsetMs: random.between(-60_000, 60_000) };
     return new Machine(world, `c${index + 1}`, clock);
   });
-  const witness = new Witness(world, servers, options.masterCount, prefix);
+  const witness = new Witness(world, servers, prefix, options);
   const running = new Set<Program>();
   let isOpen = true;
   const crowd = {

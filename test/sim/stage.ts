@@ -58,7 +58,7 @@ export class Stage {
       const { scriptNamed } = system;
       return new SimServer(this.world, `m${index + 1}`, redis, { isDurable: false, hidesInfo: false, scriptNamed });
     });
-    this.witness = new Witness(this.world, this.servers, this.servers.length, prefix);
+    this.witness = new Witness(this.world, this.servers, prefix, this.options);
   }
 
   get findings(): readonly Finding[] {

@@ -4,11 +4,14 @@
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
+import { quorumOf } from '../../src/lock/validity.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
+import type { Options } from './options.ts';
 import type { SimTree } from './sim-child.ts';
 import type { SimServer } from './sim-server.ts';
+import { isCalm } from './waiting-checkers.ts';
 import type { World } from './world.ts';
 
 export interface Holding {
@@ -84,18 +87,31 @@ export class Witness {
   /** By resource. */
   readonly highestFence = new Map<string, number>();
 
+  /** When the first master granted it, by value. */
+  readonly firstGrantAt = new Map<string, number>();
+  /** By resource: when it was free after its last holder, and who waited on a quorum when that one gave it up or died. */
+  readonly lastEnd = new Map<string, { freeAt: number; waiters: readonly string[] }>();
+  /** Nothing but the contenders themselves gets in the way; where it is deadly, some of them die. */
+  readonly isCalm: boolean;
+  readonly isDeadly: boolean;
+  readonly ttlMs: number;
+
   readonly #live = new Set<Holding>();
   readonly #robberies: { readonly server: SimServer; readonly value: string; readonly at: number }[] = [];
 
-  constructor(world: World, servers: readonly SimServer[], masterCount: number, prefix: string) {
+  constructor(world: World, servers: readonly SimServer[], prefix: string, options: Options) {
     this.world = world;
-    this.masterCount = masterCount;
+    this.masterCount = options.masterCount;
+    this.isCalm = isCalm(options);
+    this.isDeadly = options.killChance > 0;
+    this.ttlMs = options.ttlMs;
     this.servers = servers;
     this.prefix = prefix;
     for (const server of servers) {
       server.redis.onChange = (key, before, after, by) => {
         if (by === null && before !== null && after !== before)
           this.#robberies.push({ server, value: before, at: world.now });
+        if (by !== null && after === by && !this.firstGrantAt.has(by)) this.firstGrantAt.set(by, world.now);
         if (after === null && by !== null && by === before && !this.holdings.has(by))
           world.mark('partial grant undone');
         if (before === null && by !== null && this.holdings.has(by)) world.mark('late grant or heal');
@@ -162,7 +178,15 @@ export class Witness {
     const holding = this.holdings.get(value);
     if (!holding?.isBelieved) return;
     holding.isBelieved = false;
-    if (isReleased) this.tell({ kind: 'released', holding });
+    const keepMs = isReleased
+      ? (this.programs.find(({ values }) => values.includes(value))?.keepMs ?? 0)
+      : this.ttlMs * 1.02;
+    this.lastEnd.set(holding.resource, {
+      freeAt: this.world.now + keepMs,
+      waiters: this.#waitersFor(holding.resource),
+    });
+    if (!isReleased) return;
+    this.tell({ kind: 'released', holding });
   }
 
   childStarted(value: string, tree: SimTree): void {
@@ -177,6 +201,14 @@ export class Witness {
     for (const holding of this.live()) {
       if (holding.machine === machine && holding.tree?.isRunning) this.tell({ kind: 'child-running', holding });
     }
+  }
+
+  #waitersFor(resource: string): string[] {
+    const counts = new Map<string, number>();
+    for (const { redis } of this.servers) {
+      for (const { id } of redis.queueOf(this.prefix + resource).places()) counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    return [...counts].flatMap(([id, count]) => (count >= quorumOf(this.masterCount) ? [id] : []));
   }
 
   #prove(holding: Holding, lease: Lease): void {
