@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run sim [-- --seed N --runs N --profile fair|hostile|NAME --log --mutants --pictures]`: the simulator of test/sim, compiled to plain
+// `npm run sim [-- --seed N --runs N --profile fair|hostile|NAME --log --mutant NAME --mutants --pictures]`: the simulator of test/sim, compiled to plain
 // JavaScript first. The exit code is 1 when a fair world breaks a property, or a hostile one breaks none. The surprise: it is
 // compiled into node_modules, beside an ioredis that is the simulated one, so that src/ finds that without knowing.
 

@@ -33,13 +33,13 @@ export class Electorate {
 
   async poll<Vote extends AnyVote>(ballot: Ballot<Vote>): Promise<Polled<Vote>> {
     const masters = ballot.masters ?? this.masters;
+    const askedAt = this.#clock.now();
     const polled = await poll<Vote>({
       clock: this.#clock,
       masterTimeoutMs: this.#masterTimeoutMs,
       ...ballot,
       masters,
       ask: async (master, withdrawn) => {
-        const askedAt = this.#clock.now();
         this.#owedCount.set(master, this.#owedBy(master) + 1);
         const vote = await ballot.ask(master, withdrawn);
         if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);

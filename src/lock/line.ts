@@ -48,7 +48,7 @@ export class Line {
   async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
     const called = new AbortController();
     const isOurTurn = () => this.#callers.size >= this.#ears.size;
-    const wake = () => called.abort();
+    const wake = () => called.abort('called');
     aborted.addEventListener('abort', wake, { once: true, signal: called.signal });
     let isGathering = false;
     this.#onCall = () => {
@@ -59,7 +59,7 @@ export class Line {
     };
     if (this.#callers.size > 0) this.#onCall();
     await this.#clock.sleep(atMostMs, called.signal);
-    called.abort();
+    called.abort('called');
     this.#onCall = () => {};
   }
 

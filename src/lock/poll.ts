@@ -24,6 +24,9 @@ export interface Polled<Vote> {
   readonly withdraw: () => void;
 }
 
+/** The reason of every abort here: without one Node makes an error with a stack each time, which nobody reads. */
+const done = 'done';
+
 /** Resolves with the votes at the moment of certainty, or with one vote a master. Rejects only if `ask` does (a bug). */
 export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const { masters, clock, masterTimeoutMs, isCertain, onVote } = round;
@@ -34,11 +37,11 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const hasEnded = new AbortController();
   return new Promise((resolve, reject) => {
     const end = () => {
-      hasEnded.abort();
-      resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
+      hasEnded.abort(done);
+      resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort(done) });
     };
     const cancel = () => {
-      withdrawn.abort();
+      withdrawn.abort(done);
       end();
     };
     round.cancelled?.addEventListener('abort', cancel, { once: true, signal: hasEnded.signal });
@@ -46,19 +49,19 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
       onVote?.(master, vote);
       if (votes.has(master)) return;
       votes.set(master, vote);
-      if (votes.size === masters.length) isOver.abort();
+      if (votes.size === masters.length) isOver.abort(done);
       if (votes.size === masters.length || isCertain(votes)) end();
     };
     for (const master of masters) {
       round.ask(master, withdrawn.signal).then((vote) => receive(master, vote), reject);
     }
     clock.sleep(masterTimeoutMs, isOver.signal).then(() => {
-      withdrawn.abort();
+      withdrawn.abort(done);
       const mute = masters.filter((master) => !votes.has(master));
       // All of them first: a round that ends here must know of every master.
       for (const master of mute) votes.set(master, noAnswer(masterTimeoutMs));
       for (const master of mute) onVote?.(master, noAnswer(masterTimeoutMs));
-      isOver.abort();
+      isOver.abort(done);
       end();
     }, reject);
   });

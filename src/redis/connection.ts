@@ -15,6 +15,8 @@ export class Connection {
   readonly #client: Redis;
   readonly #clock: Clock;
   readonly #unanswered = new Map<symbol, number>();
+  /** The greeting of a server that speaks RESP3, or why it does not; null: it was not asked. */
+  #speaks3: Promise<unknown | Failed> | null = null;
 
   private constructor(client: Redis, clock: Clock, access: Promise<Failed | null>) {
     this.#client = client;
@@ -41,6 +43,23 @@ export class Connection {
   /** Runs a script in one step on the server. Sent before this returns its promise, or never. */
   eval(script: string, keys: readonly string[], ...words: (string | number)[]): Promise<unknown | Failed> {
     return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
+  }
+
+  /**
+   * Calls back for every message on the channel from now on; resolves with null when the server has confirmed that. Only a server
+   * that speaks RESP3 sends messages on a connection for commands: with another one, and on any trouble, a Failed.
+   */
+  async hear(channel: string, onMessage: () => void): Promise<Failed | null> {
+    this.#speaks3 ??= this.#send(() => this.#client.call('HELLO', '3'));
+    const greeting = await this.#speaks3;
+    if (isFailed(greeting)) return greeting;
+    // What the client was told when it was made. Nothing comes unasked until the SUBSCRIBE below, so this is in time.
+    if (this.#client.condition) this.#client.condition.protocol = 3;
+    this.#client.on('message', (from: string) => {
+      if (from === channel) onMessage();
+    });
+    const reply = await this.#send(() => this.#client.subscribe(channel));
+    return isFailed(reply) ? reply : null;
   }
 
   /** Ends the connection after everything sent so far has been handed to the kernel. */

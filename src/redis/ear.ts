@@ -1,5 +1,6 @@
-// A second connection on which one waiter hears that it is his turn. Only while waiting is there one. The surprise: it is never
-// mended. A waiter polls once a second anyway, so a call that is lost costs a second and nothing else.
+// A second connection on which one waiter hears that it is his turn, for servers that do not speak RESP3 (before Redis 6); with
+// others one connection serves for both, see connection.ts. The surprise: it is never mended. A waiter polls once a second
+// anyway, so a call that is lost costs a second and nothing else.
 
 import type { Ear, Failed } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
@@ -7,7 +8,7 @@ import { openClient } from './client.ts';
 import { failedBy, isFailed } from './trouble.ts';
 
 /** Resolves when the server has confirmed that calls on the channel will be heard from now on. */
-export async function listen(address: MasterAddress, channel: string, onCall: () => void): Promise<Ear | Failed> {
+export async function listenApart(address: MasterAddress, channel: string, onCall: () => void): Promise<Ear | Failed> {
   const opened = await openClient(address);
   if (isFailed(opened)) return opened;
   const { client, access } = opened;

@@ -16,7 +16,7 @@ import type {
 } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
-import { listen } from './ear.ts';
+import { listenApart } from './ear.ts';
 import type { Roster } from './identity.ts';
 import { acquireScript, extendScript, healScript, releaseScript } from './scripts.ts';
 import { failed, isFailed } from './trouble.ts';
@@ -52,6 +52,8 @@ export class RedisMaster implements Master {
   readonly #undoing = new Map<string, Undoing>();
   /** Ids under which we may have a place in the queue. */
   readonly #inLine = new Set<string>();
+  /** Who is to be told of which calls, on this connection and on any that follows. */
+  readonly #ears = new Map<string, () => void>();
   /** Values that the present connection was sent a SET for and has not answered. */
   readonly #unanswered = new Set<string>();
 
@@ -131,13 +133,24 @@ export class RedisMaster implements Master {
   }
 
   async listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
-    return listen(this.#address, this.#channelsOf(claim) + (claim.waiter?.id ?? ''), onCall);
+    const connection = this.#usable() ?? (await this.#connected());
+    if (isFailed(connection)) return connection;
+    const channel = this.#channelsOf(claim) + (claim.waiter?.id ?? '');
+    this.#ears.set(channel, onCall);
+    // Nobody unsubscribes: who has left the queue is not called, and the subscription goes with the connection.
+    if ((await this.#hear(connection, channel)) === null) return { close: () => void this.#ears.delete(channel) };
+    this.#ears.delete(channel);
+    return connection.isOpen ? listenApart(this.#address, channel, onCall) : failed('connection', 'it broke');
   }
 
   close(): void {
     this.#connection?.close();
     for (const connection of this.#retired.values()) connection.close();
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
+  }
+
+  #hear(connection: Connection, channel: string): Promise<Failed | null> {
+    return connection.hear(channel, () => this.#ears.get(channel)?.());
   }
 
   /** The key, and beside it in the same cluster slot: the counter of its fence, its queue, its waiters' signs of life. */
@@ -233,7 +246,9 @@ export class RedisMaster implements Master {
       this.#dialing = null;
       this.#connection = isFailed(connection) ? null : connection;
       this.#unanswered.clear();
-      if (!isFailed(connection)) this.#catchUp(connection);
+      if (isFailed(connection)) return connection;
+      this.#catchUp(connection);
+      for (const channel of this.#ears.keys()) void this.#hear(connection, channel);
       return connection;
     });
     return this.#dialing;

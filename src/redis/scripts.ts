@@ -128,8 +128,8 @@ return 1
 
 /**
  * Removes the key where the value is ours, or lets it expire so much later. The counter stays. Gives up our place in the
- * queue, or keeps it. Calls the first in line, unless he is the caller himself, where he may have the key now or must learn
- * that it will be free earlier than he was told.
+ * queue, or keeps it. Calls the first in line, unless he is the caller himself, where the key is free now, or free earlier than he
+ * was told, or it is news that he is the first.
  * KEYS as in acquire; ARGV[1] value, ARGV[2] ms to keep it (0: remove), ARGV[3] our id in the queue ('': none),
  * ARGV[4] our arrival in microseconds ('': give up the place), ARGV[5] start of the channels' names.
  * Returns 1 released, 0 somebody else's value, -1 gone.
@@ -144,13 +144,14 @@ elseif holder == ARGV[1] then
   code = 1
   if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) else redis.call('DEL', KEYS[1]) end
 end
-local leaves = ARGV[3] ~= '' and ARGV[4] == ''
-if leaves then
+local wasFirst = false
+if ARGV[3] ~= '' and ARGV[4] == '' then
+  wasFirst = first(KEYS[3], KEYS[4]) == ARGV[3]
   forget(KEYS[3], KEYS[4], ARGV[3])
 elseif ARGV[3] ~= '' then
   see(KEYS[3], KEYS[4], ARGV[3], ARGV[4])
 end
-if code == 1 or leaves and redis.call('EXISTS', KEYS[1]) == 0 then
+if code == 1 or wasFirst then
   local head = first(KEYS[3], KEYS[4])
   while head and head ~= ARGV[3] and not hears(ARGV[5], head) do
     forget(KEYS[3], KEYS[4], head)

@@ -4,19 +4,24 @@
 import type { Property } from './checkers.ts';
 import { buildMutants, loadMutant } from './mutant-build.ts';
 import type { Mutant } from './mutants.ts';
-import { simulate } from './simulate.ts';
+import { simulate, type Wishes } from './simulate.ts';
 
 export interface Catch {
   readonly by: Property;
   readonly seed: number;
 }
 
+/** What a world needs so that the mutant runs in it. */
+export async function wishesFor(mutant: Mutant): Promise<Wishes> {
+  const system = await loadMutant(buildMutants(), mutant);
+  return { system, changes: mutant.flaw === undefined ? {} : { flaws: [mutant.flaw] } };
+}
+
 /** Resolves with the first seed that shows the mutant, counted from 1; null: none of those that it is given. */
 export async function hunt(mutant: Mutant): Promise<Catch | null> {
-  const system = await loadMutant(buildMutants(), mutant);
-  const changes = mutant.flaw === undefined ? {} : { flaws: [mutant.flaw] };
+  const wishes = await wishesFor(mutant);
   for (let seed = 1; seed <= mutant.withinSeeds; seed += 1) {
-    const { findings } = await simulate(mutant.profile, seed, { system, changes });
+    const { findings } = await simulate(mutant.profile, seed, wishes);
     const finding = findings.find(({ property }) => mutant.caughtBy.includes(property));
     if (finding) return { by: finding.property, seed };
   }

@@ -4,11 +4,13 @@
 import { execFileSync, fork } from 'node:child_process';
 import os from 'node:os';
 import { parseArgs } from 'node:util';
+import { wishesFor } from './hunt.ts';
 import { checkout } from './mutant-build.ts';
 import { printMutants } from './mutant-table.ts';
+import { mutants } from './mutants.ts';
 import { drawAll } from './pictures.ts';
 import { fairNames, hostileNames, hostileProfiles, isFair, type Profile } from './profiles.ts';
-import { type Outcome, simulate } from './simulate.ts';
+import { type Outcome, simulate, type Wishes } from './simulate.ts';
 import { Tally } from './tally.ts';
 
 const { values } = parseArgs({
@@ -17,6 +19,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '1' },
     profile: { type: 'string', default: 'fair' },
     log: { type: 'boolean', default: false },
+    mutant: { type: 'string' },
     mutants: { type: 'boolean', default: false },
     pictures: { type: 'boolean', default: false },
     share: { type: 'string' },
@@ -42,7 +45,7 @@ async function runWorlds(): Promise<number> {
   const tally = new Tally(commit(), (line) => console.log(line));
   if (profiles.length * runs === 1) {
     const [profile] = profiles as [Profile];
-    const outcome = await simulate(profile, seed, { isLogKept: values.log });
+    const outcome = await simulate(profile, seed, { ...(await wishes()), isLogKept: values.log });
     console.log(`profile ${profile}, seed ${seed}, options ${JSON.stringify(outcome.options)}`);
     for (const line of outcome.lines) console.log(line);
     tally.add(Tally.rowOf(outcome));
@@ -65,7 +68,7 @@ async function runShare(
 ): Promise<void> {
   for (let number = seed; number < seed + runs; number += 1) {
     if (number % count !== index) continue;
-    for (const profile of profiles) tell(await simulate(profile, number));
+    for (const profile of profiles) tell(await simulate(profile, number, await wishes()));
   }
 }
 
@@ -82,6 +85,14 @@ function runEverywhere(tally: Tally): Promise<unknown> {
     });
   });
   return Promise.all(shares);
+}
+
+/** The system under test: src/ as it is, or with one deliberate mistake. */
+async function wishes(): Promise<Wishes> {
+  if (values.mutant === undefined) return {};
+  const mutant = mutants.find(({ name }) => name === values.mutant);
+  if (!mutant) throw new Error(`no such mutant: ${values.mutant} (test/README.md lists them)`);
+  return wishesFor(mutant);
 }
 
 function profilesOf(word: string): readonly Profile[] {

@@ -24,8 +24,10 @@ export class Redis {
   readonly #pending: Pending[] = [];
   #socket: SimSocket | null = null;
   #isEnding = false;
+  #isSubscribed = false;
   #onError: (error: Error) => void = () => {};
-  #onMessage: (channel: string) => void = () => {};
+  readonly #onMessage: ((channel: string) => void)[] = [];
+  condition = { protocol: 2 };
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -33,7 +35,7 @@ export class Redis {
 
   on(event: 'error' | 'message', listener: (what: never) => void): void {
     if (event === 'error') this.#onError = listener as (error: Error) => void;
-    else this.#onMessage = listener as (channel: string) => void;
+    else this.#onMessage.push(listener as (channel: string) => void);
   }
 
   async connect(): Promise<void> {
@@ -49,7 +51,9 @@ export class Redis {
     this.#socket = socket;
     this.status = 'ready';
     socket.onAnswer = (answer) => this.#settle(answer);
-    socket.onMessage = (channel) => this.#onMessage(channel);
+    socket.onMessage = (channel) => {
+      for (const tell of this.#onMessage) tell(channel);
+    };
     socket.onClose = (code) => this.#end(code);
     if (this.#isEnding) socket.end();
   }
@@ -82,6 +86,8 @@ export class Redis {
 
   async #send(...words: (string | number)[]): Promise<unknown> {
     const socket = this.#socket;
+    if (words[0] === 'SUBSCRIBE') this.#isSubscribed = true;
+    else if (this.#isSubscribed && this.condition.protocol !== 3) throw new Error('Connection in subscriber mode');
     if (this.status === 'end') throw closed();
     if (this.status !== 'ready' || socket === null || this.#isEnding) {
       throw new Error("Stream isn't writeable and enableOfflineQueue options is false");

@@ -207,10 +207,10 @@ export class SimRedis {
     const isOurs = holder === value || (holder !== null && this.flaws.has('release-without-comparing'));
     if (isOurs) this.#change(key, keepMs > 0 ? holder : null, keepMs, value);
     const leaves = id !== '' && arrival === '';
+    const wasFirst = leaves && queue.first(this.#now()) === id;
     if (leaves) queue.forget(id);
     else if (id !== '') queue.see(id, Number(arrival), this.#now(), this.#world.now);
-    const isFree = this.get(key) === null;
-    if (isOurs || (isFree && (leaves || this.flaws.has('release-always-calls')))) {
+    if (isOurs || wasFirst || (this.get(key) === null && this.flaws.has('release-always-calls'))) {
       if (this.flaws.has('release-calls-everybody')) for (const one of queue.places()) this.#hears(channels, one.id);
       let head = queue.first(this.#now());
       const isCalled = () => head !== null && (head !== id || this.flaws.has('release-calls-oneself'));
