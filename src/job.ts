@@ -47,9 +47,11 @@ const introductionMs = 25;
 
 export async function runJob(settings: Settings, reporter: Reporter): Promise<ExitStatus> {
   const failing = new Set<string>();
+  let place: number | null = null;
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
+    if (event.kind === 'waiting' && event.place !== null) place ??= event.place + 1;
     reporter.event(event);
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
@@ -60,7 +62,10 @@ export async function runJob(settings: Settings, reporter: Reporter): Promise<Ex
   if (settings.reportFile !== null) {
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
-    const trouble = writeReport(settings.reportFile, reportOf(settings.name, finished, masters, status.code));
+    const trouble = writeReport(
+      settings.reportFile,
+      reportOf(settings.name, finished, { place, masters }, status.code),
+    );
     if (trouble !== null) reporter.error(trouble);
   }
   return status;

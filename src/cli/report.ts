@@ -12,6 +12,8 @@ export interface RunReport {
   readonly name: string;
   readonly outcome: string;
   readonly waitMs: number;
+  /** Its place in the queue when it came, from 1; null: it never had to wait in it. */
+  readonly place: number | null;
   /** null: the command was never started. */
   readonly runMs: number | null;
   /** The command's own, null unless it exited by itself. */
@@ -26,10 +28,11 @@ export interface RunReport {
   readonly masters: { readonly ok: readonly string[]; readonly failed: readonly string[] };
 }
 
+/** `seen` is what was gathered on the way. */
 export function reportOf(
   name: string,
   { ending, waitMs, runMs, extensionCount, fence }: Finished,
-  masters: RunReport['masters'],
+  seen: Pick<RunReport, 'place' | 'masters'>,
   status: number,
 ): RunReport {
   const { childExit } = ending;
@@ -37,13 +40,14 @@ export function reportOf(
     name,
     outcome: outcomeOf(ending),
     waitMs: Math.round(waitMs),
+    place: seen.place,
     runMs: runMs === null ? null : Math.round(runMs),
     exitCode: childExit?.kind === 'exited' ? childExit.code : null,
     signal: childExit?.kind === 'signaled' ? childExit.signal : null,
     status,
     extensions: extensionCount,
     fence,
-    masters,
+    masters: seen.masters,
   };
 }
 

@@ -1,6 +1,7 @@
 // Who is told what, and when: events of a run in, lines on stderr out, nothing ever on stdout. A run that succeeds without
 // waiting says nothing at all, so that cron sends no mail. The surprise: without a terminal a wait is mentioned once, and
-// only after five seconds; with one there is a spinner, which is gone before the command starts.
+// only after five seconds (with -v at once, and whenever the holder or our place changes); with one there is a spinner, which is
+// gone before the command starts.
 
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
@@ -36,7 +37,8 @@ export class Reporter {
   readonly #settings: ReporterSettings;
   readonly #output: Output;
   #spinner: Spinner | null = null;
-  #hasMentionedWait = false;
+  /** What is waited for, as it was last told: who holds it, and our place. */
+  #mentionedWait: string | null = null;
 
   constructor(settings: ReporterSettings, output: Output) {
     this.#settings = settings;
@@ -78,13 +80,13 @@ export class Reporter {
     if (this.#output.isTTY && logFormat === 'text') {
       this.#spinner ??= startSpinner(this.#output);
       this.#spinner.say(line);
-    } else if (
-      !this.#hasMentionedWait &&
-      (event.waitedMs >= patientMs || verbosity === 'verbose' || hasRestarted(event))
-    ) {
-      this.#hasMentionedWait = true;
-      this.#say(event.kind, line, event);
+      return;
     }
+    const state = event.kind === 'waiting' ? `${event.holder} ${event.place}` : event.kind;
+    const isDue = verbosity === 'verbose' || event.waitedMs >= patientMs || hasRestarted(event);
+    if (!isDue || state === this.#mentionedWait || (verbosity !== 'verbose' && this.#mentionedWait !== null)) return;
+    this.#mentionedWait = state;
+    this.#say(event.kind, line, event);
   }
 
   #say(kind: string, message: string, facts: object = {}): void {

@@ -58,6 +58,7 @@ test('times, extensions, the fencing number and the masters', async () => {
     name: 'name',
     outcome: 'ran',
     waitMs: expect.toSatisfy((ms) => Number.isInteger(ms) && ms >= 0 && ms < 5_000),
+    place: null,
     runMs: expect.toSatisfy((ms) => Number.isInteger(ms) && ms >= 1_490 && ms < 3_000),
     exitCode: 0,
     signal: null,
@@ -66,6 +67,19 @@ test('times, extensions, the fencing number and the masters', async () => {
     fence: expect.toSatisfy((fence) => String(fence).length === 16),
     masters: { ok: masters.map(({ url }) => url), failed: [] },
   });
+});
+
+test('the place in the queue, when it came', async () => {
+  await takeBy('them', masters, 'queue');
+  const [first, second] = [reportFile(), reportFile()];
+  const ahead = start(['-v', '-w', '3s', '--report', first, 'queue', '--', 'true']);
+  await ahead.says('stderr', /first in line/);
+  await run(['-w', '600ms', '--report', second, 'queue', '--', 'true']);
+  await ahead.result;
+  expect([parse(first), parse(second)]).toMatchObject([
+    { outcome: 'busy', place: 1 },
+    { outcome: 'busy', place: 2, waitMs: expect.toSatisfy((ms) => ms >= 600) },
+  ]);
 });
 
 test('the fencing number is the one that the command was given, and grows from run to run', async () => {
