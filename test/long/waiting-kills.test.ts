@@ -1,0 +1,126 @@
+// Twenty who wait, and for a minute somebody is killed at random: the holder, who is next, anybody, two of the five masters.
+// Never two inside, never a stall longer than a ttl and a second, and nothing is left. The surprise: that nobody is beside
+// another one is told by a lock of the kernel, and not by anything of ours.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+import { nothingLeft, startMasters, stopAll } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { CliRun } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+
+const ttlMs = 4_000;
+const waiterCount = 20;
+const lastsMs = Number(process.env.KILLS_MS ?? 60_000);
+const critical = fileURLToPath(new URL('fixtures/critical.sh', import.meta.url));
+
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+interface Line {
+  readonly what: string;
+  readonly pid: number;
+  readonly fence: number;
+  readonly atMs: number;
+}
+
+it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async () => {
+  const masters = await startMasters(5);
+  const log = join(scratchFolder(), 'kills');
+  writeFileSync(log, '');
+  const lines = (): Line[] =>
+    readFileSync(log, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' '))
+      .map(([what = '', pid, fence, at]) => ({ what, pid: Number(pid), fence: Number(fence), atMs: Number(at) / 1e6 }));
+
+  const env = {
+    REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+    REDLOCK_RESTART_GRACE: `${ttlMs}ms`,
+  };
+  const running: CliRun[] = [];
+  const all: CliRun[] = [];
+  let isOpen = true;
+  const join1 = () => {
+    const words = ['--ttl', `${ttlMs}ms`, '-k', '300ms', 'kills', '--', 'bash', critical, log];
+    const run = new CliRun(words, { env, timeoutMs: lastsMs + 60_000 });
+    running.push(run);
+    all.push(run);
+    run.child.once('exit', () => {
+      running.splice(running.indexOf(run), 1);
+      if (isOpen) join1();
+    });
+  };
+  // The masters have just been started and do not count before their grace is over.
+  await sleep(ttlMs);
+  for (let count = 0; count < waiterCount; count += 1) join1();
+  await eventually('somebody is in', () => lines().some(({ what }) => what === 'begin'), 20_000);
+
+  const began = Date.now();
+  const kills = { holder: 0, next: 0, anybody: 0, masters: 0 };
+  const holderKills: number[] = [];
+  /** Who has the key already has it until it expires, whether his job has begun or not. */
+  const kill = async (run: CliRun | undefined) => {
+    run?.signal('SIGKILL');
+    const values = await Promise.all(masters.map((master) => master.get('redlock:kills').catch(() => null)));
+    if (values.some((value) => value?.includes(`"pid":${run?.pid},`))) holderKills.push(Date.now());
+  };
+  let mastersDue = began + 5_000;
+  while (Date.now() - began < lastsMs) {
+    await sleep(300 + Math.random() * 700);
+    const holder = lines().at(-1)?.pid;
+    const waiting = running.filter(({ pid }) => pid !== holder);
+    const roll = Math.random();
+    if (Date.now() > mastersDue) {
+      mastersDue = Date.now() + 10_000;
+      kills.masters += 1;
+      const [first, second] = [...masters].sort(() => Math.random() - 0.5);
+      await Promise.all([first?.kill(), second?.kill()]);
+      void sleep(1_000).then(() => Promise.all([first?.restart(), second?.restart()]));
+    } else if (roll < 0.35) {
+      kills.holder += 1;
+      await kill(running.find(({ pid }) => pid === holder));
+    } else if (roll < 0.75) {
+      kills.next += 1;
+      await kill(waiting[0]); // Who has waited longest.
+    } else {
+      kills.anybody += 1;
+      await kill(waiting[Math.floor(Math.random() * waiting.length)]);
+    }
+  }
+  const endedAt = Date.now();
+  isOpen = false;
+  await sleep(1_500); // The masters are up again.
+  for (const run of [...running]) run.signal('SIGTERM');
+  for (const run of all) await run.result;
+
+  const seen = lines();
+  expect(seen.filter(({ what }) => what === 'clash')).toEqual([]);
+  const begins = seen.filter(({ what }) => what === 'begin');
+  const fences = begins.map(({ fence }) => fence);
+  expect(fences).toEqual([...fences].sort((a, b) => a - b));
+  expect(new Set(fences).size).toBe(fences.length);
+  // Nobody was inside from the end of a job, or the kill of its run, until the next one began.
+  const left = [...seen.filter(({ what }) => what === 'end').map(({ atMs }) => atMs), ...holderKills];
+  const stalls = begins
+    .filter(({ atMs }) => atMs < endedAt)
+    .map(({ atMs }) => atMs - Math.max(...left.filter((at) => at < atMs)))
+    .filter(Number.isFinite);
+  const longest = Math.max(...stalls);
+  process.stderr.write(
+    `  ${begins.length} jobs, kills ${JSON.stringify(kills)}, longest stall ${Math.round(longest)} ms of ${ttlMs + 1_000}\n`,
+  );
+  expect(kills.holder * kills.next * kills.anybody).toBeGreaterThan(0);
+  expect(longest).toBeLessThan(ttlMs + 1_000);
+  await eventually(
+    'no key is left but the counter',
+    async () => (await Promise.all(masters.map((master) => master.keys()))).flat().every((key) => /:fence$/.test(key)),
+    15_000,
+  );
+});
