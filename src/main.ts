@@ -2,14 +2,13 @@
 // much is under way at once (the masters are dialled while execa loads), but the child starts only when all of it is there
 // and the lease has been looked at once more.
 
+import { complain } from './cli/complaint.ts';
 import { parseWords } from './cli/options.ts';
 import { renderPlan } from './cli/plan.ts';
 import { Reporter } from './cli/reporter.ts';
 import { resolveSettings } from './cli/settings.ts';
 import { openStderr } from './cli/stderr.ts';
-import { ConfigError, UsageError } from './cli/trouble.ts';
 import { LocalTrouble } from './local/trouble.ts';
-import { exitCode } from './run/exit-code.ts';
 import { raiseAgain } from './run/signals.ts';
 import { RunTrouble } from './run/trouble.ts';
 
@@ -34,23 +33,11 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {
-    return complain(error);
+    return complain('redlock-run', error, isUnavailable);
   }
 }
 
 /** What this machine has not got: masters of its own, a guard, isolation. */
 function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble {
   return error instanceof LocalTrouble || error instanceof RunTrouble;
-}
-
-/** One line for a mistake of the user's; the stack only for a bug of ours. */
-function complain(error: unknown): number {
-  process.stderr.on('error', () => {}); // Nobody may be there to read it.
-  if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
-    process.stderr.write(`redlock-run: ${error.message}\n`);
-    return error.exitCode;
-  }
-  const stack = error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`redlock-run: bug: this should not happen: please report it\n${stack}\n`);
-  return exitCode.bug;
 }

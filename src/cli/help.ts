@@ -1,12 +1,9 @@
-// The text of --help and of --version. Not the man page. The surprise: it is put together by hand from the option table, not by
+// The text of --help. Not the man page. The surprise: it is put together by hand from the option table, not by
 // commander, because two spellings of one option (--wait, --timeout) belong on one line and 100 columns are kept everywhere.
 
-import { readFileSync } from 'node:fs';
 import { exitCodeTable } from '../run/exit-code.ts';
-import { type OptionRow, optionTable } from './option-table.ts';
-
-const width = 100;
-const textColumn = 32;
+import { entry, optionEntries } from './help-layout.ts';
+import { optionTable } from './option-table.ts';
 
 const examples: readonly (readonly [string, string])[] = [
   ['redlock-run backup -- pg_dump -Fc shop', 'wait for the lock, then run'],
@@ -22,9 +19,7 @@ export function renderHelp(): string {
   const groups = [...new Set(optionTable.map((row) => row.group))].flatMap((group) => [
     '',
     `${group} options:`,
-    ...optionTable
-      .filter((row) => row.group === group)
-      .flatMap((row) => entry(flagsOf(row), row.description, textColumn)),
+    ...optionEntries(optionTable.filter((row) => row.group === group)),
   ]);
   return [
     'Usage: redlock-run [options] NAME -- COMMAND [ARG...]',
@@ -46,31 +41,4 @@ export function renderHelp(): string {
     ...examples.flatMap(([line, text]) => entry(line, text, 48)),
     '',
   ].join('\n');
-}
-
-/** One line: `redlock-run 1.2.3`. */
-export function renderVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
-  return `redlock-run ${version}\n`;
-}
-
-function flagsOf(row: OptionRow): string {
-  const spellings = [row.short ?? '  ', row.long, ...(row.aliases ?? [])];
-  const flags = spellings.join(', ').replace(/^ {2},/, '   ');
-  return row.argument === undefined ? flags : `${flags} ${row.argument}`;
-}
-
-/** `  left     text`, the text wrapped and hanging at `column`. */
-function entry(left: string, text: string, column: number): string[] {
-  const lines: string[] = [];
-  let line = `  ${left}`.padEnd(column);
-  for (const word of text.split(' ')) {
-    if (line.length + word.length > width) {
-      lines.push(line.trimEnd());
-      line = ' '.repeat(column);
-    }
-    line += `${word} `;
-  }
-  return [...lines, line.trimEnd()];
 }

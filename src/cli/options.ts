@@ -3,10 +3,11 @@
 // commander sees anything, and without `--` commander runs twice, up to NAME and from there up to COMMAND, because left to
 // itself it would hand `--ttl` to the command or take the command's own -n for ours.
 
-import { Command, CommanderError, Option } from 'commander';
 import { type Flags, type GivenOptions, readFlags, textOf } from './flags.ts';
-import { renderHelp, renderVersion } from './help.ts';
-import { type OptionRow, optionTable } from './option-table.ts';
+import { renderHelp } from './help.ts';
+import { renderVersion } from './help-layout.ts';
+import { createProgram, parse, unknownOption } from './option-reader.ts';
+import { optionTable } from './option-table.ts';
 import { quoted, UsageError } from './trouble.ts';
 
 const longestNameBytes = 4096;
@@ -38,8 +39,8 @@ export function parseWords(argv: readonly string[]): Words {
   const left = cut < 0 ? [...argv] : argv.slice(0, cut);
   const { names, command, unknown } = cut < 0 ? readUntilCommand(left, given) : readNames(left, given);
   if (given.has('--help')) return { kind: 'print', text: renderHelp() };
-  if (given.has('--version')) return { kind: 'print', text: renderVersion() };
-  if (unknown !== undefined) throw unknownOption(unknown);
+  if (given.has('--version')) return { kind: 'print', text: renderVersion('redlock-run') };
+  if (unknown !== undefined) throw unknownOption(optionTable, unknown);
   const words = cut < 0 ? command : argv.slice(cut + 1);
   const flags = readFlags(given);
   const name = onlyName(names);
@@ -53,7 +54,7 @@ interface Reading {
 }
 
 function readUntilCommand(words: string[], given: GivenOptions): Reading {
-  const program = createProgram(given).passThroughOptions();
+  const program = createProgram(optionTable, given).passThroughOptions();
   const first = parse(program, words);
   const [name, ...rest] = first.operands;
   const second = name === undefined ? first : parse(program, rest);
@@ -65,52 +66,8 @@ function readUntilCommand(words: string[], given: GivenOptions): Reading {
 }
 
 function readNames(words: string[], given: GivenOptions): Reading {
-  const { operands, unknown } = parse(createProgram(given), words);
+  const { operands, unknown } = parse(createProgram(optionTable, given), words);
   return { names: operands, command: [], unknown: unknown[0] };
-}
-
-/** A commander program that writes what it meets into `given`, by the long name of the option that an alias stands for. */
-function createProgram(given: GivenOptions): Command {
-  const program = new Command('redlock-run').exitOverride().helpOption(false);
-  program.configureOutput({ writeOut: () => {}, writeErr: () => {} });
-  for (const row of optionTable) {
-    const spellings = [row.short === undefined ? row.long : `${row.short}, ${row.long}`];
-    for (const flags of [...spellings, ...(row.aliases ?? []), ...(row.hiddenAliases ?? [])]) {
-      const option = new Option(row.argument === undefined ? flags : `${flags} <${row.argument}>`);
-      program.addOption(row.hiddenAliases?.includes(flags) ? option.hideHelp() : option);
-      program.on(`option:${option.name()}`, (value?: string) => given.set(row.long, collect(row, given, value)));
-    }
-  }
-  return program;
-}
-
-function collect(row: OptionRow, given: GivenOptions, value?: string): string | true | string[] {
-  if (value === undefined) return true;
-  const earlier = given.get(row.long);
-  return row.repeatable ? [...(Array.isArray(earlier) ? earlier : []), value] : value;
-}
-
-function parse(program: Command, words: string[]): { operands: string[]; unknown: string[] } {
-  try {
-    return program.parseOptions(words);
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    const [, option = 'option', argument = ''] = /'[^']*?(--[a-z-]+) <(\w+)>'/.exec(error.message) ?? [];
-    throw new UsageError(`${option}: no value (write ${option} ${argument})`);
-  }
-}
-
-function unknownOption(word: string): UsageError {
-  const flag = word.replace(/=.*$/s, '');
-  if (optionTable.some((row) => row.long === flag)) return new UsageError(`${flag}: takes no value (write ${flag})`);
-  let suggestion = 'see --help';
-  try {
-    createProgram(new Map()).parse([flag], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    suggestion = /\(D(id you mean .*\?)\)$/s.exec(error.message)?.[1]?.replace(/^/, 'd') ?? suggestion;
-  }
-  return new UsageError(`${quoted(flag)}: unknown option (${suggestion})`);
 }
 
 function onlyName(names: readonly string[]): string {

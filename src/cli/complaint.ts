@@ -1,0 +1,25 @@
+// What a program says when it cannot go on, and the code it exits with: one line for a mistake of the user's or for what this
+// machine has not got; the stack only for a bug of ours. The surprise: nobody may be there to read it, and that is no trouble.
+
+import { ConfigError, UsageError } from './trouble.ts';
+
+const bugExitCode = 70;
+
+/** An error with one line for people and the exit code that belongs to it. */
+export type Expected = Error & { readonly exitCode: number };
+
+/** Writes `redlock-run: what: which: why` to stderr and returns the exit code. */
+export function complain(
+  program: string,
+  error: unknown,
+  isUnavailable: (error: unknown) => error is Expected,
+): number {
+  process.stderr.on('error', () => {});
+  if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
+    process.stderr.write(`${program}: ${error.message}\n`);
+    return error.exitCode;
+  }
+  const stack = error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`${program}: bug: this should not happen: please report it\n${stack}\n`);
+  return bugExitCode;
+}

@@ -1,0 +1,44 @@
+// How --help is set, in both programs: entries with a hanging text, 100 columns at most; and the line of --version. It knows no
+// option. The surprise: a left side that is too long pushes its text to the right on that line only.
+
+import { readFileSync } from 'node:fs';
+import type { OptionRow } from './option-table.ts';
+
+const width = 100;
+const textColumn = 32;
+
+/** The version of the package. */
+export function packageVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** One line: `redlock-run 1.2.3`. */
+export function renderVersion(program: string): string {
+  return `${program} ${packageVersion()}\n`;
+}
+
+/** The lines of some options. */
+export function optionEntries(rows: readonly OptionRow[]): string[] {
+  return rows.flatMap((row) => entry(flagsOf(row), row.description, textColumn));
+}
+
+function flagsOf(row: OptionRow): string {
+  const spellings = [row.short ?? '  ', row.long, ...(row.aliases ?? [])];
+  const flags = spellings.join(', ').replace(/^ {2},/, '   ');
+  return row.argument === undefined ? flags : `${flags} ${row.argument}`;
+}
+
+/** `  left     text`, the text wrapped and hanging at `column`. */
+export function entry(left: string, text: string, column: number): string[] {
+  const lines: string[] = [];
+  let line = `  ${left}`.padEnd(column);
+  for (const word of text.split(' ')) {
+    if (line.length + word.length > width) {
+      lines.push(line.trimEnd());
+      line = ' '.repeat(column);
+    }
+    line += `${word} `;
+  }
+  return [...lines, line.trimEnd()];
+}

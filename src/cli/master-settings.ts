@@ -1,0 +1,44 @@
+// Which masters, and what is asked of them: the settings that both programs share. What a run needs besides is settings.ts. The
+// surprise: the restart grace depends on the ttl, so also who only looks must know the ttl of those who lock.
+
+import { resolve } from 'node:path';
+import type { MasterAddress } from '../redis/address.ts';
+import type { Sources } from './sources.ts';
+import { readDuration, readText } from './values.ts';
+
+export interface MasterSettings {
+  /** Empty when local. */
+  readonly masters: readonly MasterAddress[];
+  readonly local: boolean;
+  /** Absolute; null means the usual place. */
+  readonly localDirectory: string | null;
+  /** May be empty. */
+  readonly prefix: string;
+  /** How long a master that restarted, and may have forgotten locks, does not vote. */
+  readonly restartGraceMs: number;
+  /** Absolute path of the configuration file that was read. */
+  readonly configFile: string | null;
+  /** By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. */
+  readonly sources: Readonly<Record<string, string>>;
+  /** One line each. */
+  readonly warnings: readonly string[];
+}
+
+/** @throws UsageError (64), ConfigError (78) */
+export async function readMasterSettings(sources: Sources, ttlMs: number): Promise<MasterSettings> {
+  const prefix = sources.must('prefix', readText);
+  const directory = sources.get('localDirectory', readText)?.given ?? null;
+  const chosen = await sources.masters();
+  // With fewer masters there is no majority that could go on without the one that restarted.
+  const restartGraceMs = chosen.masters.length < 3 ? 0 : ttlMs;
+  return {
+    prefix,
+    localDirectory: directory === null ? null : resolve(directory.base, directory.text),
+    restartGraceMs: sources.get('restartGrace', readDuration)?.value ?? restartGraceMs,
+    masters: chosen.masters,
+    local: chosen.local,
+    configFile: sources.file?.path ?? null,
+    sources: { ...sources.named, ...chosen.sources },
+    warnings: [...(sources.file?.warnings ?? []), ...chosen.warnings],
+  };
+}
