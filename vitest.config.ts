@@ -20,6 +20,7 @@ export default defineConfig({
       suite('interop', onRealTime),
       suite('cli', onRealTime),
       suite('supervision', onRealTime),
+      suite('ctl', onRealTime),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
     maxWorkers: 2,

@@ -28,6 +28,21 @@ export async function startLocalMasters({ directory, environment }: LocalMasters
   return sockets;
 }
 
+export interface LocalMaster {
+  readonly socket: string;
+  /** Something listens there; it may be frozen. */
+  readonly isListening: boolean;
+}
+
+/** Which of the three are there; starts nothing. Throws LocalTrouble when the folder is not this user's alone. */
+export async function localMasters(directory: string | null): Promise<LocalMaster[]> {
+  const folder = directory ?? ownDirectory();
+  const isThere = isPrivateDirectory(folder);
+  return Promise.all(
+    socketPaths(folder).map(async (socket) => ({ socket, isListening: isThere && (await isListening(socket)) })),
+  );
+}
+
 async function areListening(sockets: readonly string[]): Promise<boolean> {
   return (await Promise.all(sockets.map(isListening))).every(Boolean);
 }

@@ -62,6 +62,11 @@ export class Connection {
     return isFailed(reply) ? reply : null;
   }
 
+  /** Runs one command; the reply is as Redis gives it. Sent before this returns its promise, or never. */
+  call(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
+    return this.#send(() => this.#client.call(command, ...words));
+  }
+
   /** Ends the connection after everything sent so far has been handed to the kernel. */
   close(): void {
     this.#client.disconnect();
@@ -77,6 +82,15 @@ export class Connection {
     // Not allowed to ask is no trouble (some ACLs forbid INFO); not logged in is.
     if (isFailed(info) && info.message.startsWith('NOAUTH')) return info;
     return parseIdentity(typeof info === 'string' ? info : null, role, this.#clock.now());
+  }
+
+  /** A section of INFO by field, or all of it; empty where the server refuses to tell. */
+  async facts(...sections: string[]): Promise<Readonly<Record<string, string>>> {
+    const info = await this.#send(() => this.#client.info(...sections));
+    const lines = typeof info === 'string' ? info.split('\r\n') : [];
+    return Object.fromEntries(
+      lines.filter((line) => line.includes(':')).map((line) => splitAt(line, line.indexOf(':'))),
+    );
   }
 
   /** Whether the server writes every change to disk before it answers, so that a restart forgets nothing. */
@@ -101,4 +115,8 @@ export class Connection {
       this.#unanswered.delete(request);
     }
   }
+}
+
+function splitAt(line: string, place: number): [string, string] {
+  return [line.slice(0, place), line.slice(place + 1)];
 }

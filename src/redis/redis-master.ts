@@ -18,6 +18,8 @@ import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import { listenApart } from './ear.ts';
 import type { Roster } from './identity.ts';
+import { channelsOf, keysOf } from './keys.ts';
+import { doubtAbout } from './restart.ts';
 import { acquireScript, extendScript, healScript, releaseScript } from './scripts.ts';
 import { failed, isFailed } from './trouble.ts';
 
@@ -153,15 +155,12 @@ export class RedisMaster implements Master {
     return connection.hear(channel, () => this.#ears.get(channel)?.());
   }
 
-  /** The key, and beside it in the same cluster slot: the counter of its fence, its queue, its waiters' signs of life. */
   #keysOf({ resource }: Claim): string[] {
-    const key = this.#settings.prefix + resource;
-    return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`];
+    return keysOf(this.#settings.prefix, resource);
   }
 
-  /** What the names of the channels begin with on which waiters are called; each ends with a waiter's id. */
   #channelsOf({ resource }: Claim): string {
-    return `{${this.#settings.prefix}${resource}}:wake:`;
+    return channelsOf(this.#settings.prefix, resource);
   }
 
   async #set(connection: Connection, claim: Claim, script: string, words: Words): Promise<unknown> {
@@ -261,17 +260,8 @@ export class RedisMaster implements Master {
     return objection === null ? null : failed('unfit', objection);
   }
 
-  /** The delayed restart of the distlock page, done from our side: a server that may have forgotten a lock must wait. */
   async #doubtAbout(connection: Connection | null): Promise<Failed | null> {
-    const { restartGraceMs } = this.#settings;
-    if (restartGraceMs === 0 || connection === null) return null;
-    const identity = await connection.identity;
-    if (isFailed(identity) || identity.startedAt === null) return null;
-    const agoMs = this.#clock.now() - identity.startedAt;
-    if (agoMs >= restartGraceMs || (await connection.survivesRestart())) return null;
-    const [ago, left] = [agoMs, restartGraceMs - agoMs].map((ms) => Math.ceil(ms / 1000));
-    const reason = 'may have forgotten a lock that is still held';
-    return failed('restarted', `restarted ${ago} s ago and ${reason}: counts again in ${left} s`);
+    return connection === null ? null : doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
   }
 }
 

@@ -61,15 +61,21 @@ beforeAll(async () => {
 }, 120_000);
 
 /** Runs what was installed, in a folder and with a HOME that know nothing of the checkout. */
-function installed(words: string[], env: Record<string, string> = {}) {
+function installed(words: string[], env: Record<string, string> = {}, name = 'redlock-run') {
   const home = mkdtempSync(join(scratchFolder(), 'home-'));
-  const program = join(prefix, 'node_modules', '.bin', 'redlock-run');
+  const program = join(prefix, 'node_modules', '.bin', name);
   return run(program, words, { cwd: home, env: { PATH: process.env.PATH, HOME: home, ...env }, timeout: 30_000 });
 }
 
 test('holds the program, its licence and the example, and neither sources nor tests', () => {
   expect(files).toEqual(
-    expect.arrayContaining(['bin/redlock-run.js', 'dist/main.js', 'LICENSE', '.redlockrc.example']),
+    expect.arrayContaining([
+      'bin/redlock-run.js',
+      'bin/redlockctl.js',
+      'dist/main.js',
+      'LICENSE',
+      '.redlockrc.example',
+    ]),
   );
   const others = files.filter(
     (file) => !/^(bin|dist)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|\.redlockrc\.example)$/.test(file),
@@ -89,6 +95,7 @@ test('says its version and its help', async () => {
   const { version } = json(join(root, 'package.json'));
   expect((await installed(['--version'])).stdout).toBe(`redlock-run ${version}\n`);
   expect((await installed(['--help'])).stdout).toMatch(/^Usage: redlock-run /);
+  expect((await installed(['--version'], {}, 'redlockctl')).stdout).toBe(`redlockctl ${version}\n`);
 });
 
 test('runs a command under a lock, also with a configuration file', async () => {

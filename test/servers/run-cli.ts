@@ -24,6 +24,8 @@ export interface RunOptions {
   stdin?: string | 'pipe';
   /** Default 20 s. */
   timeoutMs?: number;
+  /** Which of the two; default: redlock-run. */
+  program?: 'redlock-run' | 'redlockctl';
   /** A program, with its words, that becomes redlock-run, as setpriv(1) does. */
   through?: readonly string[];
 }
@@ -38,7 +40,7 @@ export interface RunResult {
   elapsedMs: number;
 }
 
-const PROGRAM = fileURLToPath(new URL('../../bin/redlock-run.js', import.meta.url));
+const PROGRAMS = fileURLToPath(new URL('../../bin/', import.meta.url));
 
 /** A redlock-run that has been started; a test may watch it, signal it, and must await its result. */
 export class CliRun {
@@ -51,8 +53,8 @@ export class CliRun {
 
   constructor(words: readonly string[], options: RunOptions) {
     const home = mkdtempSync(join(scratchFolder(), 'home-'));
-    const { env = {}, cwd = home, stdin = '', timeoutMs = 20_000, through = [] } = options;
-    const [file = '', ...rest] = [...through, process.execPath, PROGRAM, ...words];
+    const { env = {}, cwd = home, stdin = '', timeoutMs = 20_000, through = [], program = 'redlock-run' } = options;
+    const [file = '', ...rest] = [...through, process.execPath, join(PROGRAMS, `${program}.js`), ...words];
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
       cwd,

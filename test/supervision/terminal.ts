@@ -13,7 +13,10 @@ import { MARK } from '../servers/survivors.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 const run = promisify(execFile);
-const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+const programs = {
+  rl: new URL('../../bin/redlock-run.js', import.meta.url).pathname,
+  ctl: new URL('../../bin/redlockctl.js', import.meta.url).pathname,
+};
 
 /** null: there is a tmux here. */
 export const obstacle = spawnSync('tmux', ['-V']).status === 0 ? null : 'no tmux on this machine';
@@ -29,12 +32,14 @@ export class Terminal {
     this.#socket = join(folder, 's');
   }
 
-  /** A shell with a prompt, in which `rl` is redlock-run with these masters. */
-  static async open(masters: readonly TestMaster[]): Promise<Terminal> {
+  /** A shell with a prompt, in which `rl` is redlock-run and `ctl` redlockctl, with these masters. */
+  static async open(masters: readonly TestMaster[], columns = 150): Promise<Terminal> {
     const terminal = new Terminal(mkdtempSync(join(scratchFolder(), 't-')));
     const { folder } = terminal;
-    writeFileSync(join(folder, 'rl'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
-    chmodSync(join(folder, 'rl'), 0o755);
+    for (const [name, program] of Object.entries(programs)) {
+      writeFileSync(join(folder, name), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
+      chmodSync(join(folder, name), 0o755);
+    }
     const variables = {
       PATH: `${folder}:${process.env.PATH}`,
       HOME: folder,
@@ -47,7 +52,7 @@ export class Terminal {
     };
     const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
     const shell = ['env', '-i', ...words, 'bash', '--norc', '--noprofile', '-i'];
-    await terminal.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', '150', '-y', '40', ...shell);
+    await terminal.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', String(columns), '-y', '40', ...shell);
     await terminal.shows(/^prompt>/m);
     return terminal;
   }

@@ -1,0 +1,59 @@
+// The composition root of redlockctl, the program for those who operate locks: words, environment and terminal in, exit code out.
+// It holds no lock and runs no command. The surprise: each verb is loaded when it is called, so that `status` in a loop does not
+// pay for a full screen.
+
+import { createInterface } from 'node:readline/promises';
+import { complain } from './cli/complaint.ts';
+import type { Call } from './ctl/call.ts';
+import { readSettings } from './ctl/settings.ts';
+import type { VerbName } from './ctl/verb-table.ts';
+import { parseWords } from './ctl/words.ts';
+import { LocalTrouble } from './local/trouble.ts';
+import { createSystemClock } from './system-clock.ts';
+
+type Verb = (call: Call) => Promise<number>;
+
+const verbs: Readonly<Record<VerbName, () => Promise<Verb>>> = {
+  status: async () => (await import('./ctl/status.ts')).status,
+  list: async () => (await import('./ctl/list.ts')).list,
+  break: async () => (await import('./ctl/break.ts')).breakLock,
+  acl: async () => (await import('./ctl/acl.ts')).acl,
+  local: async () => (await import('./ctl/local.ts')).local,
+};
+
+/** Returns the exit code. Never rejects. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const { stdin, stdout, stderr, env: environment } = process;
+  // Whoever reads us may have seen enough, as head(1) has.
+  stdout.on('error', () => process.exit(0));
+  const print = (text: string) => stdout.write(text);
+  try {
+    const words = parseWords(argv);
+    if (words.kind === 'print') {
+      print(words.text);
+      return 0;
+    }
+    const around = { environment, cwd: process.cwd(), home: environment.HOME };
+    const settings = await readSettings(words.flags, around);
+    const verb = await verbs[words.row.verb]();
+    const code = await verb({
+      words,
+      settings,
+      clock: createSystemClock(),
+      print,
+      tell: (line) => stderr.write(`redlockctl: ${line}\n`),
+      ask: stdin.isTTY && stderr.isTTY ? ask : null,
+      screen: stdout.isTTY ? { columns: stdout.columns, rows: stdout.rows } : null,
+    });
+    // A pipe takes what it has room for; the rest would be lost with us.
+    await new Promise((resolve) => stdout.write('', resolve));
+    return code;
+  } catch (error) {
+    return complain('redlockctl', error, (other) => other instanceof LocalTrouble);
+  }
+}
+
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  return terminal.question(question).finally(() => terminal.close());
+}

@@ -1,0 +1,102 @@
+// `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other. It stops nothing itself: the holder's
+// redlock-run finds out when it next extends, stops the command and exits 79. The surprise: until then the command still runs, and
+// who waits may begin already; the fencing number is what protects the resource meanwhile.
+
+import { quoted, UsageError } from '../cli/trouble.ts';
+import type { ReleaseReply } from '../lock/ports.ts';
+import { quorumOf } from '../lock/validity.ts';
+import type { Call } from './call.ts';
+import { exitCode } from './exit-code.ts';
+import { lockStateOf, rawValuesOf } from './lock-state.ts';
+import { headlineOf, renderLock } from './lock-text.ts';
+import { codeOf } from './status.ts';
+import { Survey } from './survey.ts';
+
+/**
+ * broken: removed, and a quorum shows it no more. gone: there was nothing left to remove. changed-hands: somebody else's by now,
+ * and left alone. refused: nobody said yes, or it cannot be told which holder. no-quorum: too few masters answered.
+ */
+export type BreakOutcome = 'broken' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
+
+interface Broken {
+  readonly outcome: BreakOutcome;
+  /** One line for people. */
+  readonly message: string;
+  readonly removed: number;
+  readonly code: number;
+}
+
+export async function breakLock(call: Call): Promise<number> {
+  const name = call.words.operands[0] ?? '';
+  const broken = await attempt(call, name);
+  const { outcome, message, removed, code } = broken;
+  if (call.words.has('--json')) call.print(`${JSON.stringify({ name, outcome, removed, message })}\n`);
+  else if (code === exitCode.ok) call.print(`${outcome}: ${quoted(name)}: ${message}\n`);
+  else call.tell(`${outcome}: ${quoted(name)}: ${message}`);
+  return code;
+}
+
+async function attempt({ words, settings, clock, tell, ask }: Call, name: string): Promise<Broken> {
+  const survey = await Survey.of(settings, clock);
+  const [testimonies = []] = await survey.testimonies([name]);
+  const lock = lockStateOf(name, testimonies);
+  const code = codeOf[lock.state];
+  if (lock.state === 'unknown' || lock.state === 'unfit') {
+    return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
+  }
+  const token = words.textOf('--token') ?? onlyToken(lock.holders.map((holder) => holder.token));
+  if (lock.holders.length === 0) return { outcome: 'gone', message: 'free: nothing to break', removed: 0, code };
+  tell(renderLock(lock).trimEnd());
+  if (token === null) return refused(whyNoToken(lock.holders.length));
+  const value = rawValuesOf(testimonies).get(token);
+  if (value === undefined) {
+    return {
+      outcome: 'changed-hands',
+      message: `not held with token ${quoted(token)}: left alone`,
+      removed: 0,
+      code: exitCode.busy,
+    };
+  }
+  if (!words.has('--yes')) {
+    if (ask === null)
+      throw new UsageError('break: no terminal to ask on (say --yes, or name the holder by --token too)');
+    const answer = await ask(
+      `Break ${quoted(name)}? The command of this holder is stopped, perhaps after another has begun [y/N] `,
+    );
+    if (!/^y(es)?$/i.test(answer.trim())) return refused('nobody said yes: left alone');
+  }
+  survey.forgive();
+  return judged(await survey.remove(name, value));
+}
+
+/** What came of it, from one reply a master. */
+export function judged(replies: readonly ReleaseReply[]): Broken {
+  const count = (kind: ReleaseReply['kind']) => replies.filter((reply) => reply.kind === kind).length;
+  const [removed, taken, gone, all] = [count('released'), count('taken'), count('gone'), replies.length];
+  if (removed + taken + gone < quorumOf(all)) {
+    const message = `removed on ${removed} of ${all} masters only: the holder may get it back (try again when a quorum answers)`;
+    return { outcome: 'no-quorum', message, removed, code: exitCode.unreachable };
+  }
+  if (removed > 0) {
+    const rest = taken > 0 ? `; ${taken} in other hands by now, left alone` : '';
+    const message = `removed on ${removed} of ${all} masters${rest}; its redlock-run stops the command when it next extends, a third of its ttl at most`;
+    return { outcome: 'broken', message, removed, code: exitCode.ok };
+  }
+  if (taken > 0) {
+    return { outcome: 'changed-hands', message: 'in other hands by now: left alone', removed, code: exitCode.busy };
+  }
+  return { outcome: 'gone', message: 'ended by itself meanwhile', removed, code: exitCode.ok };
+}
+
+function onlyToken(tokens: readonly (string | null)[]): string | null {
+  return tokens.length === 1 ? (tokens[0] ?? null) : null;
+}
+
+function whyNoToken(holderCount: number): string {
+  if (holderCount > 1) return 'several holders: none broken (name one by --token)';
+  return 'a key of another type, which cannot be compared: left alone (see what it is; redis-cli DEL removes it)';
+}
+
+function refused(message: string): Broken {
+  return { outcome: 'refused', message, removed: 0, code: exitCode.busy };
+}

@@ -1,0 +1,20 @@
+// One call of redlockctl: what a verb is given. Verbs return their exit code and touch no global. The surprise: people are talked to
+// on stderr and answered from stdin, so that what a verb prints on stdout can always go into a file.
+
+import type { Clock } from '../lock/ports.ts';
+import type { CtlSettings } from './settings.ts';
+import type { VerbWords } from './words.ts';
+
+export interface Call {
+  readonly words: VerbWords;
+  readonly settings: CtlSettings;
+  readonly clock: Clock;
+  /** To stdout. */
+  readonly print: (text: string) => void;
+  /** To stderr, for people. */
+  readonly tell: (text: string) => void;
+  /** Asks a person; null without a terminal to ask on. */
+  readonly ask: ((question: string) => Promise<string>) | null;
+  /** The size of the terminal that stdout is; null when it is none. */
+  readonly screen: { readonly columns: number; readonly rows: number } | null;
+}

@@ -1,0 +1,48 @@
+// The text of redlockctl --help, from the table of verbs. Not the man page, which has the same tables. The surprise: the options
+// of all verbs stand together, each under the verb it belongs to.
+
+import { entry, optionEntries } from '../cli/help-layout.ts';
+import { exitCodeTable } from './exit-code.ts';
+import { sharedOptions, type VerbRow, verbTable } from './verb-table.ts';
+
+/** For --help and the man page. */
+export const examples: readonly (readonly [string, string])[] = [
+  ['redlockctl status deploy', 'why does the deploy wait?'],
+  ['redlockctl status deploy --watch', 'the same, every second'],
+  ["redlockctl list 'deploy-*'", 'which of the deploys run now?'],
+  ['redlockctl break deploy', 'take the lock from its holder, after asking'],
+];
+
+/** At most 100 columns wide, ends with a newline. */
+export function renderHelp(): string {
+  return [
+    'Usage: redlockctl [options] VERB [ARG...]',
+    '',
+    'Shows who holds the locks of redlock-run, checks the masters they live on, and breaks locks.',
+    '',
+    'Verbs:',
+    ...verbTable.flatMap((row) => [...entry(synopsisOf(row), row.summary, 32), ...indented(row)]),
+    '',
+    'Options of all verbs, as in redlock-run:',
+    ...optionEntries(sharedOptions),
+    '',
+    'Configuration is that of redlock-run: --config, $REDLOCK_CONFIG, .redlockrc here or in the nearest',
+    'parent, ~/.redlockrc, /etc/redlockrc; REDLOCK_MASTERS and the other variables.',
+    '',
+    'Exit status:',
+    ...exitCodeTable.flatMap(([code, text]) => entry(code, text, 10)),
+    '',
+    'Examples:',
+    ...examples.flatMap(([line, text]) => entry(line, text, 48)),
+    '',
+  ].join('\n');
+}
+
+/** `status NAME...` */
+export function synopsisOf({ verb, operands }: VerbRow): string {
+  return `${verb} ${operands}`.trim();
+}
+
+function indented(row: VerbRow): string[] {
+  return optionEntries(row.options.map((option) => ({ ...option, group: 'Output' })));
+}

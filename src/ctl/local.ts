@@ -1,0 +1,73 @@
+// `redlockctl local start|stop|status`: the embedded default, by hand. The surprise: stop asks first when locks are held, because
+// these masters keep nothing on disk: with them ends every lock on them, and the commands under it are stopped.
+
+import { quoted, UsageError } from '../cli/trouble.ts';
+import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
+import type { Clock } from '../lock/ports.ts';
+import { parseAddress } from '../redis/address.ts';
+import { Roster } from '../redis/identity.ts';
+import { Inspector } from '../redis/inspector.ts';
+import { isFailed } from '../redis/trouble.ts';
+import type { Call } from './call.ts';
+import { exitCode } from './exit-code.ts';
+import { Survey } from './survey.ts';
+import { renderTable } from './table.ts';
+
+export async function local(call: Call): Promise<number> {
+  const [action = ''] = call.words.operands;
+  switch (action) {
+    case 'start':
+      await startLocalMasters({ directory: call.settings.localDirectory, environment: process.env });
+      return show(call);
+    case 'stop':
+      return stop(call);
+    case 'status':
+      return show(call);
+    default:
+      throw new UsageError(`local: ${quoted(action)}: unknown (write start, stop or status)`);
+  }
+}
+
+/** Exit 0 when all are running, 69 otherwise. */
+async function show({ words, settings, print }: Call): Promise<number> {
+  const masters = await localMasters(settings.localDirectory);
+  const rows = masters.map(({ socket, isListening }) => [
+    `unix://${encodeURI(socket)}`,
+    isListening ? 'running' : 'stopped',
+  ]);
+  const states = rows.map(([url, state]) => ({ url, state }));
+  print(words.has('--json') ? `${JSON.stringify({ masters: states })}\n` : renderTable(['MASTER', 'STATE'], rows));
+  return masters.every(({ isListening }) => isListening) ? exitCode.ok : exitCode.unreachable;
+}
+
+async function stop(call: Call): Promise<number> {
+  const { words, settings, clock, tell, ask } = call;
+  const running = (await localMasters(settings.localDirectory)).filter(({ isListening }) => isListening);
+  const inspectors = running.map((master) => inspectorOf(master, settings.prefix, clock));
+  const survey = new Survey(inspectors, clock, settings.masterTimeoutMs);
+  const names = inspectors.length === 0 ? [] : await survey.names('*');
+  if (names.length > 0 && !words.has('--yes')) {
+    const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;
+    if (ask === null)
+      throw new UsageError(`local: stop: ${count} (say --yes to end them too; redlockctl --local list shows them)`);
+    if (!/^y(es)?$/i.test((await ask(`${count}. Stop the masters all the same? [y/N] `)).trim())) return exitCode.busy;
+  }
+  for (const inspector of inspectors) {
+    const connection = await inspector.connected();
+    // It answers only when it refuses.
+    const refusal = isFailed(connection)
+      ? connection
+      : await Promise.race([connection.call('SHUTDOWN', 'NOSAVE'), survey.pause(settings.masterTimeoutMs)]);
+    if (isFailed(refusal) && refusal.cause !== 'connection') tell(`${inspector.name}: ${refusal.message}`);
+  }
+  const left = (await localMasters(settings.localDirectory)).filter(({ isListening }) => isListening);
+  for (const { socket } of left)
+    tell(`local masters: ${socket}: still running: it does not answer (end it by the pid in its .pid file)`);
+  if (words.has('--json')) await show({ ...call, tell: () => {} });
+  return left.length === 0 ? exitCode.ok : exitCode.unreachable;
+}
+
+function inspectorOf({ socket }: LocalMaster, prefix: string, clock: Clock): Inspector {
+  const address = parseAddress(`unix://${encodeURI(socket)}`);
+  return new Inspector(address, { prefix, restartGraceMs: 0 }, new Roster(), clock);
+}

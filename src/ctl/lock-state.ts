@@ -1,0 +1,169 @@
+// What the masters show of one lock, put together: who holds it, whether anybody could get it now, who waits. Pure. This is the
+// object that --json prints, so its shape is a promise. The surprise: the state is what an attempt would be told at this moment,
+// decided by the very function that decides attempts; "free" and "held" can therefore not disagree with redlock-run.
+
+import { parseValue } from '../lock/holder.ts';
+import type { AcquireReply, Failed, FailureCause } from '../lock/ports.ts';
+import { acquireVerdictOf } from '../lock/tally.ts';
+import { quorumOf } from '../lock/validity.ts';
+import type { Sight } from '../redis/inspector.ts';
+
+/**
+ * free: a quorum is free. orphan: too, but a minority shows a value, which keeps nobody from the lock. held: a quorum shows one
+ * value. split: no value has a quorum, and nobody can get one. unknown: too few masters can tell. unfit: a server in the list that
+ * must not be there.
+ */
+export type State = 'free' | 'orphan' | 'held' | 'split' | 'unknown' | 'unfit';
+
+export interface Holder {
+  /** Whose: `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
+  readonly kind: string;
+  /** What --token takes; null for a key that is no string. */
+  readonly token: string | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly user: string | null;
+  /** ISO 8601, by the holder's clock. */
+  readonly since: string | null;
+  /** The command's base name. */
+  readonly label: string | null;
+  /** On how many masters. */
+  readonly votes: number;
+}
+
+export interface MasterVote {
+  readonly master: string;
+  readonly vote: 'free' | 'held' | 'failed';
+  /** The place of its holder in `holders`; null unless held. */
+  readonly holder: number | null;
+  /** null: it never expires by itself, or is not held. */
+  readonly remainingMs: number | null;
+  /** The counter of the fencing number; null: none. */
+  readonly fence: number | null;
+  /** Why its vote does not count. */
+  readonly failure: { readonly cause: FailureCause; readonly message: string } | null;
+}
+
+export interface LockState {
+  readonly name: string;
+  readonly state: State;
+  readonly masters: number;
+  readonly quorum: number;
+  /** Most votes first; more than one only where masters disagree. */
+  readonly holders: readonly Holder[];
+  /** When a quorum will be free if nobody extends; null: it is now, or never will be by itself. */
+  readonly remainingMs: number | null;
+  /**
+   * The fencing number of the first holder: the one that a quorum shows. A master that granted late may have counted further;
+   * null where no number has a quorum, as with --no-fence and holders of other kinds.
+   */
+  readonly fence: number | null;
+  readonly votes: readonly MasterVote[];
+  /** First in line first; place counts from one. */
+  readonly queue: readonly { readonly place: number; readonly id: string; readonly waitedMs: number }[];
+}
+
+/** What one master says: what it shows, and why a free key of it does not count. */
+export interface Testimony {
+  readonly master: string;
+  readonly sight: Sight | Failed;
+  readonly doubt: Failed | null;
+}
+
+export function lockStateOf(name: string, testimonies: readonly Testimony[]): LockState {
+  const quorum = quorumOf(testimonies.length);
+  const ballots = testimonies.map(ballotOf);
+  const values = [...new Set(ballots.flatMap(({ value }) => value ?? []))];
+  const votesFor = (value: string) => ballots.filter((ballot) => ballot.value === value).length;
+  values.sort((a, b) => votesFor(b) - votesFor(a));
+  const votes = ballots.map(
+    (ballot): MasterVote => ({
+      master: ballot.master,
+      vote: ballot.failed ? 'failed' : ballot.value === null ? 'free' : 'held',
+      holder: ballot.value === null ? null : values.indexOf(ballot.value),
+      remainingMs: ballot.sight?.remainingMs ?? null,
+      fence: ballot.sight?.fence ?? null,
+      failure: ballot.failed && { cause: ballot.failed.cause, message: ballot.failed.message },
+    }),
+  );
+  const fences = votes.flatMap(({ holder, fence }) => (holder === 0 && fence !== null ? [fence] : []));
+  return {
+    name,
+    state: stateOf(ballots, values.map(votesFor), quorum),
+    masters: testimonies.length,
+    quorum,
+    holders: values.map((value) =>
+      holderOf(value, ballots.find((ballot) => ballot.value === value)?.sight?.type, votesFor(value)),
+    ),
+    remainingMs: freeInMs(votes, quorum),
+    fence: fences.find((fence) => fences.filter((other) => other === fence).length >= quorum) ?? null,
+    votes,
+    queue: queueOf(ballots),
+  };
+}
+
+/** Every value seen, as it stands on the masters, in the order of `holders`; null for one that cannot be compared. */
+export function rawValuesOf(testimonies: readonly Testimony[]): ReadonlyMap<string, string> {
+  const values = testimonies.flatMap(({ sight }) => ('kind' in sight || sight.value === null ? [] : [sight.value]));
+  return new Map(values.map((value) => [parseValue(value).token, value]));
+}
+
+interface Ballot {
+  readonly master: string;
+  readonly sight: Sight | null;
+  /** What tells holders apart; null: none is shown. */
+  readonly value: string | null;
+  readonly failed: Failed | null;
+}
+
+function ballotOf({ master, sight, doubt }: Testimony): Ballot {
+  if ('kind' in sight) return { master, sight: null, value: null, failed: sight };
+  const value = sight.type === null ? null : (sight.value ?? `(a ${sight.type})`);
+  return { master, sight, value, failed: value === null ? doubt : null };
+}
+
+function stateOf(ballots: readonly Ballot[], counts: readonly number[], quorum: number): State {
+  const replies = ballots.map(({ value, failed }): AcquireReply => {
+    if (failed) return failed;
+    if (value === null) return { kind: 'granted', fence: null };
+    return { kind: 'refused', holder: value, remainingMs: null, place: null, masterTimeUs: 0 };
+  });
+  switch (acquireVerdictOf(replies, ballots.length)) {
+    case 'granted':
+      return counts.length > 0 ? 'orphan' : 'free';
+    case 'busy':
+      return (counts[0] ?? 0) >= quorum ? 'held' : 'split';
+    case 'unfit':
+      return 'unfit';
+    default:
+      return 'unknown';
+  }
+}
+
+function holderOf(value: string, type: string | null | undefined, votes: number): Holder {
+  const nobody = { host: null, pid: null, user: null, since: null, label: null, votes };
+  if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...nobody };
+  const { token, note } = parseValue(value);
+  if (note === null) return { kind: 'string', token, ...nobody };
+  const { host, pid, user, since, label } = note;
+  return { kind: 'redlock-run', token, host, pid, user, since, label, votes };
+}
+
+function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {
+  const freeCount = votes.filter(({ vote }) => vote === 'free').length;
+  if (freeCount >= quorum) return null;
+  const held = votes.filter(({ vote }) => vote === 'held');
+  const expiries = held.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY).sort((a, b) => a - b);
+  const lastMs = expiries[quorum - freeCount - 1] ?? Number.POSITIVE_INFINITY;
+  return Number.isFinite(lastMs) ? lastMs : null;
+}
+
+/** Masters may know different waiters, for a moment; the longest wait that any of them tells of counts. */
+function queueOf(ballots: readonly Ballot[]): LockState['queue'] {
+  const waited = new Map<string, number>();
+  for (const { id, waitedMs } of ballots.flatMap(({ sight }) => sight?.queue ?? [])) {
+    waited.set(id, Math.max(waitedMs, waited.get(id) ?? 0));
+  }
+  const inOrder = [...waited].sort(([, a], [, b]) => b - a);
+  return inOrder.map(([id, waitedMs], index) => ({ place: index + 1, id, waitedMs }));
+}

@@ -1,0 +1,24 @@
+// What redlockctl has to know of the configuration: the masters, and the times that decide who counts as silent and who has just
+// restarted. Nothing of how a run ends. The surprise: `ttl` is the one that redlock-run would use under the same configuration;
+// locks that were taken with another show it only by what is left of them.
+
+import type { Flags } from '../cli/flags.ts';
+import { type MasterSettings, readMasterSettings } from '../cli/master-settings.ts';
+import { Sources, type Surroundings } from '../cli/sources.ts';
+import { deriveTimings } from '../cli/timings.ts';
+import { readPositiveDuration, readTtl } from '../cli/values.ts';
+
+export interface CtlSettings extends MasterSettings {
+  readonly ttlMs: number;
+  /** How long one master may take to answer one question. */
+  readonly masterTimeoutMs: number;
+}
+
+/** @throws UsageError (64), ConfigError (78) */
+export async function readSettings(flags: Flags, around: Surroundings): Promise<CtlSettings> {
+  const sources = await Sources.read(flags, around);
+  const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
+  const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
+  const timings = deriveTimings(ttlMs, masterTimeoutMs, null);
+  return { ...(await readMasterSettings(sources, ttlMs)), ttlMs, masterTimeoutMs: timings.masterTimeoutMs };
+}

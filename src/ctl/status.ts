@@ -1,0 +1,40 @@
+// `redlockctl status NAME...`: who holds a lock, by which votes, and who waits for it. It changes nothing. The surprise: it exits 75
+// when a lock is held, although the question was answered: scripts ask that way.
+
+import type { Call } from './call.ts';
+import { exitCode, worstOf } from './exit-code.ts';
+import type { LockState, State } from './lock-state.ts';
+import { renderLock } from './lock-text.ts';
+import { Survey } from './survey.ts';
+
+const watchEveryMs = 1_000;
+
+export const codeOf: Readonly<Record<State, number>> = {
+  free: exitCode.ok,
+  orphan: exitCode.ok,
+  held: exitCode.busy,
+  split: exitCode.busy,
+  unknown: exitCode.unreachable,
+  unfit: exitCode.config,
+};
+
+export async function status({ words, settings, clock, print, screen }: Call): Promise<number> {
+  const survey = await Survey.of(settings, clock);
+  const names = words.operands;
+  const render = (locks: readonly LockState[]) =>
+    words.has('--json') ? `${JSON.stringify({ locks })}\n` : locks.map(renderLock).join('\n');
+  if (!words.has('--watch')) {
+    const locks = await survey.look(names);
+    print(render(locks));
+    return worstOf(locks.map(({ state }) => codeOf[state]));
+  }
+  let lines = 0;
+  for (;;) {
+    const text = render(await survey.look(names));
+    // Back to the first line and away with what stood there; into a pipe one after the other.
+    print(screen === null || lines === 0 ? text : `\x1b[${lines}F\x1b[J${text}`);
+    lines = text.split('\n').length - 1;
+    survey.forgive();
+    await survey.pause(watchEveryMs);
+  }
+}

@@ -1,0 +1,132 @@
+// All masters asked the same thing at once, each with its deadline, every answer waited for: who only looks wants to see the last
+// master too. Not a lock's round, which ends as soon as the verdict is certain. The surprise: a master that failed once is not asked
+// again within one survey, so that a frozen one costs one time-out and not one for each of ten thousand locks.
+
+import { startLocalMasters } from '../local/local-masters.ts';
+import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
+import { parseAddress } from '../redis/address.ts';
+import { Roster } from '../redis/identity.ts';
+import { Inspector } from '../redis/inspector.ts';
+import { failed, isFailed } from '../redis/trouble.ts';
+import { type LockState, lockStateOf, type Testimony } from './lock-state.ts';
+import type { CtlSettings } from './settings.ts';
+
+/** Locks read in one step: about a millisecond of a master's time. */
+const batchSize = 100;
+/** Keys that one SCAN goes through. */
+const pageSize = 1_000;
+
+export class Survey {
+  readonly inspectors: readonly Inspector[];
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #failed = new Map<Inspector, Failed>();
+
+  constructor(inspectors: readonly Inspector[], clock: Clock, timeoutMs: number) {
+    this.inspectors = inspectors;
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** On the masters of the settings; local ones are started when missing. Throws LocalTrouble. */
+  static async of(settings: CtlSettings, clock: Clock): Promise<Survey> {
+    const { prefix, restartGraceMs, masterTimeoutMs } = settings;
+    const roster = new Roster();
+    const directory = settings.localDirectory;
+    const sockets = settings.local ? await startLocalMasters({ directory, environment: process.env }) : [];
+    const addresses = [...settings.masters, ...sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`))];
+    const inspectors = addresses.map((address) => new Inspector(address, { prefix, restartGraceMs }, roster, clock));
+    return new Survey(inspectors, clock, masterTimeoutMs);
+  }
+
+  /** One answer of each master, in their order. */
+  async ask<Answer>(question: (inspector: Inspector) => Promise<Answer | Failed>): Promise<(Answer | Failed)[]> {
+    return Promise.all(this.inspectors.map((inspector) => this.#askOne(inspector, question)));
+  }
+
+  /** The state of each of these locks, in their order. */
+  async look(names: readonly string[]): Promise<LockState[]> {
+    const testimonies = await this.testimonies(names);
+    return names.map((name, index) => lockStateOf(name, testimonies[index] ?? []));
+  }
+
+  /** What each master says of each of these locks. */
+  async testimonies(names: readonly string[]): Promise<Testimony[][]> {
+    const doubts = await this.ask(async (inspector) => ({ doubt: await inspector.doubt() }));
+    const all: Testimony[][] = [];
+    for (let from = 0; from < names.length; from += batchSize) {
+      const batch = names.slice(from, from + batchSize);
+      const sights = await this.ask((inspector) => inspector.look(batch));
+      for (const index of batch.keys()) {
+        all.push(
+          this.inspectors.map(({ name }, at) => {
+            const [sight, doubt] = [sights[at], doubts[at]];
+            if (sight === undefined || isFailed(sight)) return { master: name, sight: sight ?? silence, doubt: null };
+            return {
+              master: name,
+              sight: sight[index] ?? silence,
+              doubt: isFailed(doubt) ? doubt : (doubt?.doubt ?? null),
+            };
+          }),
+        );
+      }
+    }
+    return all;
+  }
+
+  /** The names of all locks that match the glob on any master, sorted, each once. Never asks for all keys at once. */
+  async names(pattern: string): Promise<string[]> {
+    const names = new Set<string>();
+    await Promise.all(this.inspectors.map((inspector) => this.#collect(inspector, pattern, names)));
+    return [...names].sort();
+  }
+
+  /** Removes exactly this value wherever it is. */
+  remove(name: string, value: string): Promise<ReleaseReply[]> {
+    return this.ask<ReleaseReply>((inspector) => inspector.remove(name, value));
+  }
+
+  /** Asks those again that have failed. */
+  forgive(): void {
+    this.#failed.clear();
+  }
+
+  /** Resolves after so many ms. */
+  pause(durationMs: number): Promise<void> {
+    return this.#clock.sleep(durationMs);
+  }
+
+  close(): void {
+    for (const inspector of this.inspectors) inspector.close();
+  }
+
+  async #collect(inspector: Inspector, pattern: string, names: Set<string>): Promise<void> {
+    let cursor = '0';
+    do {
+      const page = await this.#askOne(inspector, () => inspector.page(cursor, pattern, pageSize));
+      if (isFailed(page)) return;
+      for (const name of page.resources) names.add(name);
+      cursor = page.cursor;
+    } while (cursor !== '0');
+  }
+
+  async #askOne<Answer>(
+    inspector: Inspector,
+    question: (inspector: Inspector) => Promise<Answer | Failed>,
+  ): Promise<Answer | Failed> {
+    const known = this.#failed.get(inspector);
+    if (known !== undefined) return known;
+    const answered = new AbortController();
+    const late = this.#clock.sleep(this.#timeoutMs, answered.signal).then(() => noAnswer(this.#timeoutMs));
+    const answer = await Promise.race([question(inspector), late]);
+    answered.abort();
+    if (isFailed(answer)) this.#failed.set(inspector, answer);
+    return answer;
+  }
+}
+
+const silence = failed('reply', 'has said nothing about it');
+
+function noAnswer(timeoutMs: number): Failed {
+  return failed('timeout', `no answer within ${timeoutMs} ms`);
+}

@@ -1,0 +1,81 @@
+// The one table of verbs and of their options. --help, the man page, completion and the reading of words are made from it. It does
+// nothing. The surprise: options for masters and configuration are not here: they are rows of redlock-run's own table.
+
+import { type OptionRow, optionTable } from '../cli/option-table.ts';
+
+export const verbNames = ['status', 'list', 'break', 'acl', 'local'] as const;
+export type VerbName = (typeof verbNames)[number];
+
+export type VerbOption = Omit<OptionRow, 'group'>;
+
+export interface VerbRow {
+  readonly verb: VerbName;
+  /** As in help: `NAME...`, `[PATTERN]`, `start|stop|status`. */
+  readonly operands: string;
+  /** How many words may follow. */
+  readonly least: number;
+  readonly most: number;
+  readonly summary: string;
+  readonly options: readonly VerbOption[];
+}
+
+const json: VerbOption = { long: '--json', description: 'print one JSON object' };
+const yes: VerbOption = { short: '-y', long: '--yes', description: 'do not ask' };
+const token: VerbOption = { long: '--token', argument: 'T', description: 'only if the holder has this token' };
+const watch: VerbOption = { long: '--watch', description: 'look again every second, until interrupted' };
+
+export const verbTable: readonly VerbRow[] = [
+  {
+    verb: 'status',
+    operands: 'NAME...',
+    least: 1,
+    most: Number.POSITIVE_INFINITY,
+    summary: 'who holds a lock, on which masters, and who waits for it; exits 75 when it is held',
+    options: [watch, json],
+  },
+  {
+    verb: 'list',
+    operands: '[PATTERN]',
+    least: 0,
+    most: 1,
+    summary: 'all locks under the prefix, or those that match a pattern such as deploy-*',
+    options: [json],
+  },
+  {
+    verb: 'break',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'take a lock away from the holder that is shown; its redlock-run stops the command and exits 79',
+    options: [token, yes, json],
+  },
+  {
+    verb: 'acl',
+    operands: '',
+    least: 0,
+    most: 0,
+    summary: 'print the smallest ACL rules under which redlock-run and redlockctl work',
+    options: [json],
+  },
+  {
+    verb: 'local',
+    operands: 'start|stop|status',
+    least: 1,
+    most: 1,
+    summary: 'the masters of this user on this machine, as with --local',
+    options: [yes, json],
+  },
+];
+
+const sharedNames = ['--master', '--config', '--local', '--prefix', '--help', '--version'];
+
+/** What both programs take. */
+export const sharedOptions: readonly OptionRow[] = optionTable.filter((row) => sharedNames.includes(row.long));
+
+/** Every option of every verb, once. */
+export const allOptions: readonly OptionRow[] = [
+  ...sharedOptions,
+  ...new Map(
+    verbTable.flatMap(({ options }) => options).map((row) => [row.long, { ...row, group: 'Output' as const }]),
+  ).values(),
+];

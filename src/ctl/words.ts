@@ -1,0 +1,66 @@
+// The words of redlockctl, taken apart: verb, operands, options. Values stay texts. Pure: no exit, no printing. The surprise: all
+// options are known everywhere and refused afterwards, so that `redlockctl --json status x` and `redlockctl status x --json`
+// are the same.
+
+import { type Flags, type GivenOptions, textOf as optionText, readFlags } from '../cli/flags.ts';
+import { renderVersion } from '../cli/help-layout.ts';
+import { nearest } from '../cli/nearest.ts';
+import { createProgram, parse, unknownOption } from '../cli/option-reader.ts';
+import { quoted, UsageError } from '../cli/trouble.ts';
+import { renderHelp } from './help.ts';
+import { allOptions, sharedOptions, type VerbRow, verbNames, verbTable } from './verb-table.ts';
+
+export interface VerbWords {
+  readonly kind: 'verb';
+  readonly row: VerbRow;
+  readonly operands: readonly string[];
+  readonly flags: Flags;
+  /** By long name, for switches of the verb. */
+  readonly has: (long: string) => boolean;
+  /** The value of an option of the verb, or null. */
+  readonly textOf: (long: string) => string | null;
+}
+
+export type Words = VerbWords | { readonly kind: 'print'; readonly text: string };
+
+/**
+ * Takes `argv` (without the program's own name) apart.
+ * @throws UsageError
+ */
+export function parseWords(argv: readonly string[]): Words {
+  const given = new Map() as GivenOptions;
+  const { operands, unknown } = parse(createProgram(allOptions, given), [...argv]);
+  if (given.has('--help')) return { kind: 'print', text: renderHelp() };
+  if (given.has('--version')) return { kind: 'print', text: renderVersion('redlockctl') };
+  if (unknown[0] !== undefined) throw unknownOption(allOptions, unknown[0]);
+  const [verb, ...rest] = operands;
+  if (verb === undefined) throw new UsageError(`VERB: missing (write one of ${verbNames.join(', ')}; see --help)`);
+  const row = verbTable.find((candidate) => candidate.verb === verb);
+  if (row === undefined) throw unknownVerb(verb);
+  const known = [...sharedOptions, ...row.options].map(({ long }) => long);
+  for (const long of given.keys()) {
+    if (!known.includes(long)) throw new UsageError(`${long}: not an option of ${row.verb} (see --help)`);
+  }
+  const synopsis = `redlockctl ${row.verb} ${row.operands}`.trim();
+  if (rest.length < row.least) throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
+  if (rest.length > row.most) {
+    throw new UsageError(`${row.verb}: ${quoted(rest[row.most] ?? '')}: one word too many (write ${synopsis})`);
+  }
+  if (rest.includes('')) throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
+  // The masters that the verb is about are named by it.
+  if (row.verb === 'local') given.set('--local', true);
+  return {
+    kind: 'verb',
+    row,
+    operands: rest,
+    flags: readFlags(given),
+    has: (long) => given.has(long),
+    textOf: (long) => optionText(given.get(long)),
+  };
+}
+
+function unknownVerb(verb: string): UsageError {
+  const suggestion = nearest(verb, verbNames);
+  const hint = suggestion === null ? `one of ${verbNames.join(', ')}` : `did you mean ${suggestion}?`;
+  return new UsageError(`${quoted(verb)}: unknown verb (${hint})`);
+}

@@ -1,0 +1,164 @@
+// One Redis server as somebody sees it who takes no lock: what stands under the names, which names there are, and the removal of
+// one value. It never writes, but for that removal. The surprise: it says of a server what a lock would say (a replica, one listed
+// twice, one that has just restarted), because who asks why a job waits must be told of the same masters that the job sees.
+
+import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
+import type { MasterAddress } from './address.ts';
+import { Connection } from './connection.ts';
+import type { Roster } from './identity.ts';
+import { channelsOf, keysOf, patternOf, resourceOf } from './keys.ts';
+import type { RedisMasterSettings } from './redis-master.ts';
+import { doubtAbout } from './restart.ts';
+import { releaseScript } from './scripts.ts';
+import { failed, isFailed } from './trouble.ts';
+
+export interface SeenWaiter {
+  readonly id: string;
+  readonly waitedMs: number;
+}
+
+/** What one master shows of one lock. */
+export interface Sight {
+  /** null: nothing. A type other than string is no lock of ours; its content is not looked at. */
+  readonly type: string | null;
+  /** Of a string. */
+  readonly value: string | null;
+  /** null: it never expires by itself. */
+  readonly remainingMs: number | null;
+  /** The counter of the fence; null: none. */
+  readonly fence: number | null;
+  /** The living, first in line first. */
+  readonly queue: readonly SeenWaiter[];
+}
+
+export interface Page {
+  /** '0': this was the last one. */
+  readonly cursor: string;
+  readonly resources: readonly string[];
+}
+
+/**
+ * Reads so many locks in one step. KEYS: four a lock, as in acquire. Returns for each {type, value or false, PTTL, counter or
+ * false, {id, ms waited, ...}}; who has given no sign of life for three seconds is left out of the queue.
+ * A key of the wrong type reads as absent; no right to read it is an error, and not an empty queue.
+ * Atomic: a lock and its queue are seen as they were at one moment.
+ */
+export const lookScript = `
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+local function read(...)
+  local reply = redis.pcall(...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if string.find(reply.err, 'WRONGTYPE') then return false end
+  return redis.call(...)
+end
+local sights = {}
+for at = 1, #KEYS, 4 do
+  local value, count = read('GET', KEYS[at]), read('GET', KEYS[at + 1])
+  local isAlive, queue = {}, {}
+  for _, id in ipairs(read('ZRANGEBYSCORE', KEYS[at + 3], nowMs - 2999, '+inf') or {}) do isAlive[id] = true end
+  local entries = read('ZRANGE', KEYS[at + 2], 0, -1, 'WITHSCORES') or {}
+  for entry = 1, #entries, 2 do
+    if isAlive[entries[entry]] then
+      queue[#queue + 1] = entries[entry]
+      queue[#queue + 1] = math.max(0, math.floor(nowMs - entries[entry + 1] / 1000))
+    end
+  end
+  sights[#sights + 1] = {
+    redis.call('TYPE', KEYS[at]).ok,
+    value,
+    redis.call('PTTL', KEYS[at]),
+    count,
+    queue,
+  }
+end
+return sights
+`;
+
+export class Inspector {
+  readonly name: string;
+  readonly address: MasterAddress;
+  readonly #settings: RedisMasterSettings;
+  readonly #roster: Roster;
+  readonly #clock: Clock;
+  #dialled: Promise<Connection | Failed> | null = null;
+
+  constructor(address: MasterAddress, settings: RedisMasterSettings, roster: Roster, clock: Clock) {
+    this.name = address.name;
+    this.address = address;
+    this.#settings = settings;
+    this.#roster = roster;
+    this.#clock = clock;
+  }
+
+  /** What the server shows of each of these, in their order. */
+  async look(resources: readonly string[]): Promise<readonly Sight[] | Failed> {
+    const keys = resources.flatMap((resource) => keysOf(this.#settings.prefix, resource));
+    const reply = await this.#ask((connection) => connection.eval(lookScript, keys));
+    return isFailed(reply) ? reply : (reply as RawSight[]).map(sightOf);
+  }
+
+  /** Why free keys on this server are no votes yet: it restarted, and may have forgotten locks. null: they are. */
+  async doubt(): Promise<Failed | null> {
+    const connection = await this.connected();
+    return isFailed(connection) ? connection : doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
+  }
+
+  /** Some of the names that match a glob, as SCAN gives them: perhaps none, perhaps some twice. Begin with cursor '0'. */
+  async page(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
+    const { prefix } = this.#settings;
+    const reply = await this.#ask((connection) =>
+      connection.call('SCAN', cursor, 'MATCH', patternOf(prefix, pattern), 'COUNT', count),
+    );
+    if (isFailed(reply)) return reply;
+    const [next, keys] = reply as [string, string[]];
+    return { cursor: next, resources: keys.flatMap((key) => resourceOf(prefix, key) ?? []) };
+  }
+
+  /** Removes the key where it holds exactly this value, and calls the first in line, as its holder would. */
+  async remove(resource: string, value: string): Promise<ReleaseReply> {
+    const { prefix } = this.#settings;
+    const reply = await this.#ask((connection) =>
+      connection.eval(releaseScript, keysOf(prefix, resource), value, 0, '', '', channelsOf(prefix, resource)),
+    );
+    return isFailed(reply) ? reply : { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
+  }
+
+  /** The connection, dialled anew after trouble. */
+  async connected(): Promise<Connection | Failed> {
+    this.#dialled ??= Connection.dial(this.address, this.#clock);
+    const dialled = this.#dialled;
+    const connection = await dialled;
+    if (!isFailed(connection) && connection.isOpen) return connection;
+    if (this.#dialled === dialled) this.#dialled = null;
+    return isFailed(connection) ? connection : this.connected();
+  }
+
+  close(): void {
+    void this.#dialled?.then((connection) => isFailed(connection) || connection.close());
+  }
+
+  async #ask(send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {
+    const connection = await this.connected();
+    if (isFailed(connection)) return connection;
+    const reply = await send(connection);
+    const identity = await connection.identity;
+    if (isFailed(identity)) return identity;
+    const objection = this.#roster.admit(this.name, identity);
+    return objection === null ? reply : failed('unfit', objection);
+  }
+}
+
+type RawSight = [type: string, value: string | null, ttl: number, counter: string | null, queue: (string | number)[]];
+
+function sightOf([type, value, ttl, counter, queue]: RawSight): Sight {
+  const waiters: SeenWaiter[] = [];
+  for (let at = 0; at < queue.length; at += 2) waiters.push({ id: String(queue[at]), waitedMs: Number(queue[at + 1]) });
+  return {
+    type: type === 'none' ? null : type,
+    value,
+    remainingMs: ttl < 0 ? null : ttl,
+    fence: counter === null ? null : Number(counter),
+    queue: waiters,
+  };
+}

@@ -1,0 +1,25 @@
+// What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of its fence, its queue and
+// its waiters' signs of life. The surprise: the prefix may be empty, and then every key of the database looks like a lock.
+
+const helperEnd = /^\{.*\}:(fence|queue|waiters)$/s;
+
+/** KEYS of every script, in this order: the key, the counter, the queue, the signs of life. */
+export function keysOf(prefix: string, resource: string): string[] {
+  const key = prefix + resource;
+  return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`];
+}
+
+/** What the names of the channels begin with on which waiters are called; each ends with a waiter's id. */
+export function channelsOf(prefix: string, resource: string): string {
+  return `{${prefix}${resource}}:wake:`;
+}
+
+/** The resource that a key with this prefix locks; null for a key that only stands beside one. */
+export function resourceOf(prefix: string, key: string): string | null {
+  return key.startsWith(prefix) && !helperEnd.test(key) ? key.slice(prefix.length) : null;
+}
+
+/** The pattern for SCAN of the locks whose names match `pattern`, a glob as in KEYS. */
+export function patternOf(prefix: string, pattern: string): string {
+  return prefix.replace(/[\\*?[\]]/g, '\\$&') + pattern;
+}

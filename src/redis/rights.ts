@@ -1,0 +1,41 @@
+// The rights that the programs need on a master, as rules of Redis's access control lists. Read from the scripts themselves, so that
+// a script that learns a new command takes its right with it. The surprise: versions differ; 6.0 knows no rights on channels, and
+// from 7.0 on a user has none unless they are given.
+
+import { lookScript } from './inspector.ts';
+import * as scripts from './scripts.ts';
+
+/** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
+const plainCommands = ['eval', 'select', 'info', 'role', 'config|get', 'subscribe'];
+/** What redlockctl sends beside those. */
+const inspectingCommands = ['scan', 'time'];
+
+/** `redlock-run` or `redlockctl`. */
+export type ProgramName = 'redlock-run' | 'redlockctl';
+
+/** Lower case, sorted; a subcommand as `config|get`. */
+export function commandsOf(program: ProgramName): string[] {
+  const texts = Object.values(scripts).filter((part) => typeof part === 'string');
+  const own = program === 'redlock-run' ? [] : [...inspectingCommands, ...commandsIn(lookScript)];
+  return [...new Set([...plainCommands, ...texts.flatMap(commandsIn), ...own])].sort();
+}
+
+/** The arguments of ACL SETUSER after the user's name, but for the password. `version` as in INFO server: `7.0.15`. */
+export function rulesOf(program: ProgramName, prefix: string, version: string): string[] {
+  const literal = prefix.replace(/[\\*?[\]]/g, '\\$&');
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const hasChannels = major > 6 || (major === 6 && minor >= 2);
+  return [
+    'resetkeys',
+    `~${literal}*`,
+    ...(literal === '' ? [] : [`~{${literal}*}:*`]),
+    ...(hasChannels ? ['resetchannels', `&{${literal}*}:wake:*`] : []),
+    '-@all',
+    ...commandsOf(program).map((command) => `+${command}`),
+  ];
+}
+
+function commandsIn(script: string): string[] {
+  // `read(` is the look script's own name for a call that may fail.
+  return [...script.matchAll(/(?:redis\.p?call|\bread)\('([A-Z]+)'/g)].map(([, command = '']) => command.toLowerCase());
+}

@@ -1,0 +1,76 @@
+// The rules that `acl` prints, put to the test: under them both programs work, and with one command less they do not. Each user is
+// made on real servers from the very line that was printed.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rulesOf } from '../../src/redis/rights.ts';
+import { takeBy, useMasters } from '../cli/rig.ts';
+import { ctl, startCtl } from './rig.ts';
+
+const { masters, run } = useMasters(3);
+let lines: string[];
+
+beforeAll(async () => {
+  lines = (await ctl(masters, ['acl'])).stdout.trim().split('\n');
+  for (const line of lines) {
+    const [, , ...words] = line.replace('PASSWORD', 'secret').split(' ');
+    await Promise.all(masters.map((master) => master.command('acl', 'setuser', ...words)));
+  }
+});
+afterAll(() => Promise.all(masters.map((master) => master.command('acl', 'deluser', 'redlock-run', 'redlockctl'))));
+
+const as = (user: string) => ({ env: { REDLOCK_USERNAME: user, REDLOCK_PASSWORD: 'secret' } });
+
+test('two lines for redis-cli, the rest on stderr', async () => {
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toMatch(
+    /^ACL SETUSER redlock-run on >PASSWORD resetkeys ~redlock:\* ~\{redlock:\*\}:\* resetchannels &/,
+  );
+  const { stdout } = await ctl(masters, ['acl', '--json']);
+  const { version, users } = JSON.parse(stdout);
+  expect(users).toEqual([
+    { user: 'redlock-run', rules: rulesOf('redlock-run', 'redlock:', version) },
+    { user: 'redlockctl', rules: rulesOf('redlockctl', 'redlock:', version) },
+  ]);
+});
+
+test('redlock-run acquires, extends, waits, is called and releases under its rules', async () => {
+  const { env } = as('redlock-run');
+  const holder = run(['--ttl', '1s', 'job', '--', 'sleep', '1.5'], { env });
+  await expect.poll(() => masters[0]?.get('redlock:job')).toBeTruthy();
+  const [first, second] = await Promise.all([holder, run(['-v', 'job', '--', 'true'], { env })]);
+  expect(first.code).toBe(0);
+  expect(second).toMatchObject({ code: 0, stderr: expect.stringMatching(/waiting: "job": held by/) });
+  expect(`${first.stderr}${second.stderr}`).not.toMatch(/warning|permission/i);
+});
+
+test('redlockctl sees, lists and breaks under its rules', async () => {
+  await takeBy('them', masters, 'job');
+  const options = as('redlockctl');
+  expect(await ctl(masters, ['status', 'job'], options)).toMatchObject({ code: 75 });
+  expect(await ctl(masters, ['list'], options)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^job +held +3\/3/m),
+  });
+  expect(await ctl(masters, ['break', 'job', '--yes'], options)).toMatchObject({ code: 0 });
+});
+
+test('neither may touch what is not a lock', async () => {
+  const { stderr, code } = await ctl(masters, ['status', 'x', '--prefix', 'other:'], as('redlockctl'));
+  expect({ code, stderr }).toMatchObject({ code: 69 });
+});
+
+test.each(['zrange', 'scan', 'type'])('without +%s redlockctl list is told so by every master', async (command) => {
+  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', `-${command}`);
+  await takeBy('them', masters, 'job');
+  const { code, stderr, stdout } = await startCtl(masters, ['list'], as('redlockctl')).result;
+  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', `+${command}`);
+  const denied = /can't run this command|has no permissions/;
+  expect({ code, all: stdout + stderr }).toMatchObject({ code: 69, all: expect.stringMatching(denied) });
+});
+
+test('rules for 6.0 know no channels, and later ones do', () => {
+  expect(rulesOf('redlock-run', 'redlock:', '6.0.16').join(' ')).not.toMatch(/channels|&/);
+  expect(rulesOf('redlock-run', 'redlock:', '6.2.0')).toEqual(
+    expect.arrayContaining(['resetchannels', '&{redlock:*}:wake:*']),
+  );
+});

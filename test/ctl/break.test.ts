@@ -1,0 +1,145 @@
+// Breaking a lock: only the holder that was shown, only where its very value still stands, and never without a yes. What it does to a
+// run is seen on a real one. Changed hands is arranged while a person is being asked.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { judged } from '../../src/ctl/break.ts';
+import { countOf, useMasters } from '../cli/rig.ts';
+import type { TestMaster } from '../servers/masters.ts';
+import { obstacle, Terminal } from '../supervision/terminal.ts';
+import { answerOf, ctl, hold, newValue, queueUp } from './rig.ts';
+
+const rig = useMasters(3);
+const { masters } = rig;
+const key = 'redlock:deploy';
+const all = () => masters as [TestMaster, TestMaster, TestMaster];
+const tokenOf = (value: string) => value.split(' ')[0] ?? '';
+const values = () => Promise.all(masters.map((master) => master.get(key)));
+
+test('the run of a broken lock is stopped by its own redlock-run, and exits 79', async () => {
+  const run = rig.start(['--ttl', '2s', 'deploy', '--', 'sleep', '60']);
+  await expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
+  const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
+  expect(stderr).toMatch(/"deploy": held by .*, sleep, since /);
+  expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters; its redlock-run stops the command/);
+  expect(code).toBe(0);
+  expect((await run.result).code).toBe(79);
+  expect(await countOf(masters, 'deploy')).toBe(0);
+});
+
+test('the first in line is called', async () => {
+  await hold(masters, 'deploy');
+  const leave = await queueUp(masters, 'deploy', 1);
+  const calls: string[] = [];
+  const close = await all()[0].hear([`{${key}}:wake:waiter1`], (channel) => calls.push(channel));
+  expect((await ctl(masters, ['break', 'deploy', '-y'])).code).toBe(0);
+  await close();
+  expect(calls.length).toBeGreaterThan(0);
+  await leave();
+});
+
+test('without a terminal and without --yes it breaks nothing', async () => {
+  await hold(masters, 'deploy');
+  const { code, stderr } = await ctl(masters, ['break', 'deploy']);
+  expect(code).toBe(64);
+  expect(stderr).toMatch(/held by ops@web1/);
+  expect(stderr).toMatch(/redlockctl: break: no terminal to ask on \(say --yes/);
+  expect(await countOf(masters, 'deploy')).toBe(3);
+});
+
+test('--token of another holder breaks nothing', async () => {
+  await hold(masters, 'deploy');
+  const { code, json } = await answerOf(masters, ['break', 'deploy', '--yes', '--token', 'other']);
+  expect({ code, json }).toMatchObject({ code: 75, json: { name: 'deploy', outcome: 'changed-hands', removed: 0 } });
+  expect(await countOf(masters, 'deploy')).toBe(3);
+});
+
+test('--token chooses among holders, and the others stay', async () => {
+  const [one, two] = [newValue(), newValue()];
+  await all()[0].command('set', key, one);
+  await all()[1].command('set', key, two);
+  await all()[2].command('set', key, two);
+  const asked = await ctl(masters, ['break', 'deploy', '--yes']);
+  expect(asked).toMatchObject({ code: 75, stderr: expect.stringMatching(/refused: "deploy": several holders/) });
+  expect(await values()).toEqual([one, two, two]);
+  expect((await ctl(masters, ['break', 'deploy', '--yes', '--token', tokenOf(one)])).code).toBe(0);
+  expect(await values()).toEqual([null, two, two]);
+});
+
+describe.skipIf(obstacle !== null)('on a terminal', () => {
+  let terminal: Terminal;
+  beforeAll(async () => {
+    terminal = await Terminal.open(masters);
+  });
+  afterAll(() => terminal.close());
+
+  /** Has the question asked, on a clear screen. */
+  async function asked(): Promise<void> {
+    await terminal.type('clear; ctl break deploy; echo "code $?"');
+    await terminal.shows(/held by ops@web1[\s\S]*\[y\/N\]/);
+  }
+
+  test('a lock that changed hands while the person thought is left alone', async () => {
+    await hold(masters, 'deploy');
+    await asked();
+    const next = newValue();
+    for (const master of masters) await master.command('set', key, next);
+    await terminal.type('y');
+    await terminal.shows(/changed-hands: "deploy": in other hands by now: left alone[\s\S]*code 75/);
+    expect(await values()).toEqual([next, next, next]);
+  });
+
+  test.each([
+    ['n', 75, 3],
+    ['', 75, 3],
+    ['y', 0, 0],
+  ])('the answer %j exits %i and leaves it on %i masters', async (answer, code, left) => {
+    await hold(masters, 'deploy');
+    await asked();
+    await terminal.type(answer);
+    await terminal.shows(new RegExp(`code ${code}\\b`));
+    expect(await countOf(masters, 'deploy')).toBe(left);
+  });
+});
+
+test('a key of another type is left alone', async () => {
+  await Promise.all(masters.map((master) => master.command('hset', key, 'id', 1)));
+  const { code, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
+  expect(code).toBe(75);
+  expect(stderr).toMatch(/refused: "deploy": a key of another type/);
+  expect(await Promise.all(masters.map((master) => master.command('exists', key)))).toEqual([1, 1, 1]);
+});
+
+test("another library's string and an orphan are broken like any holder", async () => {
+  await Promise.all(masters.map((master) => master.command('set', key, 'c3VwZXI')));
+  expect((await ctl(masters, ['break', 'deploy', '--yes'])).code).toBe(0);
+  await all()[2].command('set', key, newValue());
+  expect((await ctl(masters, ['break', 'deploy', '--yes'])).stdout).toMatch(/removed on 1 of 3 masters/);
+  expect(await values()).toEqual([null, null, null]);
+});
+
+test('a free lock: nothing to break', async () => {
+  const { code, json, text } = await answerOf(masters, ['break', 'deploy', '--yes']);
+  expect({ code, json }).toMatchObject({ code: 0, json: { outcome: 'gone', removed: 0 } });
+  expect(text).toBe('gone: "deploy": free: nothing to break\n');
+});
+
+test('a majority down: nothing is broken, also not on the master that answers', async () => {
+  await hold(masters, 'deploy');
+  await Promise.all([all()[0].kill(), all()[1].kill()]);
+  const { code, json } = await answerOf(masters, ['break', 'deploy', '--yes']);
+  expect({ code, json }).toMatchObject({ code: 69, json: { outcome: 'no-quorum', removed: 0 } });
+  expect(await all()[2].get(key)).not.toBeNull();
+});
+
+test.each([
+  [['released', 'released', 'failed'], 'broken', 0],
+  [['released', 'failed', 'failed'], 'no-quorum', 69],
+  [['released', 'gone', 'failed'], 'broken', 0],
+  [['released', 'taken', 'taken'], 'broken', 0],
+  [['taken', 'taken', 'gone'], 'changed-hands', 75],
+  [['gone', 'gone', 'failed'], 'gone', 0],
+  [['failed', 'failed', 'failed'], 'no-quorum', 69],
+])('removal answered by %j is %s', (kinds, outcome, code) => {
+  const failure = { cause: 'timeout', message: '' };
+  expect(judged(kinds.map((kind) => ({ kind, ...failure }) as never))).toMatchObject({ outcome, code });
+});

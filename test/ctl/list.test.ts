@@ -1,0 +1,79 @@
+// Listing: what is a lock and what stands beside one, patterns, and ten thousand of them in seconds while no master is blocked. What a
+// master was asked is read from its own statistics, not from our code.
+
+import { expect, test } from 'vitest';
+import { useMasters } from '../cli/rig.ts';
+import type { TestMaster } from '../servers/masters.ts';
+import { answerOf, ctl, hold, newValue } from './rig.ts';
+
+const { masters } = useMasters(3);
+const namesIn = (json: { locks: { name: string }[] }) => json.locks.map(({ name }) => name);
+
+test('sorted, each once, whichever master shows it, and without counters, queues and the data of others', async () => {
+  await hold(masters, 'b');
+  await masters[2]?.command('set', 'redlock:a', newValue());
+  await masters[0]?.command('set', 'other', 'x');
+  expect(namesIn((await answerOf(masters, ['list'])).json)).toEqual(['a', 'b']);
+});
+
+test('without a prefix as well', async () => {
+  await masters[0]?.command('set', 'a', newValue());
+  await masters[0]?.command('set', '{a}:fence', 1);
+  await masters[0]?.command('zadd', '{a}:queue', 1, 'x');
+  expect(namesIn((await answerOf(masters, ['list', '--prefix', ''])).json)).toEqual(['a']);
+});
+
+test.each([
+  ['deploy-*', ['deploy-a', 'deploy-b']],
+  ['deploy-[b]', ['deploy-b']],
+  ['nothing', []],
+])('the pattern %s', async (pattern, names) => {
+  for (const name of ['deploy-a', 'deploy-b', 'backup']) await masters[0]?.command('set', `redlock:${name}`, 'x');
+  expect(namesIn((await answerOf(masters, ['list', pattern])).json)).toEqual(names);
+});
+
+test('a prefix with the characters of patterns is taken as it is', async () => {
+  await masters[0]?.command('set', 'a*:one', 'x');
+  await masters[0]?.command('set', 'ab:two', 'x');
+  expect(namesIn((await answerOf(masters, ['list', '--prefix', 'a*:'])).json)).toEqual(['one']);
+});
+
+test('whatever a name or a holder says stays on its line', async () => {
+  await masters[0]?.command('set', 'redlock:a\nb\u001b[2J', 'x\ny\u001b[31m');
+  const { text } = await answerOf(masters, ['list']);
+  expect(text.split('\n')).toHaveLength(3);
+  expect(text).not.toContain('\u001b');
+});
+
+test('ten thousand locks, in seconds, by SCAN and never by KEYS, no step of a master longer than a few ms', {
+  timeout: 60_000,
+}, async () => {
+  await Promise.all(masters.map(fill));
+  const { code, stdout, elapsedMs } = await ctl(masters, ['list']);
+  expect(code).toBe(0);
+  expect(stdout.split('\n')).toHaveLength(10_002);
+  expect(elapsedMs).toBeLessThan(10_000);
+  for (const master of masters) {
+    const stats = String(await master.command('info', 'commandstats'));
+    expect(stats).not.toMatch(/cmdstat_keys:/);
+    expect(Number(/cmdstat_scan:calls=(\d+)/.exec(stats)?.[1])).toBeGreaterThanOrEqual(10);
+    const slow = (await master.command('slowlog', 'get', '-1')) as [
+      id: number,
+      at: number,
+      microseconds: number,
+      words: string[],
+    ][];
+    const ours = slow
+      .filter(([, , , words]) => !words.some((word) => /fill/.test(word)))
+      .map(([, , microseconds]) => microseconds);
+    expect(Math.max(0, ...ours)).toBeLessThan(20_000);
+  }
+});
+
+async function fill(master: TestMaster): Promise<void> {
+  const script = "for i = 1, 10000 do redis.call('set', 'redlock:fill-' .. i, ARGV[1], 'px', 600000) end";
+  await master.command('eval', script, 0, newValue());
+  await master.command('config', 'resetstat');
+  await master.command('slowlog', 'reset');
+  await master.command('config', 'set', 'slowlog-log-slower-than', 2_000);
+}

@@ -1,0 +1,66 @@
+// The embedded default by hand: started, seen, stopped, in a folder of the test's own. Every server that is started here is ended here,
+// also when the test fails: the pid files say which.
+
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isAlive } from '../servers/processes.ts';
+import { type RunResult, startCli } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+
+let folder: string;
+const servers: number[] = [];
+
+beforeEach(() => {
+  folder = join(mkdtempSync(join(scratchFolder(), 'l')), 'm');
+});
+afterEach(() => {
+  for (const pid of servers.splice(0)) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+});
+
+async function ctl(...words: string[]): Promise<RunResult> {
+  const env = { REDLOCK_LOCAL_DIRECTORY: folder, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
+  const result = await startCli(words, { program: 'redlockctl', env: { HOME: process.env.HOME, ...env } }).result;
+  servers.push(...pids());
+  return result;
+}
+
+function pids(): number[] {
+  try {
+    const files = readdirSync(folder).filter((name) => name.endsWith('.pid'));
+    return files.map((name) => Number(readFileSync(join(folder, name), 'utf8')));
+  } catch {
+    return [];
+  }
+}
+
+const states = ({ stdout }: RunResult) => JSON.parse(stdout).masters.map(({ state }: { state: string }) => state);
+
+test('stopped, started, started again without harm, stopped', async () => {
+  expect((await ctl('local', 'status')).code).toBe(69);
+  expect(states(await ctl('local', 'status', '--json'))).toEqual(['stopped', 'stopped', 'stopped']);
+  const started = await ctl('local', 'start', '--json');
+  expect(started.code).toBe(0);
+  expect(states(started)).toEqual(['running', 'running', 'running']);
+  const first = pids();
+  expect((await ctl('local', 'start')).stdout).toMatch(/^MASTER +STATE\nunix:\/\/.*m1\.sock +running\n/);
+  expect(pids()).toEqual(first);
+  expect(await ctl('status', 'job', '--local')).toMatchObject({ code: 0 });
+  expect((await ctl('local', 'stop')).code).toBe(0);
+  expect(states(await ctl('local', 'status', '--json'))).toEqual(['stopped', 'stopped', 'stopped']);
+  expect((await ctl('local', 'stop')).code).toBe(0);
+});
+
+test('stop asks before it ends locks', async () => {
+  await ctl('local', 'start');
+  const job = startCli(['--local', 'job', '--', 'sleep', '60'], {
+    env: { HOME: process.env.HOME, REDLOCK_LOCAL_DIRECTORY: folder },
+  });
+  await expect.poll(async () => (await ctl('status', 'job', '--local')).code).toBe(75);
+  const refused = await ctl('local', 'stop');
+  expect(refused).toMatchObject({ code: 64, stderr: expect.stringMatching(/1 lock is held on them \(say --yes/) });
+  expect(states(await ctl('local', 'status', '--json'))).toEqual(['running', 'running', 'running']);
+  job.signal('SIGTERM');
+  await job.result;
+  expect((await ctl('local', 'stop')).code).toBe(0);
+});

@@ -1,0 +1,87 @@
+// The built redlockctl on masters of a test file's own, and locks on them in known states. Locks are held and queued for by the
+// library in this process, which is what redlock-run does, without a program for each.
+//
+// The surprise: every question is asked twice, as text and as JSON, because both are promises.
+
+import { randomBytes } from 'node:crypto';
+import { acquire } from '../../src/lock/acquire.ts';
+import { renderValue } from '../../src/lock/holder.ts';
+import type { Lease } from '../../src/lock/redlock.ts';
+import { environmentFor, type TestMaster } from '../cli/rig.ts';
+import { clock, newClaim, redlockOn } from '../redis/rig.ts';
+import { eventually } from '../servers/processes.ts';
+import { type CliRun, type RunOptions, type RunResult, startCli } from '../servers/run-cli.ts';
+
+export const note = { host: 'web1', pid: 4711, user: 'ops', since: '2026-11-21T02:00:00.314Z', label: 'deploy.sh' };
+export const holderOfNote = { kind: 'redlock-run', ...note };
+
+interface Place {
+  readonly url: string;
+}
+
+/** Starts redlockctl on these masters. */
+export function startCtl(masters: readonly Place[], words: readonly string[], options: RunOptions = {}): CliRun {
+  const env = { ...environmentFor(masters), ...options.env };
+  return startCli(words, { ...options, program: 'redlockctl', env });
+}
+
+export function ctl(masters: readonly Place[], words: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  return startCtl(masters, words, options).result;
+}
+
+export interface Answer {
+  readonly code: number | null;
+  readonly text: string;
+  readonly stderr: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what a program prints is whatever it prints
+  readonly json: any;
+}
+
+/** Asks twice at once, as text and as JSON, and sees that both exit alike. */
+export async function answerOf(
+  masters: readonly Place[],
+  words: readonly string[],
+  options: RunOptions = {},
+): Promise<Answer> {
+  const [text, json] = await Promise.all([ctl(masters, words, options), ctl(masters, [...words, '--json'], options)]);
+  if (text.code !== json.code)
+    throw new Error(`text exits ${text.code}, JSON ${json.code}\n${text.stderr}${json.stderr}`);
+  return { code: text.code, text: text.stdout, stderr: text.stderr, json: json.stdout && JSON.parse(json.stdout) };
+}
+
+/** A value as redlock-run writes it, with a token of its own. */
+export function newValue(): string {
+  return renderValue(randomBytes(20).toString('base64url'), note);
+}
+
+/** Holds the lock on these masters, as redlock-run does. */
+export async function hold(masters: readonly TestMaster[], resource: string, ttlMs = 60_000): Promise<Lease> {
+  const { redlock } = redlockOn(masters, { prefix: 'redlock:' });
+  const attempt = await redlock.attempt(newClaim({ resource, value: newValue(), ttlMs }));
+  if (attempt.kind !== 'acquired') throw new Error(`free, but ${attempt.kind}`);
+  await redlock.settled();
+  return attempt.lease;
+}
+
+/** So many wait for the lock, until the function that it resolves with is called. */
+export async function queueUp(
+  masters: readonly TestMaster[],
+  resource: string,
+  count: number,
+): Promise<() => Promise<void>> {
+  const aborted = new AbortController();
+  const waits = Array.from({ length: count }, (_, index) => {
+    const { redlock } = redlockOn(masters, { prefix: 'redlock:' });
+    const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim: () => newClaim({ resource }) };
+    const waiterId = `waiter${index + 1}`;
+    return acquire({ ...parts, waiterId }, { waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal });
+  });
+  await eventually(`${count} in line`, async () => {
+    const lengths = await Promise.all(masters.map((master) => master.command('zcard', `{redlock:${resource}}:queue`)));
+    return lengths.every((length) => length === count);
+  });
+  return async () => {
+    aborted.abort();
+    await Promise.all(waits);
+  };
+}

@@ -1,0 +1,84 @@
+// The words of redlockctl: what is taken, what is refused, and that the tables of verbs and options hold together.
+
+import { describe, expect, it } from 'vitest';
+import { renderHelp } from '../../../src/cli/help.ts';
+import { exitCode } from '../../../src/ctl/exit-code.ts';
+import { renderHelp as renderCtlHelp } from '../../../src/ctl/help.ts';
+import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
+import { parseWords } from '../../../src/ctl/words.ts';
+import { exitCode as runExitCode } from '../../../src/run/exit-code.ts';
+
+function words(...argv: string[]) {
+  const parsed = parseWords(argv);
+  if (parsed.kind !== 'verb') throw new Error('printed');
+  return parsed;
+}
+
+it.each([
+  [['status', 'a', 'b'], 'status', ['a', 'b']],
+  [['--json', 'status', 'a'], 'status', ['a']],
+  [['status', 'a', '--json'], 'status', ['a']],
+  [['list'], 'list', []],
+  [['--master', 'redis://h', 'list', 'x*'], 'list', ['x*']],
+  [['status', '--', '--json'], 'status', ['--json']],
+])('%j', (argv, verb, operands) => {
+  expect(words(...argv)).toMatchObject({ row: { verb }, operands });
+});
+
+it.each([
+  [[], 'VERB: missing'],
+  [['statsu', 'a'], '"statsu": unknown verb (did you mean status?)'],
+  [['status'], 'status: NAME... missing (write redlockctl status NAME...)'],
+  [['break', 'a', 'b'], 'break: "b": one word too many'],
+  [['status', ''], 'status: "": empty'],
+  [['status', 'a', '--yes'], '--yes: not an option of status'],
+  [['break', 'a', '--token'], '--token: no value (write --token T)'],
+  [['list', '--jsno'], '"--jsno": unknown option (did you mean --json?)'],
+  [['list', '--ttl', '3s'], 'unknown option'],
+])('%j is refused: %s', (argv, message) => {
+  expect(() => words(...argv)).toThrow(message);
+});
+
+it('switches and values of the verb', () => {
+  const { has, textOf, flags } = words('break', 'a', '-y', '--token', 'T', '--prefix', 'p:');
+  expect([has('--yes'), has('--json'), textOf('--token'), flags.values.get('prefix')?.text]).toEqual([
+    true,
+    false,
+    'T',
+    'p:',
+  ]);
+});
+
+describe('--help', () => {
+  it.each(allOptions.map(({ long, description }) => [long, description]))('has %s', (long, description) => {
+    expect(renderCtlHelp()).toContain(long);
+    expect(renderCtlHelp()).toContain(description.slice(0, 40));
+  });
+
+  it('has every verb, says of shared options what redlock-run says, and is at most 100 columns wide', () => {
+    for (const { verb, summary } of verbTable)
+      expect(renderCtlHelp()).toMatch(new RegExp(`^  ${verb}.*${summary.slice(0, 20)}`, 'm'));
+    const shared = renderHelp()
+      .split('\n')
+      .filter((line) => /^ +--(master|config|local|prefix) /.test(line));
+    for (const line of shared) expect(renderCtlHelp()).toContain(line);
+    expect(
+      Math.max(
+        ...renderCtlHelp()
+          .split('\n')
+          .map(({ length }) => length),
+      ),
+    ).toBeLessThanOrEqual(100);
+  });
+});
+
+it('the same things have the same exit codes in both programs', () => {
+  const same = {
+    ok: 0,
+    warnings: 1,
+    usage: runExitCode.usage,
+    unreachable: runExitCode.unreachable,
+    bug: runExitCode.bug,
+  };
+  expect(exitCode).toEqual({ ...same, busy: runExitCode.busy, config: runExitCode.config });
+});
