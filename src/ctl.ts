@@ -17,6 +17,7 @@ const verbs: Readonly<Record<VerbName, () => Promise<Verb>>> = {
   status: async () => (await import('./ctl/status.ts')).status,
   list: async () => (await import('./ctl/list.ts')).list,
   break: async () => (await import('./ctl/break.ts')).breakLock,
+  doctor: async () => (await import('./ctl/doctor/doctor.ts')).doctor,
   acl: async () => (await import('./ctl/acl.ts')).acl,
   local: async () => (await import('./ctl/local.ts')).local,
 };

@@ -40,8 +40,11 @@ export class Survey {
   }
 
   /** One answer of each master, in their order. */
-  async ask<Answer>(question: (inspector: Inspector) => Promise<Answer | Failed>): Promise<(Answer | Failed)[]> {
-    return Promise.all(this.inspectors.map((inspector) => this.#askOne(inspector, question)));
+  async ask<Answer>(
+    question: (inspector: Inspector) => Promise<Answer | Failed>,
+    timeoutMs = this.#timeoutMs,
+  ): Promise<(Answer | Failed)[]> {
+    return Promise.all(this.inspectors.map((inspector) => this.#askOne(inspector, question, timeoutMs)));
   }
 
   /** The state of each of these locks, in their order. */
@@ -113,11 +116,12 @@ export class Survey {
   async #askOne<Answer>(
     inspector: Inspector,
     question: (inspector: Inspector) => Promise<Answer | Failed>,
+    timeoutMs = this.#timeoutMs,
   ): Promise<Answer | Failed> {
     const known = this.#failed.get(inspector);
     if (known !== undefined) return known;
     const answered = new AbortController();
-    const late = this.#clock.sleep(this.#timeoutMs, answered.signal).then(() => noAnswer(this.#timeoutMs));
+    const late = this.#clock.sleep(timeoutMs, answered.signal).then(() => noAnswer(timeoutMs));
     const answer = await Promise.race([question(inspector), late]);
     answered.abort();
     if (isFailed(answer)) this.#failed.set(inspector, answer);

@@ -3,7 +3,7 @@
 
 import { type OptionRow, optionTable } from '../cli/option-table.ts';
 
-export const verbNames = ['status', 'list', 'break', 'acl', 'local'] as const;
+export const verbNames = ['status', 'list', 'break', 'doctor', 'acl', 'local'] as const;
 export type VerbName = (typeof verbNames)[number];
 
 export type VerbOption = Omit<OptionRow, 'group'>;
@@ -22,6 +22,10 @@ export interface VerbRow {
 const json: VerbOption = { long: '--json', description: 'print one JSON object' };
 const yes: VerbOption = { short: '-y', long: '--yes', description: 'do not ask' };
 const token: VerbOption = { long: '--token', argument: 'T', description: 'only if the holder has this token' };
+const strict: VerbOption = {
+  long: '--strict',
+  description: 'exit 1 for warnings, and for what could not be found out',
+};
 const watch: VerbOption = { long: '--watch', description: 'look again every second, until interrupted' };
 
 export const verbTable: readonly VerbRow[] = [
@@ -48,6 +52,14 @@ export const verbTable: readonly VerbRow[] = [
     most: 1,
     summary: 'take a lock away from the holder that is shown; its redlock-run stops the command and exits 79',
     options: [token, yes, json],
+  },
+  {
+    verb: 'doctor',
+    operands: '',
+    least: 0,
+    most: 0,
+    summary: 'are these masters fit to guard money? what is wrong, why it matters, and what mends it',
+    options: [strict, json],
   },
   {
     verb: 'acl',

@@ -1,0 +1,82 @@
+// `redlockctl doctor`: is this set of masters fit to guard money? It gathers facts, has them judged, and prints the findings, worst first.
+// The surprise: it takes a real lock on every master, of its own name and for a moment, because only that shows that a run would work.
+
+import { isFailed } from '../../redis/trouble.ts';
+import type { Call } from '../call.ts';
+import { exitCode } from '../exit-code.ts';
+import { Survey } from '../survey.ts';
+import { renderTable } from '../table.ts';
+import { gatherFacts } from './facts.ts';
+import { type Finding, type Grade, grades } from './finding.ts';
+import { masterFindings } from './master-findings.ts';
+import { configFile, count, duplicates, hosts, reachable } from './set-findings.ts';
+
+export async function doctor({ words, settings, clock, print }: Call): Promise<number> {
+  const survey = await Survey.of(settings, clock);
+  const facts = await gatherFacts(survey, settings, clock);
+  const { restartGraceMs, masterTimeoutMs, local } = settings;
+  const addresses = survey.inspectors.map(({ address }) => address);
+  const findings: Finding[] = [
+    { check: 'count', master: null, ...count(addresses.length) },
+    { check: 'hosts', master: null, ...hosts(addresses) },
+    { check: 'duplicates', master: null, ...duplicates(facts) },
+    { check: 'configFile', master: null, ...configFile(settings.configFile, settings.warnings) },
+    ...facts.flatMap((fact, at): Finding[] => {
+      const master = survey.inspectors[at]?.name ?? '';
+      const answer = { check: 'reachable', master, ...reachable(isFailed(fact) ? fact : null) };
+      return isFailed(fact)
+        ? [answer]
+        : [answer, ...masterFindings(master, fact, { restartGraceMs, masterTimeoutMs, isLocal: local })];
+    }),
+  ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
+  print(words.has('--json') ? `${JSON.stringify({ worst: worstOf(findings), findings })}\n` : renderFindings(findings));
+  const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
+  if (has('error')) return exitCode.config;
+  return words.has('--strict') && (has('warning') || has('unknown')) ? exitCode.warnings : exitCode.ok;
+}
+
+/** Troubles first, each with its reason and its remedy; then what is well, in a table. Ends with a newline. */
+export function renderFindings(findings: readonly Finding[]): string {
+  const groups = merged(findings);
+  const troubles = groups.filter(({ grade }) => grade !== 'ok').map(renderTrouble);
+  const fine = groups
+    .filter(({ grade }) => grade === 'ok')
+    .map(({ check, masters, message }) => {
+      return [check, masters.length > 1 ? `${masters.length} masters` : (masters[0] ?? ''), message];
+    });
+  const counts = grades.map((grade) => `${findings.filter((finding) => finding.grade === grade).length} ${grade}`);
+  const parts = [...troubles, renderTable(['OK', 'MASTER', ''], fine), `${counts.join(', ')}\n`];
+  return parts.filter((part) => part !== '').join('\n');
+}
+
+type Group = Omit<Finding, 'master'> & { readonly masters: readonly string[] };
+
+/** What is said of several masters alike is said once; the checks keep together. */
+function merged(findings: readonly Finding[]): Group[] {
+  const groups = new Map<string, Finding[]>();
+  for (const finding of findings) {
+    const { check, grade, message, fix } = finding;
+    const key = JSON.stringify([grade, check, message, fix]);
+    groups.set(key, [...(groups.get(key) ?? []), finding]);
+  }
+  const checks = [...new Set(findings.map(({ check }) => check))];
+  return [...groups.values()]
+    .map(([first, ...others]) => {
+      const { master, ...rest } = first as Finding;
+      return { ...rest, masters: [first as Finding, ...others].flatMap((finding) => finding.master ?? []) };
+    })
+    .sort(
+      (a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade) || checks.indexOf(a.check) - checks.indexOf(b.check),
+    );
+}
+
+function renderTrouble({ check, grade, masters, message, why, fix }: Group): string {
+  const lines = [`${grade}: ${check}: ${masters.length === 0 ? '' : `${masters.join(', ')}: `}${message}`];
+  if (why !== null) lines.push(`  why: ${why}`);
+  if (fix !== null) lines.push(`  fix: ${fix}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function worstOf(findings: readonly Finding[]): Grade {
+  return findings[0]?.grade ?? 'ok';
+}

@@ -1,0 +1,123 @@
+// What was found out about one master: numbers and words as the server gives them, null for what it would not tell. No judgement: that is
+// findings. The surprise: a server that refuses INFO or CONFIG is common (managed services), and null must never be read as fine.
+
+import type { Clock, Failed } from '../../lock/ports.ts';
+import type { MasterAddress } from '../../redis/address.ts';
+import { Connection } from '../../redis/connection.ts';
+import type { Inspector } from '../../redis/inspector.ts';
+import { rehearse } from '../../redis/rehearsal.ts';
+import { isFailed } from '../../redis/trouble.ts';
+import type { CtlSettings } from '../settings.ts';
+import type { Survey } from '../survey.ts';
+import { type ClockReading, readClock } from './clock-reading.ts';
+
+export interface MasterFacts {
+  readonly address: MasterAddress;
+  readonly version: string | null;
+  readonly runId: string | null;
+  /** `standalone`, `cluster` or `sentinel`. */
+  readonly mode: string | null;
+  /** `master`, `slave` or `sentinel`. */
+  readonly role: string | null;
+  readonly replicaCount: number | null;
+  readonly uptimeMs: number | null;
+  readonly isAppending: boolean | null;
+  /** appendfsync: `always`, `everysec` or `no`. */
+  readonly fsync: string | null;
+  /** Bytes; 0: no limit. */
+  readonly maxMemory: number | null;
+  readonly usedMemory: number | null;
+  readonly evictionPolicy: string | null;
+  /** Addresses that the server listens on, separated by spaces. */
+  readonly bind: string | null;
+  readonly isProtected: boolean | null;
+  /** Whether it answers those who give no password. */
+  readonly isOpen: boolean | null;
+  /** Round trips, the shortest first. */
+  readonly roundTripsMs: readonly number[];
+  /** Of the master's clock, at the beginning and at least a second later. */
+  readonly clockReadings: readonly ClockReading[];
+  /** Why a run could not work there; null: it can. */
+  readonly refusal: Failed | null;
+}
+
+/** The least time between two readings of a clock that are compared. */
+const betweenReadingsMs = 1_000;
+
+/** Facts about each master, or why there are none. Takes a second at least. */
+export async function gatherFacts(
+  survey: Survey,
+  settings: CtlSettings,
+  clock: Clock,
+): Promise<(MasterFacts | Failed)[]> {
+  // Those that do not answer one question in time are not asked the others.
+  await survey.ask(async (inspector) => {
+    const connection = await inspector.connected();
+    return isFailed(connection) ? connection : connection.identity;
+  });
+  const patienceMs = betweenReadingsMs + 5 * settings.masterTimeoutMs;
+  return survey.ask((inspector) => examine(inspector, settings.prefix, clock), patienceMs);
+}
+
+async function examine(inspector: Inspector, prefix: string, clock: Clock): Promise<MasterFacts | Failed> {
+  const connection = await inspector.connected();
+  if (isFailed(connection)) return connection;
+  const startedAt = clock.now();
+  const before = await readClock(connection);
+  const told = await tell(connection);
+  const open = await isOpen(inspector.address, clock);
+  const refusal = await rehearse(inspector, prefix, clock);
+  await clock.sleep(betweenReadingsMs - (clock.now() - startedAt));
+  const after = await readClock(connection);
+  if (isFailed(before)) return before;
+  if (isFailed(after)) return after;
+  const roundTripsMs = [...before.roundTripsMs, ...after.roundTripsMs].sort((a, b) => a - b);
+  const clockReadings = [before.reading, after.reading];
+  return { address: inspector.address, ...told, isOpen: open, refusal, roundTripsMs, clockReadings };
+}
+
+type Told = Omit<MasterFacts, 'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'refusal'>;
+
+async function tell(connection: Connection): Promise<Told> {
+  const [info, role, fsync, bind, protection] = await Promise.all([
+    connection.facts(),
+    connection.call('ROLE'),
+    setting(connection, 'appendfsync'),
+    setting(connection, 'bind'),
+    setting(connection, 'protected-mode'),
+  ]);
+  const number = (field: string) => (info[field] === undefined ? null : Number(info[field]));
+  const uptimeSeconds = number('uptime_in_seconds');
+  const [roleWord = null] = Array.isArray(role) ? (role as string[]) : [];
+  return {
+    version: info.redis_version ?? null,
+    runId: info.run_id ?? null,
+    mode: info.redis_mode ?? null,
+    role: roleWord ?? info.role ?? null,
+    replicaCount: number('connected_slaves'),
+    uptimeMs: uptimeSeconds === null ? null : uptimeSeconds * 1000,
+    isAppending: info.aof_enabled === undefined ? null : info.aof_enabled === '1',
+    fsync,
+    maxMemory: number('maxmemory'),
+    usedMemory: number('used_memory'),
+    evictionPolicy: info.maxmemory_policy ?? null,
+    bind,
+    isProtected: protection === null ? null : protection === 'yes',
+  };
+}
+
+/** null where CONFIG is forbidden. */
+async function setting(connection: Connection, name: string): Promise<string | null> {
+  const reply = await connection.call('CONFIG', 'GET', name);
+  return Array.isArray(reply) && typeof reply[1] === 'string' ? reply[1] : null;
+}
+
+async function isOpen(address: MasterAddress, clock: Clock): Promise<boolean | null> {
+  const { username, password, ...stranger } = address;
+  const connection = await Connection.dial(stranger, clock);
+  if (isFailed(connection)) return null;
+  const reply = await connection.call('PING');
+  connection.close();
+  if (!isFailed(reply)) return true;
+  return reply.cause === 'denied' ? false : null;
+}

@@ -1,0 +1,86 @@
+// What is to be said of the masters as a set, and of the configuration that names them. Pure. The surprise: that all of them stand on one
+// machine can be seen only where their addresses say so; two names for one host are two hosts here.
+
+import type { Failed } from '../../lock/ports.ts';
+import { quorumOf } from '../../lock/validity.ts';
+import type { MasterAddress } from '../../redis/address.ts';
+import { isFailed } from '../../redis/trouble.ts';
+import type { MasterFacts } from './facts.ts';
+import { type Finding, isOnThisMachine } from './finding.ts';
+
+type Said = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;
+
+const ok = (message: string): Said => ({ grade: 'ok', message, why: null, fix: null });
+
+export function reachable(failed: Failed | null): Said {
+  if (failed === null) return ok('answers');
+  const why = 'each master that does not answer leaves one less that may fail';
+  const fix =
+    failed.cause === 'denied'
+      ? 'see user and password, and what redlockctl acl prints'
+      : 'see that it runs and can be reached from here';
+  return { grade: 'error', message: failed.message, why, fix };
+}
+
+/** The number of masters. */
+export function count(masterCount: number): Said {
+  const survived = masterCount - quorumOf(masterCount);
+  const message = `${masterCount} ${masterCount === 1 ? 'master' : 'masters'}: ${survived === 0 ? 'no failure' : `${survived} may fail`}`;
+  if (masterCount % 2 === 1 && masterCount > 1) return ok(message);
+  const why =
+    masterCount === 1 ? 'when it fails nobody gets a lock' : `survives no more failures than ${masterCount - 1}`;
+  return { grade: 'warning', message, why, fix: 'use three or five' };
+}
+
+/** Whether the masters fail together. */
+export function hosts(addresses: readonly MasterAddress[]): Said {
+  const names = addresses.map((address) =>
+    isOnThisMachine(address) ? 'this machine' : (address.host ?? '').toLowerCase(),
+  );
+  const [name, members] = [...new Set(names)]
+    .map((host) => [host, names.filter((other) => other === host)] as const)
+    .sort(([, a], [, b]) => b.length - a.length)[0] ?? ['', []];
+  if (members.length < 2) return ok('each on a host of its own, as far as addresses tell');
+  const why = `${members.length >= quorumOf(names.length) ? 'when that host fails there is no quorum' : 'they fail together'}`;
+  return {
+    grade: 'warning',
+    message: `${members.length} on ${name}`,
+    why,
+    fix: 'put each on a machine of its own, that does not fail with the others',
+  };
+}
+
+/** The same server under several addresses. */
+export function duplicates(facts: readonly (MasterFacts | Failed)[]): Said {
+  const known = facts.filter((fact): fact is MasterFacts => !isFailed(fact));
+  const why = 'one server would vote twice, and a minority could grant a lock';
+  for (const { runId, address } of known) {
+    const same = known.filter((other) => runId !== null && other.runId === runId);
+    if (same.length < 2) continue;
+    const others = same.filter((other) => other.address !== address).map((other) => other.address.name);
+    return {
+      grade: 'error',
+      message: `${address.name} is the same server as ${others.join(', ')}`,
+      why,
+      fix: 'list each server once',
+    };
+  }
+  const mute = known.filter(({ runId }) => runId === null).length;
+  if (mute === 0) return ok('no server is listed twice');
+  const message = `${mute} ${mute === 1 ? 'master does' : 'masters do'} not tell who they are`;
+  return { grade: 'unknown', message, why, fix: 'grant INFO, or see that no server is listed twice' };
+}
+
+/** Permissions of the configuration file, from the warnings of reading it. */
+export function configFile(path: string | null, warnings: readonly string[]): Said {
+  const exposed = warnings.find((warning) => warning.includes('readable by others'));
+  if (path === null) return ok('no configuration file');
+  if (exposed === undefined) return ok(`${path}: shows no password to others`);
+  const why = 'every user of this machine could read the password and end locks';
+  return {
+    grade: 'error',
+    message: `${path}: holds a password and is readable by others`,
+    why,
+    fix: `chmod 600 ${path}`,
+  };
+}

@@ -1,0 +1,54 @@
+// Everything that a run does on a master, done once on a lock of its own: acquire, wait in line, listen, extend, release. By the very
+// code of a run, so that a missing right, a full memory or a read-only server shows now and not at night. The surprise: it writes,
+// also on masters in use; under a name that nobody else draws, for a second, and nothing is left.
+
+import { randomBytes } from 'node:crypto';
+import { renderValue } from '../lock/holder.ts';
+import type { Claim, Clock, Failed } from '../lock/ports.ts';
+import { Roster } from './identity.ts';
+import type { Inspector } from './inspector.ts';
+import { keysOf } from './keys.ts';
+import { RedisMaster } from './redis-master.ts';
+import { failed, isFailed } from './trouble.ts';
+
+const ttlMs = 2_000;
+const note = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doctor' };
+
+/** Why a run could not work on this server, or null. */
+export async function rehearse(inspector: Inspector, prefix: string, clock: Clock): Promise<Failed | null> {
+  const master = new RedisMaster(inspector.address, { prefix, restartGraceMs: 0 }, new Roster(), clock);
+  try {
+    return await perform(master, inspector, prefix);
+  } finally {
+    master.close();
+  }
+}
+
+async function perform(master: RedisMaster, inspector: Inspector, prefix: string): Promise<Failed | null> {
+  const resource = `doctor-${randomBytes(8).toString('hex')}`;
+  const holder = newClaim(resource, false);
+  const waiter = newClaim(resource, true);
+  const lasting = new AbortController().signal;
+  const granted = await master.acquire(holder, lasting);
+  if (isFailed(granted)) return granted;
+  const fence = granted.kind === 'granted' ? granted.fence : null;
+  const refused = await master.acquire(waiter, lasting);
+  const ear = await master.listen(waiter, () => {});
+  const extended = await master.extend(holder, fence, lasting);
+  const seen = await inspector.look([resource]);
+  const released = await master.release(holder, 0);
+  const left = await master.release(waiter, 0);
+  if (!isFailed(ear)) ear.close();
+  const connection = await inspector.connected();
+  const forgotten = isFailed(connection) ? connection : await connection.call('DEL', keysOf(prefix, resource)[1] ?? '');
+  for (const reply of [refused, ear, extended, seen, released, left, forgotten]) if (isFailed(reply)) return reply;
+  const kinds = [refused, extended, released].map((reply) => ('kind' in reply ? reply.kind : 'heard'));
+  if (kinds.join() !== 'refused,extended,released') return failed('reply', `a lock was not kept: ${kinds.join(', ')}`);
+  return null;
+}
+
+function newClaim(resource: string, waits: boolean): Claim {
+  const token = randomBytes(20).toString('base64url');
+  const waiter = waits ? { id: randomBytes(8).toString('hex'), arrivalUs: 0 } : null;
+  return { resource, value: renderValue(token, note), ttlMs, isFenced: true, waiter };
+}

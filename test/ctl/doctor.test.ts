@@ -1,0 +1,121 @@
+// The doctor on real servers with real ills, several in one visit. What it concludes from facts is tested in unit/ctl; here it is whether the
+// facts are true, and that its own lock leaves nothing behind.
+
+import { mkdtempSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fileWith, useMasters } from '../cli/rig.ts';
+import { startMasters, type TestMaster } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { type Answer, answerOf, ctl } from './rig.ts';
+
+const { masters } = useMasters(3);
+
+const said = ({ json }: Answer, check: string, url: string | null = null) => {
+  const findings = json.findings.filter(
+    (finding: { check: string; master: string | null }) => finding.check === check && finding.master === url,
+  );
+  return findings.map(({ grade, message }: { grade: string; message: string }) => `${grade}: ${message}`).join();
+};
+
+test('masters with an ill each: named, graded, with what mends it', { timeout: 60_000 }, async () => {
+  const [durable] = (await startMasters(1, { persist: true })) as [TestMaster];
+  const evict = { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' };
+  const silent = { user: ['default', 'on', 'nopass', '~*', '&*', '+@all', '-info', '-config', '-role'] };
+  const weak = { user: ['default', 'on', 'nopass', '~*', '&*', '+@all', '-zadd'] };
+  const [evicting] = (await startMasters(1, { config: evict })) as [TestMaster];
+  const [mute] = (await startMasters(1, { config: silent })) as [TestMaster];
+  const [denied] = (await startMasters(1, { config: weak })) as [TestMaster];
+  const [primary, replica] = (await startMasters(2, { transport: 'tcp' })) as [TestMaster, TestMaster];
+  await replica.command('replicaof', '127.0.0.1', new URL(primary.url).port);
+  await eventually('replicates', async () => String(await primary.command('info')).includes('connected_slaves:1'));
+  const [frozen, down] = (await startMasters(2)) as [TestMaster, TestMaster];
+  await Promise.all([frozen.freeze(), down.kill()]);
+  const all = [durable, evicting, mute, denied, primary, replica, frozen, down];
+  const answer = await answerOf(all, ['doctor']);
+  expect(answer.code).toBe(78);
+  expect(answer.json.worst).toBe('error');
+  expect({
+    durable: said(answer, 'restart', durable.url),
+    rights: said(answer, 'rights', durable.url),
+    evicting: said(answer, 'eviction', evicting.url),
+    forgetful: said(answer, 'restart', evicting.url),
+    mute: ['version', 'mode', 'role', 'eviction', 'restart'].map(
+      (check) => said(answer, check, mute.url).split(':')[0],
+    ),
+    denied: said(answer, 'rights', denied.url),
+    primary: said(answer, 'replicas', primary.url),
+    replica: said(answer, 'role', replica.url),
+    replicaRights: said(answer, 'rights', replica.url).split(':')[0],
+    frozen: said(answer, 'reachable', frozen.url),
+    down: said(answer, 'reachable', down.url),
+    duplicates: said(answer, 'duplicates'),
+    hosts: said(answer, 'hosts'),
+    count: said(answer, 'count'),
+  }).toEqual({
+    durable: 'ok: keeps every change over a restart',
+    rights: 'ok: a lock can be acquired, waited for, extended and released',
+    evicting: 'error: maxmemory-policy is allkeys-lru',
+    forgetful: 'error: keeps nothing over a restart',
+    mute: ['unknown', 'unknown', 'unknown', 'unknown', 'unknown'],
+    denied: expect.stringMatching(/^error: no lock can be kept: .*(can't run this command|zadd)/),
+    primary: 'warning: has 1 replica',
+    replica: 'error: is a replica',
+    replicaRights: 'error',
+    frozen: 'error: no answer within 1500 ms',
+    down: 'error: connection refused',
+    duplicates: 'unknown: 1 master does not tell who they are',
+    hosts: 'warning: 8 on this machine',
+    count: 'warning: 8 masters: 3 may fail',
+  });
+  expect(answer.text).toContain(
+    `error: eviction: ${evicting.url}: maxmemory-policy is allkeys-lru\n  why: an evicted lock is free`,
+  );
+  expect(answer.text).toContain(
+    `fix: redis-cli -s ${evicting.url.replace('unix://', '')} CONFIG SET maxmemory-policy noeviction`,
+  );
+  expect(await durable.keys()).toEqual([]);
+});
+
+test('the command that mends it mends it', async () => {
+  const [evicting] = (await startMasters(1, { config: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' } })) as [
+    TestMaster,
+  ];
+  const { json } = await answerOf([evicting], ['doctor']);
+  const { fix } = json.findings.find(({ check }: { check: string }) => check === 'eviction');
+  const [, words = ''] = / (CONFIG SET .*)$/.exec(fix) ?? [];
+  const [command = '', ...others] = words.split(' ');
+  await evicting.command(command, ...others);
+  expect(said(await answerOf([evicting], ['doctor']), 'eviction', evicting.url)).toBe('ok: never evicts');
+});
+
+test('without errors it exits 0, and 1 under --strict where there are warnings', async () => {
+  const env = { REDLOCK_RESTART_GRACE: '1s' };
+  await expect
+    .poll(async () => Number(/uptime_in_seconds:(\d+)/.exec(String(await masters[0]?.command('info')))?.[1]))
+    .toBeGreaterThan(1);
+  const [lenient, strict] = await Promise.all([
+    ctl(masters, ['doctor'], { env }),
+    ctl(masters, ['doctor', '--strict'], { env }),
+  ]);
+  expect({ code: lenient.code, strict: strict.code }).toEqual({ code: 0, strict: 1 });
+  expect(lenient.stdout).toMatch(/^warning: hosts: 3 on this machine$/m);
+  expect(lenient.stdout).toMatch(/^restart +3 masters +does not vote for 1s after a restart$/m);
+  for (const master of masters) expect(await master.keys()).toEqual([]);
+});
+
+test('a server listed twice, one that has just restarted, and a file that shows its password', async () => {
+  const [first, second] = masters as [TestMaster, TestMaster, TestMaster];
+  const other = join(mkdtempSync(join(first.directory, 'o')), 's');
+  symlinkSync(first.url.replace('unix://', ''), other);
+  await second.restart();
+  const urls = [first.url, second.url, `unix://${other}`].map((url) => `  - ${url}\n`).join('');
+  const config = fileWith(`restartGrace: 1h\npassword: secret\nmasters:\n${urls}`, 0o644);
+  const none = { REDLOCK_MASTERS: undefined, REDLOCK_RESTART_GRACE: undefined };
+  const answer = await answerOf([], ['doctor', '--config', config], { env: none as never });
+  expect(said(answer, 'duplicates')).toMatch(/^error: unix:.* is the same server as unix:.*\/o/);
+  expect(said(answer, 'restart', second.url)).toMatch(/^warning: restarted \S+ ago: does not vote for another \S+$/);
+  expect(said(answer, 'configFile')).toBe(`error: ${config}: holds a password and is readable by others`);
+  expect(answer.text).toContain(`fix: chmod 600 ${config}`);
+  expect(answer.text + answer.stderr).not.toContain('secret');
+});

@@ -1,0 +1,189 @@
+// The doctor's judgement: one healthy master, and for every check what it says when one fact is another. A fact that is not known is
+// never said to be fine.
+
+import { describe, expect, it, test } from 'vitest';
+import { rateOf } from '../../../src/ctl/doctor/clock-reading.ts';
+import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
+import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
+import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
+import { configFile, count, duplicates, hosts } from '../../../src/ctl/doctor/set-findings.ts';
+import { parseAddress } from '../../../src/redis/address.ts';
+
+const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({ at, aheadMs, uncertaintyMs });
+
+const healthy: MasterFacts = {
+  address: parseAddress('rediss://locker:secret@10.0.0.1:6380'),
+  version: '7.0.15',
+  runId: 'abc',
+  mode: 'standalone',
+  role: 'master',
+  replicaCount: 0,
+  uptimeMs: 86_400_000,
+  isAppending: true,
+  fsync: 'always',
+  maxMemory: 1_000,
+  usedMemory: 100,
+  evictionPolicy: 'noeviction',
+  bind: '* -::*',
+  isProtected: false,
+  isOpen: false,
+  roundTripsMs: [0.5, 0.6, 0.7],
+  clockReadings: [reading(0, 3), reading(1_000, 3)],
+  refusal: null,
+};
+const around = { restartGraceMs: 0, masterTimeoutMs: 1_500, isLocal: false };
+
+function judge(changes: Partial<MasterFacts>, circumstances = {}) {
+  return masterFindings('m', { ...healthy, ...changes }, { ...around, ...circumstances });
+}
+const lessThanOk = (changes: Partial<MasterFacts>, circumstances = {}) =>
+  judge(changes, circumstances)
+    .filter(({ grade }) => grade !== 'ok')
+    .map(({ check, grade, message }) => `${grade} ${check}: ${message}`);
+
+it('a healthy master is fine in every respect, and nothing has to be mended', () => {
+  expect(lessThanOk({})).toEqual([]);
+  expect(judge({}).every(({ why, fix }) => why === null && fix === null)).toBe(true);
+});
+
+const open = { isOpen: true, address: parseAddress('redis://127.0.0.1:6379') };
+const noAof = { isAppending: false };
+const denied = { kind: 'failed', cause: 'denied', message: 'NOPERM' } as const;
+const local = { restartGraceMs: 0, isLocal: true };
+const grace = { restartGraceMs: 30_000 };
+
+test.each<[Partial<MasterFacts>, object, string[]]>([
+  [{ roundTripsMs: [900] }, {}, ['warning latency: a round trip takes 900.0 ms']],
+  [{ version: '5.0.7' }, {}, ['error version: version 5.0.7']],
+  [{ mode: 'cluster' }, {}, ['error mode: runs in cluster mode']],
+  [{ role: 'slave' }, {}, ['error role: is a replica']],
+  [{ replicaCount: 2 }, {}, ['warning replicas: has 2 replicas']],
+  [noAof, {}, ['error restart: keeps nothing over a restart']],
+  [{ fsync: 'everysec' }, {}, ['error restart: appendfsync is everysec']],
+  [noAof, local, ['warning restart: forgets all locks when it is ended']],
+  [noAof, grace, []],
+  [{ ...noAof, uptimeMs: 10_000 }, grace, ['warning restart: restarted 10s ago: does not vote for another 20s']],
+  [{ evictionPolicy: 'allkeys-lru' }, {}, ['error eviction: maxmemory-policy is allkeys-lru']],
+  [
+    { evictionPolicy: 'volatile-ttl', maxMemory: 0 },
+    {},
+    ['warning eviction: maxmemory-policy is volatile-ttl, without a maxmemory so far'],
+  ],
+  [{ usedMemory: 950 }, {}, ['warning memory: 95% of maxmemory are used']],
+  [{ clockReadings: [reading(0, -5_000), reading(1_000, -5_000)] }, {}, ['warning clock: its clock is 5s behind ours']],
+  [
+    { clockReadings: [reading(0, 0), reading(1_000, 20)] },
+    {},
+    ['error clockRate: its clock runs 2.00% faster than ours'],
+  ],
+  [{ clockReadings: [reading(0, 0, 20), reading(1_000, 20, 20)] }, {}, []],
+  [{ refusal: denied }, {}, ['error rights: no lock can be kept: NOPERM']],
+  [{ address: parseAddress('redis://10.0.0.1') }, {}, ['warning tls: is reached without TLS']],
+  [{ isOpen: true }, {}, ['error access: answers everybody who reaches its port']],
+  [open, {}, ['error access: asks for no password and listens on * -::*']],
+  [{ ...open, isProtected: true }, {}, []],
+  [{ ...open, bind: '127.0.0.1 -::1' }, {}, []],
+  [
+    { ...open, bind: null, isProtected: null },
+    {},
+    ['unknown access: asks for no password, and does not tell where it listens'],
+  ],
+])('%j %j: %j', (changes, circumstances, expected) => {
+  expect(lessThanOk(changes, circumstances)).toEqual(expected);
+});
+
+const mute = {
+  version: null,
+  runId: null,
+  mode: null,
+  replicaCount: null,
+  uptimeMs: null,
+  isAppending: null,
+  maxMemory: null,
+};
+
+test('a service that forbids INFO and CONFIG is unknown in what matters, not fine', () => {
+  const changes = {
+    ...mute,
+    role: null,
+    usedMemory: null,
+    evictionPolicy: null,
+    fsync: null,
+    bind: null,
+    isProtected: null,
+  };
+  const unknown = judge(changes).filter(({ grade }) => grade === 'unknown');
+  expect(unknown.map(({ check }) => check)).toEqual([
+    'version',
+    'mode',
+    'role',
+    'replicas',
+    'restart',
+    'eviction',
+    'memory',
+  ]);
+  expect(unknown.every(({ why, fix }) => why !== null && fix !== null)).toBe(true);
+  expect(lessThanOk(changes, grace)).toContain('unknown restart: does not tell since when it runs');
+});
+
+describe('of the set', () => {
+  test.each([
+    [1, 'warning'],
+    [2, 'warning'],
+    [3, 'ok'],
+    [4, 'warning'],
+    [5, 'ok'],
+  ])('%i masters: %s', (masterCount, grade) => {
+    expect(count(masterCount).grade).toBe(grade);
+  });
+
+  test.each([
+    [['10.0.0.1', '10.0.0.2', '10.0.0.3'], 'ok', /each on a host of its own/],
+    [['10.0.0.1', '10.0.0.1:6380', '10.0.0.3'], 'warning', /^2 on 10.0.0.1$/],
+    [['unix:///a', '127.0.0.1', 'localhost:6380'], 'warning', /^3 on this machine$/],
+  ])('%j: %s', (urls, grade, message) => {
+    expect(hosts(urls.map(parseAddress))).toMatchObject({ grade, message: expect.stringMatching(message) });
+  });
+
+  it('a server under two addresses, and servers that do not tell who they are', () => {
+    const other = { ...healthy, address: parseAddress('10.0.0.2') };
+    expect(duplicates([healthy, other])).toMatchObject({
+      grade: 'error',
+      message: expect.stringMatching(/is the same server as/),
+    });
+    expect(duplicates([healthy, { ...other, runId: 'def' }])).toMatchObject({ grade: 'ok' });
+    expect(duplicates([healthy, { ...other, runId: null }])).toMatchObject({ grade: 'unknown' });
+    expect(
+      duplicates([
+        { ...healthy, runId: null },
+        { ...other, runId: null },
+      ]),
+    ).toMatchObject({ grade: 'unknown' });
+  });
+
+  it('a configuration file that shows a password', () => {
+    expect(configFile('/etc/redlockrc', ['/etc/redlockrc: holds a password and is readable by others']).grade).toBe(
+      'error',
+    );
+    expect(configFile('/etc/redlockrc', ['even number of masters: 2']).grade).toBe('ok');
+  });
+});
+
+it('the rate of a clock is certain only beyond what the round trips leave open', () => {
+  expect(rateOf([reading(0, 0, 1), reading(1_000, 20, 1)])).toEqual({ rate: 0.02, least: expect.closeTo(0.018) });
+  expect(rateOf([reading(0, 0, 30), reading(1_000, 20, 1)])).toEqual({ rate: 0.02, least: 0 });
+  expect(rateOf([reading(1_000, 0), reading(0, 20)])).toBeNull();
+});
+
+it('troubles come first, worst first, once for masters alike, and the rest is a table', () => {
+  const both = ['m1', 'm2'].flatMap((master) =>
+    masterFindings(master, { ...healthy, role: 'slave', replicaCount: 1 }, around),
+  );
+  const text = renderFindings(both);
+  expect(text).toMatch(
+    /^error: role: m1, m2: is a replica\n {2}why: .*\n {2}fix: .*\n\nwarning: replicas: m1, m2: has 1 replica\n/,
+  );
+  expect(text).toMatch(/\nOK +MASTER\n/);
+  expect(text).toMatch(/^latency +2 masters +a round trip takes 0.6 ms$/m);
+  expect(text).toMatch(/\n2 error, 2 warning, 0 unknown, 22 ok\n$/);
+});
