@@ -13,7 +13,8 @@ import { createSystemClock } from './system-clock.ts';
 
 type Verb = (call: Call) => Promise<number>;
 
-const verbs: Readonly<Record<VerbName, () => Promise<Verb>>> = {
+/** All but completion, which has to work without any configuration. */
+const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb>>> = {
   status: async () => (await import('./ctl/status.ts')).status,
   list: async () => (await import('./ctl/list.ts')).list,
   break: async () => (await import('./ctl/break.ts')).breakLock,
@@ -35,23 +36,33 @@ export async function main(argv: readonly string[]): Promise<number> {
       return 0;
     }
     const around = { environment, cwd: process.cwd(), home: environment.HOME };
+    const clock = createSystemClock();
+    if (words.row.verb === 'completion') {
+      const { completion } = await import('./ctl/completion/completion.ts');
+      print(await completion(words.operands, around, clock));
+      return await flushed(0);
+    }
     const settings = await readSettings(words.flags, around);
     const verb = await verbs[words.row.verb]();
     const code = await verb({
       words,
       settings,
-      clock: createSystemClock(),
+      clock,
       print,
       tell: (line) => stderr.write(`redlockctl: ${line}\n`),
       ask: stdin.isTTY && stderr.isTTY ? ask : null,
       screen: stdout.isTTY ? { columns: stdout.columns, rows: stdout.rows } : null,
     });
-    // A pipe takes what it has room for; the rest would be lost with us.
-    await new Promise((resolve) => stdout.write('', resolve));
-    return code;
+    return await flushed(code);
   } catch (error) {
     return complain('redlockctl', error, (other) => other instanceof LocalTrouble);
   }
+}
+
+/** A pipe takes what it has room for; the rest would be lost with us. */
+async function flushed(code: number): Promise<number> {
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  return code;
 }
 
 async function ask(question: string): Promise<string> {

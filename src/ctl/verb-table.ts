@@ -3,7 +3,7 @@
 
 import { type OptionRow, optionTable } from '../cli/option-table.ts';
 
-export const verbNames = ['status', 'list', 'break', 'doctor', 'acl', 'local'] as const;
+export const verbNames = ['status', 'list', 'break', 'doctor', 'acl', 'local', 'completion'] as const;
 export type VerbName = (typeof verbNames)[number];
 
 export type VerbOption = Omit<OptionRow, 'group'>;
@@ -76,6 +76,14 @@ export const verbTable: readonly VerbRow[] = [
     most: 1,
     summary: 'the masters of this user on this machine, as with --local',
     options: [yes, json],
+  },
+  {
+    verb: 'completion',
+    operands: 'bash|zsh|fish',
+    least: 1,
+    most: Number.POSITIVE_INFINITY,
+    summary: 'print a script that completes both programs, names of locks included; see the script for its use',
+    options: [],
   },
 ];
 

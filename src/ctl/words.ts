@@ -46,7 +46,9 @@ export function parseWords(argv: readonly string[]): Words {
   if (rest.length > row.most) {
     throw new UsageError(`${row.verb}: ${quoted(rest[row.most] ?? '')}: one word too many (write ${synopsis})`);
   }
-  if (rest.includes('')) throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
+  // The word that is being completed may be empty.
+  if (rest.includes('') && row.verb !== 'completion')
+    throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
   // The masters that the verb is about are named by it.
   if (row.verb === 'local') given.set('--local', true);
   return {

@@ -1,0 +1,77 @@
+// What may stand at the end of a command line of redlock-run or redlockctl. Pure; the names of locks are looked up by whoever asks. The
+// surprise: no candidates means that the shell completes as it likes, which is files, and right for COMMAND and --config.
+
+import { type OptionRow, optionTable } from '../../cli/option-table.ts';
+import { allOptions, sharedOptions, type VerbOption, verbTable } from '../verb-table.ts';
+
+export interface Candidate {
+  readonly word: string;
+  /** A description; may be empty. */
+  readonly text: string;
+}
+
+const shells = ['bash', 'zsh', 'fish'];
+const localVerbs = ['start', 'stop', 'status'];
+const values: Readonly<Record<string, readonly string[]>> = {
+  '--log-format': ['text', 'json'],
+  '--signal': ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
+};
+
+/** `words` are those after the program's name; the last one is being completed, and may be empty. */
+export function candidatesFor(program: string, words: readonly string[]): readonly Candidate[] | 'names' {
+  const rows = program === 'redlock-run' ? optionTable : allOptions;
+  const { operands, pending, isOver } = read(rows, words.slice(0, -1));
+  if (pending !== null) return plain(values[pending.long] ?? []);
+  const isOption = (words.at(-1) ?? '').startsWith('-') && !isOver;
+  if (program === 'redlock-run') {
+    if (isOver || operands.length > 1) return [];
+    if (isOption) return options(optionTable);
+    return operands.length === 0 ? 'names' : [];
+  }
+  const verb = verbTable.find((row) => row.verb === operands[0]);
+  if (isOption) return options([...(verb?.options ?? []), ...sharedOptions]);
+  if (operands.length === 0) return verbTable.map((row) => ({ word: row.verb, text: row.summary }));
+  if (verb === undefined || operands.length > verb.most) return [];
+  switch (verb.verb) {
+    case 'status':
+    case 'break':
+    case 'list':
+      return 'names';
+    case 'local':
+      return plain(localVerbs);
+    case 'completion':
+      return operands.length === 1 ? plain(shells) : [];
+    default:
+      return [];
+  }
+}
+
+interface Reading {
+  readonly operands: readonly string[];
+  /** The option whose value comes next. */
+  readonly pending: OptionRow | null;
+  /** A `--` has been seen. */
+  readonly isOver: boolean;
+}
+
+function read(rows: readonly OptionRow[], words: readonly string[]): Reading {
+  const operands: string[] = [];
+  let pending: OptionRow | null = null;
+  for (const [index, word] of words.entries()) {
+    if (pending !== null) pending = null;
+    else if (word === '--') return { operands: [...operands, ...words.slice(index + 1)], pending, isOver: true };
+    else if (word.startsWith('-')) {
+      const row = rows.find(({ long, short, aliases = [] }) => [long, short, ...aliases].includes(word));
+      pending = row?.argument === undefined ? null : row;
+    } else operands.push(word);
+  }
+  return { operands, pending, isOver: false };
+}
+
+function options(rows: readonly VerbOption[]): Candidate[] {
+  return rows.map(({ long, description }) => ({ word: long, text: description }));
+}
+
+function plain(words: readonly string[]): Candidate[] {
+  return words.map((word) => ({ word, text: '' }));
+}

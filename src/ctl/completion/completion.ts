@@ -1,0 +1,67 @@
+// `redlockctl completion SHELL`: a script for the shell; and `completion words -- PROGRAM WORD...`, what that script asks: the candidates for
+// the last word, one a line, each with a description behind a tab. Any trouble means no candidates and no word: nobody wants an error
+// while typing. The surprise: it is not a library, because the one there is has the shell evaluate the words that were typed.
+
+import { basename } from 'node:path';
+import { type GivenOptions, readFlags } from '../../cli/flags.ts';
+import { createProgram, parse } from '../../cli/option-reader.ts';
+import { optionTable } from '../../cli/option-table.ts';
+import type { Surroundings } from '../../cli/sources.ts';
+import { quoted, UsageError } from '../../cli/trouble.ts';
+import type { Clock } from '../../lock/ports.ts';
+import { readSettings } from '../settings.ts';
+import { Survey } from '../survey.ts';
+import { allOptions, sharedOptions } from '../verb-table.ts';
+import { type Candidate, candidatesFor } from './candidates.ts';
+import { scripts } from './scripts.ts';
+
+/** Who types does not wait longer than this for the names of locks. */
+const patienceMs = 500;
+
+/** The text to print. @throws UsageError */
+export async function completion(operands: readonly string[], around: Surroundings, clock: Clock): Promise<string> {
+  const [shell = '', ...words] = operands;
+  if (shell === 'words') return render(await candidates(words, around, clock));
+  const script = scripts[shell];
+  if (script === undefined)
+    throw new UsageError(`completion: ${quoted(shell)}: unknown shell (write bash, zsh or fish)`);
+  if (words[0] !== undefined)
+    throw new UsageError(`completion: ${quoted(words[0])}: one word too many (write redlockctl completion ${shell})`);
+  return script;
+}
+
+async function candidates(
+  [path = '', ...words]: readonly string[],
+  around: Surroundings,
+  clock: Clock,
+): Promise<Candidate[]> {
+  const program = basename(path);
+  const current = words.at(-1) ?? '';
+  const asked = candidatesFor(program, words);
+  if (asked !== 'names') return asked.filter(({ word }) => word.startsWith(current));
+  const names = await namesOf(words.slice(0, -1), program, around, clock).catch(() => []);
+  return names.filter((name) => name.startsWith(current)).map((word) => ({ word, text: '' }));
+}
+
+/** The names of the locks that exist, on the masters that these words would lead to. */
+async function namesOf(
+  words: readonly string[],
+  program: string,
+  around: Surroundings,
+  clock: Clock,
+): Promise<string[]> {
+  const given = new Map() as GivenOptions;
+  parse(createProgram(program === 'redlock-run' ? optionTable : allOptions, given), [...words]);
+  const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
+  const settings = await readSettings(readFlags(new Map(shared)), around);
+  const survey = await Survey.of({ ...settings, masterTimeoutMs: patienceMs }, clock);
+  return survey.names('*');
+}
+
+/** A name with a line break or a control character in it cannot be completed. */
+function render(found: readonly Candidate[]): string {
+  const lines = found
+    .filter(({ word }) => !/\p{Cc}/u.test(word))
+    .map(({ word, text }) => (text === '' ? word : `${word}\t${text}`));
+  return lines.map((line) => `${line}\n`).join('');
+}

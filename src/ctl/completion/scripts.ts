@@ -1,0 +1,50 @@
+// The scripts for the shells: each hands the words typed so far to `redlockctl completion words` and offers what comes back. They know no
+// option and no verb. The surprise: bash breaks words at every colon, so the part before the last one is cut off again; and what was
+// typed is passed on as words, never evaluated.
+
+const bash = `# Completion of redlock-run and redlockctl for bash. Put this into ~/.bashrc:
+#   source <(redlockctl completion bash)
+_redlock_complete() {
+  local line=\${COMP_LINE:0:COMP_POINT} current reply colons
+  local -a typed
+  read -ra typed <<<"$line"
+  [[ $line == *[[:space:]] ]] && typed+=('')
+  current=\${typed[\${#typed[@]}-1]}
+  colons=\${current%"\${current##*:}"}
+  COMPREPLY=()
+  while IFS=$'\\t' read -r reply _; do
+    printf -v reply %q "\${reply#"$colons"}"
+    COMPREPLY+=("$reply")
+  done < <(redlockctl completion words -- "\${typed[@]}" 2>/dev/null)
+}
+complete -o default -F _redlock_complete redlock-run redlockctl
+`;
+
+const zsh = `#compdef redlock-run redlockctl
+# Completion of redlock-run and redlockctl for zsh. Put this into a folder of $fpath, as _redlockctl, or into ~/.zshrc:
+#   source <(redlockctl completion zsh)
+_redlock_complete() {
+  local line
+  local -a described
+  while IFS= read -r line; do
+    line=\${line//:/\\\\:}
+    described+=("\${line/$'\\t'/:}")
+  done < <(redlockctl completion words -- "\${(@)words[1,CURRENT]}" 2>/dev/null)
+  if (( \${#described} )); then _describe 'word' described; else _files; fi
+}
+if [[ \${funcstack[1]} == _redlockctl ]]; then _redlock_complete; else compdef _redlock_complete redlock-run redlockctl; fi
+`;
+
+const fish = `# Completion of redlock-run and redlockctl for fish. Run once:
+#   redlockctl completion fish > ~/.config/fish/completions/redlockctl.fish
+#   ln -s redlockctl.fish ~/.config/fish/completions/redlock-run.fish
+function __redlock_complete
+    set -l typed (commandline -opc) (commandline -ct)
+    redlockctl completion words -- $typed 2>/dev/null
+end
+complete -c redlockctl -a '(__redlock_complete)'
+complete -c redlock-run -a '(__redlock_complete)'
+`;
+
+/** By the name of the shell. */
+export const scripts: Readonly<Record<string, string>> = { bash, zsh, fish };

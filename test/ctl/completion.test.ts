@@ -1,0 +1,63 @@
+// Completion in the shells that this machine has: the script that is printed, asked as the shell asks it, with locks on real masters. What
+// is offered for which words is tested in unit/ctl.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, expect, test } from 'vitest';
+import { environmentFor, takeBy, useMasters } from '../cli/rig.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { ctl } from './rig.ts';
+
+const { masters } = useMasters(1);
+const program = fileURLToPath(new URL('../../bin/redlockctl.js', import.meta.url));
+
+beforeEach(async () => {
+  for (const name of ['deploy:eu', 'deploy:us', 'a b']) await takeBy('them', masters, name);
+});
+
+/** Runs a script of a shell in which redlockctl is a command. */
+function shell(file: string, script: string): string[] {
+  const folder = mkdtempSync(join(scratchFolder(), 'shell-'));
+  writeFileSync(join(folder, 'redlockctl'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+  chmodSync(join(folder, 'redlockctl'), 0o755);
+  const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, ...environmentFor(masters) };
+  const text = execFileSync(file, ['-c', script], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  return text.split('\n').filter((line) => line !== '');
+}
+
+const bash = (line: string) => {
+  const typed = `'${line.replaceAll("'", "'\\''")}'`;
+  const asking = `COMP_LINE=${typed}; COMP_POINT=\${#COMP_LINE}; _redlock_complete; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return shell('bash', `set -u; source <(redlockctl completion bash); ${asking}; ls`);
+};
+
+const asksFor = (file: string) => spawnSync(file, ['--version']).status !== 0;
+
+test.skipIf(asksFor('bash')).each([
+  ['redlockctl st', ['status']],
+  ['redlockctl status ', ['a\\ b', 'deploy:eu', 'deploy:us']],
+  ['redlockctl status deploy:', ['eu', 'us']],
+  ['redlock-run --non', ['--nonblock']],
+  ['redlock-run dep', ['deploy:eu', 'deploy:us']],
+  ['redlockctl --master unix:///nowhere status ', []],
+  ['redlockctl status $(touch typed) ', ['a\\ b', 'deploy:eu', 'deploy:us']],
+])('bash: %s', (line, words) => {
+  expect(bash(line).filter((word) => word !== 'redlockctl')).toEqual(words);
+});
+
+test.skipIf(asksFor('fish'))('fish', () => {
+  const words = shell('fish', 'redlockctl completion fish | source; complete -C "redlockctl status dep"');
+  expect(words).toEqual(['deploy:eu', 'deploy:us']);
+});
+
+test.skipIf(asksFor('zsh'))('zsh: the script is one', () => {
+  expect(shell('zsh', 'redlockctl completion zsh | zsh -n; echo $?')).toEqual(['0']);
+});
+
+test('another shell is a usage error, and candidates never are', async () => {
+  expect(await ctl(masters, ['completion', 'csh'])).toMatchObject({ code: 64 });
+  const words = ['completion', 'words', '--', 'redlockctl', '--nonsense', 'status', ''];
+  expect(await ctl([{ url: 'unix:///nowhere' }], words)).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});

@@ -1,0 +1,58 @@
+// What a shell offers: words typed so far, and candidates for the last one. Names stand for the names of locks on the masters.
+
+import { expect, it } from 'vitest';
+import { optionTable } from '../../../src/cli/option-table.ts';
+import { candidatesFor } from '../../../src/ctl/completion/candidates.ts';
+import { verbNames, verbTable } from '../../../src/ctl/verb-table.ts';
+
+const words = (program: string, ...typed: string[]) => {
+  const found = candidatesFor(program, typed);
+  return found === 'names' ? found : found.map(({ word }) => word);
+};
+
+it.each<[string[], readonly string[] | string]>([
+  [[''], verbNames],
+  [['status', ''], 'names'],
+  [['status', 'a', ''], 'names'],
+  [['break', ''], 'names'],
+  [['break', 'a', ''], []],
+  [['list', ''], 'names'],
+  [
+    ['local', ''],
+    ['start', 'stop', 'status'],
+  ],
+  [
+    ['completion', ''],
+    ['bash', 'zsh', 'fish'],
+  ],
+  [['--config', ''], []],
+  [['--master', 'redis://h', 'status', ''], 'names'],
+  [['status', '--', '-'], 'names'],
+  [['doctor', ''], []],
+  [['nonsense', ''], []],
+])('redlockctl %j: %j', (typed, expected) => {
+  expect(words('redlockctl', ...typed)).toEqual(expected);
+});
+
+it.each<[string[], readonly string[] | string]>([
+  [[''], 'names'],
+  [['--ttl', '30s', ''], 'names'],
+  [['-n', ''], 'names'],
+  [
+    ['--log-format', ''],
+    ['text', 'json'],
+  ],
+  [['job', ''], []],
+  [['job', '--', ''], []],
+  [['job', '--', '-'], []],
+])('redlock-run %j: %j', (typed, expected) => {
+  expect(words('redlock-run', ...typed)).toEqual(expected);
+});
+
+it('every option of redlock-run, and of each verb its own', () => {
+  expect(words('redlock-run', '--')).toEqual(optionTable.map(({ long }) => long));
+  for (const { verb, options } of verbTable) {
+    expect(words('redlockctl', verb, '--')).toEqual(expect.arrayContaining(options.map(({ long }) => long)));
+  }
+  expect(words('redlockctl', 'acl', '--')).not.toContain('--yes');
+});
