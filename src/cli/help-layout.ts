@@ -23,10 +23,14 @@ export function optionEntries(rows: readonly OptionRow[]): string[] {
   return rows.flatMap((row) => entry(flagsOf(row), row.description, textColumn));
 }
 
-function flagsOf(row: OptionRow): string {
-  const spellings = [row.short ?? '  ', row.long, ...(row.aliases ?? [])];
-  const flags = spellings.join(', ').replace(/^ {2},/, '   ');
+/** `-w, --wait, --timeout DUR`. */
+export function spellingsOf(row: Pick<OptionRow, 'short' | 'long' | 'aliases' | 'argument'>): string {
+  const flags = [row.short, row.long, ...(row.aliases ?? [])].filter((flag) => flag !== undefined).join(', ');
   return row.argument === undefined ? flags : `${flags} ${row.argument}`;
+}
+
+function flagsOf(row: OptionRow): string {
+  return row.short === undefined ? `    ${spellingsOf(row)}` : spellingsOf(row);
 }
 
 /** `  left     text`, the text wrapped and hanging at `column`. */

@@ -5,7 +5,8 @@ import { exitCodeTable } from '../run/exit-code.ts';
 import { entry, optionEntries } from './help-layout.ts';
 import { optionTable } from './option-table.ts';
 
-const examples: readonly (readonly [string, string])[] = [
+/** For --help and the man page. */
+export const examples: readonly (readonly [string, string])[] = [
   ['redlock-run backup -- pg_dump -Fc shop', 'wait for the lock, then run'],
   ['redlock-run -n -E 0 backup -- ./backup.sh', 'from cron: skip this run when another host has it'],
   ['redlock-run -w 5m deploy ./deploy.sh -n', 'wait five minutes at most; -n goes to deploy.sh'],

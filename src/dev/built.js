@@ -1,11 +1,12 @@
 // @ts-check
-// dist/, made from src/ when it is not what src/ says: by content, so that no clock and no checkout can fool it. The
+// dist/, with the man pages in it, made from src/ when it is not what src/ says: by content, so that no clock and no checkout can fool it. The
 // surprise: files are compiled aside and moved into dist/ one by one, each in one step, so that two builds at once, or a
 // build under a running program, do no harm.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { writeManual } from './manual.js';
 import { Failure, root, run } from './program.js';
 
 const dist = join(root, 'dist');
@@ -21,6 +22,7 @@ export async function ensureBuilt() {
     const words = [compiler, '-p', join(root, 'tsconfig.json'), '--outDir', aside];
     const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
     if (code !== 0) throw new Failure(code, `src/ does not compile:\n${output}`);
+    await writeManual(aside);
     move(aside);
     writeFileSync(stamp, wanted);
   } finally {
@@ -30,14 +32,14 @@ export async function ensureBuilt() {
 
 /** @param {string} wanted */
 function isBuilt(wanted) {
-  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) return false;
+  if (!existsSync(stamp) || !existsSync(join(dist, 'man')) || readFileSync(stamp, 'utf8') !== wanted) return false;
   return sources().every((file) => existsSync(join(dist, file.replace(/\.ts$/, '.js'))));
 }
 
 /** Everything that decides what dist/ is. */
 function fingerprint() {
   const hash = createHash('sha256');
-  const others = ['tsconfig.json', 'node_modules/typescript/package.json'];
+  const others = ['package.json', 'tsconfig.json', 'node_modules/typescript/package.json'];
   for (const file of [...sources().map((name) => join('src', name)), ...others]) {
     hash
       .update(`${file}\0`)

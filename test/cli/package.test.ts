@@ -73,6 +73,7 @@ test('holds the program, its licence and the example, and neither sources nor te
       'bin/redlock-run.js',
       'bin/redlockctl.js',
       'dist/main.js',
+      ...json(join(root, 'package.json')).man,
       'LICENSE',
       '.redlockrc.example',
     ]),

@@ -1,0 +1,169 @@
+// The man pages redlock-run(1), redlockctl(1) and redlockrc(5), made from the tables that --help and the programs are made from. Written to
+// dist/man by the build. The surprise: nothing is said here that a table could say; these are the sentences around the tables.
+
+import { examples } from './cli/help.ts';
+import { spellingsOf } from './cli/help-layout.ts';
+import { defaultTextOf, environmentName, keyTable, type OptionRow, optionTable } from './cli/option-table.ts';
+import { type Part, renderPage, type Section } from './cli/roff.ts';
+import { exitCodeTable as ctlExitCodeTable } from './ctl/exit-code.ts';
+import { examples as ctlExamples, synopsisOf } from './ctl/help.ts';
+import { sharedOptions, verbTable } from './ctl/verb-table.ts';
+import { exitCodeTable } from './run/exit-code.ts';
+
+const paragraph = (text: string): Part => ({ kind: 'paragraph', text });
+const terms = (...rows: readonly (readonly [string, string])[]): Part => ({ kind: 'terms', terms: rows });
+const optionTerms = (
+  rows: readonly Pick<OptionRow, 'short' | 'long' | 'aliases' | 'argument' | 'description'>[],
+): Part => terms(...rows.map((row) => [spellingsOf(row), row.description] as const));
+const exampleParts = (rows: readonly (readonly [string, string])[]): Part[] =>
+  rows.flatMap(([line, text]) => [paragraph(`${text}:`), { kind: 'block', lines: [line] }]);
+const seeAlso = (text: string): Section => ({ title: 'SEE ALSO', parts: [paragraph(text)] });
+
+const durations = 'DUR is 500ms, 30s, 5m, 2h, 1h30m, 1d or 0.5s; a bare number is seconds.';
+const search =
+  'The first of these is read: --config FILE, $REDLOCK_CONFIG, .redlockrc in the working directory or the nearest parent, ~/.redlockrc, /etc/redlockrc. An option beats the environment, the environment beats the file.';
+
+/** The pages by file name, such as `redlock-run.1`. */
+export function renderManual(version: string): ReadonlyMap<string, string> {
+  const source = `redlock-run ${version}`;
+  return new Map([
+    [
+      'redlock-run.1',
+      renderPage({
+        name: 'redlock-run',
+        section: 1,
+        purpose: 'run a command under a Redlock',
+        source,
+        sections: runSections(),
+      }),
+    ],
+    [
+      'redlockctl.1',
+      renderPage({
+        name: 'redlockctl',
+        section: 1,
+        purpose: 'show, check and break locks of redlock-run',
+        source,
+        sections: ctlSections(),
+      }),
+    ],
+    [
+      'redlockrc.5',
+      renderPage({
+        name: 'redlockrc',
+        section: 5,
+        purpose: 'configuration of redlock-run and redlockctl',
+        source,
+        sections: fileSections(),
+      }),
+    ],
+  ]);
+}
+
+function runSections(): Section[] {
+  const groups = [...new Set(optionTable.map(({ group }) => group))];
+  return [
+    {
+      title: 'SYNOPSIS',
+      parts: [
+        {
+          kind: 'block',
+          lines: [
+            'redlock-run [options] NAME -- COMMAND [ARG...]',
+            'redlock-run [options] NAME [options] COMMAND [ARG...]',
+            'redlock-run [options] NAME -c STRING',
+          ],
+        },
+      ],
+    },
+    {
+      title: 'DESCRIPTION',
+      parts: [
+        paragraph(
+          'Runs COMMAND while holding the lock NAME on a quorum of independent Redis masters, so that it runs once at a time across machines. The lock is extended while COMMAND runs, and released when it and everything it started have ended.',
+        ),
+        paragraph(
+          'Everything after -- reaches COMMAND byte for byte. Without --, options end at the first word after NAME, as in flock(1). Standard input, output and error are those of the caller; a run that succeeds without waiting prints nothing.',
+        ),
+        paragraph('When the lock is lost, COMMAND and its whole process tree are ended before anyone else can get it.'),
+      ],
+    },
+    ...groups.map(
+      (group): Section => ({
+        title: `${group.toUpperCase()} OPTIONS`,
+        parts: [optionTerms(optionTable.filter((row) => row.group === group))],
+      }),
+    ),
+    { title: 'DURATIONS', parts: [paragraph(durations)] },
+    { title: 'EXIT STATUS', parts: [terms(...exitCodeTable)] },
+    { title: 'FILES', parts: [paragraph(`${search} See redlockrc(5).`)] },
+    { title: 'EXAMPLES', parts: exampleParts(examples) },
+    seeAlso('redlockctl(1), redlockrc(5), flock(1), timeout(1)'),
+  ];
+}
+
+function ctlSections(): Section[] {
+  const verbs = verbTable.map(
+    (row): Section => ({
+      title: synopsisOf(row),
+      parts: [paragraph(`${row.summary}.`), ...(row.options.length > 0 ? [optionTerms(row.options)] : [])],
+    }),
+  );
+  return [
+    {
+      title: 'SYNOPSIS',
+      parts: [{ kind: 'block', lines: verbTable.map((row) => `redlockctl [options] ${synopsisOf(row)}`) }],
+    },
+    {
+      title: 'DESCRIPTION',
+      parts: [
+        paragraph(
+          'Shows who holds the locks of redlock-run(1), checks the masters they live on, and breaks locks. It uses the same configuration, and takes no lock itself but for the one that doctor tries the masters with.',
+        ),
+      ],
+    },
+    ...verbs,
+    { title: 'OPTIONS OF ALL VERBS', parts: [optionTerms(sharedOptions)] },
+    { title: 'EXIT STATUS', parts: [terms(...ctlExitCodeTable)] },
+    { title: 'FILES', parts: [paragraph(`${search} See redlockrc(5).`)] },
+    { title: 'EXAMPLES', parts: exampleParts(ctlExamples) },
+    seeAlso('redlock-run(1), redlockrc(5)'),
+  ];
+}
+
+function fileSections(): Section[] {
+  const keys = keyTable.map(({ key, description }) => {
+    const twin = key === 'tls' ? '' : ` Environment: ${environmentName(key)}.`;
+    return [key, `${description} (default: ${defaultTextOf(key)}).${twin}`] as const;
+  });
+  return [
+    {
+      title: 'DESCRIPTION',
+      parts: [
+        paragraph(search),
+        paragraph(
+          `The file is YAML, so JSON works too. Unknown keys are errors. \${VAR} in a value is replaced from the environment and must be set; $\${ stands for the two characters themselves. Relative file names start from the directory of the file.`,
+        ),
+      ],
+    },
+    { title: 'KEYS', parts: [terms(...keys)] },
+    { title: 'DURATIONS', parts: [paragraph(durations)] },
+    {
+      title: 'EXAMPLES',
+      parts: [
+        {
+          kind: 'block',
+          lines: [
+            'masters:',
+            '  - redis://10.0.0.1:6379',
+            '  - rediss://locker@10.0.0.2:6380',
+            '  - unix:///run/redis/redis.sock',
+            'passwordFile: /run/secrets/redis',
+            'ttl: 30s',
+          ],
+        },
+      ],
+    },
+    seeAlso('redlock-run(1), redlockctl(1)'),
+  ];
+}
