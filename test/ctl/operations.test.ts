@@ -1,0 +1,187 @@
+// docs/operations.md is what happens: the transcript command by command, every recipe with programs in the place of those that it names, and
+// the fields of the JSON. A recipe is taken from the page as its own tool would read it, so a mistake in the page fails here.
+
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { environmentFor, locksOn, useMasters } from '../cli/rig.ts';
+import { eventually } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { answerOf, hold } from './rig.ts';
+
+const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const programs = fileURLToPath(new URL('../../bin/', import.meta.url));
+const rig = useMasters(3);
+const { masters } = rig;
+let folder: string;
+let env: Record<string, string>;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(scratchFolder(), 'recipe-'));
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const place = (path: string, script: string) => {
+    writeFileSync(path, `#!/bin/sh\n${script}\n`);
+    chmodSync(path, 0o755);
+  };
+  for (const name of ['redlock-run', 'redlockctl'])
+    place(join(bin, name), `exec '${process.execPath}' '${programs}${name}.js' "$@"`);
+  place(join(bin, 'npm'), 'true');
+  place(join(bin, 'backup'), 'echo "backed up under $REDLOCK_NAME"');
+  place(join(bin, 'worker'), 'trap "echo told to stop; exit 0" TERM; echo working; while :; do sleep 0.1; done');
+  place(join(folder, 'deploy.sh'), 'echo deployed');
+  place(join(folder, 'build.sh'), 'echo built');
+  place(join(folder, 'migrate.sh'), 'echo "$1 $2" | sed "s/[0-9]\\{16\\}/FENCE/"');
+  env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ...environmentFor(masters) };
+});
+
+/** The code blocks under a heading. */
+function blocks(heading: string): string[] {
+  const [section = ''] = page.split(`### ${heading}\n`)[1]?.split(/\n##+ /) ?? [];
+  return [...section.matchAll(/```\w+\n([\s\S]*?)```/g)].map(([, code = '']) => code);
+}
+
+const block = (heading: string) => blocks(heading)[0] ?? '';
+
+/** What these words print, run without a shell. */
+async function exec([file = '', ...words]: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(file, words, { cwd: folder, env, timeout: 20_000 })).stdout;
+}
+
+const shell = (script: string, ...program: string[]) =>
+  exec([...(program.length > 0 ? program : ['sh', '-c']), script]);
+
+describe('recipes', () => {
+  test('cron: runs, and skips silently when another host has the lock', async () => {
+    const line = block('cron')
+      .trim()
+      .replace(/^(\S+ +){5}/, '');
+    expect(await shell(line)).toBe('backed up under nightly-backup\n');
+    expect(await locksOn(masters[0] as never)).toEqual(['redlock:nightly-backup']);
+    expect(await shell(`${line} 2>&1`)).toBe('');
+  });
+
+  test('systemd: the service, and its unit file as systemd would read it', async () => {
+    const [service = '', timer = ''] = blocks('systemd timer');
+    const [, start = ''] = /^ExecStart=\/usr\/bin\/(.*)$/m.exec(service) ?? [];
+    expect(await exec(start.split(' '))).toBe('backed up under nightly-backup\n');
+    const [, code] = /^SuccessExitStatus=(\d+)$/m.exec(service) ?? [];
+    await hold(masters, 'nightly-backup');
+    const busy = spawnSync('sh', ['-c', start.replace('10m', '0')], { cwd: folder, env });
+    expect(String(busy.status)).toBe(code);
+    expect(timer).toMatch(/^OnCalendar=/m);
+  });
+
+  test('GitHub Actions: every step, as its runner runs it', async () => {
+    const { jobs } = parse(block('GitHub Actions'));
+    const texts: string[] = [];
+    for (const step of jobs.deploy.steps) texts.push(await shell(step.run, 'bash', '-e', '-o', 'pipefail', '-c'));
+    expect(texts).toEqual(['', 'deployed\n']);
+  });
+
+  test('GitLab CI', async () => {
+    const { deploy } = parse(block('GitLab CI'));
+    expect(await shell(deploy.script.join('\n'))).toBe('deployed\n');
+    expect(deploy.retry.exit_codes).toEqual([69, 75]);
+  });
+
+  test('Jenkins', async () => {
+    const [, script = ''] = /sh '(.*)'/.exec(block('Jenkins')) ?? [];
+    expect(await shell(script)).toBe('deployed\n');
+  });
+
+  test('Kubernetes: the command of the container, without a shell', async () => {
+    const { spec } = parse(block('Kubernetes CronJob'));
+    const [container] = spec.jobTemplate.spec.template.spec.containers;
+    expect(await exec(container.command)).toBe('backed up under nightly-backup\n');
+  });
+
+  test('a deploy script', async () => {
+    expect(await shell(block('A deploy script'))).toMatch(
+      /^built\n--fence FENCE\ndeployed\n"deploy-production": free\n/,
+    );
+  });
+
+  const canBeFirst = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
+
+  test.skipIf(!canBeFirst)('a container: as process 1, TERM reaches the job and the lock is given back', async () => {
+    const [, words = '[]'] = /^ENTRYPOINT (.*)$/m.exec(block('A container whose first process is redlock-run')) ?? [];
+    // The shell tells the pid outside of the namespace of what becomes process 1 in it.
+    const container = spawn('unshare', ['--pid', '--fork', '--mount-proc', ...JSON.parse(words)], { cwd: folder, env });
+    const exited = new Promise((resolve) => container.once('exit', resolve));
+    let said = '';
+    container.stdout.on('data', (data) => {
+      said += data;
+    });
+    await eventually('it works', () => said.includes('working'), 10_000);
+    const children = readFileSync(`/proc/${container.pid}/task/${container.pid}/children`, 'utf8').trim().split(' ');
+    process.kill(Number(children[0]), 'SIGTERM');
+    await exited;
+    expect(said).toBe('working\ntold to stop\n');
+    expect(await locksOn(masters[0] as never)).toEqual([]);
+  });
+});
+
+test('the transcript of somebody who finds out why a job waits, and ends it', async () => {
+  const [, text = ''] = /<!-- transcript -->\n```console\n([\s\S]*?)```/.exec(page) ?? [];
+  mkdirSync(join(folder, 'stuck'));
+  const stuck = join(folder, 'stuck', 'deploy.sh');
+  writeFileSync(stuck, '#!/bin/sh\nsleep 60\n');
+  chmodSync(stuck, 0o755);
+  const holder = rig.start(['deploy', '--', stuck]);
+  await expect.poll(async () => (await locksOn(masters[2] as never)).length, { timeout: 10_000 }).toBe(1);
+  const startedAt = performance.now();
+  let token = '';
+  for (const part of text.split(/^(?=\$ )/m)) {
+    const [, line = '', expected = ''] = /^\$ (.*)\n([\s\S]*)$/.exec(part) ?? [];
+    const command = line.replace(/(?<=--token )\S+/, token);
+    const { stdout } = spawnSync('sh', ['-c', `exec 2>&1; ${command}`], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    token = /^ {2}token (\S+),/m.exec(stdout)?.[1] ?? token;
+    expect(normalised(stdout)).toBe(normalised(expected));
+  }
+  expect(performance.now() - startedAt).toBeLessThan(60_000);
+  holder.signal('SIGTERM');
+  await holder.result;
+});
+
+/** Without what differs from one night to another. */
+function normalised(text: string): string {
+  const [first, second, third] = masters.map(({ url }) => url) as [string, string, string];
+  return text
+    .replaceAll(first, 'redis://10.0.0.1:6379')
+    .replaceAll(second, 'redis://10.0.0.2:6379')
+    .replaceAll(third, 'redis://10.0.0.3:6379')
+    .replace(/held by \S+@[^,]+, pid \d+/g, 'held by USER@HOST, pid PID')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replace(/token \S+,/g, 'token TOKEN,')
+    .replace(/fence \d{16}/g, 'fence FENCE')
+    .replace(/(ends in|held +)\s*\d+(\.\d)?s/g, '$1 SPAN')
+    .replace(/[ \t]+/g, ' ')
+    .trim();
+}
+
+test('the JSON of a lock has the fields that the page names, and no other', async () => {
+  const [, table = ''] = /<!-- json:lock -->\n([\s\S]*?)<!-- \/json:lock -->/.exec(page) ?? [];
+  const named = (text: string) => [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+  const rows = table.split('\n').filter((row) => row.startsWith('| `'));
+  const fields = rows.flatMap((row) => named(row.split('|')[1] ?? ''));
+  await hold(masters, 'deploy');
+  const [lock] = (await answerOf(masters, ['status', 'deploy'])).json.locks;
+  expect(Object.keys(lock)).toEqual(fields);
+  for (const [field, inner] of [
+    ['holders', lock.holders[0]],
+    ['votes', lock.votes[0]],
+  ] as const) {
+    const row = rows.find((candidate) => candidate.startsWith(`| \`${field}\``)) ?? '';
+    expect(named(row)).toEqual(expect.arrayContaining(Object.keys(inner)));
+  }
+});
