@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline/promises';
 import { complain } from './cli/complaint.ts';
 import type { Call } from './ctl/call.ts';
 import { readSettings } from './ctl/settings.ts';
+import type { Screen } from './ctl/top/screen.ts';
 import type { VerbName } from './ctl/verb-table.ts';
 import { parseWords } from './ctl/words.ts';
 import { LocalTrouble } from './local/trouble.ts';
@@ -17,6 +18,7 @@ type Verb = (call: Call) => Promise<number>;
 const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb>>> = {
   status: async () => (await import('./ctl/status.ts')).status,
   list: async () => (await import('./ctl/list.ts')).list,
+  top: async () => (await import('./ctl/top/top.ts')).top,
   break: async () => (await import('./ctl/break.ts')).breakLock,
   doctor: async () => (await import('./ctl/doctor/doctor.ts')).doctor,
   acl: async () => (await import('./ctl/acl.ts')).acl,
@@ -51,7 +53,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       print,
       tell: (line) => stderr.write(`redlockctl: ${line}\n`),
       ask: stdin.isTTY && stderr.isTTY ? ask : null,
-      screen: stdout.isTTY ? { columns: stdout.columns, rows: stdout.rows } : null,
+      columns: stdout.isTTY ? stdout.columns : null,
+      openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
     });
     return await flushed(code);
   } catch (error) {
@@ -63,6 +66,11 @@ export async function main(argv: readonly string[]): Promise<number> {
 async function flushed(code: number): Promise<number> {
   await new Promise((resolve) => process.stdout.write('', resolve));
   return code;
+}
+
+async function openScreen(): Promise<Screen> {
+  const { Screen } = await import('./ctl/top/screen.ts');
+  return new Screen(process.stdin, process.stdout);
 }
 
 async function ask(question: string): Promise<string> {

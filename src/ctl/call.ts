@@ -3,6 +3,7 @@
 
 import type { Clock } from '../lock/ports.ts';
 import type { CtlSettings } from './settings.ts';
+import type { Screen } from './top/screen.ts';
 import type { VerbWords } from './words.ts';
 
 export interface Call {
@@ -15,6 +16,8 @@ export interface Call {
   readonly tell: (text: string) => void;
   /** Asks a person; null without a terminal to ask on. */
   readonly ask: ((question: string) => Promise<string>) | null;
-  /** The size of the terminal that stdout is; null when it is none. */
-  readonly screen: { readonly columns: number; readonly rows: number } | null;
+  /** The width of the terminal that stdout is; null when it is none. */
+  readonly columns: number | null;
+  /** Takes the whole terminal; null when there is none. */
+  readonly openScreen: (() => Promise<Screen>) | null;
 }

@@ -1,6 +1,7 @@
 // `redlockctl status NAME...`: who holds a lock, by which votes, and who waits for it. It changes nothing. The surprise: it exits 75
 // when a lock is held, although the question was answered: scripts ask that way.
 
+import stringWidth from 'string-width';
 import type { Call } from './call.ts';
 import { exitCode, worstOf } from './exit-code.ts';
 import type { LockState, State } from './lock-state.ts';
@@ -18,7 +19,7 @@ export const codeOf: Readonly<Record<State, number>> = {
   unfit: exitCode.config,
 };
 
-export async function status({ words, settings, clock, print, screen }: Call): Promise<number> {
+export async function status({ words, settings, clock, print, columns }: Call): Promise<number> {
   const survey = await Survey.of(settings, clock);
   const names = words.operands;
   const render = (locks: readonly LockState[]) =>
@@ -32,9 +33,18 @@ export async function status({ words, settings, clock, print, screen }: Call): P
   for (;;) {
     const text = render(await survey.look(names));
     // Back to the first line and away with what stood there; into a pipe one after the other.
-    print(screen === null || lines === 0 ? text : `\x1b[${lines}F\x1b[J${text}`);
-    lines = text.split('\n').length - 1;
+    print(columns === null || lines === 0 ? text : `\x1b[${lines}F\x1b[J${text}`);
+    lines = linesOf(text, columns ?? Number.POSITIVE_INFINITY);
     survey.forgive();
     await survey.pause(watchEveryMs);
   }
+}
+
+/** How many lines the text takes on a terminal, which breaks those that are too wide. */
+function linesOf(text: string, columns: number): number {
+  const widths = text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => stringWidth(line));
+  return widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
 }

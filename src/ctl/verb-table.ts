@@ -3,7 +3,7 @@
 
 import { type OptionRow, optionTable } from '../cli/option-table.ts';
 
-export const verbNames = ['status', 'list', 'break', 'doctor', 'acl', 'local', 'completion'] as const;
+export const verbNames = ['status', 'list', 'top', 'break', 'doctor', 'acl', 'local', 'completion'] as const;
 export type VerbName = (typeof verbNames)[number];
 
 export type VerbOption = Omit<OptionRow, 'group'>;
@@ -44,6 +44,14 @@ export const verbTable: readonly VerbRow[] = [
     most: 1,
     summary: 'all locks under the prefix, or those that match a pattern such as deploy-*',
     options: [json],
+  },
+  {
+    verb: 'top',
+    operands: '',
+    least: 0,
+    most: 0,
+    summary: 'locks, holders, queues and masters on the whole screen, once a second; q quits',
+    options: [],
   },
   {
     verb: 'break',

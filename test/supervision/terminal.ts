@@ -68,8 +68,14 @@ export class Terminal {
     await this.#tmux('send-keys', ...keys);
   }
 
-  async screen(): Promise<string> {
-    return (await this.#tmux('capture-pane', '-p', '-J')).trimEnd();
+  /** What stands on it; `-e` tells colours as well, as escape sequences. */
+  async screen(...flags: string[]): Promise<string> {
+    return (await this.#tmux('capture-pane', '-p', '-J', ...flags)).trimEnd();
+  }
+
+  /** What tmux knows of the pane under a name, such as `alternate_on`. */
+  async ask(name: string): Promise<string> {
+    return (await this.#tmux('display-message', '-p', `#{${name}}`)).trim();
   }
 
   /** Waits until the screen shows this. */

@@ -1,0 +1,136 @@
+// What top shows: the masters, and the locks that matter most, in the lines of a screen. Pure. The surprise: locks that somebody waits for come
+// first, whatever their names, because that is what one opens it for.
+
+import stringWidth from 'string-width';
+import { roughly } from '../../cli/lines.ts';
+import { oneLine } from '../../cli/trouble.ts';
+import type { Holder, LockState } from '../lock-state.ts';
+import { renderTable } from '../table.ts';
+
+export interface MasterLine {
+  readonly name: string;
+  /** How long its answer took, or why there is none. */
+  readonly answer: { readonly tripMs: number } | { readonly message: string };
+}
+
+export interface Board {
+  /** By the clock on the wall, for the title. */
+  readonly now: Date;
+  readonly masters: readonly MasterLine[];
+  readonly quorum: number;
+  /** Those that were looked at. */
+  readonly locks: readonly LockState[];
+  /** How many names are known, looked at or not. */
+  readonly knownCount: number;
+}
+
+/** How a line is to be coloured. */
+export type Tone = 'title' | 'head' | 'plain' | 'bad' | 'doubtful' | 'dim';
+
+export interface Line {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+/** Of a board that has so many masters: how many locks fit. */
+export function roomFor(masterCount: number, rows: number): number {
+  return Math.max(1, rows - masterCount - 5);
+}
+
+/** At most `rows` lines, none wider than `columns`. */
+export function renderBoard(board: Board, columns: number, rows: number): Line[] {
+  const { masters, quorum, knownCount, now } = board;
+  const locks = inOrder(board.locks).slice(0, roomFor(masters.length, rows));
+  const waiting = board.locks.reduce((sum, { queue }) => sum + queue.length, 0);
+  const title = `redlockctl top  ${masters.length} masters, quorum ${quorum}  ${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waiting} waiting  ${clockTime(now)}`;
+  const answers = masters.map(({ name, answer }) =>
+    'message' in answer ? [name, answer.message] : [name, `${answer.tripMs.toFixed(1)} ms`],
+  );
+  const table = renderTable(
+    head,
+    locks.map((lock) => rowOf(lock, Math.floor(columns / 3), now.getTime())),
+  );
+  const [heading = 'no locks', ...body] = table.trimEnd().split('\n');
+  const left = knownCount - locks.length;
+  const lines: Line[] = [
+    { text: title, tone: 'title' },
+    ...renderTable(['MASTER', 'ANSWER'], answers)
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((text, at): Line => ({ text, tone: isMute(masters[at]) ? 'bad' : 'plain' })),
+    { text: '', tone: 'plain' },
+    { text: heading || 'no locks', tone: 'head' },
+    ...body.map((text, at): Line => ({ text, tone: toneOf(locks[at]) })),
+    { text: '', tone: 'plain' },
+    { text: `${left > 0 ? `${left} more (redlockctl list)  ` : ''}q quits`, tone: 'dim' },
+  ];
+  return lines.slice(0, rows).map(({ text, tone }) => ({ text: cut(text, columns), tone }));
+}
+
+/** Most waiters first, then what is not in order, then by name. */
+export function inOrder(locks: readonly LockState[]): LockState[] {
+  const rank = ({ state }: LockState) => (state === 'held' ? 1 : 0);
+  return [...locks].sort((a, b) => b.queue.length - a.queue.length || rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
+}
+
+/** The text, no wider than so many columns of a terminal. */
+export function cut(text: string, columns: number): string {
+  if (stringWidth(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const character of text) {
+    width += stringWidth(character);
+    if (width >= columns) return `${kept}…`;
+    kept += character;
+  }
+  return kept;
+}
+
+const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAIT', 'FOR', 'HOLDER'];
+
+function rowOf(
+  { name, state, masters, holders, remainingMs, queue }: LockState,
+  nameWidth: number,
+  nowMs: number,
+): string[] {
+  const [first] = holders;
+  const left =
+    first === undefined || state === 'orphan' ? '' : remainingMs === null ? 'for ever' : roughly(remainingMs);
+  const longest = queue[0] === undefined ? '' : `${queue.length}, ${roughly(queue[0].waitedMs)}`;
+  const votes = `${first?.votes ?? 0}/${masters}`;
+  return [cut(oneLine(name), nameWidth), state, votes, left, longest, heldFor(first, nowMs), whoIs(first)];
+}
+
+/** For how long the holder has it, by the clock of his host and ours. */
+function heldFor(holder: Holder | undefined, nowMs: number): string {
+  const sinceMs = Date.parse(holder?.since ?? '');
+  return Number.isNaN(sinceMs) ? '' : roughly(Math.max(0, Math.round((nowMs - sinceMs) / 1000) * 1000));
+}
+
+function whoIs(holder: Holder | undefined): string {
+  if (holder === undefined) return '';
+  if (holder.kind === 'redlock-run') return `${holder.label} ${holder.user}@${holder.host} ${holder.pid}`;
+  return holder.kind === 'string' ? `another program: ${holder.token}` : `another program: a ${holder.kind}`;
+}
+
+function toneOf(lock: LockState | undefined): Tone {
+  switch (lock?.state) {
+    case 'held':
+      return 'plain';
+    case 'free':
+      return 'dim';
+    case 'orphan':
+      return 'doubtful';
+    default:
+      return 'bad';
+  }
+}
+
+function isMute(master: MasterLine | undefined): boolean {
+  return master !== undefined && 'message' in master.answer;
+}
+
+function clockTime(now: Date): string {
+  return now.toTimeString().slice(0, 8);
+}

@@ -1,0 +1,56 @@
+// The whole terminal for as long as it is open: another screen, no cursor, keys as they are pressed. Not for text that stays. The surprise: it
+// is closed by whatever ends the process but SIGKILL, because a shell without a cursor and without echo looks broken.
+
+import type { ReadStream, WriteStream } from 'node:tty';
+
+const enter = '\x1b[?1049h\x1b[?25l';
+const leave = '\x1b[?25h\x1b[?1049l';
+const endings: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const numbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
+
+export class Screen {
+  readonly #input: ReadStream;
+  readonly #output: WriteStream;
+  #isOpen = true;
+
+  constructor(input: ReadStream, output: WriteStream) {
+    this.#input = input;
+    this.#output = output;
+    output.write(enter);
+    input.setRawMode(true);
+    input.setEncoding('utf8').resume();
+    process.once('exit', this.close);
+    for (const signal of endings) process.once(signal, () => process.exit(128 + (numbers[signal] ?? 0)));
+  }
+
+  get columns(): number {
+    return this.#output.columns || 80;
+  }
+
+  get rows(): number {
+    return this.#output.rows || 24;
+  }
+
+  /** Calls back with each key, as the bytes that the terminal sends. */
+  onKey(call: (key: string) => void): void {
+    this.#input.on('data', (data) => {
+      for (const key of String(data)) call(key);
+    });
+  }
+
+  /** Shows these lines from the top, none of them wider than the screen, and nothing else. */
+  draw(lines: readonly string[]): void {
+    const shown = lines.slice(0, this.rows);
+    // Line by line over what is there: clearing first would flicker.
+    this.#output.write(`\x1b[H${shown.map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J`);
+  }
+
+  /** Gives the terminal back as it was. May be called twice. */
+  readonly close = (): void => {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#input.setRawMode(false);
+    this.#input.pause();
+    this.#output.write(leave);
+  };
+}

@@ -1,0 +1,64 @@
+// `redlockctl top`: all locks, holders, queues and masters, live, once a second, until q is pressed. It changes nothing, and asks little. The
+// surprise: q is heard at once also while a frozen master is being waited for.
+
+import { Chalk } from 'chalk';
+import { UsageError } from '../../cli/trouble.ts';
+import { quorumOf } from '../../lock/validity.ts';
+import type { Call } from '../call.ts';
+import { exitCode } from '../exit-code.ts';
+import { Survey } from '../survey.ts';
+import { inOrder, type Line, type MasterLine, renderBoard, roomFor, type Tone } from './board.ts';
+import { Watch } from './watch.ts';
+
+const everyMs = 1_000;
+const ctrlC = '\x03';
+
+export async function top({ settings, clock, openScreen }: Call): Promise<number> {
+  if (openScreen === null)
+    throw new UsageError('top: no terminal (redlockctl list prints once, status --watch again and again)');
+  const survey = await Survey.of(settings, clock);
+  const watch = new Watch(survey);
+  const paint = painter();
+  const screen = await openScreen();
+  const quit = new AbortController();
+  const quits = new Promise<null>((resolve) => quit.signal.addEventListener('abort', () => resolve(null)));
+  screen.onKey((key) => {
+    if (key === 'q' || key === 'Q' || key === ctrlC) quit.abort();
+  });
+  try {
+    let masters: MasterLine[] | null = [];
+    while (!quit.signal.aborted) {
+      const room = roomFor(survey.inspectors.length, screen.rows);
+      const onScreen = inOrder(watch.locks).slice(0, room);
+      masters = await Promise.race([watch.step(onScreen.map(({ name }) => name)), quits]);
+      if (masters === null) break;
+      const board = {
+        now: new Date(),
+        masters,
+        quorum: quorumOf(masters.length),
+        locks: watch.locks,
+        knownCount: watch.knownCount,
+      };
+      screen.draw(renderBoard(board, screen.columns, screen.rows).map(paint));
+      await clock.sleep(everyMs, quit.signal);
+    }
+  } finally {
+    screen.close();
+    survey.close();
+  }
+  return exitCode.ok;
+}
+
+/** Colours unless NO_COLOR is set to anything (no-color.org), which the library leaves to its caller. */
+function painter(): (line: Line) => string {
+  const chalk = new Chalk(process.env.NO_COLOR ? { level: 0 } : {});
+  const paints: Readonly<Record<Tone, (text: string) => string>> = {
+    title: chalk.bold,
+    head: chalk.bold,
+    plain: (text) => text,
+    bad: chalk.red,
+    doubtful: chalk.yellow,
+    dim: chalk.dim,
+  };
+  return ({ text, tone }) => paints[tone](text);
+}

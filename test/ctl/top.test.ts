@@ -1,0 +1,108 @@
+// The full screen on a real terminal of 80 columns: what it shows, that it leaves the terminal as it was however it is ended, and how little it
+// asks of the masters, by their own statistics. The lines themselves are tested in unit/ctl.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { useMasters } from '../cli/rig.ts';
+import type { TestMaster } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { survivorsOf } from '../servers/survivors.ts';
+import { obstacle, Terminal } from '../supervision/terminal.ts';
+import { ctl, hold, queueUp } from './rig.ts';
+
+const { masters } = useMasters(3);
+const all = () => masters as [TestMaster, TestMaster, TestMaster];
+
+test('without a terminal it says what to use instead', async () => {
+  const stderr = expect.stringMatching(/^redlockctl: top: no terminal \(redlockctl list prints once/);
+  expect(await ctl(masters, ['top'])).toMatchObject({ code: 64, stdout: '', stderr });
+});
+
+describe.skipIf(obstacle !== null)('on a terminal', () => {
+  let terminal: Terminal;
+  beforeAll(async () => {
+    terminal = await Terminal.open(masters, 80);
+  });
+  afterAll(() => terminal.close());
+
+  const start = (words = '') =>
+    terminal.type(`clear; ${words} ctl top; echo "code $?"; stty -a | grep -o 'echo\\b.*echonl'`);
+
+  async function expectClean(code: number): Promise<void> {
+    const screen = await terminal.shows(new RegExp(`code ${code}\\n`));
+    expect(screen).not.toMatch(/redlockctl top|MASTER/);
+    expect(await terminal.ask('alternate_on')).toBe('0');
+    expect(await terminal.ask('cursor_flag')).toBe('1');
+    await terminal.shows(/^echo echoe/m);
+  }
+
+  test('shows masters, locks and waiters, and q leaves the terminal clean', async () => {
+    await hold(masters, 'backup');
+    await hold(masters, 'deploy');
+    const leave = await queueUp(masters, 'deploy', 2);
+    await start();
+    const screen = await terminal.shows(/^deploy +held .* 2, /m);
+    expect(screen).toMatch(/^redlockctl top {2}3 masters, quorum 2 {2}2 locks, 2 waiting {2}\d\d:\d\d:\d\d\n/);
+    for (const { url } of masters) expect(screen).toMatch(new RegExp(`^${url} +\\d+\\.\\d ms *$`, 'm'));
+    expect(screen).toMatch(/^NAME .*\ndeploy .*\nbackup +held +3\/3 +\S+ +\S+ +deploy\.sh ops@web1/m);
+    expect(await terminal.ask('alternate_on')).toBe('1');
+    await leave();
+    await terminal.shows(/2 locks, 0 waiting/);
+    await terminal.press('q');
+    await expectClean(0);
+  });
+
+  test('a master that freezes is named, and q is heard meanwhile', async () => {
+    await start();
+    await terminal.shows(/no locks/);
+    await all()[1].freeze();
+    await terminal.shows(/no answer within 1500 ms/);
+    await terminal.press('q');
+    await expectClean(0);
+  });
+
+  test('TERM leaves the terminal clean as well', async () => {
+    await start();
+    await terminal.shows(/no locks/);
+    const [survivor] = await eventually('it runs', () =>
+      nonEmpty(survivorsOf(terminal.mark).filter(({ command }) => command.includes('redlockctl.js'))),
+    );
+    process.kill(survivor?.pid ?? 0, 'SIGTERM');
+    await expectClean(143);
+  });
+
+  test('colours what is not in order, and nothing under NO_COLOR', async () => {
+    await all()[0].command('set', 'redlock:orphan', 'x');
+    const colour = '\u001b[33m';
+    for (const [words, isColoured] of [
+      ['', true],
+      ['NO_COLOR=1', false],
+    ] as const) {
+      await start(words);
+      await terminal.shows(/^orphan +orphan +1\/3/m);
+      expect((await terminal.screen('-e')).includes(colour)).toBe(isColoured);
+      await terminal.press('q');
+      await terminal.shows(/code 0\n/);
+    }
+  });
+
+  test('asks each master one page and one look a second, whatever there is', async () => {
+    await all()[0].command('eval', "for i = 1, 5000 do redis.call('set', 'redlock:l' .. i, 'x') end", 0);
+    await start();
+    await terminal.shows(/^l\d+ +orphan/m);
+    for (const master of masters) await master.command('config', 'resetstat');
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const stats = String(await all()[0].command('info', 'commandstats'));
+    await terminal.press('q');
+    await terminal.shows(/code 0\n/);
+    const calls = (name: string) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+    expect(calls('scan')).toBeGreaterThanOrEqual(2);
+    expect(calls('scan')).toBeLessThanOrEqual(4);
+    expect(calls('eval')).toBe(calls('scan'));
+    expect(calls('type')).toBeLessThanOrEqual(4 * 100);
+    expect(stats).not.toMatch(/cmdstat_keys:/);
+  });
+});
+
+function nonEmpty<Item>(items: Item[]): Item[] | null {
+  return items.length > 0 ? items : null;
+}

@@ -1,0 +1,83 @@
+// The lines of top: never wider than the screen, never more than fit, what matters first.
+
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import type { LockState } from '../../../src/ctl/lock-state.ts';
+import { lockStateOf } from '../../../src/ctl/lock-state.ts';
+import { cut, inOrder, renderBoard } from '../../../src/ctl/top/board.ts';
+
+const sight = (value: string | null, waiters = 0) => ({
+  type: value === null ? null : 'string',
+  value,
+  remainingMs: value === null ? null : 20_000,
+  fence: null,
+  queue: Array.from({ length: waiters }, (_, index) => ({ id: `w${index}`, waitedMs: 65_000 })),
+});
+
+function lock(name: string, values: (string | null)[], waiters = 0): LockState {
+  return lockStateOf(
+    name,
+    values.map((value, at) => ({ master: `m${at}`, sight: sight(value, waiters), doubt: null })),
+  );
+}
+
+const held = (name: string, waiters = 0) => lock(name, ['x', 'x', 'x'], waiters);
+const masters = ['a', 'b', 'c'].map((name) => ({ name: `redis://${name}:6379`, answer: { tripMs: 0.42 } }));
+const board = (locks: LockState[], knownCount = locks.length) => ({
+  now: new Date(0),
+  masters,
+  quorum: 2,
+  locks,
+  knownCount,
+});
+const texts = (locks: LockState[], columns = 80, rows = 24) =>
+  renderBoard(board(locks), columns, rows).map(({ text }) => text);
+
+describe('a screen', () => {
+  const many = Array.from({ length: 100 }, (_, index) => held(`the-deploy-of-everything-in-region-${index}-日本語`));
+
+  it.each([
+    [80, 24],
+    [80, 10],
+    [40, 12],
+    [200, 60],
+  ])('of %i columns and %i rows holds all lines', (columns, rows) => {
+    const lines = texts(many, columns, rows);
+    expect(lines.length).toBeLessThanOrEqual(rows);
+    expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(columns);
+    expect(lines.at(-1)).toMatch(/q quits$|…$/);
+  });
+
+  it('says how many do not fit', () => {
+    expect(renderBoard(board(many, 10_000), 80, 24).at(-1)?.text).toBe('9984 more (redlockctl list)  q quits');
+  });
+});
+
+it('waiters first, then what is not in order, then by name', () => {
+  const locks = [held('c'), held('b'), lock('orphan', ['x', null, null]), held('z', 2), held('y', 5)];
+  expect(inOrder(locks).map(({ name }) => name)).toEqual(['y', 'z', 'orphan', 'b', 'c']);
+});
+
+it.each([
+  [held('a'), 'plain'],
+  [lock('a', ['x', null, null]), 'doubtful'],
+  [lock('a', ['x', 'y', 'z']), 'bad'],
+  [lock('a', [null, null, null], 1), 'dim'],
+])('each state has a tone', (state, tone) => {
+  expect(renderBoard(board([state]), 80, 24).find(({ text }) => text.startsWith('a '))?.tone).toBe(tone);
+});
+
+it('a holder, its votes, its time, and how long the first waits', () => {
+  expect(texts([held('deploy', 2)])).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^deploy +held +3\/3 +20s +2, 1m5s +another program: x$/)]),
+  );
+});
+
+it.each([
+  ['abc', 3, 'abc'],
+  ['abcd', 3, 'ab…'],
+  ['日本語', 5, '日本…'],
+  ['日本語', 4, '日…'],
+])('cut %s to %i', (text, columns, expected) => {
+  expect(cut(text, columns)).toBe(expected);
+});
