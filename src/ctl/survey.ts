@@ -2,7 +2,7 @@
 // master too. Not a lock's round, which ends as soon as the verdict is certain. The surprise: a master that failed once is not asked
 // again within one survey, so that a frozen one costs one time-out and not one for each of ten thousand locks.
 
-import { startLocalMasters } from '../local/local-masters.ts';
+import { localMasters } from '../local/local-masters.ts';
 import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
 import { parseAddress } from '../redis/address.ts';
 import { Roster } from '../redis/identity.ts';
@@ -28,13 +28,12 @@ export class Survey {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** On the masters of the settings; local ones are started when missing. Throws LocalTrouble. */
+  /** On the masters of the settings. Local ones are not started: who looks must not change what is so. Throws LocalTrouble. */
   static async of(settings: CtlSettings, clock: Clock): Promise<Survey> {
     const { prefix, restartGraceMs, masterTimeoutMs } = settings;
     const roster = new Roster();
-    const directory = settings.localDirectory;
-    const sockets = settings.local ? await startLocalMasters({ directory, environment: process.env }) : [];
-    const addresses = [...settings.masters, ...sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`))];
+    const own = settings.local ? await localMasters(settings.localDirectory) : [];
+    const addresses = [...settings.masters, ...own.map(({ socket }) => parseAddress(`unix://${encodeURI(socket)}`))];
     const inspectors = addresses.map((address) => new Inspector(address, { prefix, restartGraceMs }, roster, clock));
     return new Survey(inspectors, clock, masterTimeoutMs);
   }

@@ -51,6 +51,15 @@ test('stopped, started, started again without harm, stopped', async () => {
   expect((await ctl('local', 'stop')).code).toBe(0);
 });
 
+test('looking starts nothing, and says that there is nothing', async () => {
+  const looked = await ctl('status', 'job', '--local');
+  expect(looked).toMatchObject({
+    code: 69,
+    stdout: expect.stringMatching(/unknown: no quorum.*[\s\S]*no such socket/),
+  });
+  expect(pids()).toEqual([]);
+});
+
 test('stop asks before it ends locks', async () => {
   await ctl('local', 'start');
   const job = startCli(['--local', 'job', '--', 'sleep', '60'], {
