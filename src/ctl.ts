@@ -2,6 +2,7 @@
 // It holds no lock and runs no command. The surprise: each verb is loaded when it is called, so that `status` in a loop does not
 // pay for a full screen.
 
+import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { complain } from './cli/complaint.ts';
 import type { Call } from './ctl/call.ts';
@@ -10,6 +11,8 @@ import type { Screen } from './ctl/top/screen.ts';
 import type { VerbName } from './ctl/verb-table.ts';
 import { parseWords } from './ctl/words.ts';
 import { LocalTrouble } from './local/trouble.ts';
+import type { HolderNote } from './lock/holder.ts';
+import { userName } from './run/environment.ts';
 import { createSystemClock } from './system-clock.ts';
 
 type Verb = (call: Call) => Promise<number>;
@@ -50,6 +53,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       words,
       settings,
       clock,
+      note,
       print,
       tell: (line) => stderr.write(`redlockctl: ${line}\n`),
       ask: stdin.isTTY && stderr.isTTY ? ask : null,
@@ -60,6 +64,11 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     return complain('redlockctl', error, (other) => other instanceof LocalTrouble);
   }
+}
+
+function note(): HolderNote {
+  const since = new Date().toISOString();
+  return { host: os.hostname(), pid: process.pid, user: userName(), since, label: 'redlockctl' };
 }
 
 /** A pipe takes what it has room for; the rest would be lost with us. */

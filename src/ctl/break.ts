@@ -1,8 +1,12 @@
 // `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other. It stops nothing itself: the holder's
 // redlock-run finds out when it next extends, stops the command and exits 79. The surprise: until then the command still runs, and
-// who waits may begin already; the fencing number is what protects the resource meanwhile.
+// who waits may begin already; the fencing number is what protects the resource meanwhile. With --safely nobody may: our own value
+// takes the place of the holder's, and lasts as long as his would have, which is longer than his command may run.
 
+import { randomBytes } from 'node:crypto';
+import { roughly } from '../cli/lines.ts';
 import { quoted, UsageError } from '../cli/trouble.ts';
+import { renderValue } from '../lock/holder.ts';
 import type { ReleaseReply } from '../lock/ports.ts';
 import { quorumOf } from '../lock/validity.ts';
 import type { Call } from './call.ts';
@@ -36,7 +40,7 @@ export async function breakLock(call: Call): Promise<number> {
   return code;
 }
 
-async function attempt({ words, settings, clock, tell, ask }: Call, name: string): Promise<Broken> {
+async function attempt({ words, settings, clock, note, tell, ask }: Call, name: string): Promise<Broken> {
   const survey = await Survey.of(settings, clock);
   const [testimonies = []] = await survey.testimonies([name]);
   const lock = lockStateOf(name, testimonies);
@@ -57,20 +61,22 @@ async function attempt({ words, settings, clock, tell, ask }: Call, name: string
       code: exitCode.busy,
     };
   }
+  const isSafe = words.has('--safely');
   if (!words.has('--yes')) {
     if (ask === null)
       throw new UsageError('break: no terminal to ask on (say --yes, or name the holder by --token too)');
-    const answer = await ask(
-      `Break ${quoted(name)}? The command of this holder is stopped, perhaps after another has begun [y/N] `,
-    );
+    const risk = isSafe ? '' : ', perhaps after another has begun';
+    const answer = await ask(`Break ${quoted(name)}? The command of this holder is stopped${risk} [y/N] `);
     if (!/^y(es)?$/i.test(answer.trim())) return refused('nobody said yes: left alone');
   }
   survey.forgive();
-  return judged(await survey.remove(name, value));
+  if (!isSafe) return judged(await survey.remove(name, value), null);
+  const by = renderValue(randomBytes(20).toString('base64url'), note());
+  return judged(await survey.replace(name, value, by), lock.remainingMs);
 }
 
-/** What came of it, from one reply a master. */
-export function judged(replies: readonly ReleaseReply[]): Broken {
+/** What came of it, from one reply a master. `keptMs`: for how long others are kept out; null: they are not. */
+export function judged(replies: readonly ReleaseReply[], keptMs: number | null): Broken {
   const count = (kind: ReleaseReply['kind']) => replies.filter((reply) => reply.kind === kind).length;
   const [removed, taken, gone, all] = [count('released'), count('taken'), count('gone'), replies.length];
   if (removed + taken + gone < quorumOf(all)) {
@@ -79,7 +85,8 @@ export function judged(replies: readonly ReleaseReply[]): Broken {
   }
   if (removed > 0) {
     const rest = taken > 0 ? `; ${taken} in other hands by now, left alone` : '';
-    const message = `removed on ${removed} of ${all} masters${rest}; its redlock-run stops the command when it next extends, a third of its ttl at most`;
+    const then = keptMs === null ? '' : `; others are kept out for another ${roughly(keptMs)}, by when it has stopped`;
+    const message = `removed on ${removed} of ${all} masters${rest}; its redlock-run stops the command when it next extends, a third of its ttl at most${then}`;
     return { outcome: 'broken', message, removed, code: exitCode.ok };
   }
   if (taken > 0) {

@@ -1,6 +1,7 @@
 // One call of redlockctl: what a verb is given. Verbs return their exit code and touch no global. The surprise: people are talked to
 // on stderr and answered from stdin, so that what a verb prints on stdout can always go into a file.
 
+import type { HolderNote } from '../lock/holder.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { CtlSettings } from './settings.ts';
 import type { Screen } from './top/screen.ts';
@@ -10,6 +11,8 @@ export interface Call {
   readonly words: VerbWords;
   readonly settings: CtlSettings;
   readonly clock: Clock;
+  /** Who calls, as a note for what a key holds. */
+  readonly note: () => HolderNote;
   /** To stdout. */
   readonly print: (text: string) => void;
   /** To stderr, for people. */

@@ -88,6 +88,11 @@ export class Survey {
     return this.ask<ReleaseReply>((inspector) => inspector.remove(name, value));
   }
 
+  /** Puts another value in its place wherever exactly this one is, for as long as it would have lasted. */
+  replace(name: string, value: string, by: string): Promise<ReleaseReply[]> {
+    return this.ask<ReleaseReply>((inspector) => inspector.replace(name, value, by));
+  }
+
   /** Asks those again that have failed. */
   forgive(): void {
     this.#failed.clear();

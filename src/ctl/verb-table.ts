@@ -26,6 +26,10 @@ const strict: VerbOption = {
   long: '--strict',
   description: 'exit 1 for warnings, and for what could not be found out',
 };
+const safely: VerbOption = {
+  long: '--safely',
+  description: 'keep others out for what is left of the lease, so that the command has ended before another begins',
+};
 const watch: VerbOption = { long: '--watch', description: 'look again every second, until interrupted' };
 
 export const verbTable: readonly VerbRow[] = [
@@ -59,7 +63,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'take a lock away from the holder that is shown; its redlock-run stops the command and exits 79',
-    options: [token, yes, json],
+    options: [safely, token, yes, json],
   },
   {
     verb: 'doctor',

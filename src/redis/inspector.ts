@@ -1,5 +1,5 @@
 // One Redis server as somebody sees it who takes no lock: what stands under the names, which names there are, and the removal of
-// one value. It never writes, but for that removal. The surprise: it says of a server what a lock would say (a replica, one listed
+// one value or its replacement; it writes nothing else. The surprise: it says of a server what a lock would say (a replica, one listed
 // twice, one that has just restarted), because who asks why a job waits must be told of the same masters that the job sees.
 
 import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
@@ -75,6 +75,25 @@ end
 return sights
 `;
 
+/**
+ * Puts another value in the place of this one, for the time that this one had left; nobody else can come in between. A key that never
+ * expires is removed: there is nothing to wait for.
+ * KEYS[1] key; ARGV[1] value, ARGV[2] what takes its place. Returns 1 replaced or removed, 0 somebody else's value, -1 gone.
+ * Atomic: the key could expire and be taken between the comparison and the SET.
+ */
+export const replaceScript = `
+local holder = redis.pcall('GET', KEYS[1])
+if holder == false then return -1 end
+if holder ~= ARGV[1] then return 0 end
+local leftMs = redis.call('PTTL', KEYS[1])
+if leftMs > 0 then
+  redis.call('SET', KEYS[1], ARGV[2], 'PX', leftMs)
+else
+  redis.call('DEL', KEYS[1])
+end
+return 1
+`;
+
 export class Inspector {
   readonly name: string;
   readonly address: MasterAddress;
@@ -121,7 +140,14 @@ export class Inspector {
     const reply = await this.#ask((connection) =>
       connection.eval(releaseScript, keysOf(prefix, resource), value, 0, '', '', channelsOf(prefix, resource)),
     );
-    return isFailed(reply) ? reply : { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
+    return isFailed(reply) ? reply : removalOf(reply);
+  }
+
+  /** The same, but the key stays in the way of others, under another value, for as long as it would have lasted. */
+  async replace(resource: string, value: string, by: string): Promise<ReleaseReply> {
+    const [key = ''] = keysOf(this.#settings.prefix, resource);
+    const reply = await this.#ask((connection) => connection.eval(replaceScript, [key], value, by));
+    return isFailed(reply) ? reply : removalOf(reply);
   }
 
   /** The connection, dialled anew after trouble. */
@@ -147,6 +173,10 @@ export class Inspector {
     const objection = this.#roster.admit(this.name, identity);
     return objection === null ? reply : failed('unfit', objection);
   }
+}
+
+function removalOf(reply: unknown): ReleaseReply {
+  return { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
 }
 
 type RawSight = [type: string, value: string | null, ttl: number, counter: string | null, queue: (string | number)[]];

@@ -2,7 +2,7 @@
 // a script that learns a new command takes its right with it. The surprise: versions differ; 6.0 knows no rights on channels, and
 // from 7.0 on a user has none unless they are given.
 
-import { lookScript } from './inspector.ts';
+import { lookScript, replaceScript } from './inspector.ts';
 import * as scripts from './scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
@@ -16,7 +16,8 @@ export type ProgramName = 'redlock-run' | 'redlockctl';
 /** Lower case, sorted; a subcommand as `config|get`. */
 export function commandsOf(program: ProgramName): string[] {
   const texts = Object.values(scripts).filter((part) => typeof part === 'string');
-  const own = program === 'redlock-run' ? [] : [...inspectingCommands, ...commandsIn(lookScript)];
+  const own =
+    program === 'redlock-run' ? [] : [...inspectingCommands, ...commandsIn(lookScript), ...commandsIn(replaceScript)];
   return [...new Set([...plainCommands, ...texts.flatMap(commandsIn), ...own])].sort();
 }
 

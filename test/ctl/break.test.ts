@@ -1,10 +1,13 @@
 // Breaking a lock: only the holder that was shown, only where its very value still stands, and never without a yes. What it does to a
 // run is seen on a real one. Changed hands is arranged while a person is being asked.
 
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { judged } from '../../src/ctl/break.ts';
 import { countOf, useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
 import { obstacle, Terminal } from '../supervision/terminal.ts';
 import { answerOf, ctl, hold, newValue, queueUp } from './rig.ts';
 
@@ -24,6 +27,37 @@ test('the run of a broken lock is stopped by its own redlock-run, and exits 79',
   expect(code).toBe(0);
   expect((await run.result).code).toBe(79);
   expect(await countOf(masters, 'deploy')).toBe(0);
+});
+
+test('--safely: the command of the broken lock has ended before another begins', async () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'log-'));
+  const log = join(folder, 'log');
+  const job = ['sh', '-c', `trap 'echo "$0 ended" >>${log}; exit 1' TERM; echo "$0 began" >>${log}; sleep 60 & wait`];
+  const first = rig.start(['--ttl', '3s', 'deploy', '--', ...job, 'first']);
+  await expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
+  const next = rig.start(['--ttl', '3s', 'deploy', '--', 'sh', '-c', `echo "next began" >>${log}`]);
+  const { code, stdout } = await ctl(masters, ['break', 'deploy', '--yes', '--safely']);
+  expect({ code, stdout }).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/others are kept out for another \S+, by when it has stopped\n$/),
+  });
+  expect((await answerOf(masters, ['status', 'deploy'])).json.locks[0].holders).toMatchObject([
+    { label: 'redlockctl', votes: 3 },
+  ]);
+  expect((await first.result).code).toBe(79);
+  expect((await next.result).code).toBe(0);
+  expect(readFileSync(log, 'utf8')).toBe('first began\nfirst ended\nnext began\n');
+});
+
+test('--safely leaves a lock that is in other hands alone, and just removes what never expires', async () => {
+  const [one, two] = [newValue(), newValue()];
+  for (const [at, value] of [one, two, two].entries()) await all()[at as 0].command('set', key, value, 'px', 60_000);
+  expect((await ctl(masters, ['break', 'deploy', '--yes', '--safely', '--token', tokenOf(one)])).code).toBe(0);
+  expect((await values()).slice(1)).toEqual([two, two]);
+  expect(await values()).not.toContain(one);
+  for (const master of masters) await master.command('set', key, one);
+  expect((await ctl(masters, ['break', 'deploy', '--yes', '--safely'])).code).toBe(0);
+  expect(await values()).toEqual([null, null, null]);
 });
 
 test('the first in line is called', async () => {
@@ -141,5 +175,10 @@ test.each([
   [['failed', 'failed', 'failed'], 'no-quorum', 69],
 ])('removal answered by %j is %s', (kinds, outcome, code) => {
   const failure = { cause: 'timeout', message: '' };
-  expect(judged(kinds.map((kind) => ({ kind, ...failure }) as never))).toMatchObject({ outcome, code });
+  expect(
+    judged(
+      kinds.map((kind) => ({ kind, ...failure }) as never),
+      null,
+    ),
+  ).toMatchObject({ outcome, code });
 });
