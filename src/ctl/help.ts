@@ -1,7 +1,7 @@
 // The text of redlockctl --help, from the table of verbs. Not the man page, which has the same tables. The surprise: the options
 // of all verbs stand together, each under the verb it belongs to.
 
-import { entry, optionEntries } from '../cli/help-layout.ts';
+import { entry, optionEntries, spellingsOf } from '../cli/help-layout.ts';
 import { exitCodeTable } from './exit-code.ts';
 import { sharedOptions, type VerbRow, verbTable } from './verb-table.ts';
 
@@ -43,6 +43,10 @@ export function synopsisOf({ verb, operands }: VerbRow): string {
   return `${verb} ${operands}`.trim();
 }
 
-function indented(row: VerbRow): string[] {
-  return optionEntries(row.options.map((option) => ({ ...option, group: 'Output' })));
+/** The options of a verb stand under it. */
+function indented({ options }: VerbRow): string[] {
+  return options.flatMap((option) => {
+    const flags = option.short === undefined ? `    ${spellingsOf(option)}` : spellingsOf(option);
+    return entry(`    ${flags}`, option.description, 32);
+  });
 }

@@ -26,7 +26,7 @@ export async function rehearse(inspector: Inspector, prefix: string, clock: Cloc
 
 async function perform(master: RedisMaster, inspector: Inspector, prefix: string): Promise<Failed | null> {
   const resource = `doctor-${randomBytes(8).toString('hex')}`;
-  const holder = newClaim(resource, false);
+  const [holder, stranger] = [newClaim(resource, false), newClaim(resource, false)];
   const waiter = newClaim(resource, true);
   const lasting = new AbortController().signal;
   const granted = await master.acquire(holder, lasting);
@@ -37,11 +37,15 @@ async function perform(master: RedisMaster, inspector: Inspector, prefix: string
   const extended = await master.extend(holder, fence, lasting);
   const seen = await inspector.look([resource]);
   const released = await master.release(holder, 0);
+  // The lock is free, and the waiter is before him.
+  const passed = await master.acquire(stranger, lasting);
+  await master.release(stranger, 0);
   const left = await master.release(waiter, 0);
   if (!isFailed(ear)) ear.close();
   const connection = await inspector.connected();
   const forgotten = isFailed(connection) ? connection : await connection.call('DEL', keysOf(prefix, resource)[1] ?? '');
-  for (const reply of [refused, ear, extended, seen, released, left, forgotten]) if (isFailed(reply)) return reply;
+  for (const reply of [refused, ear, extended, seen, released, passed, left, forgotten])
+    if (isFailed(reply)) return reply;
   const kinds = [refused, extended, released].map((reply) => ('kind' in reply ? reply.kind : 'heard'));
   if (kinds.join() !== 'refused,extended,released') return failed('reply', `a lock was not kept: ${kinds.join(', ')}`);
   return null;

@@ -2,7 +2,7 @@
 // a script that learns a new command takes its right with it. The surprise: versions differ; 6.0 knows no rights on channels, and
 // from 7.0 on a user has none unless they are given.
 
-import { lookScript, replaceScript } from './inspector.ts';
+import { lookScript, replaceScript } from './inspection-scripts.ts';
 import * as scripts from './scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */

@@ -4,6 +4,7 @@
 import { mkdtempSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { commandsOf } from '../../src/redis/rights.ts';
 import { fileWith, useMasters } from '../cli/rig.ts';
 import { startMasters, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
@@ -75,6 +76,17 @@ test('masters with an ill each: named, graded, with what mends it', { timeout: 6
     `fix: redis-cli -s ${evicting.url.replace('unix://', '')} CONFIG SET maxmemory-policy noeviction`,
   );
   expect(await durable.keys()).toEqual([]);
+});
+
+test('its own lock tries every command that redlock-run may use, and leaves nothing', async () => {
+  const [master] = masters as [TestMaster];
+  await master.command('config', 'resetstat');
+  await ctl(masters, ['doctor']);
+  const stats = String(await master.command('info', 'commandstats'));
+  // Sent only to a database other than the first.
+  const untried = commandsOf('redlock-run').filter((command) => !stats.includes(`cmdstat_${command}:`));
+  expect(untried).toEqual(['select']);
+  expect(await master.keys()).toEqual([]);
 });
 
 test('the command that mends it mends it', async () => {

@@ -25,7 +25,7 @@ export function reachable(failed: Failed | null): Said {
 /** The number of masters. */
 export function count(masterCount: number): Said {
   const survived = masterCount - quorumOf(masterCount);
-  const message = `${masterCount} ${masterCount === 1 ? 'master' : 'masters'}: ${survived === 0 ? 'no failure' : `${survived} may fail`}`;
+  const message = `${masterCount} ${masterCount === 1 ? 'master' : 'masters'}: ${survived === 0 ? 'none' : survived} may fail`;
   if (masterCount % 2 === 1 && masterCount > 1) return ok(message);
   const why =
     masterCount === 1 ? 'when it fails nobody gets a lock' : `survives no more failures than ${masterCount - 1}`;

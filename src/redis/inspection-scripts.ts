@@ -1,0 +1,59 @@
+// The Lua scripts of those who look at locks and break them; scripts.ts has those of a lock. Sent whole, as there. The surprise: looking is a
+// script too, although it writes nothing, because a holder and his queue read one after the other may never have been so together.
+
+/**
+ * Reads so many locks in one step. KEYS: four a lock, as in acquire. Returns for each {type, value or false, PTTL, counter or
+ * false, {id, ms waited, ...}}; who has given no sign of life for three seconds is left out of the queue.
+ * A key of the wrong type reads as absent; no right to read it is an error, and not an empty queue.
+ * Atomic: a lock and its queue are seen as they were at one moment.
+ */
+export const lookScript = `
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+local function read(...)
+  local reply = redis.pcall(...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if string.find(reply.err, 'WRONGTYPE') then return false end
+  return redis.call(...)
+end
+local sights = {}
+for at = 1, #KEYS, 4 do
+  local value, count = read('GET', KEYS[at]), read('GET', KEYS[at + 1])
+  local isAlive, queue = {}, {}
+  for _, id in ipairs(read('ZRANGEBYSCORE', KEYS[at + 3], nowMs - 2999, '+inf') or {}) do isAlive[id] = true end
+  local entries = read('ZRANGE', KEYS[at + 2], 0, -1, 'WITHSCORES') or {}
+  for entry = 1, #entries, 2 do
+    if isAlive[entries[entry]] then
+      queue[#queue + 1] = entries[entry]
+      queue[#queue + 1] = math.max(0, math.floor(nowMs - entries[entry + 1] / 1000))
+    end
+  end
+  sights[#sights + 1] = {
+    redis.call('TYPE', KEYS[at]).ok,
+    value,
+    redis.call('PTTL', KEYS[at]),
+    count,
+    queue,
+  }
+end
+return sights
+`;
+
+/**
+ * Puts another value in the place of this one, for the time that this one had left; nobody else can come in between. A key that never
+ * expires is removed: there is nothing to wait for.
+ * KEYS[1] key; ARGV[1] value, ARGV[2] what takes its place. Returns 1 replaced or removed, 0 somebody else's value, -1 gone.
+ * Atomic: the key could expire and be taken between the comparison and the SET.
+ */
+export const replaceScript = `
+local holder = redis.pcall('GET', KEYS[1])
+if holder == false then return -1 end
+if holder ~= ARGV[1] then return 0 end
+local leftMs = redis.call('PTTL', KEYS[1])
+if leftMs > 0 then
+  redis.call('SET', KEYS[1], ARGV[2], 'PX', leftMs)
+else
+  redis.call('DEL', KEYS[1])
+end
+return 1
+`;
