@@ -169,6 +169,15 @@ function normalised(text: string): string {
     .trim();
 }
 
+test('the page names every check of the doctor, and no other', async () => {
+  const [, table = ''] = /<!-- checks -->\n([\s\S]*?)<!-- \/checks -->/.exec(page) ?? [];
+  const named = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
+  const { json } = await answerOf(masters.slice(0, 1), ['doctor']);
+  const checks = json.findings.map(({ check }: { check: string }) => check);
+  expect(named).toHaveLength(checks.length);
+  expect([...named].sort()).toEqual([...checks].sort());
+});
+
 test('the JSON of a lock has the fields that the page names, and no other', async () => {
   const [, table = ''] = /<!-- json:lock -->\n([\s\S]*?)<!-- \/json:lock -->/.exec(page) ?? [];
   const named = (text: string) => [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
