@@ -6,6 +6,7 @@ import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { complain } from './cli/complaint.ts';
 import type { Call } from './ctl/call.ts';
+import { exitCode } from './ctl/exit-code.ts';
 import { readSettings } from './ctl/settings.ts';
 import type { Screen } from './ctl/top/screen.ts';
 import type { VerbName } from './ctl/verb-table.ts';
@@ -31,8 +32,11 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
 /** Returns the exit code. Never rejects. */
 export async function main(argv: readonly string[]): Promise<number> {
   const { stdin, stdout, stderr, env: environment } = process;
-  // Whoever reads us may have seen enough, as head(1) has.
-  stdout.on('error', () => process.exit(0));
+  stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    // Whoever reads us may have seen enough, as head(1) has: no reason to complain, but not a success either.
+    if (code !== 'EPIPE') stderr.write(`redlockctl: output: cannot be written: ${code}\n`);
+    process.exit(exitCode.output);
+  });
   const print = (text: string) => stdout.write(text);
   try {
     const words = parseWords(argv);

@@ -7,6 +7,7 @@ export const exitCode = {
   usage: 64,
   unreachable: 69,
   bug: 70,
+  output: 74,
   busy: 75,
   config: 78,
 } as const;
@@ -18,6 +19,7 @@ export const exitCodeTable: readonly (readonly [code: string, meaning: string])[
   ['64', 'usage error'],
   ['69', 'no quorum: too few masters answered to tell who holds the lock'],
   ['70', 'a bug in redlockctl'],
+  ['74', 'the output could not be written, or nobody read it to its end'],
   ['75', 'status: held by someone; break: not broken, it is in other hands, or nobody said yes'],
   ['78', 'configuration: unreadable, invalid, no masters, a server listed twice, a replica; doctor: errors'],
 ];

@@ -3,7 +3,6 @@
 
 import { roughly } from '../cli/lines.ts';
 import { quorumOf } from '../lock/validity.ts';
-import { isFailed } from '../redis/trouble.ts';
 import type { Call } from './call.ts';
 import { exitCode } from './exit-code.ts';
 import type { Holder, LockState } from './lock-state.ts';
@@ -14,29 +13,29 @@ import { renderTable } from './table.ts';
 export async function list({ words, settings, clock, print, tell }: Call): Promise<number> {
   const survey = await Survey.of(settings, clock);
   const names = await survey.names(words.operands[0] ?? '*');
-  // Gone meanwhile, or never a lock: nobody asked for those by name.
-  const locks = (await survey.look(names)).filter(({ state, holders }) => state !== 'free' || holders.length > 0);
-  const failures = await survey.ask(async () => null);
+  // Gone meanwhile: nobody asked for those by name.
+  const locks = (await survey.look(names)).filter(({ state }) => state !== 'free');
+  const failures = survey.failures();
   for (const [index, failed] of failures.entries()) {
-    if (isFailed(failed)) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
+    if (failed !== null) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
   }
   print(words.has('--json') ? `${JSON.stringify({ locks })}\n` : renderTable(head, locks.map(rowOf)));
-  const answered = failures.filter((failed) => !isFailed(failed)).length;
-  if (failures.some((failed) => isFailed(failed) && failed.cause === 'unfit')) return exitCode.config;
-  return answered < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
+  if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
+  const answeredCount = failures.filter((failed) => failed === null).length;
+  return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
 }
 
-/** The columns of list and top. */
-export const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
+const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
 
-export function rowOf({ name, state, masters, holders, remainingMs, votes, queue }: LockState): string[] {
+function rowOf({ name, state, masters, holders, remainingMs, votes, queue }: LockState): string[] {
   const [first] = holders;
+  const isKnown = first !== undefined && state !== 'unknown' && state !== 'unfit';
   const left = state === 'orphan' ? (votes.find(({ vote }) => vote === 'held')?.remainingMs ?? null) : remainingMs;
   return [
     shortened(name, 60),
     state,
     `${first?.votes ?? 0}/${masters}`,
-    left === null ? 'for ever' : roughly(left),
+    isKnown ? (left === null ? 'for ever' : roughly(left)) : '',
     queue.length === 0 ? '' : String(queue.length),
     first === undefined ? '' : briefly(first),
   ];

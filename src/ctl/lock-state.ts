@@ -51,7 +51,7 @@ export interface LockState {
   readonly quorum: number;
   /** Most votes first; more than one only where masters disagree. */
   readonly holders: readonly Holder[];
-  /** When a quorum will be free if nobody extends; null: it is now, or never will be by itself. */
+  /** When a quorum will be free if nobody extends; null: it is now, never will be by itself, or nobody can tell. */
   readonly remainingMs: number | null;
   /**
    * The fencing number of the first holder: the one that a quorum shows. A master that granted late may have counted further;

@@ -93,6 +93,11 @@ export class Survey {
     return this.ask<ReleaseReply>((inspector) => inspector.replace(name, value, by));
   }
 
+  /** Why each master is not asked any more, in their order; null: it is. */
+  failures(): (Failed | null)[] {
+    return this.inspectors.map((inspector) => this.#failed.get(inspector) ?? null);
+  }
+
   /** Asks those again that have failed. */
   forgive(): void {
     this.#failed.clear();

@@ -41,10 +41,21 @@ test.skipIf(obstacle !== null)('on a terminal: in place, also where lines are br
   }
 });
 
+test('an output that cannot be written is no success', async () => {
+  await takeBy('them', masters, 'deploy');
+  const script = `'${process.execPath}' '${program}' list >/dev/full; echo "code $?"`;
+  const env = { PATH: process.env.PATH, ...environmentFor(masters) };
+  const { stdout, stderr } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8', timeout: 20_000 });
+  expect({ stdout, stderr }).toEqual({
+    stdout: 'code 74\n',
+    stderr: 'redlockctl: output: cannot be written: ENOSPC\n',
+  });
+});
+
 test('whoever has seen enough may leave', async () => {
   await masters[0]?.command('eval', "for i = 1, 5000 do redis.call('set', 'redlock:l' .. i, 'x') end", 0);
   const script = `'${process.execPath}' '${program}' list 2>&1 | head -n 2; echo "code \${PIPESTATUS[0]}"`;
   const env = { PATH: process.env.PATH, ...environmentFor(masters) };
   const { stdout } = spawnSync('bash', ['-c', script], { env, encoding: 'utf8', timeout: 20_000 });
-  expect(stdout).toMatch(/^NAME .*\nl1 .*\ncode 0\n$/);
+  expect(stdout).toMatch(/^NAME .*\nl1 .*\ncode 74\n$/);
 });

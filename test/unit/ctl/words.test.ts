@@ -80,5 +80,5 @@ it('the same things have the same exit codes in both programs', () => {
     unreachable: runExitCode.unreachable,
     bug: runExitCode.bug,
   };
-  expect(exitCode).toEqual({ ...same, busy: runExitCode.busy, config: runExitCode.config });
+  expect(exitCode).toEqual({ ...same, output: 74, busy: runExitCode.busy, config: runExitCode.config });
 });
