@@ -159,8 +159,8 @@ export const mutants: readonly Mutant[] = [
     'no-restart-grace',
     'a master that may have forgotten a lock votes at once',
     within(60, 'restarts-empty', 'exclusion', 'oneChild'),
-    'redis/redis-master.ts',
-    'if (agoMs >= restartGraceMs || (await connection.survivesRestart())) return null;',
+    'redis/restart.ts',
+    'if (agoMs >= graceMs || (await connection.survivesRestart())) return null;',
     'if (agoMs > Number.NEGATIVE_INFINITY || (await connection.survivesRestart())) return null;',
   ),
   inSource(
