@@ -6,12 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { execa } from 'execa';
 import { reportOf, writeReport } from './cli/report.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
-import { startLocalMasters } from './local/local-masters.ts';
 import { type Acquisition, acquire } from './lock/acquire.ts';
 import type { MasterFailure } from './lock/events.ts';
 import { renderValue } from './lock/holder.ts';
@@ -26,6 +24,7 @@ import { objectionTo } from './run/command.ts';
 import { childEnvironment, heldNames, userName } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
+import type { GuardSupply } from './run/guard/guard-process.ts';
 import { GuardKeeper } from './run/guard/keeper.ts';
 import { findIsolation, type Isolation } from './run/isolation.ts';
 import { runOnLost } from './run/on-lost.ts';
@@ -45,7 +44,7 @@ const repeatMs = 2_000;
 /** The least time that masters which were not needed for the quorum get to say who they are. */
 const introductionMs = 25;
 
-export async function runJob(settings: Settings, reporter: Reporter): Promise<ExitStatus> {
+export async function runJob(settings: Settings, reporter: Reporter, guards: GuardSupply): Promise<ExitStatus> {
   const failing = new Set<string>();
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
@@ -54,7 +53,7 @@ export async function runJob(settings: Settings, reporter: Reporter): Promise<Ex
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
   const addresses = settings.local ? await localAddresses(settings) : settings.masters;
-  const finished = await new Job(settings, addresses, tell).run();
+  const finished = await new Job(settings, addresses, guards, tell).run();
   reporter.finished(finished);
   const status = exitStatusOf(finished.ending, settings.conflictExitCode);
   if (settings.reportFile !== null) {
@@ -67,12 +66,14 @@ export async function runJob(settings: Settings, reporter: Reporter): Promise<Ex
 }
 
 async function localAddresses(settings: Settings): Promise<MasterAddress[]> {
+  const { startLocalMasters } = await import('./local/local-masters.ts');
   const sockets = await startLocalMasters({ directory: settings.localDirectory, environment: process.env });
   return sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`));
 }
 
 class Job {
   readonly #settings: Settings;
+  readonly #guards: GuardSupply;
   readonly #tell: (event: RunEvent) => void;
   readonly #clock;
   readonly #masters: readonly RedisMaster[];
@@ -85,10 +86,16 @@ class Job {
   #child: StartedChild | null = null;
   #onLost: Promise<void> | null = null;
 
-  constructor(settings: Settings, addresses: readonly MasterAddress[], tell: (event: RunEvent) => void) {
+  constructor(
+    settings: Settings,
+    addresses: readonly MasterAddress[],
+    guards: GuardSupply,
+    tell: (event: RunEvent) => void,
+  ) {
     const { prefix, restartGraceMs, masterTimeoutMs, graceMs, marginMs } = settings;
     const roster = new Roster();
     this.#settings = settings;
+    this.#guards = guards;
     this.#tell = tell;
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
@@ -107,7 +114,8 @@ class Job {
     if (blindness) throw new RunTrouble(`guard: processes cannot be guarded here: ${blindness}`);
     this.#isolation = settings.isIsolated ? findIsolation() : null;
     const keeper = this.#startGuard();
-    const loadingExeca = import('execa');
+    // When the first requests have been sent: loading takes longer than their answers.
+    const loadingExeca = new Promise(setImmediate).then(() => import('execa'));
     const run: Run = new Run(settings, {
       redlock: this.#redlock,
       clock: this.#clock,
@@ -147,7 +155,7 @@ class Job {
   #startGuard(): GuardKeeper {
     const { stopSignal, graceMs, marginMs } = this.#settings;
     return new GuardKeeper({
-      program: fileURLToPath(new URL('./guard.js', import.meta.url)),
+      supply: this.#guards,
       orders: { runId: this.#runId, pid: process.pid, stopSignal, graceMs, slackMs: marginMs / 4 },
       readingsNow,
       onRestart: () => this.#tell({ kind: 'guard-restarted' }),

@@ -10,11 +10,15 @@ import { openStderr } from './cli/stderr.ts';
 import { ConfigError, UsageError } from './cli/trouble.ts';
 import { LocalTrouble } from './local/trouble.ts';
 import { exitCode } from './run/exit-code.ts';
+import type { GuardSupply } from './run/guard/guard-process.ts';
 import { raiseAgain } from './run/signals.ts';
 import { RunTrouble } from './run/trouble.ts';
 
-/** Returns the exit code, unless a signal that ended us has been raised again. Never rejects. */
-export async function main(argv: readonly string[]): Promise<number> {
+/**
+ * Takes what stands behind the program's name. Returns the exit code, unless a signal that ended us has been raised again.
+ * Never rejects.
+ */
+export async function main(argv: readonly string[], guards: GuardSupply): Promise<number> {
   const print = (text: string) => process.stdout.write(text);
   try {
     const words = parseWords(argv);
@@ -30,7 +34,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     }
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
-    const { code, signal } = await runJob(settings, new Reporter(settings, stderr.output)).finally(stderr.flush);
+    const { code, signal } = await runJob(settings, new Reporter(settings, stderr.output), guards).finally(
+      stderr.flush,
+    );
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {
@@ -44,13 +50,14 @@ function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble {
 }
 
 /** One line for a mistake of the user's; the stack only for a bug of ours. */
-function complain(error: unknown): number {
+async function complain(error: unknown): Promise<number> {
   process.stderr.on('error', () => {}); // Nobody may be there to read it.
   if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
     process.stderr.write(`redlock-run: ${error.message}\n`);
     return error.exitCode;
   }
-  const stack = error instanceof Error ? error.stack : String(error);
+  const { originalStack } = await import('./stack.ts');
+  const stack = originalStack((error instanceof Error && error.stack) || String(error));
   process.stderr.write(`redlock-run: bug: this should not happen: please report it\n${stack}\n`);
   return exitCode.bug;
 }

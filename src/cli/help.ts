@@ -1,9 +1,9 @@
 // The text of --help and of --version. Not the man page. The surprise: it is put together by hand from the option table, not by
 // commander, because two spellings of one option (--wait, --timeout) belong on one line and 100 columns are kept everywhere.
 
-import { readFileSync } from 'node:fs';
 import { exitCodeTable } from '../run/exit-code.ts';
 import { type OptionRow, optionTable } from './option-table.ts';
+import { version } from './version.ts';
 
 const width = 100;
 const textColumn = 32;
@@ -50,8 +50,6 @@ export function renderHelp(): string {
 
 /** One line: `redlock-run 1.2.3`. */
 export function renderVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
   return `redlock-run ${version}\n`;
 }
 

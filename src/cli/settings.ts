@@ -167,7 +167,7 @@ async function loadFile({
   home,
   systemConfigFile,
 }: SettingsRequest): Promise<ConfigFile | null> {
-  const found = await findConfigFile({
+  const found = findConfigFile({
     flag: words.flags.config,
     variable: environment.REDLOCK_CONFIG,
     cwd,

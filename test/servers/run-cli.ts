@@ -56,7 +56,14 @@ export class CliRun {
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
       cwd,
-      env: { PATH: process.env.PATH, HOME: home, [MARK]: this.id, ...env },
+      // One cache for all runs of a file: most of them are told to start as the second run of a user does.
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        XDG_CACHE_HOME: join(scratchFolder(), 'cache'),
+        [MARK]: this.id,
+        ...env,
+      },
       stdio: [stdin === '' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       detached: true, // A session of its own: no terminal, and one group to kill.
     });

@@ -1,24 +1,37 @@
 // One guard program as redlock-run sees it: started, written to, heard, killed. Whether another one is needed when it is gone
-// is keeper.ts's business. The surprise: it is ended by SIGKILL when all is over. It has nothing to tidy up, and so a guard
-// that was stopped, or starved, cannot be left behind.
+// is keeper.ts's business. It can be started before there is anything to guard. The surprise: it is ended by SIGKILL when all
+// is over. It has nothing to tidy up, and so a guard that was stopped, or starved, cannot be left behind.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { guardMarkerName } from '../tree/tree.ts';
-import { asLine, eachMessage, type FromGuard, type GuardOrders, type ToGuard } from './protocol.ts';
+import { asLine, eachMessage, type FromGuard, type ToGuard } from './protocol.ts';
 
 /** A guard does nothing but wait: a small heap, and no threads to compile with. */
 export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
+
+/** An executable file and the words that make it a guard. */
+export interface GuardProgram {
+  readonly file: string;
+  readonly words: readonly string[];
+}
+
+/** Where guards come from. */
+export interface GuardSupply {
+  readonly program: GuardProgram;
+  /** One that has been started already and waits for orders; null: none. */
+  readonly spare: GuardProcess | null;
+}
 
 export class GuardProcess {
   /** Resolves when it is gone, with how it went. Never rejects. */
   readonly gone: Promise<string>;
   readonly #process: ChildProcessByStdio<Writable, Readable, null> | null;
 
-  /** `program` is the file of the guard program. */
-  constructor(program: string, orders: GuardOrders, onMessage: (message: FromGuard) => void) {
+  /** Starts it. It says nothing before it has been told its orders. */
+  constructor({ file, words }: GuardProgram) {
     try {
-      const guard = spawn(process.execPath, [...frugal, program, JSON.stringify(orders)], {
+      const guard = spawn(file, words, {
         argv0: 'redlock-guard',
         detached: true,
         stdio: ['pipe', 'pipe', 'ignore'],
@@ -28,7 +41,6 @@ export class GuardProcess {
       });
       // 'exit' or 'error' follows.
       for (const stream of [guard.stdin, guard.stdout]) stream.on('error', () => {});
-      eachMessage(guard.stdout, onMessage);
       this.#process = guard;
       this.gone = new Promise((resolve) => {
         guard.once('error', (error) => resolve(error.message));
@@ -39,6 +51,11 @@ export class GuardProcess {
       this.#process = null;
       this.gone = Promise.resolve((error as Error).message);
     }
+  }
+
+  /** Calls back for everything that the guard says. */
+  hear(onMessage: (message: FromGuard) => void): void {
+    this.#process?.stdout.setEncoding('utf8').on('data', eachMessage(onMessage));
   }
 
   tell(message: ToGuard): void {

@@ -22,7 +22,9 @@ export interface Arm {
   readonly killInMs: number;
 }
 
-export type ToGuard = Arm | { readonly kind: 'root'; readonly root: Root };
+export type ToGuard =
+  /** The first message, to which the guard answers that it is ready. */
+  { readonly kind: 'orders'; readonly orders: GuardOrders } | Arm | { readonly kind: 'root'; readonly root: Root };
 
 export type FromGuard =
   | { readonly kind: 'ready' }
@@ -30,7 +32,7 @@ export type FromGuard =
   /** A deadline passed without a word: redlock-run is frozen, or so slow that it might as well be. */
   | { readonly kind: 'stopping' };
 
-/** What the guard is started with, as its arguments. */
+/** For whom and how a guard works. It is started before they are known, so that its own start costs no time. */
 export interface GuardOrders {
   readonly runId: string;
   /** Of redlock-run. */
@@ -41,14 +43,14 @@ export interface GuardOrders {
   readonly slackMs: number;
 }
 
-/** Calls back for each message in a stream of text; a last line that was cut off is dropped. */
-export function eachMessage<Message>(stream: NodeJS.ReadableStream, onMessage: (message: Message) => void): void {
+/** Takes text piece by piece and calls back for each message in it; a last line that was cut off is dropped. */
+export function eachMessage<Message>(onMessage: (message: Message) => void): (text: string) => void {
   let rest = '';
-  stream.on('data', (chunk: Buffer) => {
-    const lines = (rest + chunk.toString('utf8')).split('\n');
+  return (text) => {
+    const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) onMessage(JSON.parse(line) as Message);
-  });
+  };
 }
 
 export function asLine(message: ToGuard | FromGuard): string {

@@ -3,7 +3,7 @@
 // fork fails exactly when a job has used up all processes; and the list is read again as long as somebody on it has gone before
 // he was looked at: who forks and ends all the time would always be gone, and his child not listed yet.
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { foreignTable } from './foreign-table.ts';
 
 export interface ProcessEntry {
@@ -133,10 +133,27 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Files in /proc have no size to be known before, and there are hundreds: one buffer serves for all of them. */
+let buffer = Buffer.allocUnsafe(8 * 1024);
+
+function contentOf(file: string): string {
+  const descriptor = openSync(file, 'r');
+  try {
+    for (let length = 0; ; ) {
+      const byteCount = readSync(descriptor, buffer, length, buffer.length - length, null);
+      length += byteCount;
+      if (byteCount === 0) return buffer.toString('latin1', 0, length);
+      if (length === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 /** null: the process is gone; '?': we may not look. Anything else, as no descriptors left, must not pass for either. */
 function textOf(file: string): string | null {
   try {
-    return readFileSync(file, 'latin1');
+    return contentOf(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ESRCH') return null;
