@@ -6,14 +6,24 @@ const suite = (name: string, options: object = {}) => ({
   test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 30_000, hookTimeout: 30_000, ...options },
 });
 
+/** Real programs under locks of a few seconds: a machine that stands still for a second costs them their lock. */
+const onRealTime = { testTimeout: 60_000, retry: 2 };
+
+/** The suite of the built program on the executable that has all of it in one file (`npm run build:standalone`). */
+const standalone = {
+  test: {
+    ...suite('cli', onRealTime).test,
+    name: 'standalone',
+    exclude: ['test/cli/package.test.ts'],
+    env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' },
+  },
+};
+
 /**
  * Only when asked for by name, as in `npm test -- --project supervision`: the first takes minutes, and what the second measures
  * (who is dead before whom, on a terminal, under load) wants a machine to itself.
  */
 const named = ['long', 'supervision'].filter((name) => process.argv.includes(name));
-/** Real programs under locks of a few seconds: a machine that stands still for a second costs them their lock. */
-const onRealTime = { testTimeout: 60_000, retry: 2 };
-
 export default defineConfig({
   test: {
     projects: [
@@ -22,6 +32,7 @@ export default defineConfig({
       suite('sim', { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } }),
       suite('interop', onRealTime),
       suite('cli', onRealTime),
+      ...(process.argv.includes('standalone') ? [standalone] : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
     maxWorkers: 2,

@@ -46,6 +46,7 @@ export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
 
 /** The names of the files must change with their contents: V8 itself compares no more than their lengths. */
 export function openCodeCache(folder: string | null): CodeCache {
+  const native = createRequire(import.meta.url);
   const loaded = new Map<string, { exports: unknown }>();
   const compiled: { readonly name: string; readonly script: Script }[] = [];
   const isUsable = folder !== null && isOurs(() => lstatSync(folder));
@@ -55,7 +56,6 @@ export function openCodeCache(folder: string | null): CodeCache {
     if (known) return known.exports;
     const module = { exports: {} };
     loaded.set(file, module);
-    const native = createRequire(file);
     const beside = (name: string) => (name.startsWith('./') ? load(join(dirname(file), name)) : native(name));
     compile(file)(module.exports, beside, module, file, dirname(file));
     return module.exports;

@@ -3,7 +3,7 @@
 // and has another name than node, because whoever ends redlock-run with `killall` or Ctrl-C must not end it as well. And it
 // reads and writes bare descriptors: redlock-run waits for it to be ready, and Node's streams take as long to load as Node.
 
-import { read, writeSync } from 'node:fs';
+import { read, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import { Guard } from './run/guard/guard.ts';
 import {
@@ -12,6 +12,8 @@ import {
   eachMessage,
   type FromGuard,
   type GuardOrders,
+  guardName,
+  lineDescriptor,
   type Readings,
   type ToGuard,
 } from './run/guard/protocol.ts';
@@ -21,15 +23,18 @@ import { countAlive, killTree, remember, stopTree } from './run/tree/sweep.ts';
 import { Tree } from './run/tree/tree.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
-process.title = 'redlock-guard';
+process.title = guardName;
+// Bun, in the standalone executable, keeps a title to itself, and killall(1) goes by what the kernel knows.
+if (process.versions.bun && process.platform === 'linux') writeFileSync('/proc/self/comm', guardName);
 /** Ends us if it cannot be handled (KILL, STOP), or says that we are broken. */
 const deadly = ['KILL', 'STOP', 'ILL', 'ABRT', 'IOT', 'BUS', 'FPE', 'SEGV', 'TRAP', 'SYS', 'PROF', 'CHLD'];
 for (const signal of Object.keys(os.constants.signals) as Signal[]) {
   if (!deadly.includes(signal.slice('SIG'.length))) process.on(signal, () => {});
 }
 
-const [stdin, stdout] = [0, 1];
 const clock = createSystemClock();
+/** When the command has begun to start others. */
+const firstLookMs = 100;
 /** What follows from the orders; null until they come. */
 let post: { readonly orders: GuardOrders; readonly tree: Tree; readonly guard: Guard } | null = null;
 
@@ -40,12 +45,15 @@ function obey(message: ToGuard): void {
   if (post === null) return;
   const { orders, tree, guard } = post;
   if (message.kind === 'orders') return tell({ kind: 'ready' });
-  if (message.kind === 'arm') arm(guard, orders, message);
-  else {
+  if (message.kind === 'arm') {
+    arm(guard, orders, message);
+    // The first one comes before there is anybody.
+    if (message.count > 1) remember(tree);
+  } else {
     tree.setRoot(message.root);
     guard.found();
+    clock.sleep(firstLookMs).then(() => remember(tree));
   }
-  remember(tree);
 }
 
 function takeUp(orders: GuardOrders) {
@@ -72,9 +80,9 @@ function arm(guard: Guard, { slackMs }: GuardOrders, { count, readings, stopInMs
 
 function tell(message: FromGuard): void {
   try {
-    writeSync(stdout, asLine(message));
+    writeSync(lineDescriptor, asLine(message));
   } catch {
-    // Nobody is there to hear it, which our stdin will tell.
+    // Nobody is there to hear it, which the next read will tell.
   }
 }
 
@@ -82,7 +90,7 @@ function tell(message: FromGuard): void {
 function listen(onText: (text: string) => void, onEnd: () => void): void {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   const next = () =>
-    read(stdin, buffer, 0, buffer.length, null, (error, byteCount) => {
+    read(lineDescriptor, buffer, 0, buffer.length, null, (error, byteCount) => {
       if (error?.code === 'EAGAIN') return setTimeout(next, 10);
       if (error || byteCount === 0) return onEnd();
       onText(buffer.toString('latin1', 0, byteCount));

@@ -7,7 +7,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './program.js';
-import { forCheckout, large, small } from './programs.js';
+import { forCheckout, large, small, standalone } from './programs.js';
 import { slimmed } from './slimmed.js';
 
 /**
@@ -31,6 +31,16 @@ export async function bundlePackage(folder) {
  */
 export async function bundleForCheckout(folder) {
   await bundle(forCheckout, { dir: folder, format: 'esm', minify: false, sourcemap: false });
+}
+
+/**
+ * Writes redlock-run.js, with all programs in it and not minified, so that the stack of a bug can be read without a map.
+ * Returns the licences of what is in it.
+ * @param {string} folder
+ */
+export async function bundleStandalone(folder) {
+  const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
+  return licences(await bundle(standalone, options));
 }
 
 /** What every run needs is one file, and not one for each way in which the files beside it share it. */
@@ -87,7 +97,7 @@ function knownVersion() {
  * The licence of every package that is in a bundle, as its terms ask.
  * @param {readonly string[]} modules
  */
-export function licences(modules) {
+function licences(modules) {
   const folders = modules.flatMap(
     (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/'))?.[0] ?? [],
   );

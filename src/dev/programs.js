@@ -13,6 +13,9 @@ export const large = {
   main: 'src/main.ts',
 };
 
+/** All of them in one executable, told apart by the name they are called by. */
+export const standalone = { 'redlock-run': 'src/standalone.ts' };
+
 /** What the scripts of a checkout and the tests need of src/ as plain JavaScript; not in the package. */
 export const forCheckout = {
   'server-program': 'src/local/server-program.ts',

@@ -6,8 +6,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { frugal } from '../../src/run/guard/guard-process.ts';
+import { lineDescriptor } from '../../src/run/guard/protocol.ts';
 import { inTurns } from './rounds.ts';
 
 /** The checkout; the benchmark is compiled into a folder below it. */
@@ -40,11 +42,11 @@ async function costOf(flags: readonly string[]) {
   const child = spawn(process.execPath, [...flags, program], {
     argv0: 'redlock-guard',
     detached: true,
-    stdio: ['pipe', 'pipe', 'ignore'],
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     env: { PATH: process.env.PATH },
   });
-  child.stdin.write(`${JSON.stringify({ kind: 'orders', orders })}\n`);
-  await new Promise((resolve) => child.stdout.once('data', resolve));
+  lineTo(child).write(`${JSON.stringify({ kind: 'orders', orders })}\n`);
+  await new Promise((resolve) => lineTo(child).once('data', resolve));
   const readyMs = performance.now() - startedAt;
   arm(child, 1);
   await sleep(2_000);
@@ -69,9 +71,13 @@ async function costOf(flags: readonly string[]) {
   return cost;
 }
 
+function lineTo(child: ChildProcess): Duplex {
+  return child.stdio[lineDescriptor] as Duplex;
+}
+
 function arm(child: ChildProcess, count: number): void {
   const readings = { monotonic: Number(process.hrtime.bigint()) / 1e6, boot: null, wall: Date.now() };
-  child.stdin?.write(`${JSON.stringify({ kind: 'arm', count, readings, stopInMs: 1e6, killInMs: 1e6 })}\n`);
+  lineTo(child).write(`${JSON.stringify({ kind: 'arm', count, readings, stopInMs: 1e6, killInMs: 1e6 })}\n`);
 }
 
 /** User and system time, in ticks of 10 ms. */
@@ -89,7 +95,7 @@ async function starts(masters: readonly string[]) {
       cpSync(path.join(checkout, folder), path.join(copy, folder), { recursive: true });
     writeFileSync(
       path.join(copy, 'dist/guard.js'),
-      `require('node:fs').writeSync(1, '{"kind":"ready"}\\n'); setInterval(() => {}, 1e6);`,
+      `require('node:fs').writeSync(3, '{"kind":"ready"}\\n'); setInterval(() => {}, 1e6);`,
     );
     const words = [...masters.flatMap((url) => ['--master', url]), 'bench', '--', 'true'];
     const time = (folder: string) => () => timeOf([path.join(folder, 'bin/redlock-run.js'), ...words]);

@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect } from 'vitest';
@@ -38,7 +38,13 @@ export interface RunResult {
   elapsedMs: number;
 }
 
-const PROGRAM = fileURLToPath(new URL('../../bin/redlock-run.js', import.meta.url));
+/** Another build of the program, such as the standalone executable, to be tested instead of the package's. */
+const other = process.env.REDLOCK_RUN_PROGRAM;
+export const isStandalone = Boolean(other);
+/** What runs the program: Node, or env(1), which becomes the executable it is given. */
+export const interpreter = other ? '/usr/bin/env' : process.execPath;
+/** The path of the program. */
+export const program = other ? resolve(other) : fileURLToPath(new URL('../../bin/redlock-run.js', import.meta.url));
 
 /** A redlock-run that has been started; a test may watch it, signal it, and must await its result. */
 export class CliRun {
@@ -52,7 +58,7 @@ export class CliRun {
   constructor(words: readonly string[], options: RunOptions) {
     const home = mkdtempSync(join(scratchFolder(), 'home-'));
     const { env = {}, cwd = home, stdin = '', timeoutMs = 20_000, through = [] } = options;
-    const [file = '', ...rest] = [...through, process.execPath, PROGRAM, ...words];
+    const [file = '', ...rest] = [...through, interpreter, program, ...words];
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
       cwd,

@@ -2,10 +2,10 @@
 // is keeper.ts's business. It can be started before there is anything to guard. The surprise: it is ended by SIGKILL when all
 // is over. It has nothing to tidy up, and so a guard that was stopped, or starved, cannot be left behind.
 
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Duplex } from 'node:stream';
 import { guardMarkerName } from '../tree/tree.ts';
-import { asLine, eachMessage, type FromGuard, type ToGuard } from './protocol.ts';
+import { asLine, eachMessage, type FromGuard, guardName, lineDescriptor, type ToGuard } from './protocol.ts';
 
 /** A guard does nothing but wait: a small heap, and no threads to compile with. */
 export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
@@ -26,21 +26,23 @@ export interface GuardSupply {
 export class GuardProcess {
   /** Resolves when it is gone, with how it went. Never rejects. */
   readonly gone: Promise<string>;
-  readonly #process: ChildProcessByStdio<Writable, Readable, null> | null;
+  readonly #process: ChildProcess | null;
 
   /** Starts it. It says nothing before it has been told its orders. */
   constructor({ file, words }: GuardProgram) {
     try {
       const guard = spawn(file, words, {
-        argv0: 'redlock-guard',
+        argv0: guardName,
         detached: true,
-        stdio: ['pipe', 'pipe', 'ignore'],
+        // One pipe for both directions, and not stdin: what is written there must be on its way when write() returns, because
+        // the command starts next. Node keeps to that with every pipe, Bun only with those beyond the first three.
+        stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
         // Without our environment, sweeps of others that go by a marker in it do not find the guard.
         env: { PATH: process.env.PATH, [guardMarkerName]: '1' },
         cwd: '/',
       });
       // 'exit' or 'error' follows.
-      for (const stream of [guard.stdin, guard.stdout]) stream.on('error', () => {});
+      lineTo(guard).on('error', () => {});
       this.#process = guard;
       this.gone = new Promise((resolve) => {
         guard.once('error', (error) => resolve(error.message));
@@ -55,14 +57,18 @@ export class GuardProcess {
 
   /** Calls back for everything that the guard says. */
   hear(onMessage: (message: FromGuard) => void): void {
-    this.#process?.stdout.setEncoding('utf8').on('data', eachMessage(onMessage));
+    if (this.#process) lineTo(this.#process).setEncoding('utf8').on('data', eachMessage(onMessage));
   }
 
   tell(message: ToGuard): void {
-    this.#process?.stdin.write(asLine(message));
+    if (this.#process) lineTo(this.#process).write(asLine(message));
   }
 
   kill(): void {
     this.#process?.kill('SIGKILL');
   }
+}
+
+function lineTo(guard: ChildProcess): Duplex {
+  return guard.stdio[lineDescriptor] as Duplex;
 }

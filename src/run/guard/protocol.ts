@@ -1,8 +1,13 @@
-// What redlock-run and its guard tell one another: one JSON object a line over two pipes. The surprise: deadlines travel as
+// What redlock-run and its guard tell one another: one JSON object a line over one pipe. The surprise: deadlines travel as
 // "so many ms after these clock readings", so that neither a message that was read late nor a machine that slept in between
 // gives anybody more time.
 
 import type { Root } from '../tree/tree.ts';
+
+/** What a guard is called, by itself and in ps(1). */
+export const guardName = 'redlock-guard';
+/** Where the guard finds the pipe. */
+export const lineDescriptor = 3;
 
 /** The clocks of this machine at one instant, in ms; the same for every process on it. */
 export interface Readings {
