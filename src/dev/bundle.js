@@ -40,7 +40,8 @@ export async function bundleForCheckout(folder) {
  */
 export async function bundleStandalone(folder) {
   const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
-  return licences(await bundle(standalone, options));
+  // Bun would write the path of this folder into the executable.
+  return licences(await bundle(standalone, options, { 'import.meta.url': '"file:///redlock-run"', __dirname: '"/"' }));
 }
 
 /** What every run needs is one file, and not one for each way in which the files beside it share it. */
@@ -55,16 +56,17 @@ const inOrder = {
  * Returns the files that went into the bundles.
  * @param {Record<string, string>} programs
  * @param {import('rolldown').OutputOptions} options
+ * @param {Record<string, string>} define
  * @returns {Promise<string[]>}
  */
-async function bundle(programs, options) {
+async function bundle(programs, options, define = {}) {
   const { rolldown } = await import('rolldown'); // This file is read before packages are installed.
   const input = Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(root, file)]));
   const build = await rolldown({
     cwd: root,
     input,
     platform: 'node',
-    transform: { target: 'node20' },
+    transform: { target: 'node20', define },
     plugins: [knownVersion(), slimmed()],
     // The changes of slimmed.js move some columns of other people's code.
     onLog: (level, log, print) => level === 'info' || log.code === 'SOURCEMAP_BROKEN' || print(level, log),
