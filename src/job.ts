@@ -3,11 +3,9 @@
 // get a moment to say who they are before the command starts, so that a replica or a server listed twice is found out
 // also when it answers last.
 
-import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
 import type { execa } from 'execa';
-import { reportOf, writeReport } from './cli/report.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
 import { type Acquisition, acquire } from './lock/acquire.ts';
@@ -16,6 +14,7 @@ import { renderValue } from './lock/holder.ts';
 import { stopAtOf } from './lock/keep-alive.ts';
 import type { Claim } from './lock/ports.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
+import { randomBytes } from './random.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';
 import { Roster } from './redis/identity.ts';
 import { RedisMaster } from './redis/redis-master.ts';
@@ -59,6 +58,7 @@ export async function runJob(settings: Settings, reporter: Reporter, guards: Gua
   if (settings.reportFile !== null) {
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
+    const { reportOf, writeReport } = await import('./cli/report.ts');
     const trouble = writeReport(settings.reportFile, reportOf(settings.name, finished, masters, status.code));
     if (trouble !== null) reporter.error(trouble);
   }

@@ -23,6 +23,12 @@ const changes = [
     from: 'require("tls")',
     to: '{ get connect() { return require("tls").connect; } }',
   })),
+  // Scripts are sent as they are, and never by their hash.
+  {
+    file: 'ioredis/built/Script.js',
+    from: 'require("crypto")',
+    to: '{ get createHash() { return require("crypto").createHash; } }',
+  },
   // DEBUG=* in somebody's environment would show passwords on stderr.
   {
     file: 'ioredis/built/utils/debug.js',
@@ -34,6 +40,12 @@ const changes = [
     file: 'execa/lib/ipc/ipc-input.js',
     from: "import {serialize} from 'node:v8';",
     to: "const serialize = () => { throw new TypeError('no messages to the command'); };",
+  },
+  // A table that nobody reads.
+  {
+    file: 'human-signals/build/src/main.js',
+    from: 'signalsByNumber=getSignalsByNumber()',
+    to: 'signalsByNumber=/* @__PURE__ */getSignalsByNumber()',
   },
   // To look at stdin is to open it, and to change how the command finds it.
   {
