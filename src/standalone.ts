@@ -11,11 +11,14 @@ const programs: Readonly<Record<string, () => Promise<unknown>>> = {
   [guardName]: () => import('./guard.ts'),
 };
 
+/** A guard does nothing but wait: compiling what it does would cost more than doing it. */
+const frugal = { BUN_JSC_useJIT: '0' };
+
 (programs[path.basename(process.argv0)] ?? redlockRun)();
 
 async function redlockRun(): Promise<void> {
   const argv = process.argv.slice(2);
-  const guards = startEarly({ file: process.execPath, words: [] }, argv);
+  const guards = startEarly({ file: process.execPath, words: [], environment: frugal }, argv);
   const code = await main(argv, guards);
   guards.spare?.kill();
   process.exit(code);

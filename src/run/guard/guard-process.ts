@@ -14,6 +14,8 @@ export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--
 export interface GuardProgram {
   readonly file: string;
   readonly words: readonly string[];
+  /** What its environment has besides the PATH. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Where guards come from. */
@@ -29,7 +31,7 @@ export class GuardProcess {
   readonly #process: ChildProcess | null;
 
   /** Starts it. It says nothing before it has been told its orders. */
-  constructor({ file, words }: GuardProgram) {
+  constructor({ file, words, environment }: GuardProgram) {
     try {
       const guard = spawn(file, words, {
         argv0: guardName,
@@ -38,7 +40,7 @@ export class GuardProcess {
         // the command starts next. Node keeps to that with every pipe, Bun only with those beyond the first three.
         stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
         // Without our environment, sweeps of others that go by a marker in it do not find the guard.
-        env: { PATH: process.env.PATH, [guardMarkerName]: '1' },
+        env: { PATH: process.env.PATH, ...environment, [guardMarkerName]: '1' },
         cwd: '/',
       });
       // 'exit' or 'error' follows.
