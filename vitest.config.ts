@@ -11,6 +11,16 @@ const named = ['long'].filter((name) => process.argv.includes(name));
 /** Real programs under locks of a few seconds: a machine that stands still for a second costs them their lock. */
 const onRealTime = { testTimeout: 60_000, retry: 2 };
 
+/** The suites of the built programs on the executable that has both in one file (`npm run build:standalone`). */
+const standalone = {
+  test: {
+    ...suite('cli', onRealTime).test,
+    name: 'standalone',
+    exclude: ['test/cli/package.test.ts'],
+    env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' },
+  },
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -21,6 +31,7 @@ export default defineConfig({
       suite('cli', onRealTime),
       suite('supervision', onRealTime),
       suite('ctl', onRealTime),
+      ...(process.argv.includes('standalone') ? [standalone] : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
     maxWorkers: 2,

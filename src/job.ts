@@ -3,21 +3,18 @@
 // get a moment to say who they are before the command starts, so that a replica or a server listed twice is found out
 // also when it answers last.
 
-import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { execa } from 'execa';
-import { reportOf, writeReport } from './cli/report.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
-import { startLocalMasters } from './local/local-masters.ts';
 import { type Acquisition, acquire } from './lock/acquire.ts';
 import type { MasterFailure } from './lock/events.ts';
 import { renderValue } from './lock/holder.ts';
 import { stopAtOf } from './lock/keep-alive.ts';
 import type { Claim } from './lock/ports.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
+import { randomBytes } from './random.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';
 import { Roster } from './redis/identity.ts';
 import { RedisMaster } from './redis/redis-master.ts';
@@ -26,6 +23,7 @@ import { objectionTo } from './run/command.ts';
 import { childEnvironment, heldNames, userName } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
+import type { GuardSupply } from './run/guard/guard-process.ts';
 import { GuardKeeper } from './run/guard/keeper.ts';
 import { findIsolation, type Isolation } from './run/isolation.ts';
 import { runOnLost } from './run/on-lost.ts';
@@ -45,7 +43,7 @@ const repeatMs = 2_000;
 /** The least time that masters which were not needed for the quorum get to say who they are. */
 const introductionMs = 25;
 
-export async function runJob(settings: Settings, reporter: Reporter): Promise<ExitStatus> {
+export async function runJob(settings: Settings, reporter: Reporter, guards: GuardSupply): Promise<ExitStatus> {
   const failing = new Set<string>();
   let place: number | null = null;
   const tell = (event: RunEvent) => {
@@ -56,28 +54,29 @@ export async function runJob(settings: Settings, reporter: Reporter): Promise<Ex
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
   const addresses = settings.local ? await localAddresses(settings) : settings.masters;
-  const finished = await new Job(settings, addresses, tell).run();
+  const finished = await new Job(settings, addresses, guards, tell).run();
   reporter.finished(finished);
   const status = exitStatusOf(finished.ending, settings.conflictExitCode);
   if (settings.reportFile !== null) {
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
-    const trouble = writeReport(
-      settings.reportFile,
-      reportOf(settings.name, finished, { place, masters }, status.code),
-    );
+    const { reportOf, writeReport } = await import('./cli/report.ts');
+    const report = reportOf(settings.name, finished, { place, masters }, status.code);
+    const trouble = writeReport(settings.reportFile, report);
     if (trouble !== null) reporter.error(trouble);
   }
   return status;
 }
 
 async function localAddresses(settings: Settings): Promise<MasterAddress[]> {
+  const { startLocalMasters } = await import('./local/local-masters.ts');
   const sockets = await startLocalMasters({ directory: settings.localDirectory, environment: process.env });
   return sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`));
 }
 
 class Job {
   readonly #settings: Settings;
+  readonly #guards: GuardSupply;
   readonly #tell: (event: RunEvent) => void;
   readonly #clock;
   readonly #masters: readonly RedisMaster[];
@@ -90,10 +89,16 @@ class Job {
   #child: StartedChild | null = null;
   #onLost: Promise<void> | null = null;
 
-  constructor(settings: Settings, addresses: readonly MasterAddress[], tell: (event: RunEvent) => void) {
+  constructor(
+    settings: Settings,
+    addresses: readonly MasterAddress[],
+    guards: GuardSupply,
+    tell: (event: RunEvent) => void,
+  ) {
     const { prefix, restartGraceMs, masterTimeoutMs, graceMs, marginMs } = settings;
     const roster = new Roster();
     this.#settings = settings;
+    this.#guards = guards;
     this.#tell = tell;
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
@@ -112,7 +117,8 @@ class Job {
     if (blindness) throw new RunTrouble(`guard: processes cannot be guarded here: ${blindness}`);
     this.#isolation = settings.isIsolated ? findIsolation() : null;
     const keeper = this.#startGuard();
-    const loadingExeca = import('execa');
+    // When the first requests have been sent: loading takes longer than their answers.
+    const loadingExeca = new Promise(setImmediate).then(() => import('execa'));
     const run: Run = new Run(settings, {
       redlock: this.#redlock,
       clock: this.#clock,
@@ -152,7 +158,7 @@ class Job {
   #startGuard(): GuardKeeper {
     const { stopSignal, graceMs, marginMs } = this.#settings;
     return new GuardKeeper({
-      program: fileURLToPath(new URL('./guard.js', import.meta.url)),
+      supply: this.#guards,
       orders: { runId: this.#runId, pid: process.pid, stopSignal, graceMs, slackMs: marginMs / 4 },
       readingsNow,
       onRestart: () => this.#tell({ kind: 'guard-restarted' }),

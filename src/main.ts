@@ -9,11 +9,15 @@ import { Reporter } from './cli/reporter.ts';
 import { resolveSettings } from './cli/settings.ts';
 import { openStderr } from './cli/stderr.ts';
 import { LocalTrouble } from './local/trouble.ts';
+import type { GuardSupply } from './run/guard/guard-process.ts';
 import { raiseAgain } from './run/signals.ts';
 import { RunTrouble } from './run/trouble.ts';
 
-/** Returns the exit code, unless a signal that ended us has been raised again. Never rejects. */
-export async function main(argv: readonly string[]): Promise<number> {
+/**
+ * Takes what stands behind the program's name. Returns the exit code, unless a signal that ended us has been raised again.
+ * Never rejects.
+ */
+export async function main(argv: readonly string[], guards: GuardSupply): Promise<number> {
   const print = (text: string) => process.stdout.write(text);
   try {
     const words = parseWords(argv);
@@ -29,7 +33,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     }
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
-    const { code, signal } = await runJob(settings, new Reporter(settings, stderr.output)).finally(stderr.flush);
+    const { code, signal } = await runJob(settings, new Reporter(settings, stderr.output), guards).finally(
+      stderr.flush,
+    );
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {

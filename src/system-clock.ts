@@ -2,6 +2,7 @@
 // Linux machine sleeps, but Redis goes on expiring, so this one adds whatever the boot-time clock or the wall clock ran
 // ahead of it meanwhile. A wall clock set forward by hand costs validity for the same reason: pessimism is the safe side.
 
+import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import type { Clock } from './lock/ports.ts';
 
@@ -13,9 +14,14 @@ export interface ClockSources {
   wall(): number;
 }
 
+/** Bun, in the standalone executable, counts whole seconds; every second would look as if the machine had slept. */
+const uptimeSeconds = process.versions.bun
+  ? () => Number.parseFloat(readFileSync('/proc/uptime', 'latin1'))
+  : os.uptime;
+
 const systemSources: ClockSources = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
-  boot: process.platform === 'linux' ? () => os.uptime() * 1000 : () => null,
+  boot: process.platform === 'linux' ? () => uptimeSeconds() * 1000 : () => null,
   wall: () => Date.now(),
 };
 

@@ -9,17 +9,18 @@ const bugExitCode = 70;
 export type Expected = Error & { readonly exitCode: number };
 
 /** Writes `redlock-run: what: which: why` to stderr and returns the exit code. */
-export function complain(
+export async function complain(
   program: string,
   error: unknown,
   isUnavailable: (error: unknown) => error is Expected,
-): number {
+): Promise<number> {
   process.stderr.on('error', () => {});
   if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
     process.stderr.write(`${program}: ${error.message}\n`);
     return error.exitCode;
   }
-  const stack = error instanceof Error ? error.stack : String(error);
+  const { originalStack } = await import('./stack.ts');
+  const stack = originalStack((error instanceof Error && error.stack) || String(error));
   process.stderr.write(`${program}: bug: this should not happen: please report it\n${stack}\n`);
   return bugExitCode;
 }

@@ -2,7 +2,7 @@
 // /etc/redlockrc; the first one wins and is the only one read. The surprise: a place that cannot be looked at is an error, not
 // "no file": going on to the next place could mean other masters, and a lock on other masters excludes nobody.
 
-import { readFile, stat } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, fileTrouble, quoted } from './trouble.ts';
 
@@ -28,12 +28,12 @@ export interface FoundFile {
  * The text of the file that counts, or null when there is none.
  * @throws ConfigError when a named file cannot be read, or when something unreadable stands in one of the places
  */
-export async function findConfigFile(places: SearchPlaces): Promise<FoundFile | null> {
+export function findConfigFile(places: SearchPlaces): FoundFile | null {
   const named = places.flag ?? (places.variable || null);
   if (named !== null) {
     const subject = places.flag === null ? 'REDLOCK_CONFIG' : '--config';
     const path = resolve(places.cwd, named);
-    const file = named === '' ? null : await open(path, subject);
+    const file = named === '' ? null : open(path, subject);
     if (file === null) throw new ConfigError(`${subject}: ${quoted(named)}: no such file (name a YAML file)`);
     return file;
   }
@@ -42,17 +42,17 @@ export async function findConfigFile(places: SearchPlaces): Promise<FoundFile | 
   const homes = places.home ? [places.home] : [];
   const paths = [...[...parents, ...homes].map((folder) => join(folder, '.redlockrc')), places.systemFile];
   for (const path of paths) {
-    const file = await open(path, 'config');
+    const file = open(path, 'config');
     if (file !== null) return file;
   }
   return null;
 }
 
 /** Null when nothing is there. */
-async function open(path: string, subject: string): Promise<FoundFile | null> {
+function open(path: string, subject: string): FoundFile | null {
   try {
-    const { mode } = await stat(path);
-    const bytes = await readFile(path);
+    const { mode } = statSync(path);
+    const bytes = readFileSync(path);
     return { path, mode, text: decode(bytes, path) };
   } catch (error) {
     if (error instanceof ConfigError) throw error;

@@ -2,7 +2,7 @@
 // master says for itself always wins, field by field, over what the top level of the configuration says for all of them; and
 // the same thing said twice about one master (in its URL and beside it) is an error, not a race.
 
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MasterAddress, TlsOptions } from '../redis/address.ts';
 import type { MasterEntry, TlsEntry } from './config-schema.ts';
@@ -114,7 +114,7 @@ async function readTls(entry: TlsEntry, base: string, subject: string): Promise<
 
 async function readText(file: string, base: string, subject: string): Promise<string> {
   try {
-    return await readFile(resolve(base, file), 'utf8');
+    return readFileSync(resolve(base, file), 'utf8');
   } catch (error) {
     throw new ConfigError(`${subject}: ${quoted(file)}: ${fileTrouble(error)} (paths start from ${base})`);
   }

@@ -1,21 +1,15 @@
 // How --help is set, in both programs: entries with a hanging text, 100 columns at most; and the line of --version. It knows no
 // option. The surprise: a left side that is too long pushes its text to the right on that line only.
 
-import { readFileSync } from 'node:fs';
 import type { OptionRow } from './option-table.ts';
+import { version } from './version.ts';
 
 const width = 100;
 const textColumn = 32;
 
-/** The version of the package. */
-export function packageVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
-}
-
 /** One line: `redlock-run 1.2.3`. */
 export function renderVersion(program: string): string {
-  return `${program} ${packageVersion()}\n`;
+  return `${program} ${version}\n`;
 }
 
 /** The lines of some options. */

@@ -1,30 +1,37 @@
 // @ts-check
-// dist/, with the man pages in it, made from src/ when it is not what src/ says: by content, so that no clock and no checkout can fool it. The
-// surprise: files are compiled aside and moved into dist/ one by one, each in one step, so that two builds at once, or a
+// dist/, with the man pages in it, made from src/ when it is not what src/ says: by content, so that no clock and no checkout can fool
+// it. The surprise: files are made aside and moved into dist/ one by one, each in one step, so that two builds at once, or a
 // build under a running program, do no harm.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { bundleForCheckout, bundlePackage } from './bundle.js';
 import { writeManual } from './manual.js';
 import { Failure, root, run } from './program.js';
 
 const dist = join(root, 'dist');
-const stamp = join(root, '.cache', 'built');
+const cache = join(root, '.cache');
+/** Where the scripts of a checkout find modules of src/ as plain JavaScript: see programs.js. */
+export const checkoutModules = join(cache, 'modules');
+/** What dist/ was made of, and the files that were made. */
+const stamp = join(cache, 'built.json');
 
 /** Makes dist/ agree with src/. Throws a Failure, with the compiler's words, when src/ does not compile. */
 export async function ensureBuilt() {
   const wanted = fingerprint();
   if (isBuilt(wanted)) return;
-  const aside = join(root, '.cache', `build-${process.pid}`);
+  const aside = join(cache, `build-${process.pid}`);
   try {
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    const words = [compiler, '-p', join(root, 'tsconfig.json'), '--outDir', aside];
+    const words = [compiler, '-p', join(root, 'tsconfig.json'), '--noEmit'];
     const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
     if (code !== 0) throw new Failure(code, `src/ does not compile:\n${output}`);
-    await writeManual(aside);
-    move(aside);
-    writeFileSync(stamp, wanted);
+    await bundlePackage(join(aside, 'dist'));
+    await bundleForCheckout(join(aside, 'modules'));
+    await writeManual(join(aside, 'dist'), join(aside, 'modules'));
+    const files = [...replace(dist, join(aside, 'dist')), ...replace(checkoutModules, join(aside, 'modules'))];
+    writeFileSync(stamp, JSON.stringify({ wanted, files }));
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
@@ -32,15 +39,17 @@ export async function ensureBuilt() {
 
 /** @param {string} wanted */
 function isBuilt(wanted) {
-  if (!existsSync(stamp) || !existsSync(join(dist, 'man')) || readFileSync(stamp, 'utf8') !== wanted) return false;
-  return sources().every((file) => existsSync(join(dist, file.replace(/\.ts$/, '.js'))));
+  if (!existsSync(stamp)) return false;
+  const built = JSON.parse(readFileSync(stamp, 'utf8'));
+  return built.wanted === wanted && built.files.every(existsSync);
 }
 
 /** Everything that decides what dist/ is. */
 function fingerprint() {
   const hash = createHash('sha256');
-  const others = ['package.json', 'tsconfig.json', 'node_modules/typescript/package.json'];
-  for (const file of [...sources().map((name) => join('src', name)), ...others]) {
+  const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js)$/.test(file));
+  const others = ['tsconfig.json', 'package.json', 'package-lock.json'];
+  for (const file of [...sources.map((name) => join('src', name)), ...others]) {
     hash
       .update(`${file}\0`)
       .update(readFileSync(join(root, file)))
@@ -49,21 +58,20 @@ function fingerprint() {
   return hash.digest('hex');
 }
 
-function sources() {
-  return filesIn(join(root, 'src')).filter((file) => file.endsWith('.ts'));
-}
-
 /**
- * Replaces dist/ by what is in the folder; what the folder does not have goes.
+ * Replaces what is in a folder by what is in another; what that does not have goes. Returns the paths of all files.
+ * @param {string} target
  * @param {string} folder
+ * @returns {string[]}
  */
-function move(folder) {
+function replace(target, folder) {
   const files = new Set(filesIn(folder));
   for (const file of files) {
-    mkdirSync(dirname(join(dist, file)), { recursive: true });
-    renameSync(join(folder, file), join(dist, file));
+    mkdirSync(dirname(join(target, file)), { recursive: true });
+    renameSync(join(folder, file), join(target, file));
   }
-  for (const file of filesIn(dist)) if (!files.has(file)) rmSync(join(dist, file), { force: true });
+  for (const file of filesIn(target)) if (!files.has(file)) rmSync(join(target, file), { force: true });
+  return [...files].map((file) => join(target, file));
 }
 
 /**

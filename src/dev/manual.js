@@ -1,6 +1,6 @@
 // @ts-check
-// The man pages, written beside what was compiled: generated, so that they cannot say anything that --help does not. The surprise: the
-// version comes from package.json here, because what was compiled aside does not stand where the package will.
+// The man pages, written beside what was built: generated, so that they cannot say anything that --help does not. The surprise: they are
+// made by the checkout's own modules (programs.js), because the programs have no need of them.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,11 +8,12 @@ import { pathToFileURL } from 'node:url';
 import { root } from './program.js';
 
 /**
- * Writes `man/*` into a folder of compiled files.
+ * Writes `man/*` into a folder, by the modules in another.
  * @param {string} folder
+ * @param {string} modules
  */
-export async function writeManual(folder) {
-  const { renderManual } = await import(pathToFileURL(join(folder, 'manual.js')).href);
+export async function writeManual(folder, modules) {
+  const { renderManual } = await import(pathToFileURL(join(modules, 'manual.js')).href);
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   mkdirSync(join(folder, 'man'), { recursive: true });
   for (const [name, text] of renderManual(version)) writeFileSync(join(folder, 'man', name), text);

@@ -8,6 +8,8 @@
 
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { checkoutModules } from './built.js';
 import { Failure, run, say } from './program.js';
 
 /** In this order; `packages` are tried one after the other, `refresh` comes before a second try. */
@@ -28,7 +30,7 @@ const managers = [
 
 /** Makes sure that there is a server program. Needs dist/. Throws a Failure that says what to type when there is none. */
 export async function ensureServer() {
-  const { findServerProgram } = await import(new URL('../../dist/local/server-program.js', import.meta.url).href);
+  const { findServerProgram } = await import(pathToFileURL(join(checkoutModules, 'server-program.js')).href);
   const isFound = async () => (await findServerProgram(process.env)) !== null;
   if (await isFound()) return;
   const manager = managers.find(({ program }) => isOnPath(program));

@@ -11,10 +11,10 @@ await script(async () => {
   const words = process.argv.slice(2);
   const isLocal = !namesMasters(words);
   await setUp({ server: isLocal });
-  const { main } = await import(new URL('../../dist/main.js', import.meta.url).href);
   const argv = isLocal ? ['--local', ...words] : words;
   process.argv = [process.execPath, join(root, 'bin', 'redlock-run.js'), ...argv];
-  process.exit(await main(argv));
+  await import(new URL('../../dist/redlock-run.js', import.meta.url).href);
+  return new Promise(() => {}); // It exits by itself.
 });
 
 /**

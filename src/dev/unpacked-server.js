@@ -4,12 +4,14 @@
 
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { checkoutModules } from './built.js';
 import { unpackPackage } from './debian-packages.js';
 import { run, say } from './program.js';
 
 /** Puts bin/redis-server and lib/ where the local masters look for them. Returns quietly when that cannot be done. */
 export async function unpackServer() {
-  const { cachedServerDirectory } = await import(new URL('../../dist/local/server-program.js', import.meta.url).href);
+  const { cachedServerDirectory } = await import(pathToFileURL(join(checkoutModules, 'server-program.js')).href);
   /** @type {string} */
   const target = cachedServerDirectory(process.env);
   mkdirSync(dirname(target), { recursive: true });

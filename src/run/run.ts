@@ -220,13 +220,13 @@ export class Run {
   async #release(): Promise<void> {
     const { redlock, report, guard } = this.#parts;
     this.#end();
+    guard.done();
     const { claim, validUntil } = this.#proven;
     const keepMs = Math.max(0, this.#keepUntil() - this.#now());
     const { releasedCount, isConfirmed, failures } = await redlock.release(claim, Math.ceil(keepMs));
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: Math.max(0, validUntil - this.#now()) });
     await redlock.settled();
-    guard.done();
     this.#post({ kind: 'released' });
   }
 

@@ -3,11 +3,13 @@
 // itself) is divided by those who share it; a second Node program costs much less than its size.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { frugal } from '../../src/run/guard/guard-process.ts';
+import { lineDescriptor } from '../../src/run/guard/protocol.ts';
 import { inTurns } from './rounds.ts';
 
 /** The checkout; the benchmark is compiled into a folder below it. */
@@ -37,13 +39,14 @@ async function costOf(flags: readonly string[]) {
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' });
   const orders = { runId: 'bench-guard', pid: process.pid, stopSignal: 'SIGTERM', graceMs: 1_000, slackMs: 100 };
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...flags, program, JSON.stringify(orders)], {
+  const child = spawn(process.execPath, [...flags, program], {
     argv0: 'redlock-guard',
     detached: true,
-    stdio: ['pipe', 'pipe', 'ignore'],
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     env: { PATH: process.env.PATH },
   });
-  await new Promise((resolve) => child.stdout.once('data', resolve));
+  lineTo(child).write(`${JSON.stringify({ kind: 'orders', orders })}\n`);
+  await new Promise((resolve) => lineTo(child).once('data', resolve));
   const readyMs = performance.now() - startedAt;
   arm(child, 1);
   await sleep(2_000);
@@ -68,9 +71,13 @@ async function costOf(flags: readonly string[]) {
   return cost;
 }
 
+function lineTo(child: ChildProcess): Duplex {
+  return child.stdio[lineDescriptor] as Duplex;
+}
+
 function arm(child: ChildProcess, count: number): void {
   const readings = { monotonic: Number(process.hrtime.bigint()) / 1e6, boot: null, wall: Date.now() };
-  child.stdin?.write(`${JSON.stringify({ kind: 'arm', count, readings, stopInMs: 1e6, killInMs: 1e6 })}\n`);
+  lineTo(child).write(`${JSON.stringify({ kind: 'arm', count, readings, stopInMs: 1e6, killInMs: 1e6 })}\n`);
 }
 
 /** User and system time, in ticks of 10 ms. */
@@ -80,29 +87,21 @@ function ticksOf({ pid }: ChildProcess): number {
   return Number(fields[11]) + Number(fields[12]);
 }
 
-/** The whole program, with its guard and with one that is never started. */
+/** The whole program, with its guard and with one that is an empty Node program. */
 async function starts(masters: readonly string[]) {
   const copy = mkdtempSync(path.join(tmpdir(), 'redlock-bench-'));
   try {
     for (const folder of ['bin', 'dist'])
       cpSync(path.join(checkout, folder), path.join(copy, folder), { recursive: true });
-    cpSync(path.join(checkout, 'package.json'), path.join(copy, 'package.json'));
-    symlinkSync(path.join(checkout, 'node_modules'), path.join(copy, 'node_modules'));
     writeFileSync(
-      path.join(copy, 'dist/run/guard/guard-process.js'),
-      `export class GuardProcess {
-        constructor(program, orders, onMessage) {
-          this.gone = new Promise((resolve) => { this.kill = () => resolve('never started'); });
-          queueMicrotask(() => onMessage({ kind: 'ready' }));
-        }
-        tell() {}
-      }`,
+      path.join(copy, 'dist/guard.js'),
+      `require('node:fs').writeSync(3, '{"kind":"ready"}\\n'); setInterval(() => {}, 1e6);`,
     );
     const words = [...masters.flatMap((url) => ['--master', url]), 'bench', '--', 'true'];
     const time = (folder: string) => () => timeOf([path.join(folder, 'bin/redlock-run.js'), ...words]);
     return await inTurns(
       [
-        { name: 'without a guard', measure: time(copy) },
+        { name: 'with a guard that does nothing', measure: time(copy) },
         { name: 'with its guard', measure: time(checkout) },
       ],
       roundCount,

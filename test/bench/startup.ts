@@ -1,37 +1,86 @@
-// What a job of no length at all costs: the whole program, from start to exit, against an empty Node program.
+// What a job of no length at all costs: whole programs, from start to exit, against an empty Node program and against `etcdctl
+// lock`, where there is one. The surprise: the executable is measured when it has been built (`npm run build:standalone`), and
+// what is missing on this machine is left out without a word.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { inTurns } from './rounds.ts';
+import { startEtcd } from './etcd.ts';
+import { quantile, ratioOf, timesInTurns } from './rounds.ts';
 
 /** The checkout; the benchmark is compiled into a folder below it. */
 const bin = path.resolve('bin/redlock-run.js');
-const roundCount = 20;
+const executable = path.resolve('dist/redlock-run');
+const roundCount = Number(process.env.STARTUP_ROUNDS ?? 30);
 
-export function startup(masters: readonly string[]) {
-  const ours = [bin, ...masters.flatMap((url) => ['--master', url]), 'bench', '--', 'true'];
-  return inTurns(
-    [
-      { name: 'node -e 0', measure: () => timeOf(['-e', '0']) },
-      { name: 'redlock-run --version', measure: () => timeOf([bin, '--version']) },
-      { name: 'redlock-run bench -- true', measure: () => timeOf(ours) },
-    ],
-    roundCount,
+export async function startup(masters: readonly string[]) {
+  const etcd = await startEtcd();
+  const cache = mkdtempSync(path.join(tmpdir(), 'redlock-bench-'));
+  try {
+    return await measured(programs(masters, etcd?.lock('true') ?? null, cache), etcd?.version ?? 'none');
+  } finally {
+    rmSync(cache, { recursive: true, force: true });
+    await etcd?.stop();
+  }
+}
+
+type Programs = Record<string, { readonly words: readonly string[]; readonly env?: NodeJS.ProcessEnv }>;
+const node = 'empty Node program';
+const etcdctl = 'etcdctl lock';
+
+function programs(masters: readonly string[], lock: readonly string[] | null, cache: string): Programs {
+  const job = [...masters.flatMap((url) => ['--master', url]), 'bench', '--', 'true'];
+  const env = { XDG_CACHE_HOME: cache, REDLOCK_RESTART_GRACE: '0' };
+  const hasFlock = spawnSync('flock', ['--version']).status === 0;
+  return {
+    [node]: { words: [process.execPath, '-e', '0'] },
+    'npm package': { words: [process.execPath, bin, ...job], env },
+    'npm package, first run': {
+      words: [process.execPath, bin, ...job],
+      env: { ...env, NODE_DISABLE_COMPILE_CACHE: '1' },
+    },
+    'npm package, --version': { words: [process.execPath, bin, '--version'], env },
+    ...(existsSync(executable) ? { executable: { words: [executable, ...job], env } } : {}),
+    ...(lock ? { [etcdctl]: { words: lock, env: { ETCDCTL_API: '3' } } } : {}),
+    ...(hasFlock ? { flock: { words: ['flock', path.join(cache, 'lock'), 'true'] } } : {}),
+  };
+}
+
+async function measured(programs: Programs, etcdVersion: string) {
+  const size = existsSync(executable) ? `${(statSync(executable).size / 1e6).toFixed(0)} MB` : 'not built';
+  console.log(`executable ${size}, etcdctl ${etcdVersion}, ${roundCount} rounds in turn, NODE_EXTRA_CA_CERTS unset`);
+  const entries = Object.entries(programs);
+  const contestants = entries.map(([name, { words, env }]) => ({ name, measure: () => timeOf(words, env) }));
+  const times = await timesInTurns(contestants, roundCount);
+  const timesOf = (wanted: string) => times[entries.findIndex(([name]) => name === wanted)] ?? [];
+  return Object.fromEntries(
+    entries.map(([name], index) => {
+      const own = times[index] ?? [];
+      return [
+        name,
+        {
+          [`to ${node}`]: ratioOf(own, timesOf(node)).toFixed(2),
+          ...(etcdctl in programs ? { [`to ${etcdctl}`]: ratioOf(own, timesOf(etcdctl)).toFixed(2) } : {}),
+          'median ms': quantile(own, 0.5).toFixed(1),
+          'fastest ms': Math.min(...own).toFixed(1),
+          'p90 ms': quantile(own, 0.9).toFixed(1),
+        },
+      ];
+    }),
   );
 }
 
-function timeOf(words: readonly string[]): Promise<number> {
+function timeOf([program = '', ...words]: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> {
   // Reading extra certificates would be measured instead of us.
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, words, {
-      stdio: 'ignore',
-      env: { ...environment, REDLOCK_RESTART_GRACE: '0' },
-    });
+    const child = spawn(program, words, { stdio: 'ignore', env: { ...environment, ...env } });
+    child.once('error', reject);
     child.once('exit', (code) => {
       if (code === 0) resolve(performance.now() - startedAt);
-      else reject(new Error(`${words.join(' ')} exited with ${code}`));
+      else reject(new Error(`${program} ${words.join(' ')} exited with ${code}`));
     });
   });
 }

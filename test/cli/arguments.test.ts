@@ -2,7 +2,7 @@
 // a single word of a mebibyte) is the kernel's business and not tested.
 
 import { expect, test } from 'vitest';
-import { linesOf, node, program, useMasters } from './rig.ts';
+import { interpreter, linesOf, node, program, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -86,7 +86,7 @@ test('a name is quoted on one line of a message, whatever it holds', async () =>
 });
 
 test('the command is told its lock, and the inner lock in a nested run', async () => {
-  const inner = [process.execPath, program, 'inner, one', '--', ...node('print-env.js')];
+  const inner = [interpreter, program, 'inner, one', '--', ...node('print-env.js')];
   const { stdout, stderr } = await run(['--ttl', '10s', 'outer', '--', ...inner]);
   expect(stderr).toBe('');
   expect(JSON.parse(stdout)).toMatchObject({
@@ -99,7 +99,7 @@ test('the command is told its lock, and the inner lock in a nested run', async (
 });
 
 test('a nested run of the same name fails at once instead of waiting for itself', async () => {
-  const inner = [process.execPath, program, 'same', '--', 'echo', 'never'];
+  const inner = [interpreter, program, 'same', '--', 'echo', 'never'];
   const { code, stdout, elapsedMs } = await run(['same', '--', ...inner]);
   expect([code, stdout]).toEqual([75, '']);
   expect(elapsedMs).toBeLessThan(5_000);

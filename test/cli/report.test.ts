@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { environmentFor, linesOf, node, program, takeBy, useMasters } from './rig.ts';
+import { environmentFor, interpreter, linesOf, node, program, takeBy, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -123,7 +123,7 @@ test('an earlier report is replaced, and a device is written to', async () => {
   expect(parse(file)).toMatchObject({ outcome: 'ran' });
   const script = '"$0" "$1" --report /dev/stderr name -- true 2>&1 >/dev/null | cat';
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
-  const { stdout } = spawnSync('sh', ['-c', script, process.execPath, program], { env, encoding: 'utf8' });
+  const { stdout } = spawnSync('sh', ['-c', script, interpreter, program], { env, encoding: 'utf8' });
   expect(JSON.parse(stdout)).toMatchObject({ outcome: 'ran' });
 });
 

@@ -10,10 +10,20 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type MasterOptions, nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { type CliRun, type RunOptions, type RunResult, startCli } from '../servers/run-cli.ts';
+import {
+  type CliRun,
+  interpreter,
+  isStandalone,
+  program,
+  type RunOptions,
+  type RunResult,
+  startCli,
+} from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 export type { CliRun, RunOptions, RunResult, TestMaster };
+/** For shells that run the program themselves. */
+export { interpreter, isStandalone, program };
 
 export interface Rig {
   readonly masters: TestMaster[];
@@ -48,9 +58,6 @@ async function restored(master: TestMaster): Promise<void> {
 export function environmentFor(masters: readonly { url: string }[]): Record<string, string> {
   return { REDLOCK_MASTERS: masters.map(({ url }) => url).join(','), REDLOCK_RESTART_GRACE: '0' };
 }
-
-/** The path of the built program, for shells that run it themselves. */
-export const program = fileURLToPath(new URL('../../bin/redlock-run.js', import.meta.url));
 
 /** The path of a program that plays a role. */
 export function fixture(name: string): string {

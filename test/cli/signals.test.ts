@@ -5,7 +5,16 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { eventually, isAlive } from '../servers/processes.ts';
-import { environmentFor, node, program, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  environmentFor,
+  interpreter,
+  node,
+  program,
+  type TestMaster,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -86,7 +95,7 @@ test('a shell sees 128 + n, and its loop stops', async () => {
   const env = { PATH: process.env.PATH, ...environmentFor(masters) };
   const script =
     'for i in 1 2 3; do echo "try $i"; "$0" "$1" loop -- sh -c "echo ready; exec sleep 10"; done; echo went on';
-  const shell = spawn('bash', ['-c', script, process.execPath, program], {
+  const shell = spawn('bash', ['-c', script, interpreter, program], {
     env,
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],

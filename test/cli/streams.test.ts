@@ -7,7 +7,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, statSync } from 'node:f
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { environmentFor, fixture, program, untilNothingIsLeft, useMasters } from './rig.ts';
+import { environmentFor, fixture, interpreter, isStandalone, program, untilNothingIsLeft, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 const megabytes = 100;
@@ -16,7 +16,7 @@ const megabytes = 100;
 function shell(line: string, ...words: string[]) {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const options = { env, timeout: 30_000, killSignal: 'SIGKILL' as const, encoding: 'utf8' as const };
-  return spawnSync('sh', ['-c', line, process.execPath, program, ...words], options);
+  return spawnSync('sh', ['-c', line, interpreter, program, ...words], options);
 }
 
 test('a run that goes well writes nothing of its own', async () => {
@@ -68,8 +68,8 @@ test(`${megabytes} MB through stdin arrive whole`, () => {
   const zeros = Buffer.alloc(1_000_000);
   const hash = createHash('sha256');
   for (let count = 0; count < megabytes; count += 1) hash.update(zeros);
-  const source = `head -c ${megabytes}000000 /dev/zero | "$0" "$1" big -- "$0" "$2"`;
-  const { stdout, stderr, status } = shell(source, fixture('count-bytes.js'));
+  const source = `head -c ${megabytes}000000 /dev/zero | "$0" "$1" big -- "$2" "$3"`;
+  const { stdout, stderr, status } = shell(source, process.execPath, fixture('count-bytes.js'));
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout).toBe(`${megabytes}000000 ${hash.digest('hex')}\n`);
 });
@@ -98,9 +98,11 @@ test('the descriptors are the caller’s own: a file stays a file, and none of o
     closeSync(descriptor);
     return readFileSync(file, 'utf8');
   };
-  const seen = seenBy([process.execPath, program, 'own', '--', ...look]);
+  const seen = seenBy([interpreter, program, 'own', '--', ...look]);
   expect(seen).toMatch(file);
-  expect(seen).toBe(seenBy(look));
+  // Bun hands on the first three alone, also of those that it was given itself.
+  const direct = seenBy(look);
+  expect(seen).toBe(isStandalone ? direct.replace(/(?<=\n2\n)[\d\n]*/, '') : direct);
 });
 
 test.each([

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { environmentFor, program, useMasters } from './rig.ts';
+import { environmentFor, interpreter, program, useMasters } from './rig.ts';
 
 const { masters } = useMasters(3);
 const transcript = fileURLToPath(new URL('./transcript.txt', import.meta.url));
@@ -21,7 +21,7 @@ function shell() {
   const folder = mkdtempSync(join(scratchFolder(), 'transcript-'));
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  writeFileSync(join(bin, 'redlock-run'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+  writeFileSync(join(bin, 'redlock-run'), `#!/bin/sh\nexec '${interpreter}' '${program}' "$@"\n`);
   chmodSync(join(bin, 'redlock-run'), 0o755);
   const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ...environmentFor(masters) };
   return (line: string) => {

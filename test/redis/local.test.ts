@@ -189,7 +189,7 @@ test('a path that no socket can have is refused', async () => {
 
 /** Runs the built module in a process whose every open descriptor is a pipe that we read to its end. */
 function startInAnotherProcess(directory: string): Promise<string> {
-  const built = new URL('../../dist/local/local-masters.js', import.meta.url).href;
+  const built = new URL('../../.cache/modules/local-masters.js', import.meta.url).href;
   const script = `import { startLocalMasters } from '${built}';
     const sockets = await startLocalMasters({ directory: process.argv[1], environment: process.env });
     console.log(sockets.join(' '));`;

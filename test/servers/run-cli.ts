@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect } from 'vitest';
@@ -40,7 +40,16 @@ export interface RunResult {
   elapsedMs: number;
 }
 
-const PROGRAMS = fileURLToPath(new URL('../../bin/', import.meta.url));
+/** Another build of the programs, such as the standalone executable, to be tested instead of the package's. */
+const other = process.env.REDLOCK_RUN_PROGRAM;
+export const isStandalone = Boolean(other);
+/** What runs the programs: Node, or env(1), which becomes the executable it is given. */
+export const interpreter = other ? '/usr/bin/env' : process.execPath;
+/** The path of a program. */
+export const pathOf = (name: string): string =>
+  other ? join(dirname(resolve(other)), name) : fileURLToPath(new URL(`../../bin/${name}.js`, import.meta.url));
+/** That of redlock-run. */
+export const program = pathOf('redlock-run');
 
 /** A redlock-run that has been started; a test may watch it, signal it, and must await its result. */
 export class CliRun {
@@ -54,11 +63,18 @@ export class CliRun {
   constructor(words: readonly string[], options: RunOptions) {
     const home = mkdtempSync(join(scratchFolder(), 'home-'));
     const { env = {}, cwd = home, stdin = '', timeoutMs = 20_000, through = [], program = 'redlock-run' } = options;
-    const [file = '', ...rest] = [...through, process.execPath, join(PROGRAMS, `${program}.js`), ...words];
+    const [file = '', ...rest] = [...through, interpreter, pathOf(program), ...words];
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
       cwd,
-      env: { PATH: process.env.PATH, HOME: home, [MARK]: this.id, ...env },
+      // One cache for all runs of a file: most of them are told to start as the second run of a user does.
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        XDG_CACHE_HOME: join(scratchFolder(), 'cache'),
+        [MARK]: this.id,
+        ...env,
+      },
       stdio: [stdin === '' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       detached: true, // A session of its own: no terminal, and one group to kill.
     });

@@ -1,11 +1,11 @@
 // One guard program as redlock-run sees it: started, written to, heard, killed. Whether another one is needed when it is gone
-// is keeper.ts's business. The surprise: it is ended by SIGKILL when all is over. It has nothing to tidy up, and so a guard
-// that was stopped, or starved, cannot be left behind.
+// is keeper.ts's business. It can be started before there is anything to guard. The surprise: it is ended by SIGKILL when all
+// is over. It has nothing to tidy up, and so a guard that was stopped, or starved, cannot be left behind.
 
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Duplex } from 'node:stream';
 import { guardMarkerName } from '../tree/tree.ts';
-import { asLine, eachMessage, type FromGuard, type GuardOrders, type ToGuard } from './protocol.ts';
+import { asLine, eachMessage, type FromGuard, guardName, lineDescriptor, type ToGuard } from './protocol.ts';
 
 /** A guard does nothing but wait: a small heap, and no threads to compile with. */
 export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
@@ -13,24 +13,40 @@ export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--
 /** What Node started with must hold for the guard too: the libraries without which it may not start, and the time of day. */
 const inherited = /^(PATH$|LD_|DYLD_|FAKETIME)/;
 
+/** An executable file and the words that make it a guard. */
+export interface GuardProgram {
+  readonly file: string;
+  readonly words: readonly string[];
+  /** What its environment has besides what it inherits. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Where guards come from. */
+export interface GuardSupply {
+  readonly program: GuardProgram;
+  /** One that has been started already and waits for orders; null: none. */
+  readonly spare: GuardProcess | null;
+}
+
 export class GuardProcess {
   /** Resolves when it is gone, with how it went. Never rejects. */
   readonly gone: Promise<string>;
-  readonly #process: ChildProcessByStdio<Writable, Readable, null> | null;
+  readonly #process: ChildProcess | null;
 
-  /** `program` is the file of the guard program. */
-  constructor(program: string, orders: GuardOrders, onMessage: (message: FromGuard) => void) {
+  /** Starts it. It says nothing before it has been told its orders. */
+  constructor({ file, words, environment }: GuardProgram) {
     try {
-      const guard = spawn(process.execPath, [...frugal, program, JSON.stringify(orders)], {
-        argv0: 'redlock-guard',
+      const guard = spawn(file, words, {
+        argv0: guardName,
         detached: true,
-        stdio: ['pipe', 'pipe', 'ignore'],
-        env: guardEnvironment(process.env),
+        // One pipe for both directions, and not stdin: what is written there must be on its way when write() returns, because
+        // the command starts next. Node keeps to that with every pipe, Bun only with those beyond the first three.
+        stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+        env: { ...inheritedFrom(process.env), ...environment, [guardMarkerName]: '1' },
         cwd: '/',
       });
       // 'exit' or 'error' follows.
-      for (const stream of [guard.stdin, guard.stdout]) stream.on('error', () => {});
-      eachMessage(guard.stdout, onMessage);
+      lineTo(guard).on('error', () => {});
       this.#process = guard;
       this.gone = new Promise((resolve) => {
         guard.once('error', (error) => resolve(error.message));
@@ -43,8 +59,13 @@ export class GuardProcess {
     }
   }
 
+  /** Calls back for everything that the guard says. */
+  hear(onMessage: (message: FromGuard) => void): void {
+    if (this.#process) lineTo(this.#process).setEncoding('utf8').on('data', eachMessage(onMessage));
+  }
+
   tell(message: ToGuard): void {
-    this.#process?.stdin.write(asLine(message));
+    if (this.#process) lineTo(this.#process).write(asLine(message));
   }
 
   kill(): void {
@@ -53,7 +74,10 @@ export class GuardProcess {
 }
 
 /** Almost nothing of ours: sweeps of others that go by a marker in the environment must not find the guard. */
-function guardEnvironment(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const kept = Object.entries(ours).filter(([name]) => inherited.test(name));
-  return { ...Object.fromEntries(kept), [guardMarkerName]: '1' };
+function inheritedFrom(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(ours).filter(([name]) => inherited.test(name)));
+}
+
+function lineTo(guard: ChildProcess): Duplex {
+  return guard.stdio[lineDescriptor] as Duplex;
 }

@@ -1,10 +1,10 @@
 // redlock-run's side of its guard: starts it, tells it every new deadline, and starts another when it dies or goes mute.
 // The surprise: the guard is told of a deadline before the command is started, so there is no moment in which the command
-// runs and nobody else knows.
+// runs and nobody else knows. The first guard may have been started before this run knew what it is about.
 
 import type { Root } from '../tree/tree.ts';
-import { GuardProcess } from './guard-process.ts';
-import type { Arm, FromGuard, GuardOrders, Readings, ToGuard } from './protocol.ts';
+import { GuardProcess, type GuardSupply } from './guard-process.ts';
+import type { Arm, GuardOrders, Readings, ToGuard } from './protocol.ts';
 
 /** How long a guard may take to say that it has heard of a new deadline; a new one has to start first. */
 const answerMs = 2_000;
@@ -16,8 +16,7 @@ const stableMs = 10_000;
 const goneMs = 1_000;
 
 export interface KeeperParts {
-  /** File of the guard program. */
-  readonly program: string;
+  readonly supply: GuardSupply;
   readonly orders: GuardOrders;
   readonly readingsNow: () => Readings;
   /** A guard died and another one has been started. */
@@ -45,7 +44,7 @@ export class GuardKeeper {
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
-    this.#guard = this.#start();
+    this.#guard = this.#employ(parts.supply.spare ?? new GuardProcess(parts.supply.program));
   }
 
   /** Resolves when a guard listens, with null; or when none can be had, with why. */
@@ -73,15 +72,16 @@ export class GuardKeeper {
     await Promise.race([this.#guard.gone, after(goneMs)]);
   }
 
-  #start(): GuardProcess {
-    const { program, orders, onStopping } = this.#parts;
+  #employ(guard: GuardProcess): GuardProcess {
+    const { orders, onStopping } = this.#parts;
     this.#startedAt = this.#parts.readingsNow().monotonic;
     this.#answeredCount = 0;
-    const guard = new GuardProcess(program, orders, (message: FromGuard) => {
+    guard.hear((message) => {
       if (message.kind === 'ready') this.#settleReady();
       if (message.kind === 'armed') this.#answeredCount = message.count;
       if (message.kind === 'stopping') onStopping();
     });
+    guard.tell({ kind: 'orders', orders });
     guard.gone.then((how) => this.#replace(how));
     return guard;
   }
@@ -95,7 +95,7 @@ export class GuardKeeper {
       this.#settleReady();
       return this.#parts.onFailure();
     }
-    this.#guard = this.#start();
+    this.#guard = this.#employ(new GuardProcess(this.#parts.supply.program));
     if (this.#arm) {
       this.#guard.tell(this.#arm);
       this.#expectAnswer(this.#guard, this.#arm.count, startMs);

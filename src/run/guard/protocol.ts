@@ -1,8 +1,13 @@
-// What redlock-run and its guard tell one another: one JSON object a line over two pipes. The surprise: deadlines travel as
+// What redlock-run and its guard tell one another: one JSON object a line over one pipe. The surprise: deadlines travel as
 // "so many ms after these clock readings", so that neither a message that was read late nor a machine that slept in between
 // gives anybody more time.
 
 import type { Root } from '../tree/tree.ts';
+
+/** What a guard is called, by itself and in ps(1). */
+export const guardName = 'redlock-guard';
+/** Where the guard finds the pipe. */
+export const lineDescriptor = 3;
 
 /** The clocks of this machine at one instant, in ms; the same for every process on it. */
 export interface Readings {
@@ -22,7 +27,9 @@ export interface Arm {
   readonly killInMs: number;
 }
 
-export type ToGuard = Arm | { readonly kind: 'root'; readonly root: Root };
+export type ToGuard =
+  /** The first message, to which the guard answers that it is ready. */
+  { readonly kind: 'orders'; readonly orders: GuardOrders } | Arm | { readonly kind: 'root'; readonly root: Root };
 
 export type FromGuard =
   | { readonly kind: 'ready' }
@@ -30,7 +37,7 @@ export type FromGuard =
   /** A deadline passed without a word: redlock-run is frozen, or so slow that it might as well be. */
   | { readonly kind: 'stopping' };
 
-/** What the guard is started with, as its arguments. */
+/** For whom and how a guard works. It is started before they are known, so that its own start costs no time. */
 export interface GuardOrders {
   readonly runId: string;
   /** Of redlock-run. */
@@ -41,14 +48,14 @@ export interface GuardOrders {
   readonly slackMs: number;
 }
 
-/** Calls back for each message in a stream of text; a last line that was cut off is dropped. */
-export function eachMessage<Message>(stream: NodeJS.ReadableStream, onMessage: (message: Message) => void): void {
+/** Takes text piece by piece and calls back for each message in it; a last line that was cut off is dropped. */
+export function eachMessage<Message>(onMessage: (message: Message) => void): (text: string) => void {
   let rest = '';
-  stream.on('data', (chunk: Buffer) => {
-    const lines = (rest + chunk.toString('utf8')).split('\n');
+  return (text) => {
+    const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) onMessage(JSON.parse(line) as Message);
-  });
+  };
 }
 
 export function asLine(message: ToGuard | FromGuard): string {

@@ -2,7 +2,7 @@
 // environment can be read, so who leaves both the group and the family is not found. The surprise: there is no session
 // either; what ps prints as one is an address, and Windows has none.
 
-import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import type { ProcessEntry, ProcessTable } from './process-table.ts';
 
 export function foreignTable(platform: NodeJS.Platform): ProcessTable {
@@ -45,5 +45,7 @@ function readWindows(): ProcessEntry[] {
 }
 
 function outputOf(program: string, words: readonly string[]): string[] {
+  // Loaded here, because the guard, which is waited for, needs it nowhere else.
+  const { execFileSync } = createRequire(import.meta.url)('node:child_process') as typeof import('node:child_process');
   return execFileSync(program, words, { encoding: 'utf8', windowsHide: true }).split('\n');
 }

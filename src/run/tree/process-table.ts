@@ -3,7 +3,7 @@
 // fork fails exactly when a job has used up all processes; and the list is read again as long as somebody on it has gone before
 // he was looked at: who forks and ends all the time would always be gone, and his child not listed yet.
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { foreignTable } from './foreign-table.ts';
 
 export interface ProcessEntry {
@@ -74,7 +74,7 @@ function readProc(since: number, texts: readonly string[]): Census {
  * other: not one of those asked for.
  */
 function lookAt(name: string, since: number, texts: readonly string[]): ProcessEntry | 'gone' | 'other' {
-  const stat = parseStat(textOf(`/proc/${name}/stat`));
+  const stat = parseStat(textOf(`/proc/${name}/stat`, true));
   if (!stat?.isAlive) return 'gone';
   if (stat.startedAt < since || stat.parent === kernelThreads) return 'other';
   const environment = environmentOf(stat);
@@ -84,7 +84,7 @@ function lookAt(name: string, since: number, texts: readonly string[]): ProcessE
 }
 
 function startOf(pid: number): number | null {
-  return parseStat(textOf(`/proc/${pid}/stat`))?.startedAt ?? null;
+  return parseStat(textOf(`/proc/${pid}/stat`, true))?.startedAt ?? null;
 }
 
 /** The parent of all kernel threads, which have no environment. */
@@ -133,10 +133,28 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** null: the process is gone; '?': we may not look. Anything else, as no descriptors left, must not pass for either. */
-function textOf(file: string): string | null {
+/** Files in /proc have no size to be known before, and there are hundreds: one buffer serves for all of them. */
+let buffer = Buffer.allocUnsafe(8 * 1024);
+
+/** `isShort`: the system gives all of it at once. */
+function contentOf(file: string, isShort: boolean): string {
+  const descriptor = openSync(file, 'r');
   try {
-    return readFileSync(file, 'latin1');
+    for (let length = 0; ; ) {
+      const byteCount = readSync(descriptor, buffer, length, buffer.length - length, null);
+      length += byteCount;
+      if (byteCount === 0 || (isShort && length < buffer.length)) return buffer.toString('latin1', 0, length);
+      if (length === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** null: the process is gone; '?': we may not look. Anything else, as no descriptors left, must not pass for either. */
+function textOf(file: string, isShort = false): string | null {
+  try {
+    return contentOf(file, isShort);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ESRCH') return null;

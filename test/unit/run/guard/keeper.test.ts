@@ -14,7 +14,7 @@ function keep(fixture: string) {
   const program = fileURLToPath(new URL(`fixtures/${fixture}.js`, import.meta.url));
   const log: string[] = [];
   const keeper = new GuardKeeper({
-    program,
+    supply: { program: { file: process.execPath, words: [program] }, spare: null },
     orders,
     readingsNow,
     onRestart: () => log.push('restart'),

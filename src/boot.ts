@@ -1,0 +1,22 @@
+// Where the npm package begins: starts the guard, then loads the rest while the guard starts beside it. Decides nothing. The
+// surprise: this file is a bundle of its own with next to nothing in it, and main.ts is not imported but loaded.
+
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { codeCacheFolder, openCodeCache } from './code-cache.ts';
+import { startEarly } from './early-guard.ts';
+import type { main } from './main.ts';
+import { frugal } from './run/guard/guard-process.ts';
+
+const folder = path.dirname(fileURLToPath(import.meta.url));
+const argv = process.argv.slice(2);
+const guards = startEarly({ file: process.execPath, words: [...frugal, path.join(folder, 'guard.js')] }, argv);
+const cache = openCodeCache(codeCacheFolder(process.env));
+const core = cache.load(path.join(folder, 'main.js')) as { readonly main: typeof main };
+
+core.main(argv, guards).then((code) => {
+  guards.spare?.kill();
+  cache.keep();
+  // At once: connections to masters that have frozen would keep the loop alive for seconds.
+  process.exit(code);
+});

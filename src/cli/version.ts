@@ -1,0 +1,8 @@
+// The version of this program, read from the package it belongs to. The surprise: none of this is in dist/, where the build
+// has put the number itself, because finding and reading a file costs more than everything else that --version does.
+
+import { readFileSync } from 'node:fs';
+
+const file = new URL('../../package.json', import.meta.url);
+
+export const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };

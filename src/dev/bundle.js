@@ -1,0 +1,125 @@
+// @ts-check
+// The bundles of dist/: what programs.js lists, with the packages they use, minified, as CommonJS, each file with its map beside
+// it. Types are checked elsewhere (built.js). Three surprises: CommonJS, because Node takes half as long again to start with
+// an ES module, and cannot keep the machine code of one; names with a hash of the contents, because that is how the kept
+// code is found again (src/code-cache.ts); and ASCII only, which V8 reads without decoding.
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './program.js';
+import { forCheckout, large, small, standalone } from './programs.js';
+import { slimmed } from './slimmed.js';
+
+/**
+ * Writes dist/ into a folder.
+ * @param {string} folder
+ */
+export async function bundlePackage(folder) {
+  const modules = [];
+  for (const [name, file] of Object.entries(small)) {
+    modules.push(...(await bundle({ [name]: file }, { dir: folder, codeSplitting: false })));
+  }
+  modules.push(...(await bundle(large, { dir: folder, chunkFileNames: '[name]-[hash].js', codeSplitting: inOrder })));
+  // The checkout's package.json says that files are ES modules.
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
+  writeFileSync(join(folder, 'LICENSES.txt'), licences(modules));
+}
+
+/**
+ * Writes the modules that a checkout needs as plain JavaScript into a folder.
+ * @param {string} folder
+ */
+export async function bundleForCheckout(folder) {
+  await bundle(forCheckout, { dir: folder, format: 'esm', minify: false, sourcemap: false });
+}
+
+/**
+ * Writes redlock-run.js, with all programs in it and not minified, so that the stack of a bug can be read without a map.
+ * Returns the licences of what is in it.
+ * @param {string} folder
+ */
+export async function bundleStandalone(folder) {
+  const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
+  // Bun would write the path of this folder into the executable.
+  return licences(await bundle(standalone, options, { 'import.meta.url': '"file:///redlock-run"', __dirname: '"/"' }));
+}
+
+/** What every run needs is one file, and not one for each way in which the files beside it share it. */
+const inOrder = {
+  groups: Object.values(large).map((file) => ({
+    name: `${file.replace(/^src\/|\.ts$/g, '')}-core`,
+    test: (/** @type {string} */ id) => id === join(root, file),
+  })),
+};
+
+/**
+ * Returns the files that went into the bundles.
+ * @param {Record<string, string>} programs
+ * @param {import('rolldown').OutputOptions} options
+ * @param {Record<string, string>} define
+ * @returns {Promise<string[]>}
+ */
+async function bundle(programs, options, define = {}) {
+  const { rolldown } = await import('rolldown'); // This file is read before packages are installed.
+  const input = Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(root, file)]));
+  const build = await rolldown({
+    cwd: root,
+    input,
+    platform: 'node',
+    transform: { target: 'node20', define },
+    plugins: [knownVersion(), slimmed()],
+    // The changes of slimmed.js move some columns of other people's code.
+    onLog: (level, log, print) => level === 'info' || log.code === 'SOURCEMAP_BROKEN' || print(level, log),
+  });
+  const { output } = await build.write({
+    format: 'cjs',
+    charset: 'ascii',
+    minify: true,
+    comments: false,
+    sourcemap: 'hidden',
+    sourcemapExcludeSources: true,
+    entryFileNames: '[name].js',
+    ...options,
+  });
+  await build.close();
+  return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
+}
+
+/** src/cli/version.ts with the number in it. */
+function knownVersion() {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const file = join(root, 'src', 'cli', 'version.ts');
+  return {
+    name: 'known-version',
+    load: (/** @type {string} */ id) => (id === file ? `export const version = ${JSON.stringify(version)};` : null),
+  };
+}
+
+/**
+ * The licence of every package that is in a bundle, as its terms ask.
+ * @param {readonly string[]} modules
+ */
+function licences(modules) {
+  const folders = modules.flatMap(
+    (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/'))?.[0] ?? [],
+  );
+  const packages = [...new Set(folders)].map((folder) => ({ folder, ...manifest(folder) }));
+  packages.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const texts = packages.map(({ folder, name, version, license }) => {
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
+    const terms = file === undefined ? `License: ${license}` : readFileSync(join(folder, file), 'utf8').trim();
+    return `${name} ${version} (${license})\n\n${terms}\n`;
+  });
+  const intro = 'redlock-run contains these packages, each under its own terms.\n';
+  return [intro, ...texts].join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/**
+ * @param {string} folder
+ * @returns {{ name: string, version: string, license: string }}
+ */
+function manifest(folder) {
+  const file = join(folder, 'package.json');
+  if (!existsSync(file)) throw new Error(`no package.json in ${folder}`);
+  return JSON.parse(readFileSync(file, 'utf8'));
+}

@@ -1,0 +1,31 @@
+// Where the executable for hosts without Node begins: all programs in one file, told apart by the name they are called by. The
+// surprise: the guard is one of them, and redlock-run starts its own file under that name.
+
+import path from 'node:path';
+import { startEarly } from './early-guard.ts';
+import { main } from './main.ts';
+import { guardName } from './run/guard/protocol.ts';
+
+/** By the name in argv[0]; a file that was given another name is redlock-run. */
+const programs: Readonly<Record<string, () => Promise<unknown>>> = {
+  [guardName]: () => import('./guard.ts'),
+  redlockctl,
+};
+
+/** A guard does nothing but wait: compiling what it does would cost more than doing it. */
+const frugal = { BUN_JSC_useJIT: '0' };
+
+(programs[path.basename(process.argv0)] ?? redlockRun)();
+
+async function redlockRun(): Promise<void> {
+  const argv = process.argv.slice(2);
+  const guards = startEarly({ file: process.execPath, words: [], environment: frugal }, argv);
+  const code = await main(argv, guards);
+  guards.spare?.kill();
+  process.exit(code);
+}
+
+async function redlockctl(): Promise<void> {
+  const { main } = await import('./ctl.ts');
+  process.exit(await main(process.argv.slice(2)));
+}
