@@ -16,6 +16,7 @@ const standalone = {
   test: {
     ...suite('cli', onRealTime).test,
     name: 'standalone',
+    include: ['test/cli/**/*.test.ts', 'test/ctl/**/*.test.ts'],
     exclude: ['test/cli/package.test.ts'],
     env: { REDLOCK_RUN_PROGRAM: 'dist/redlock-run' },
   },

@@ -64,12 +64,12 @@ test('held: by whom, on which masters, with which fence', async () => {
     queue: [],
   };
   const headline =
-    /^"deploy": held by ops@web1, pid 4711, deploy.sh, since 2026-11-21T02:00:00.314Z; on 3 of 3 masters; lease ends in [45]\d(\.\d)?s unless extended$/;
+    /^"deploy": held by ops@web1, pid 4711, deploy.sh, since 2026-11-21T02:00:00.314Z; on 3 of 3 masters; lease ends in (?:[45]\d(?:\.\d)?|60)s unless extended$/;
   await expectState(masters, {
     code: 75,
     headline,
     lock,
-    row: /^deploy +held +3\/3 +[45]\d(\.\d)?s +ops@web1 4711 deploy.sh$/,
+    row: /^deploy +held +3\/3 +(?:[45]\d(?:\.\d)?|60)s +ops@web1 4711 deploy.sh$/,
   });
 });
 
