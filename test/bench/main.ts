@@ -1,4 +1,4 @@
-// `npm run bench -- [startup|cycles|contention|guard|all] [--json FILE]`: how fast we are, as ratios against a peer or a floor that ran in turn with us. No
+// `npm run bench -- [startup|cycles|contention|hand-over|guard|all] [--json FILE]`: how fast we are, as ratios against a peer or a floor that ran in turn with us. No
 // test: machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
 // turns, A B C A B C, so that a machine that slows down slows all of them down.
 
@@ -9,11 +9,12 @@ import { nothingLeft, startMasters, stopAll } from '../servers/masters.ts';
 import { contention } from './contention.ts';
 import { cycles } from './cycles.ts';
 import { guard } from './guard.ts';
+import { handOver } from './hand-over.ts';
 import { startup } from './startup.ts';
 
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } });
 const [what = 'all'] = positionals;
-const suites = { startup, cycles, contention, guard };
+const suites = { startup, cycles, contention, 'hand-over': handOver, guard };
 if (what !== 'all' && !(what in suites)) {
   process.stderr.write(`bench: ${what}: no such benchmark (write ${Object.keys(suites).join(', ')} or all)\n`);
   process.exit(64);

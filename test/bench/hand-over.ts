@@ -1,0 +1,91 @@
+// How long a lock is nobody's between two jobs that wait for it as processes: from the last act of one job to the first act of
+// the next, for redlock-run, `etcdctl lock` and flock(1) in turn. The surprise: it is the jobs themselves that tell, so everything
+// between them counts: noticing that a job has ended, ending what it left behind, the release, the call, the start of the next.
+
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startEtcd } from './etcd.ts';
+
+const waiterCount = 12;
+const roundCount = 5;
+/** How long the first one holds the lock, so that all others are waiting by then, in ms. */
+const gatherMs = 4_000;
+const workSeconds = 0.05;
+
+/** The words before a job's own. */
+type Locker = { readonly words: readonly string[]; readonly env: Record<string, string> };
+
+export async function handOver(masters: readonly string[]): Promise<Record<string, object>> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'redlock-bench-queue-'));
+  const etcd = await startEtcd();
+  try {
+    const [program, executable] = ['bin/redlock-run.js', 'dist/redlock-run'].map((file) =>
+      fileURLToPath(new URL(`../../../../../${file}`, import.meta.url)),
+    ) as [string, string];
+    const env = { REDLOCK_MASTERS: masters.join(','), REDLOCK_RESTART_GRACE: '0', HOME: folder };
+    const lockers: Record<string, Locker> = {
+      'redlock-run': { words: [process.execPath, program, 'bench', '--'], env },
+      ...(existsSync(executable) ? { 'redlock-run, executable': { words: [executable, 'bench', '--'], env } } : {}),
+      ...(etcd ? { 'etcdctl lock': { words: etcd.lock('sh').slice(0, -1), env: { ETCDCTL_API: '3' } } } : {}),
+      flock: { words: ['flock', path.join(folder, 'lock')], env: {} },
+    };
+    const times = new Map<string, number[]>(Object.keys(lockers).map((name) => [name, []]));
+    for (let round = 0; round < roundCount; round += 1) {
+      for (const [name, locker] of Object.entries(lockers)) times.get(name)?.push(...(await queue(locker, folder)));
+    }
+    const etcdMedian = quantile(times.get('etcdctl lock') ?? [], 0.5);
+    return Object.fromEntries(
+      [...times].map(([name, all]) => [
+        name,
+        {
+          'to etcdctl lock': (quantile(all, 0.5) / etcdMedian).toFixed(2),
+          'median ms': quantile(all, 0.5).toFixed(1),
+          'p90 ms': quantile(all, 0.9).toFixed(1),
+          'longest ms': Math.max(...all).toFixed(1),
+          'hand-overs': all.length,
+        },
+      ]),
+    );
+  } finally {
+    await etcd?.stop();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** One holder, then so many who wait. Resolves with the ms between the end of each job and the beginning of the next. */
+async function queue({ words, env }: Locker, folder: string): Promise<number[]> {
+  const [log, job] = [path.join(folder, 'log'), path.join(folder, 'job.sh')];
+  writeFileSync(log, '');
+  // A file, because `etcdctl lock` takes what looks like an option for its own.
+  writeFileSync(job, `date +'begin %s%N' >>'${log}'; sleep $1; date +'end %s%N' >>'${log}'\n`);
+  const run = (seconds: number) =>
+    new Promise<void>((resolve, reject) => {
+      const [file = '', ...rest] = [...words, 'sh', job, String(seconds)];
+      const child = spawn(file, rest, {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { PATH: process.env.PATH, ...env },
+      });
+      child.once('error', reject);
+      child.once('exit', () => resolve());
+    });
+  const first = run(gatherMs / 1000);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await Promise.all([first, ...Array.from({ length: waiterCount }, () => run(workSeconds))]);
+  const acts = readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .map(([what, at]) => ({ what, atMs: Number(BigInt(at ?? 0) / 1000n) / 1000 }));
+  if (acts.some(({ what }, index) => what !== (index % 2 === 0 ? 'begin' : 'end'))) throw new Error('two jobs at once');
+  return acts.flatMap(({ what, atMs }, index) =>
+    what === 'begin' && index > 0 ? [atMs - (acts[index - 1]?.atMs ?? 0)] : [],
+  );
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
