@@ -7,6 +7,7 @@ import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import { endingLine, eventLine } from './lines.ts';
 import { type Spinner, startSpinner } from './spinner.ts';
+import type { Output } from './stderr.ts';
 
 export interface ReporterSettings {
   readonly name: string;
@@ -14,11 +15,6 @@ export interface ReporterSettings {
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
   /** json: the same lines at the same moments, each as one object with the facts beside the message. */
   readonly logFormat: 'text' | 'json';
-}
-
-export interface Output {
-  readonly isTTY?: boolean | undefined;
-  write(text: string): unknown;
 }
 
 /** Off a terminal, how long a wait may last before it is worth a line. */

@@ -2,7 +2,7 @@
 // by default, which makes Ctrl-C dead and swallows what is typed ahead for the command; discardStdin must be false.
 
 import type { Ora } from 'ora';
-import type { Output } from './reporter.ts';
+import type { Output } from './stderr.ts';
 
 export interface Spinner {
   say(text: string): void;

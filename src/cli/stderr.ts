@@ -4,7 +4,12 @@
 
 import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
-import type { Output } from './reporter.ts';
+
+/** Where lines go, as far as it matters to those who write them. */
+export interface Output {
+  readonly isTTY?: boolean | undefined;
+  write(text: string): unknown;
+}
 
 export interface Stderr {
   readonly output: Output;

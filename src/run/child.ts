@@ -7,7 +7,7 @@ import type { execa, Options } from 'execa';
 import type { Clock } from '../lock/ports.ts';
 import { exitInside, type Isolation, statusDescriptor } from './isolation.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
-import type { ProcessTable } from './tree/process-table.ts';
+import type { ProcessTable } from './tree/census.ts';
 import { countAlive, killTree, remember, send, stopTree } from './tree/sweep.ts';
 import type { Root, Tree } from './tree/tree.ts';
 

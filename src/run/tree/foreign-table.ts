@@ -3,7 +3,7 @@
 // either; what ps prints as one is an address, and Windows has none.
 
 import { createRequire } from 'node:module';
-import type { ProcessEntry, ProcessTable } from './process-table.ts';
+import type { ProcessEntry, ProcessTable } from './census.ts';
 
 export function foreignTable(platform: NodeJS.Platform): ProcessTable {
   const read = platform === 'win32' ? readWindows : readPs;

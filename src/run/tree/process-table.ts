@@ -4,34 +4,8 @@
 // he was looked at: who forks and ends all the time would always be gone, and his child not listed yet.
 
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import type { Census, ProcessEntry, ProcessTable } from './census.ts';
 import { foreignTable } from './foreign-table.ts';
-
-export interface ProcessEntry {
-  readonly pid: number;
-  readonly parent: number;
-  readonly group: number;
-  readonly session: number;
-  /** Start time in units that only compare; with the pid it tells a process from a later one of the same number. */
-  readonly startedAt: number;
-  /** Those of the texts asked for that are in the environment it was started with, as far as we may look. */
-  readonly found: readonly string[];
-  /** It shows no environment at all. */
-  readonly isBlank: boolean;
-}
-
-export interface Census {
-  /** Everyone alive; zombies are not. */
-  readonly entries: readonly ProcessEntry[];
-  /** False: somebody on the list was gone, however often we looked. */
-  readonly isSettled: boolean;
-}
-
-export interface ProcessTable {
-  /** Those who started at `since` or later, and which of these texts their environments hold. */
-  read(since: number, texts: readonly string[]): Census;
-  /** Also of a zombie, whose number is still taken; null when nobody has this number. */
-  startedAt(pid: number): number | null;
-}
 
 /** Rounds after the first take a fraction of a ms each; only a machine that does nothing but fork needs so many. */
 const mostRounds = 40;

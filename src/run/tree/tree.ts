@@ -2,7 +2,7 @@
 // from parent to child, and by a marker in the environment. It finds and kills nothing. The surprise: each of these alone
 // misses somebody (who left the group, who was orphaned, who wiped his environment), and what was once found stays known.
 
-import type { Census, ProcessEntry, ProcessTable } from './process-table.ts';
+import type { Census, ProcessEntry, ProcessTable } from './census.ts';
 
 /** The variable with the ids of all runs that a process is part of, outermost first. */
 export const markerName = 'REDLOCK_RUN_IDS';

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Clock } from '../../../../src/lock/ports.ts';
-import type { Census, ProcessEntry } from '../../../../src/run/tree/process-table.ts';
+import type { Census, ProcessEntry } from '../../../../src/run/tree/census.ts';
 import { processTable } from '../../../../src/run/tree/process-table.ts';
 import { countAlive, killTree } from '../../../../src/run/tree/sweep.ts';
 import { Tree } from '../../../../src/run/tree/tree.ts';

@@ -2,7 +2,7 @@
 // without being one.
 
 import { expect, it } from 'vitest';
-import type { ProcessEntry, ProcessTable } from '../../../../src/run/tree/process-table.ts';
+import type { ProcessEntry, ProcessTable } from '../../../../src/run/tree/census.ts';
 import { type Root, Tree } from '../../../../src/run/tree/tree.ts';
 
 const us = 100;
