@@ -15,6 +15,8 @@ export class Connection {
   readonly #client: Redis;
   readonly #clock: Clock;
   readonly #unanswered = new Map<symbol, number>();
+  /** Who is told of messages, by channel. */
+  readonly #ears = new Map<string, () => void>();
   /** The greeting of a server that speaks RESP3, or why it does not; null: it was not asked. */
   #speaks3: Promise<unknown | Failed> | null = null;
 
@@ -55,9 +57,8 @@ export class Connection {
     if (isFailed(greeting)) return greeting;
     // What the client was told when it was made. Nothing comes unasked until the SUBSCRIBE below, so this is in time.
     if (this.#client.condition) this.#client.condition.protocol = 3;
-    this.#client.on('message', (from: string) => {
-      if (from === channel) onMessage();
-    });
+    if (this.#ears.size === 0) this.#client.on('message', (from: string) => this.#ears.get(from)?.());
+    this.#ears.set(channel, onMessage);
     const reply = await this.#send(() => this.#client.subscribe(channel));
     return isFailed(reply) ? reply : null;
   }

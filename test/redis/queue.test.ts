@@ -8,7 +8,7 @@ import { type Acquisition, acquire } from '../../src/lock/acquire.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { clock, lasting, newClaim, type Rig, redlockOn } from './rig.ts';
+import { clock, handleOn, lasting, newClaim, type Rig, redlockOn } from './rig.ts';
 
 let masters: TestMaster[] = [];
 beforeAll(async () => {
@@ -163,4 +163,28 @@ test('a holder of another library, who calls nobody, is waited for by the expiry
   const { claim } = await leaseOf(wait(rig));
   expect(rig.events.some(({ kind }) => kind === 'waiting')).toBe(true);
   await rig.redlock.release(claim);
+});
+
+test('one connection hears as many waiters as there are, and waits as often as one likes', async () => {
+  const [master] = masters as [TestMaster];
+  const connections = async () => ((await master.command('client', 'list')) as string).trim().split('\n').length;
+  const before = await connections();
+  const handle = handleOn(master);
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on('warning', warned);
+  const heard = new Set<string>();
+  for (let round = 0; round < 2; round += 1) {
+    for (let count = 0; count < 15; count += 1) {
+      const id = `w${count}`;
+      const claim = newClaim({ waiter: { id, arrivalUs: count } });
+      expect(await handle.listen(claim, () => heard.add(id))).toHaveProperty('close');
+    }
+  }
+  for (let count = 0; count < 15; count += 1) await master.command('publish', `{r}:wake:w${count}`, '');
+  await eventually('all have heard', () => heard.size === 15);
+  expect(await connections()).toBe(before + 1);
+  process.off('warning', warned);
+  expect(warnings).toEqual([]);
+  handle.close();
 });
