@@ -24,6 +24,10 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   list: async () => (await import('./ctl/list.ts')).list,
   top: async () => (await import('./ctl/top/top.ts')).top,
   break: async () => (await import('./ctl/break.ts')).breakLock,
+  acquire: async () => (await import('./ctl/steps/acquire.ts')).acquireLock,
+  extend: async () => (await import('./ctl/steps/steps.ts')).extend,
+  release: async () => (await import('./ctl/steps/steps.ts')).release,
+  check: async () => (await import('./ctl/steps/steps.ts')).check,
   doctor: async () => (await import('./ctl/doctor/doctor.ts')).doctor,
   acl: async () => (await import('./ctl/acl.ts')).acl,
   local: async () => (await import('./ctl/local.ts')).local,
@@ -58,6 +62,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       settings,
       clock,
       note,
+      environment,
+      interrupted,
       print,
       tell: (line) => stderr.write(`redlockctl: ${line}\n`),
       ask: stdin.isTTY && stderr.isTTY ? ask : null,
@@ -73,6 +79,18 @@ export async function main(argv: readonly string[]): Promise<number> {
 function note(): HolderNote {
   const since = new Date().toISOString();
   return { host: os.hostname(), pid: process.pid, user: userName(), since, label: 'redlockctl' };
+}
+
+/** Dies of the signal in the end, once what was begun has been undone. */
+function interrupted(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      controller.abort(signal);
+      process.once('exit', () => process.kill(process.pid, signal));
+    });
+  }
+  return controller.signal;
 }
 
 /** A pipe takes what it has room for; the rest would be lost with us. */

@@ -13,6 +13,9 @@ export interface Call {
   readonly clock: Clock;
   /** Who calls, as a note for what a key holds. */
   readonly note: () => HolderNote;
+  readonly environment: NodeJS.ProcessEnv;
+  /** From now on a signal that would end us aborts this instead, so that nothing is left half done. */
+  readonly interrupted: () => AbortSignal;
   /** To stdout. */
   readonly print: (text: string) => void;
   /** To stderr, for people. */

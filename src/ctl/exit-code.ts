@@ -10,6 +10,7 @@ export const exitCode = {
   output: 74,
   busy: 75,
   config: 78,
+  lost: 79,
 } as const;
 
 /** What each code means: for --help and the man page. */
@@ -20,8 +21,9 @@ export const exitCodeTable: readonly (readonly [code: string, meaning: string])[
   ['69', 'no quorum: too few masters answered to tell who holds the lock'],
   ['70', 'a bug in redlockctl'],
   ['74', 'the output could not be written, or nobody read it to its end'],
-  ['75', 'status: held by someone; break: not broken, it is in other hands, or nobody said yes'],
+  ['75', 'status, acquire: held by someone; break: not broken, it is in other hands, or nobody said yes'],
   ['78', 'configuration: unreadable, invalid, no masters, a server listed twice, a replica; doctor: errors'],
+  ['79', 'extend, release, check: the lock is not held with this token any more'],
 ];
 
 /** The worst of several, where any failure beats a held lock and a held lock beats a free one. */

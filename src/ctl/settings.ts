@@ -6,10 +6,12 @@ import type { Flags } from '../cli/flags.ts';
 import { type MasterSettings, readMasterSettings } from '../cli/master-settings.ts';
 import { Sources, type Surroundings } from '../cli/sources.ts';
 import { deriveTimings } from '../cli/timings.ts';
-import { readPositiveDuration, readTtl } from '../cli/values.ts';
+import { readPatience, readPositiveDuration, readTtl } from '../cli/values.ts';
 
 export interface CtlSettings extends MasterSettings {
   readonly ttlMs: number;
+  /** How long `acquire` waits; null: for ever. */
+  readonly waitMs: number | null;
   /** How long one master may take to answer one question. */
   readonly masterTimeoutMs: number;
 }
@@ -20,5 +22,6 @@ export async function readSettings(flags: Flags, around: Surroundings): Promise<
   const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
   const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
   const timings = deriveTimings(ttlMs, masterTimeoutMs, null);
-  return { ...(await readMasterSettings(sources, ttlMs)), ttlMs, masterTimeoutMs: timings.masterTimeoutMs };
+  const waitMs = sources.must('wait', readPatience);
+  return { ...(await readMasterSettings(sources, ttlMs)), ttlMs, waitMs, masterTimeoutMs: timings.masterTimeoutMs };
 }

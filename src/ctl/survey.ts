@@ -4,7 +4,7 @@
 
 import { localMasters } from '../local/local-masters.ts';
 import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
-import { parseAddress } from '../redis/address.ts';
+import { type MasterAddress, parseAddress } from '../redis/address.ts';
 import { Roster } from '../redis/identity.ts';
 import { Inspector } from '../redis/inspector.ts';
 import { failed, isFailed } from '../redis/trouble.ts';
@@ -15,6 +15,12 @@ import type { CtlSettings } from './settings.ts';
 const batchSize = 100;
 /** Keys that one SCAN goes through. */
 const pageSize = 1_000;
+
+/** Those of the settings, and the local ones that are running. Throws LocalTrouble. */
+export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
+  const own = settings.local ? await localMasters(settings.localDirectory) : [];
+  return [...settings.masters, ...own.map(({ socket }) => parseAddress(`unix://${encodeURI(socket)}`))];
+}
 
 export class Survey {
   readonly inspectors: readonly Inspector[];
@@ -32,8 +38,7 @@ export class Survey {
   static async of(settings: CtlSettings, clock: Clock): Promise<Survey> {
     const { prefix, restartGraceMs, masterTimeoutMs } = settings;
     const roster = new Roster();
-    const own = settings.local ? await localMasters(settings.localDirectory) : [];
-    const addresses = [...settings.masters, ...own.map(({ socket }) => parseAddress(`unix://${encodeURI(socket)}`))];
+    const addresses = await addressesOf(settings);
     const inspectors = addresses.map((address) => new Inspector(address, { prefix, restartGraceMs }, roster, clock));
     return new Survey(inspectors, clock, masterTimeoutMs);
   }

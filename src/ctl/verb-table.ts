@@ -3,7 +3,20 @@
 
 import { type OptionRow, optionTable } from '../cli/option-table.ts';
 
-export const verbNames = ['status', 'list', 'top', 'break', 'doctor', 'acl', 'local', 'completion'] as const;
+export const verbNames = [
+  'status',
+  'list',
+  'top',
+  'break',
+  'acquire',
+  'extend',
+  'release',
+  'check',
+  'doctor',
+  'acl',
+  'local',
+  'completion',
+] as const;
 export type VerbName = (typeof verbNames)[number];
 
 export type VerbOption = Omit<OptionRow, 'group'>;
@@ -19,6 +32,14 @@ export interface VerbRow {
   readonly options: readonly VerbOption[];
 }
 
+/** As redlock-run has it. */
+function ofRun(long: string): VerbOption {
+  const row = optionTable.find((candidate) => candidate.long === long);
+  if (row === undefined) throw new Error(`no such option: ${long}`);
+  return row;
+}
+
+const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
 const json: VerbOption = { long: '--json', description: 'print one JSON object' };
 const yes: VerbOption = { short: '-y', long: '--yes', description: 'do not ask' };
 const token: VerbOption = { long: '--token', argument: 'T', description: 'only if the holder has this token' };
@@ -64,6 +85,38 @@ export const verbTable: readonly VerbRow[] = [
     most: 1,
     summary: 'take a lock away from the holder that is shown; its redlock-run stops the command and exits 79',
     options: [safely, token, yes, json],
+  },
+  {
+    verb: 'acquire',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'take a lock for several steps, for one --ttl, and print its token; nobody extends it',
+    options: [ttl, wait, nonblock, json],
+  },
+  {
+    verb: 'extend',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'hold it for another --ttl from now; exits 79 when it was lost',
+    options: [ttl, token, json],
+  },
+  {
+    verb: 'release',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'give it back; exits 79 when it was lost before',
+    options: [token, json],
+  },
+  {
+    verb: 'check',
+    operands: '[NAME]',
+    least: 0,
+    most: 1,
+    summary: 'is the lock of this run still held? exits 79 when it was lost; outside a run with NAME and --token',
+    options: [token, json],
   },
   {
     verb: 'doctor',

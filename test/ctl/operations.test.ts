@@ -106,6 +106,19 @@ describe('recipes', () => {
     );
   });
 
+  test('a job of several steps: nobody else has the lock meanwhile, and it is free in the end', async () => {
+    const script = block('A job of several steps').replace('./build.sh', 'redlockctl status deploy-production || true');
+    const words = (await shell(script)).split('\n');
+    expect(words[0]).toMatch(/^"deploy-production": held by /);
+    expect(words.slice(-4)).toEqual([
+      expect.stringMatching(/^held: "deploy-production": for another (20|19)m/),
+      'deployed',
+      'released: "deploy-production"',
+      '',
+    ]);
+    for (const master of masters) expect(await locksOn(master)).toEqual([]);
+  });
+
   const canBeFirst = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 
   test.skipIf(!canBeFirst)('a container: as process 1, TERM reaches the job and the lock is given back', async () => {

@@ -34,7 +34,8 @@ it.each([
   [['status', 'a', '--yes'], '--yes: not an option of status'],
   [['break', 'a', '--token'], '--token: no value (write --token T)'],
   [['list', '--jsno'], '"--jsno": unknown option (did you mean --json?)'],
-  [['list', '--ttl', '3s'], 'unknown option'],
+  [['list', '--ttl', '3s'], '--ttl: not an option of list'],
+  [['list', '--kill-after', '3s'], 'unknown option'],
 ])('%j is refused: %s', (argv, message) => {
   expect(() => words(...argv)).toThrow(message);
 });
@@ -80,5 +81,11 @@ it('the same things have the same exit codes in both programs', () => {
     unreachable: runExitCode.unreachable,
     bug: runExitCode.bug,
   };
-  expect(exitCode).toEqual({ ...same, output: 74, busy: runExitCode.busy, config: runExitCode.config });
+  expect(exitCode).toEqual({
+    ...same,
+    output: 74,
+    busy: runExitCode.busy,
+    config: runExitCode.config,
+    lost: runExitCode.lost,
+  });
 });

@@ -1,0 +1,132 @@
+// A lock in steps: taken by one process, extended, looked at and given back by others, with nothing between them but the token.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { standingOf } from '../../src/ctl/steps/held.ts';
+import { environmentFor, takeBy } from '../cli/rig.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { runCli } from '../servers/run-cli.ts';
+import { ctl, startCtl } from './rig.ts';
+
+let masters: TestMaster[] = [];
+beforeAll(async () => {
+  masters = await startMasters(3);
+});
+beforeEach(() => Promise.all(masters.map((master) => master.flush())));
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+const run = (name: string, flags: readonly string[] = ['-n']) =>
+  runCli([...flags, name, '--', 'true'], { env: environmentFor(masters) });
+
+async function acquired(name: string, ...flags: string[]) {
+  const { code, stdout } = await ctl(masters, ['acquire', name, '--json', ...flags]);
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as { name: string; token: string; fence: number; ttlMs: number; validMs: number };
+}
+
+test('taken, shown, looked at, extended, given back; nobody else gets it meanwhile', async () => {
+  const ticket = await acquired('deploy', '--ttl', '20s');
+  expect(ticket).toMatchObject({ name: 'deploy', ttlMs: 20_000, fence: expect.any(Number) });
+  expect(ticket.validMs).toBeGreaterThan(15_000);
+  const { token } = ticket;
+  expect((await run('deploy')).code).toBe(75);
+  expect(await ctl(masters, ['acquire', 'deploy', '-n'])).toMatchObject({ code: 75, stdout: '' });
+  expect((await ctl(masters, ['status', 'deploy'])).stdout).toMatch(token);
+  expect((await ctl(masters, ['check', 'deploy', '--token', token])).code).toBe(0);
+  const extended = await ctl(masters, ['extend', 'deploy', '--token', token, '--ttl', '1m', '--json']);
+  expect(JSON.parse(extended.stdout)).toMatchObject({
+    outcome: 'held',
+    validMs: expect.toSatisfy((ms) => ms > 50_000),
+  });
+  for (const master of masters) expect(await master.command('pttl', 'redlock:deploy')).toBeGreaterThan(50_000);
+  expect(await ctl(masters, ['release', 'deploy', '--token', token])).toMatchObject({ code: 0 });
+  expect((await run('deploy')).code).toBe(0);
+});
+
+test('the plain output is the token alone, and it may begin with a dash', async () => {
+  expect((await ctl(masters, ['acquire', 'plain'])).stdout).toMatch(/^[\w-]{20,}\n$/);
+  await takeBy('-dash', masters, 'dash');
+  expect((await ctl(masters, ['check', 'dash', '--token', '-dash'])).code).toBe(0);
+});
+
+test('who waits gets it when it is given back', async () => {
+  const { token } = await acquired('queue');
+  const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s']);
+  await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1);
+  await ctl(masters, ['release', 'queue', '--token', token]);
+  expect((await waiting.result).code).toBe(0);
+});
+
+test('a signal while it waits: no place and no key is left, and it dies of it', async () => {
+  await takeBy('them', masters, 'held');
+  const waiting = startCtl(masters, ['acquire', 'held']);
+  await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 1);
+  waiting.signal('SIGTERM');
+  expect((await waiting.result).signal).toBe('SIGTERM');
+  for (const master of masters) expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);
+});
+
+describe('lost', () => {
+  test('with another token, after its end, and in other hands: 79, and nothing of others is touched', async () => {
+    const { token } = await acquired('short', '--ttl', '1s');
+    await eventually('expired', async () => (await ctl(masters, ['check', 'short', '--token', token])).code === 79);
+    await takeBy('them', masters, 'short');
+    for (const verb of ['check', 'extend', 'release']) {
+      const { code, stderr } = await ctl(masters, [verb, 'short', '--token', token]);
+      expect([verb, code]).toEqual([verb, 79]);
+      expect(stderr).toMatch(/^redlockctl: lost: "short": /);
+    }
+    for (const master of masters) expect(await master.get('redlock:short')).toBe('them');
+  });
+
+  test('a majority that is down: 69, and never 79', async () => {
+    const { token } = await acquired('down');
+    for (const master of masters.slice(1)) await master.kill();
+    const codes = [];
+    for (const verb of ['check', 'extend', 'release']) {
+      codes.push((await ctl(masters, [verb, 'down', '--token', token])).code);
+    }
+    for (const master of masters.slice(1)) await master.restart();
+    expect(codes).toEqual([69, 69, 69]);
+  });
+
+  test('one of three is down: nothing is lost', async () => {
+    const { token } = await acquired('minority');
+    await masters[0]?.kill();
+    const results = [];
+    for (const verb of ['check', 'extend', 'release']) {
+      results.push((await ctl(masters, [verb, 'minority', '--token', token])).code);
+    }
+    await masters[0]?.restart();
+    expect(results).toEqual([0, 0, 0]);
+  });
+});
+
+test('check needs no words inside a run, and a lock or a token outside', async () => {
+  const env = environmentFor(masters);
+  const program = new URL('../../bin/redlockctl.js', import.meta.url).pathname;
+  const inside = await runCli(['inside', '--', process.execPath, program, 'check'], { env });
+  expect(inside).toMatchObject({ code: 0, stdout: expect.stringMatching(/^held: "inside": for another /) });
+  expect(await ctl(masters, ['check'])).toMatchObject({ code: 64 });
+  expect(await ctl(masters, ['extend', 'x'])).toMatchObject({ code: 64 });
+});
+
+test('standing: a quorum decides, and silence is no answer', () => {
+  const sight = (value: string | null) => ({ type: 'string', value, remainingMs: 900, fence: 7, queue: [] });
+  const silent = { kind: 'failed', cause: 'timeout', message: '' } as const;
+  const of = (...values: (string | null | undefined)[]) =>
+    standingOf(
+      values.map((value, index) => ({
+        master: `m${index}`,
+        sight: value === undefined ? silent : { ...sight(value), type: value === null ? null : 'string' },
+        doubt: null,
+      })),
+      't',
+    ).kind;
+  expect([of('t', 't', null), of('t', 't', undefined), of('t', 't', 'u')]).toEqual(['held', 'held', 'held']);
+  expect([of('t', null, null), of('t', 'u', 'u'), of(null, null, undefined)]).toEqual(['lost', 'lost', 'lost']);
+  expect([of('t', null, undefined), of('t', undefined, undefined)]).toEqual(['unknown', 'unknown']);
+});
