@@ -10,7 +10,7 @@ import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
 import { type Acquisition, acquire } from './lock/acquire.ts';
 import type { MasterFailure } from './lock/events.ts';
-import { renderValue } from './lock/holder.ts';
+import { type HolderNote, renderValue } from './lock/holder.ts';
 import { stopAtOf } from './lock/keep-alive.ts';
 import type { Claim } from './lock/ports.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
@@ -27,9 +27,10 @@ import type { GuardSupply } from './run/guard/guard-process.ts';
 import { GuardKeeper } from './run/guard/keeper.ts';
 import { findIsolation, type Isolation } from './run/isolation.ts';
 import { runOnLost } from './run/on-lost.ts';
+import { Recorder } from './run/recorder.ts';
 import { type Finished, Run } from './run/run.ts';
 import { subscribe } from './run/signals.ts';
-import type { ChildExit } from './run/supervisor.ts';
+import type { Cause, ChildExit } from './run/supervisor.ts';
 import { hasTerminal, isInFront } from './run/terminal.ts';
 import { objectionToTable, processTable } from './run/tree/process-table.ts';
 import { Tree } from './run/tree/tree.ts';
@@ -83,6 +84,7 @@ class Job {
   readonly #redlock: Redlock;
   readonly #isForeground: boolean;
   readonly #runId = randomBytes(12).toString('hex');
+  readonly #recorder: Recorder;
   #execa: typeof execa | null = null;
   #isolation: Isolation | null = null;
   #lease: Lease | null = null;
@@ -99,14 +101,18 @@ class Job {
     const roster = new Roster();
     this.#settings = settings;
     this.#guards = guards;
-    this.#tell = tell;
+    this.#tell = (event) => {
+      this.#recorder.see(event);
+      tell(event);
+    };
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
     this.#masters = addresses.map(
       (address) => new RedisMaster(address, { prefix, restartGraceMs }, roster, this.#clock),
     );
     const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
-    this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, tell);
+    this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
+    this.#recorder = new Recorder(who(settings), settings.conflictExitCode, this.#clock);
   }
 
   async run(): Promise<Finished> {
@@ -137,6 +143,7 @@ class Job {
       },
       startChild: (lease) => this.#startChild(lease),
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
+      recordOf: (...facts) => (settings.hasHistory ? this.#recorder.ofRun(...facts) : null),
     });
     this.#post = (event) => run.post(event);
     const unsubscribe = subscribe(this.#isForeground, (signal) => run.post(this.#signalEvent(signal)));
@@ -206,7 +213,7 @@ class Job {
 
   /** Acquires, and makes sure that the child can start and be stopped again under the lease. */
   async #acquire(aborted: AbortSignal, ready: () => Promise<string | null>): Promise<Acquisition> {
-    const { jitterMs, giveUpAfterMs, waitMs, graceMs, marginMs } = this.#settings;
+    const { jitterMs, giveUpAfterMs, waitMs, graceMs, marginMs, hasHistory } = this.#settings;
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
     const beganAt = this.#clock.now();
     for (;;) {
@@ -221,6 +228,8 @@ class Job {
           report: this.#tell,
           newClaim: () => this.#newClaim(),
           waiterId: this.#runId,
+          recordOf: (claim, acquisition) =>
+            hasHistory ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined) : null,
         },
         patience,
       );
@@ -255,17 +264,16 @@ class Job {
   }
 
   #newClaim(): Claim {
-    const { name, command, ttlMs, isFenced } = this.#settings;
-    const note = {
-      host: os.hostname(),
-      pid: process.pid,
-      user: userName(),
-      since: new Date().toISOString(),
-      label: path.basename(command[0] ?? ''),
-    };
+    const { name, ttlMs, isFenced } = this.#settings;
+    const { label, ...rest } = who(this.#settings);
+    const note = { ...rest, since: new Date().toISOString(), label };
     const value = renderValue(randomBytes(20).toString('base64url'), note);
     return { resource: name, value, ttlMs, isFenced, waiter: null };
   }
+}
+
+function who({ command }: Settings): Omit<HolderNote, 'since'> {
+  return { host: os.hostname(), pid: process.pid, user: userName(), label: path.basename(command[0] ?? '') };
 }
 
 function neverStarted(exit: ChildExit): Finished {

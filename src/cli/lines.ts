@@ -1,11 +1,12 @@
 // Events and endings as lines for people: `what: which: why (what to do)`, always one line. Pure; who sees which line, and
 // when, is the reporter's business. The surprise: a lock name may hold anything, so it is always quoted.
 
+import type { NotAcquired } from '../lock/acquire.ts';
 import type { MasterFailure } from '../lock/events.ts';
 import { parseValue } from '../lock/holder.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
-import type { Cause, ChildExit, NotAcquired } from '../run/supervisor.ts';
+import type { Cause, ChildExit } from '../run/supervisor.ts';
 import { renderDuration } from './duration.ts';
 import { oneLine, quoted } from './trouble.ts';
 

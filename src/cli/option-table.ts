@@ -83,6 +83,7 @@ export const keyTable = [
     description: 'how long a master that restarted does not vote; 0 turns it off',
   },
   { key: 'fencing', kind: 'boolean', default: 'true', description: 'mint a fencing number (REDLOCK_FENCE)' },
+  { key: 'history', kind: 'boolean', default: 'true', description: 'leave a line about the run on the masters' },
   { key: 'onLost', kind: 'text', default: null, defaultText: 'none', description: 'run once when the lock is lost' },
   {
     key: 'foreground',
@@ -189,6 +190,13 @@ export const optionTable: readonly OptionRow[] = [
     key: 'fencing',
     says: 'false',
     description: 'do not mint a fencing number',
+  },
+  {
+    group: 'Lock',
+    long: '--no-history',
+    key: 'history',
+    says: 'false',
+    description: 'leave no line about the run on the masters',
   },
   {
     group: 'Waiting',

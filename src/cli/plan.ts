@@ -60,6 +60,7 @@ function rowsOf(settings: Settings): Row[] {
     from('hold at least', 'holdAtLeast', renderDuration(settings.holdAtLeastMs)),
     from('restart grace', 'restartGrace', renderDuration(settings.restartGraceMs)),
     from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
+    from('history', 'history', settings.hasHistory ? 'yes' : 'no'),
     from('foreground', 'foreground', settings.foreground === null ? 'by terminal' : settings.foreground ? 'yes' : 'no'),
     from('keep background', 'keepBackground', settings.keepsBackground ? 'yes' : 'no'),
     from('isolate', 'isolate', settings.isIsolated ? 'yes' : 'no'),

@@ -4,8 +4,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { outcomeOf } from '../run/outcome.ts';
 import type { Finished } from '../run/run.ts';
-import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
 import { fileTrouble, quoted } from './trouble.ts';
 
 export interface RunReport {
@@ -67,18 +67,4 @@ export function writeReport(file: string, report: RunReport): string | null {
     rmSync(draft, { force: true });
     return `--report: ${quoted(file)}: ${fileTrouble(error)}`;
   }
-}
-
-function outcomeOf({ cause, childExit }: Ending): string {
-  return cause.kind === 'child' ? childOutcome(childExit) : causeOutcome(cause);
-}
-
-function causeOutcome(cause: Exclude<Cause, { kind: 'child' }>): string {
-  if (cause.kind !== 'not-acquired') return cause.kind;
-  const { kind } = cause.acquisition;
-  return kind === 'unreachable' || kind === 'too-slow' ? 'no-quorum' : kind;
-}
-
-function childOutcome(exit: ChildExit | null): string {
-  return exit?.kind === 'not-found' || exit?.kind === 'not-executable' ? exit.kind : 'ran';
 }

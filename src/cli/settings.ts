@@ -35,6 +35,8 @@ export interface Settings extends Timings, MasterSettings {
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
   readonly isFenced: boolean;
+  /** Whether the run leaves a line in the history of the lock. */
+  readonly hasHistory: boolean;
   /** A shell command, or null. */
   readonly onLost: string | null;
   /** Null: as the terminal says. */
@@ -75,6 +77,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     stopSignal: must('signal', readSignal),
     holdAtLeastMs: must('holdAtLeast', readDuration),
     isFenced: must('fencing', readBoolean),
+    hasHistory: must('history', readBoolean),
     onLost: get('onLost', readText)?.value ?? null,
     foreground: get('foreground', readBoolean)?.value ?? null,
     ...checkedContainment(get('keepBackground', readBoolean), get('isolate', readBoolean)),

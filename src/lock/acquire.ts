@@ -20,6 +20,8 @@ export type Acquisition =
   | { readonly kind: 'nested' }
   | { readonly kind: 'aborted' };
 
+export type NotAcquired = Exclude<Acquisition, { kind: 'acquired' }>;
+
 export interface Patience {
   /** How long to wait for the lock; null: for ever; 0: one attempt (and a few more while a vote is split). */
   readonly waitMs: number | null;
@@ -37,6 +39,8 @@ export interface AcquireParts {
   readonly newClaim: () => Claim;
   /** Names us in the queue. */
   readonly waiterId: string;
+  /** The line for the history when whoever has waited goes without the lock; absent: none. */
+  readonly recordOf?: (claim: Claim, acquisition: NotAcquired) => string | null;
 }
 
 /** A waiter's sign of life; three times as often as the masters need it. */
@@ -94,11 +98,10 @@ class Wait {
         const attempt = await redlock.attempt(this.#claim, aborted);
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
-        if (this.#isOver(attempt)) return endingOf(attempt, redlock.masterCount);
+        if (this.#isOver(attempt)) return this.#leave(endingOf(attempt, redlock.masterCount));
         await this.#goOn(attempt);
       }
-      this.#leave();
-      return { kind: 'aborted' };
+      return this.#leave({ kind: 'aborted' });
     } finally {
       this.#line?.close();
     }
@@ -107,8 +110,9 @@ class Wait {
   async #acquired(attempt: Extract<Attempt, { kind: 'acquired' }>, attemptedAt: number): Promise<Acquisition> {
     const { redlock, clock, report } = this.#parts;
     if (this.#patience.aborted.aborted) {
-      await redlock.release(attempt.lease.claim);
-      return { kind: 'aborted' };
+      const aborted = { kind: 'aborted' } as const;
+      await redlock.release(attempt.lease.claim, 0, this.#recordOf(aborted));
+      return aborted;
     }
     const now = clock.now();
     const { grantedCount } = attempt;
@@ -121,10 +125,9 @@ class Wait {
     const { waitMs, giveUpAfterMs } = this.#patience;
     const now = clock.now();
     if (hasQuorumAnswered(attempt, redlock.masterCount)) this.#quorumSeenAt = now;
-    if (isMisconfigured(attempt, redlock.masterCount) || now - this.#quorumSeenAt >= giveUpAfterMs)
-      return this.#leave();
+    if (isMisconfigured(attempt, redlock.masterCount) || now - this.#quorumSeenAt >= giveUpAfterMs) return true;
     if (waitMs === null) return false;
-    if (waitMs > 0) return now - this.#beganAt >= waitMs && this.#leave();
+    if (waitMs > 0) return now - this.#beganAt >= waitMs;
     this.#splitCount += 1;
     return attempt.kind !== 'busy' || attempt.isHeld || this.#splitCount > splitRetryCount;
   }
@@ -163,16 +166,20 @@ class Wait {
     return Math.min(between(pollMs), isNext ? attempt.freeInMs + expiryMs : Number.POSITIVE_INFINITY);
   }
 
-  /** Gives up our place, so that others need not wait for our silence to be noticed. Always true. */
-  #leave(): true {
-    if (this.#line) void this.#parts.redlock.release(this.#claim);
-    return true;
+  /** Gives up our place, so that others need not wait for our silence to be noticed. */
+  #leave(acquisition: NotAcquired): NotAcquired {
+    if (this.#line) void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));
+    return acquisition;
+  }
+
+  #recordOf(acquisition: NotAcquired): string | null {
+    return this.#parts.recordOf?.(this.#claim, acquisition) ?? null;
   }
 }
 
 type Failure = Exclude<Attempt, { kind: 'acquired' }>;
 
-function endingOf(attempt: Failure, masterCount: number): Acquisition {
+function endingOf(attempt: Failure, masterCount: number): NotAcquired {
   if (isMisconfigured(attempt, masterCount)) return { kind: 'misconfigured', failures: failuresOf(attempt) };
   switch (attempt.kind) {
     case 'busy':

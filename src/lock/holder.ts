@@ -32,7 +32,7 @@ export function parseValue(value: string): Holder {
   }
 }
 
-function isNote(note: unknown): note is HolderNote {
+export function isNote(note: unknown): note is HolderNote {
   if (typeof note !== 'object' || note === null) return false;
   const { host, pid, user, since, label } = note as Record<string, unknown>;
   return Number.isSafeInteger(pid) && [host, user, since, label].every((part) => typeof part === 'string');

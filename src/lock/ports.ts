@@ -102,9 +102,10 @@ export interface Master {
   heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply>;
   /**
    * Removes the key where the value is ours, or with `keepMs` above 0 lets it expire so much later instead. Gives up our place
-   * in the queue, and calls the first in it where the key is free then.
+   * in the queue, and calls the first in it where the key is free then. `record` is a line for the history (record.ts), which is kept
+   * as far as the master can, and perhaps twice; it never costs the release anything.
    */
-  release(claim: Claim, keepMs: number): Promise<ReleaseReply>;
+  release(claim: Claim, keepMs: number, record?: string | null): Promise<ReleaseReply>;
   /** The same after an attempt that did not win a quorum: the key goes, our place in the queue stays. */
   giveBack(claim: Claim): Promise<ReleaseReply>;
   /** Calls back whenever the waiter of the claim is called on this master. */

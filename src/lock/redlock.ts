@@ -123,12 +123,12 @@ export class Redlock {
 
   /**
    * Removes our value wherever it may be, or lets it expire after `keepMs`. Sent to every master given at once; waits, no
-   * longer than the master timeout, for those that have kept up so far.
+   * longer than the master timeout, for those that have kept up so far. `record` is what the masters note of it, if anything.
    */
-  release(claim: Claim, keepMs = 0): Promise<Released> {
+  release(claim: Claim, keepMs = 0, record: string | null = null): Promise<Released> {
     this.#ours.delete(claim.value);
     const { masters } = this.#electorate;
-    return this.#track(this.#undo(masters, (master) => master.release(claim, keepMs)));
+    return this.#track(this.#undo(masters, (master) => master.release(claim, keepMs, record)));
   }
 
   /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */

@@ -1,21 +1,23 @@
 // The Lua scripts of those who look at locks and break them; scripts.ts has those of a lock. Sent whole, as there. The surprise: looking is a
 // script too, although it writes nothing, because a holder and his queue read one after the other may never have been so together.
 
-/**
- * Reads so many locks in one step. KEYS: four a lock, as in acquire. Returns for each {type, value or false, PTTL, counter or
- * false, {id, ms waited, ...}}; who has given no sign of life for three seconds is left out of the queue.
- * A key of the wrong type reads as absent; no right to read it is an error, and not an empty queue.
- * Atomic: a lock and its queue are seen as they were at one moment.
- */
-export const lookScript = `
-local time = redis.call('TIME')
-local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+/** read(command, ...): a key of the wrong type reads as absent; no right to read it is an error, and not an empty one. */
+const read = `
 local function read(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
   if string.find(reply.err, 'WRONGTYPE') then return false end
   return redis.call(...)
 end
+`;
+
+/**
+ * Reads so many locks in one step. KEYS: four a lock, as in acquire. Returns for each {type, value or false, PTTL, counter or
+ * false, {id, ms waited, ...}}; who has given no sign of life for three seconds is left out of the queue.
+ * Atomic: a lock and its queue are seen as they were at one moment.
+ */
+export const lookScript = `${read}local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 local sights = {}
 for at = 1, #KEYS, 4 do
   local value, count = read('GET', KEYS[at]), read('GET', KEYS[at + 1])
@@ -37,6 +39,18 @@ for at = 1, #KEYS, 4 do
   }
 end
 return sights
+`;
+
+/**
+ * Reads the newest lines of so many histories. KEYS: the streams; ARGV[1] how many lines of each at most. Returns for each
+ * {{id, {field, text, ...}}, ...}, newest first. Writes nothing; a script only for what it makes of a key of another type.
+ */
+export const historyScript = `${read}
+local histories = {}
+for at = 1, #KEYS do
+  histories[at] = read('XREVRANGE', KEYS[at], '+', '-', 'COUNT', ARGV[1]) or {}
+end
+return histories
 `;
 
 /**

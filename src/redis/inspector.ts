@@ -6,8 +6,8 @@ import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import type { Roster } from './identity.ts';
-import { lookScript, replaceScript } from './inspection-scripts.ts';
-import { channelsOf, keysOf, patternOf, resourceOf } from './keys.ts';
+import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
+import { channelsOf, historiesOf, historyKeyOf, historyResourceOf, keysOf, patternOf, resourceOf } from './keys.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { doubtAbout } from './restart.ts';
 import { releaseScript } from './scripts.ts';
@@ -30,6 +30,13 @@ export interface Sight {
   readonly fence: number | null;
   /** The living, first in line first. */
   readonly queue: readonly SeenWaiter[];
+}
+
+/** One line of a history, as it was written. */
+export interface SeenLine {
+  /** When this master took it, by its own time of day. */
+  readonly takenAtMs: number;
+  readonly line: string;
 }
 
 export interface Page {
@@ -78,6 +85,24 @@ export class Inspector {
     return { cursor: next, resources: keys.flatMap((key) => resourceOf(prefix, key) ?? []) };
   }
 
+  /** The newest lines about the runs of each of these, in their order; newest first. */
+  async history(resources: readonly string[], mostLines: number): Promise<readonly (readonly SeenLine[])[] | Failed> {
+    const keys = resources.map((resource) => historyKeyOf(this.#settings.prefix, resource));
+    const reply = await this.#ask((connection) => connection.eval(historyScript, keys, mostLines));
+    return isFailed(reply) ? reply : (reply as RawLine[][]).map((lines) => lines.map(seenLineOf));
+  }
+
+  /** As page, of the resources that have a history. */
+  async historyPage(cursor: string, count: number): Promise<Page | Failed> {
+    const { prefix } = this.#settings;
+    const reply = await this.#ask((connection) =>
+      connection.call('SCAN', cursor, 'MATCH', historiesOf(prefix), 'COUNT', count),
+    );
+    if (isFailed(reply)) return reply;
+    const [next, keys] = reply as [string, string[]];
+    return { cursor: next, resources: keys.flatMap((key) => historyResourceOf(prefix, key) ?? []) };
+  }
+
   /** Removes the key where it holds exactly this value, and calls the first in line, as its holder would. */
   async remove(resource: string, value: string): Promise<ReleaseReply> {
     const { prefix } = this.#settings;
@@ -121,6 +146,12 @@ export class Inspector {
 
 function removalOf(reply: unknown): ReleaseReply {
   return { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
+}
+
+type RawLine = [id: string, fields: string[]];
+
+function seenLineOf([id, fields]: RawLine): SeenLine {
+  return { takenAtMs: Number(id.split('-')[0]), line: fields[fields.indexOf('run') + 1] ?? '' };
 }
 
 type RawSight = [type: string, value: string | null, ttl: number, counter: string | null, queue: (string | number)[]];

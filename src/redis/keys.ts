@@ -1,12 +1,28 @@
-// What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of its fence, its queue and
-// its waiters' signs of life. The surprise: the prefix may be empty, and then every key of the database looks like a lock.
+// What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of its fence, its queue,
+// its waiters' signs of life and its history. The surprise: the prefix may be empty, and then every key of the database looks like a lock.
 
-const helperEnd = /^\{.*\}:(fence|queue|waiters)$/s;
+const helperEnd = /^\{.*\}:(fence|queue|waiters|history)$/s;
 
 /** KEYS of every script, in this order: the key, the counter, the queue, the signs of life. */
 export function keysOf(prefix: string, resource: string): string[] {
   const key = prefix + resource;
   return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`];
+}
+
+/** The stream of what became of its runs. Not among KEYS: who has no right to it loses the line, and not the release. */
+export function historyKeyOf(prefix: string, resource: string): string {
+  return `{${prefix}${resource}}:history`;
+}
+
+/** The pattern for SCAN of all histories under the prefix. */
+export function historiesOf(prefix: string): string {
+  return `{${patternOf(prefix, '*')}}:history`;
+}
+
+/** The resource whose history a key is; null for any other key. */
+export function historyResourceOf(prefix: string, key: string): string | null {
+  const [start, end] = [`{${prefix}`, '}:history'];
+  return key.startsWith(start) && key.endsWith(end) ? key.slice(start.length, -end.length) : null;
 }
 
 /** What the names of the channels begin with on which waiters are called; each ends with a waiter's id. */

@@ -18,7 +18,7 @@ import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import { listenApart } from './ear.ts';
 import type { Roster } from './identity.ts';
-import { channelsOf, keysOf } from './keys.ts';
+import { channelsOf, historyKeyOf, keysOf } from './keys.ts';
 import { doubtAbout } from './restart.ts';
 import { acquireScript, extendScript, healScript, releaseScript } from './scripts.ts';
 import { failed, isFailed } from './trouble.ts';
@@ -123,15 +123,15 @@ export class RedisMaster implements Master {
     return isFailed(reply) ? reply : { kind: reply === 1 ? 'healed' : 'taken' };
   }
 
-  async release(claim: Claim, keepMs: number): Promise<ReleaseReply> {
-    const reply = await this.#undo({ claim, keepMs, staysInLine: false });
+  async release(claim: Claim, keepMs: number, record: string | null = null): Promise<ReleaseReply> {
+    const reply = await this.#undo({ claim, keepMs, record, staysInLine: false });
     if (reply.kind === 'failed') return reply;
     if (claim.waiter) this.#inLine.delete(claim.waiter.id);
     return reply;
   }
 
   giveBack(claim: Claim): Promise<ReleaseReply> {
-    return this.#undo({ claim, keepMs: 0, staysInLine: true });
+    return this.#undo({ claim, keepMs: 0, record: null, staysInLine: true });
   }
 
   async listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
@@ -209,10 +209,11 @@ export class RedisMaster implements Master {
     }
   }
 
-  #release(connection: Connection, { claim, keepMs, staysInLine }: Undoing): Promise<unknown> {
+  #release(connection: Connection, { claim, keepMs, record, staysInLine }: Undoing): Promise<unknown> {
     const [id, arrivalUs] = placeOf(claim.waiter);
     const words = [claim.value, keepMs, id, staysInLine ? arrivalUs : '', this.#channelsOf(claim)];
-    return connection.eval(releaseScript, this.#keysOf(claim), ...words);
+    const line = record === null ? ['', ''] : [record, historyKeyOf(this.#settings.prefix, claim.resource)];
+    return connection.eval(releaseScript, this.#keysOf(claim), ...words, ...line);
   }
 
   async #ask(withdrawn: AbortSignal, send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {
@@ -269,12 +270,14 @@ export class RedisMaster implements Master {
 interface Undoing {
   readonly claim: Claim;
   readonly keepMs: number;
+  /** For the history; null: nothing. */
+  readonly record: string | null;
   readonly staysInLine: boolean;
 }
 
 /** Of the key alone: a place may have been taken anew since. */
-function withoutPlace({ claim, keepMs }: Undoing): Undoing {
-  return { claim: { ...claim, waiter: null }, keepMs, staysInLine: true };
+function withoutPlace(undoing: Undoing): Undoing {
+  return { ...undoing, claim: { ...undoing.claim, waiter: null }, staysInLine: true };
 }
 
 /** The signal of what is never withdrawn. */

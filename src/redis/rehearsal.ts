@@ -7,7 +7,7 @@ import { renderValue } from '../lock/holder.ts';
 import type { Claim, Clock, Failed } from '../lock/ports.ts';
 import { Roster } from './identity.ts';
 import type { Inspector } from './inspector.ts';
-import { keysOf } from './keys.ts';
+import { historyKeyOf, keysOf } from './keys.ts';
 import { RedisMaster } from './redis-master.ts';
 import { failed, isFailed } from './trouble.ts';
 
@@ -36,14 +36,15 @@ async function perform(master: RedisMaster, inspector: Inspector, prefix: string
   const ear = await master.listen(waiter, () => {});
   const extended = await master.extend(holder, fence, lasting);
   const seen = await inspector.look([resource]);
-  const released = await master.release(holder, 0);
+  const released = await master.release(holder, 0, 'doctor');
   // The lock is free, and the waiter is before him.
   const passed = await master.acquire(stranger, lasting);
   await master.release(stranger, 0);
   const left = await master.release(waiter, 0);
   if (!isFailed(ear)) ear.close();
   const connection = await inspector.connected();
-  const forgotten = isFailed(connection) ? connection : await connection.call('DEL', keysOf(prefix, resource)[1] ?? '');
+  const staying = [keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource)];
+  const forgotten = isFailed(connection) ? connection : await connection.call('DEL', ...staying);
   for (const reply of [refused, ear, extended, seen, released, passed, left, forgotten])
     if (isFailed(reply)) return reply;
   const kinds = [refused, extended, released].map((reply) => ('kind' in reply ? reply.kind : 'heard'));

@@ -2,7 +2,7 @@
 // a script that learns a new command takes its right with it. The surprise: versions differ; 6.0 knows no rights on channels, and
 // from 7.0 on a user has none unless they are given.
 
-import { lookScript, replaceScript } from './inspection-scripts.ts';
+import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
 import * as scripts from './scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
@@ -16,9 +16,14 @@ export type ProgramName = 'redlock-run' | 'redlockctl';
 /** Lower case, sorted; a subcommand as `config|get`. */
 export function commandsOf(program: ProgramName): string[] {
   const texts = Object.values(scripts).filter((part) => typeof part === 'string');
-  const own =
-    program === 'redlock-run' ? [] : [...inspectingCommands, ...commandsIn(lookScript), ...commandsIn(replaceScript)];
-  return [...new Set([...plainCommands, ...texts.flatMap(commandsIn), ...own])].sort();
+  const own = [lookScript, historyScript, replaceScript].flatMap(commandsIn);
+  return [
+    ...new Set([
+      ...plainCommands,
+      ...texts.flatMap(commandsIn),
+      ...(program === 'redlock-run' ? [] : [...inspectingCommands, ...own]),
+    ]),
+  ].sort();
 }
 
 /** The arguments of ACL SETUSER after the user's name, but for the password. `version` as in INFO server: `7.0.15`. */
@@ -37,6 +42,6 @@ export function rulesOf(program: ProgramName, prefix: string, version: string): 
 }
 
 function commandsIn(script: string): string[] {
-  // `read(` is the look script's own name for a call that may fail.
+  // `read(` is those scripts' own name for a call that may fail.
   return [...script.matchAll(/(?:redis\.p?call|\bread)\('([A-Z]+)'/g)].map(([, command = '']) => command.toLowerCase());
 }

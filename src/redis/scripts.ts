@@ -47,6 +47,17 @@ local function hears(channel, id) return redis.call('PUBLISH', channel .. id, ''
 `;
 
 /**
+ * record(stream, line): adds a line to a history. Never raises an error: no right, no memory, a key of another type or a server
+ * without streams lose the line and nothing else. A key of another type is somebody else's, and keeps its time to live.
+ */
+const record = `
+local function record(stream, line)
+  local id = redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'run', line)
+  if type(id) == 'string' then redis.pcall('PEXPIRE', stream, 2592000000) end
+end
+`;
+
+/**
  * Sets our value where the key is absent, or ours from an earlier attempt whose answer was lost, and counts for the fence.
  * A missing counter starts at this master's time in microseconds, which no counter reaches by counting.
  * Where others are in the queue, a free key is granted to the first of them only; who is refused and waits is entered. A
@@ -127,15 +138,19 @@ return 1
 `;
 
 /**
- * Removes the key where the value is ours, or lets it expire so much later. The counter stays. Gives up our place in the
+ * Removes the key where the value is ours, or lets it expire so much later. The counter stays. A line about the run, whoever
+ * holds the key by now, goes into its history: the newest thousand or so, for thirty days. It comes first, because a master that
+ * is out of memory refuses it only until something else has been written; and whatever it is refused for, the rest happens. Gives up our place in the
  * queue, or keeps it. Calls the first in line, unless he is the caller himself, where the key is free now, or free earlier than he
  * was told, or it is news that he is the first.
  * KEYS as in acquire; ARGV[1] value, ARGV[2] ms to keep it (0: remove), ARGV[3] our id in the queue ('': none),
- * ARGV[4] our arrival in microseconds ('': give up the place), ARGV[5] start of the channels' names.
+ * ARGV[4] our arrival in microseconds ('': give up the place), ARGV[5] start of the channels' names, ARGV[6] the line ('': none),
+ * ARGV[7] the stream it goes to.
  * Returns 1 released, 0 somebody else's value, -1 gone.
  * Atomic: the key could expire and be taken between the comparison and the DEL.
  */
-export const releaseScript = `${queue}
+export const releaseScript = `${queue}${record}
+if ARGV[6] and ARGV[6] ~= '' then record(ARGV[7], ARGV[6]) end
 local holder = redis.pcall('GET', KEYS[1])
 local code = 0
 if holder == false then

@@ -3,7 +3,8 @@
 // main raises them again, so that a shell that loops over us stops too, and `$?` is the same.
 
 import os from 'node:os';
-import type { Ending, NotAcquired, Signal } from './supervisor.ts';
+import type { NotAcquired } from '../lock/acquire.ts';
+import type { Ending, Signal } from './supervisor.ts';
 
 export const exitCode = {
   usage: 64,

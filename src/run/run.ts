@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import type { Acquisition } from '../lock/acquire.ts';
-import type { Clock, Random } from '../lock/ports.ts';
+import type { Claim, Clock, Random } from '../lock/ports.ts';
 import type { Lease, Redlock } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child } from './child.ts';
@@ -37,10 +37,13 @@ export interface RunParts {
   readonly report: ReportRun;
   readonly guard: GuardLink;
   /** Waits for the lock and for everything that must be ready before the child can start. */
+  /** The reason of `aborted` is the cause of the ending. */
   readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
   readonly startChild: (lease: Lease) => Child;
   /** Stops our own process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
+  /** The line for the history of the lock that is about to be released; null: none. */
+  readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
 }
 
 export interface Finished {
@@ -117,7 +120,7 @@ export class Run {
     const { report, suspendUs } = this.#parts;
     switch (action.kind) {
       case 'abandon-acquisition':
-        return this.#acquisitionAbandoned.abort();
+        return this.#acquisitionAbandoned.abort(this.#state.cause);
       case 'start-child':
         return this.#startChild();
       case 'relay':
@@ -218,12 +221,14 @@ export class Run {
   }
 
   async #release(): Promise<void> {
-    const { redlock, report, guard } = this.#parts;
+    const { redlock, report, guard, recordOf } = this.#parts;
     this.#end();
     guard.done();
     const { claim, validUntil } = this.#proven;
-    const keepMs = Math.max(0, this.#keepUntil() - this.#now());
-    const { releasedCount, isConfirmed, failures } = await redlock.release(claim, Math.ceil(keepMs));
+    const now = this.#now();
+    const keepMs = Math.max(0, this.#keepUntil() - now);
+    const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
+    const { releasedCount, isConfirmed, failures } = await redlock.release(claim, Math.ceil(keepMs), record);
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: Math.max(0, validUntil - this.#now()) });
     await redlock.settled();

@@ -2,7 +2,7 @@
 // (run.ts acts). Events may come in any order, also late ones from a phase that is over. The surprise: the first cause of
 // ending wins, with one exception: a lock that is lost while the child still lives beats everything else.
 
-import type { Acquisition } from '../lock/acquire.ts';
+import type { NotAcquired } from '../lock/acquire.ts';
 import type { LossReason } from '../lock/outcomes.ts';
 
 export type Signal = NodeJS.Signals;
@@ -12,8 +12,6 @@ export type ChildExit =
   | { readonly kind: 'signaled'; readonly signal: Signal }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'not-executable'; readonly message: string };
-
-export type NotAcquired = Exclude<Acquisition, { kind: 'acquired' }>;
 
 /**
  * taken, expired: what a quorum of masters said. unreachable: stopAt came and no extension had been proven. stalled: it came

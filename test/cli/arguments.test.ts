@@ -48,8 +48,8 @@ test('a name may hold spaces, quotes, line breaks, emoji and braces; the command
   const names = [' a  b ', `"it's"`, 'a\nb', '🔒', '{a},{b}%20', '*', '\\', 'n'.repeat(4096)];
   const results = await Promise.all(names.map((name) => run(['-n', name, '--', ...node('print-env.js')])));
   expect(results.map(({ stdout }) => JSON.parse(stdout).REDLOCK_NAME)).toEqual(names);
-  const counters = names.map((name) => `{redlock:${name}}:fence`).sort();
-  for (const master of masters) expect(await master.keys()).toEqual(counters);
+  const staying = names.flatMap((name) => [`{redlock:${name}}:fence`, `{redlock:${name}}:history`]).sort();
+  for (const master of masters) expect(await master.keys()).toEqual(staying);
 });
 
 test('the key is the prefix and the name, byte for byte', async () => {
@@ -60,7 +60,7 @@ test('the key is the prefix and the name, byte for byte', async () => {
     start(['-n', '--prefix', 'p 🔑:', name, '--', ...node('obedient.js')]),
   ];
   for (const job of jobs) await job.says('stdout', /ready/);
-  const keys = (await masters[0]?.keys())?.filter((key) => !key.endsWith(':fence')).sort();
+  const keys = (await masters[0]?.keys())?.filter((key) => !/:(fence|history)$/.test(key)).sort();
   expect(keys).toEqual([name, `p 🔑:${name}`, `redlock:${name}`].sort());
   for (const job of jobs) job.signal('SIGTERM');
   await Promise.all(jobs.map((job) => job.result));

@@ -69,9 +69,9 @@ export function node(name: string, ...words: string[]): string[] {
   return [process.execPath, fixture(name), ...words];
 }
 
-/** The keys on a master, without the counters of fences, which stay for a day. */
+/** The keys on a master, without the counters of fences and the histories, which stay. */
 export async function locksOn(master: TestMaster): Promise<string[]> {
-  return (await master.keys()).filter((key) => !key.endsWith(':fence'));
+  return (await master.keys()).filter((key) => !/:(fence|history)$/.test(key));
 }
 
 export async function untilNothingIsLeft(masters: readonly TestMaster[]): Promise<void> {

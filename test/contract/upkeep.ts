@@ -5,7 +5,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
-import { claimOf, heldBy, lasting, type Server, type World } from './world.ts';
+import { claimOf, heldBy, lasting, type Server, untilAnswered, type World } from './world.ts';
 
 export function upkeep(world: World): void {
   const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
@@ -101,6 +101,32 @@ export function upkeep(world: World): void {
       await master.acquire(claimOf('a'), lasting);
       await master.release(claimOf('a'), 0);
       expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'gone' });
+    });
+
+    it('with a record: a line in the history, also where the value is gone or another by now', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.release(claimOf('a'), 0, 'first');
+      await master.acquire(claimOf('b'), lasting);
+      await server.write('r', 'c', 5_000);
+      await master.release(claimOf('b'), 0, 'second');
+      expect([await server.history('r'), await server.read('r')]).toEqual([['first', 'second'], heldBy('c', 5_000)]);
+    });
+
+    it('without a record, and after an attempt that was given back: no line', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.release(claimOf('a'), 0);
+      await master.acquire(claimOf('b'), lasting);
+      await master.giveBack(claimOf('b'));
+      expect(await server.history('r')).toEqual([]);
+    });
+
+    it('with a record, on a connection that broke: a line as soon as there is another', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await server.unplug();
+      await master.release(claimOf('a'), 0, 'first');
+      await server.restore();
+      await untilAnswered(server, () => master.extend(claimOf('b'), null, lasting));
+      expect(await server.history('r')).toContain('first');
     });
 
     it('after being refused: nothing changed', async (server, master) => {

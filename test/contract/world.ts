@@ -18,6 +18,8 @@ export interface Server {
   /** The counter of the fence; null when there is none. */
   counter(resource: string): Promise<number | null>;
   setCounter(resource: string, count: number): Promise<void>;
+  /** The lines of the history, oldest first. */
+  history(resource: string): Promise<readonly string[]>;
   /** It takes no notice of anything until `thaw`, and then does everything it was asked, in order. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;

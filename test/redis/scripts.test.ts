@@ -1,6 +1,7 @@
 // The truth table of every script on a real server: what stands at the key, what the script answers, what stands there
 // afterwards, and what became of the counter. The rows are the specification; the scripts are src/redis/scripts.ts.
 
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { acquireScript, extendScript, healScript, releaseScript } from '../../src/redis/scripts.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
@@ -155,6 +156,97 @@ describe('release', () => {
     expect(await standing()).toBe(value);
     expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
     expect(await master.get('n')).toBe('41');
+  });
+});
+
+describe('the line that a release leaves', () => {
+  const leave = (line: string, keepMs = 0) => run(releaseScript, 'us', keepMs, '', '', 'call:', line, 'h');
+  const lines = async () => {
+    const entries = (await master.command('xrange', 'h', '-', '+')) as [string, string[]][];
+    return entries.map(([, fields]) => fields);
+  };
+  const day = 86_400_000;
+
+  test.each([
+    ['absent', 0, -1, null],
+    ['ours', 0, 1, null],
+    ['ours', 9_000, 1, 'us'],
+    ['foreign', 0, 0, 'them'],
+    ['eternal', 0, 0, 'them'],
+    ['hash', 0, 0, '{field: x}'],
+  ] as const)('%s, keep for %i ms -> %i, one line, for thirty days; then %j', async (before, keepMs, reply, value) => {
+    await arrange[before]();
+    expect(await leave('{"a":1}', keepMs)).toBe(reply);
+    expect(await lines()).toEqual([['run', '{"a":1}']]);
+    expect(await pttl('h')).toEqual(about(30 * day));
+    expect(await standing()).toBe(value);
+  });
+
+  test('none where there is none to leave', async () => {
+    await arrange.ours();
+    expect(await run(releaseScript, 'us', 0, '', '', 'call:', '', '')).toBe(1);
+    expect(await master.keys()).toEqual([]);
+  });
+
+  test('twice where it is sent twice', async () => {
+    await arrange.ours();
+    expect([await leave('x'), await leave('x')]).toEqual([1, -1]);
+    expect(await lines()).toHaveLength(2);
+  });
+
+  test('the newest thousand or so are kept', async () => {
+    const script = "for i = 1, 2500 do redis.call('xadd', 'h', '*', 'run', string.rep('x', 300)) end";
+    await master.command('eval', script, 0);
+    await leave('newest');
+    const kept = await lines();
+    expect(kept.length).toSatisfy((count) => Number(count) >= 1_000 && Number(count) < 1_200);
+    expect(kept.at(-1)).toEqual(['run', 'newest']);
+  });
+
+  /** The lock is released and the next in line called, whatever becomes of the line. */
+  async function releases(
+    as: (script: string, words: Words) => Promise<unknown> = (script, words) => run(script, ...words),
+  ) {
+    await arrange.ours();
+    await master.command('zadd', 'q', 1, 'next');
+    await master.command('zadd', 'w', Date.now() - 1_000, 'next');
+    const calls: string[] = [];
+    const stop = await master.hear(['call:next'], (channel) => calls.push(channel));
+    const reply = await as(releaseScript, ['us', 0, '', '', 'call:', 'line', 'h']);
+    await stop();
+    expect([reply, await standing(), calls]).toEqual([1, null, ['call:next']]);
+  }
+
+  test('a key of another type in its place: released, and that key is as it was', async () => {
+    await master.command('set', 'h', 'theirs');
+    await releases();
+    expect([await master.get('h'), await pttl('h')]).toEqual(['theirs', forever]);
+  });
+
+  test('a master out of memory: released, and nothing is added', async () => {
+    await arrange.ours();
+    await master.command('config', 'set', 'maxmemory', 1);
+    try {
+      expect(await leave('line')).toBe(1);
+    } finally {
+      await master.command('config', 'set', 'maxmemory', 0);
+    }
+    expect(await master.keys()).toEqual([]);
+  });
+
+  test.each([
+    ['the command', ['~*', '&*', '+@all', '-xadd']],
+    ['the key', ['~k', '~n', '~q', '~w', '&*', '+@all']],
+    ['its time to live', ['~*', '&*', '+@all', '-pexpire']],
+  ])('no right to %s: released all the same', async (_what, rules) => {
+    await master.command('acl', 'setuser', 'few', 'reset', 'on', 'nopass', ...rules);
+    const client = new Redis({ path: master.url.slice('unix://'.length), username: 'few', password: 'any' });
+    try {
+      await releases((script, words) => client.eval(script, 4, 'k', 'n', 'q', 'w', ...words));
+    } finally {
+      client.disconnect();
+      await master.command('acl', 'deluser', 'few');
+    }
   });
 });
 

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
 import { Roster } from '../../src/redis/identity.ts';
+import { historyKeyOf } from '../../src/redis/keys.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system-clock.ts';
 import type { Server, World } from '../contract/world.ts';
@@ -54,6 +55,10 @@ function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMast
     },
     async setCounter(resource, count) {
       await master.command('set', counterOf(resource), String(count));
+    },
+    async history(resource) {
+      const lines = (await master.command('xrange', historyKeyOf(prefix, resource), '-', '+')) as [string, string[]][];
+      return lines.map(([, [, line = '']]) => line);
     },
     freeze: () => master.freeze(),
     thaw: async () => master.thaw(),

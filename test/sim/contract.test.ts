@@ -2,6 +2,7 @@
 // simulator finds or does not find means something. The surprise: RedisMaster is the real one here too; it is the server, its
 // scripts and ioredis that are on trial.
 
+import { historyKeyOf } from '../../src/redis/keys.ts';
 import { masterContract } from '../contract/master.ts';
 import type { World as ContractWorld, Server } from '../contract/world.ts';
 import { Endpoint } from './endpoint.ts';
@@ -55,6 +56,7 @@ function serverOn(stage: Stage): Server {
     async setCounter(resource, count) {
       redis.put(counterOf(resource), String(count));
     },
+    history: async (resource) => redis.historyOf(historyKeyOf(prefix, resource)),
     freeze: async () => server.freeze(),
     thaw: async () => server.thaw(),
     async loseAnswers() {

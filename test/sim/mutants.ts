@@ -136,7 +136,7 @@ export const mutants: readonly Mutant[] = [
     'who waits no longer keeps his place in the queue',
     within(10, 'contention', 'litter'),
     'lock/acquire.ts',
-    'if (this.#line) void this.#parts.redlock.release(this.#claim);',
+    'if (this.#line) void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));',
     'void this.#line;',
   ),
   inSource(

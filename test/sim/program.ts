@@ -133,9 +133,13 @@ export class Program {
     const run = new system.Run(settings, {
       ...parts,
       guard: guard ?? { arm: () => {}, watch: () => {}, done: () => {} },
-      acquire: (aborted) => this.#acquire({ ...parts, waiterId: process.name }, masters, aborted, guard?.ready),
+      acquire: (aborted) => {
+        const recordOf = ({ value }: Claim) => value;
+        return this.#acquire({ ...parts, waiterId: process.name, recordOf }, masters, aborted, guard?.ready);
+      },
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       suspendUs: () => process.pause(),
+      recordOf: ({ value }) => value,
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
     this.finished = await run.start();

@@ -18,6 +18,7 @@ interface Entry {
 }
 
 export interface Snapshot {
+  readonly histories: ReadonlyMap<string, readonly string[]>;
   readonly entries: ReadonlyMap<string, Entry>;
   readonly queues: ReadonlyMap<string, SimQueue>;
 }
@@ -54,6 +55,7 @@ export class SimRedis {
   readonly #rate: number;
   readonly #entries = new Map<string, Entry>();
   readonly #queues = new Map<string, SimQueue>();
+  readonly #histories = new Map<string, readonly string[]>();
   readonly flaws: ReadonlySet<Flaw>;
   onChange: OnChange = () => {};
   /** Returns how many have been told. */
@@ -105,13 +107,15 @@ export class SimRedis {
 
   snapshot(): Snapshot {
     const queues = new Map([...this.#queues].map(([key, queue]) => [key, queue.copy()]));
-    return { entries: new Map(this.#entries), queues };
+    return { entries: new Map(this.#entries), queues, histories: new Map(this.#histories) };
   }
 
   /** Comes back with the memory of then, or with none. */
   restore(snapshot: Snapshot | null): void {
     for (const key of this.keys()) this.#change(key, null, null, null);
     this.#queues.clear();
+    this.#histories.clear();
+    for (const [key, lines] of snapshot?.histories ?? []) this.#histories.set(key, lines);
     for (const [key, entry] of snapshot?.entries ?? []) this.#entries.set(key, entry);
     for (const [key, queue] of snapshot?.queues ?? []) this.#queues.set(key, queue.copy());
   }
@@ -128,8 +132,14 @@ export class SimRedis {
       case 'heal':
         return this.#heal(key, counter, value, ttlMs, keepMs, fence);
       case 'release':
+        this.#record(String(words[6] ?? ''), String(words[5] ?? ''));
         return this.#release(key, value, ttlMs, words.slice(2));
     }
+  }
+
+  /** The lines of a history, oldest first. */
+  historyOf(key: string): readonly string[] {
+    return this.#histories.get(key) ?? [];
   }
 
   /** Whether anybody of this name is in a queue. */
@@ -220,6 +230,10 @@ export class SimRedis {
       }
     }
     return isOurs ? 1 : holder === null ? -1 : 0;
+  }
+
+  #record(key: string, line: string): void {
+    if (line !== '') this.#histories.set(key, [...this.historyOf(key), line].slice(-1_000));
   }
 
   #hears(channels: string, id: string): boolean {

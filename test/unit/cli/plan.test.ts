@@ -32,6 +32,7 @@ it('shows everything, aligned', async () => {
       'hold at least       0s',
       'restart grace       30s',
       'fencing             yes',
+      'history             yes',
       'foreground          by terminal',
       'keep background     no',
       'isolate             no',

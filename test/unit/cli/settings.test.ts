@@ -32,6 +32,7 @@ describe('defaults', () => {
       maxRunMs: null,
       restartGraceMs: 0,
       isFenced: true,
+      hasHistory: true,
       onLost: null,
       foreground: null,
       keepsBackground: false,
@@ -60,6 +61,7 @@ describe('defaults', () => {
       ...[
         'REDLOCK_RESTART_GRACE',
         'REDLOCK_FENCING',
+        'REDLOCK_HISTORY',
         'REDLOCK_ON_LOST',
         'REDLOCK_FOREGROUND',
         'REDLOCK_KEEP_BACKGROUND',
@@ -88,6 +90,7 @@ const scalars: readonly (readonly [ScalarKey, string | null, [string, string, st
   ['maxRun', '--max-run', ['none', '2', '3'], 'maxRunMs', [null, 2_000, 3_000]],
   ['restartGrace', null, ['', '2', '0'], 'restartGraceMs', [null, 2_000, 0]],
   ['fencing', null, ['', 'true', 'false'], 'isFenced', [null, true, false]],
+  ['history', null, ['', 'true', 'false'], 'hasHistory', [null, true, false]],
   ['foreground', null, ['', 'true', 'false'], 'foreground', [null, true, false]],
   ['keepBackground', null, ['', 'false', 'true'], 'keepsBackground', [null, false, true]],
   ['isolate', null, ['', 'false', 'true'], 'isIsolated', [null, false, true]],
@@ -97,6 +100,7 @@ const scalars: readonly (readonly [ScalarKey, string | null, [string, string, st
 
 it.each([
   [['--no-fence'], 'isFenced', false],
+  [['--no-history'], 'hasHistory', false],
   [['--foreground'], 'foreground', true],
   [['--no-foreground'], 'foreground', false],
   [['--keep-background'], 'keepsBackground', true],

@@ -1,8 +1,9 @@
 // From how a run ended to what a shell sees: one row an ending.
 
 import { expect, test } from 'vitest';
+import type { NotAcquired } from '../../../src/lock/acquire.ts';
 import { exitCode, exitCodeTable, exitStatusOf } from '../../../src/run/exit-code.ts';
-import type { Cause, ChildExit, NotAcquired, Signal } from '../../../src/run/supervisor.ts';
+import type { Cause, ChildExit, Signal } from '../../../src/run/supervisor.ts';
 
 const conflict = 33;
 const statusOf = (cause: Cause, childExit: ChildExit | null = null) =>

@@ -1,0 +1,61 @@
+// Writes the line that a run leaves in the history of its lock. It sends nothing: the line goes with the release. The surprise: who held
+// the lock while we waited is known only from having been refused, so it is remembered from the events on the way.
+
+import type { NotAcquired } from '../lock/acquire.ts';
+import { type HolderNote, parseValue } from '../lock/holder.ts';
+import type { Claim, Clock } from '../lock/ports.ts';
+import { blockerOf, renderRecord } from '../lock/record.ts';
+import type { RunEvent } from './events.ts';
+import { exitStatusOf } from './exit-code.ts';
+import { outcomeOf } from './outcome.ts';
+import type { Finished } from './run.ts';
+import type { Cause, Ending } from './supervisor.ts';
+
+export class Recorder {
+  readonly #who: Omit<HolderNote, 'since'>;
+  readonly #conflictExitCode: number;
+  readonly #clock: Clock;
+  readonly #beganAt: number;
+  #holder = '';
+
+  constructor(who: Omit<HolderNote, 'since'>, conflictExitCode: number, clock: Clock) {
+    this.#who = who;
+    this.#conflictExitCode = conflictExitCode;
+    this.#clock = clock;
+    this.#beganAt = clock.now();
+  }
+
+  see(event: RunEvent): void {
+    if (event.kind === 'waiting' && event.holder !== '') this.#holder = event.holder;
+  }
+
+  /** Of a run that had the lock, for so many ms. */
+  ofRun(claim: Claim, { ending, waitMs, fence }: Finished, heldMs: number): string {
+    const { childExit } = ending;
+    const hasRun = childExit?.kind === 'exited' || childExit?.kind === 'signaled';
+    return this.#render(claim, ending, waitMs, hasRun ? heldMs : null, fence);
+  }
+
+  /** Of one that waited and went without. `cause`: what told it to stop, if anything did. */
+  ofWait(claim: Claim, acquisition: NotAcquired, cause: Cause | undefined): string {
+    if (acquisition.kind === 'busy' && acquisition.holder !== '') this.#holder = acquisition.holder;
+    const ending = { cause: cause ?? { kind: 'not-acquired', acquisition }, childExit: null, isKilled: false } as const;
+    return this.#render(claim, ending, this.#clock.now() - this.#beganAt, null, null);
+  }
+
+  #render({ value }: Claim, ending: Ending, waitMs: number, heldMs: number | null, fence: number | null): string {
+    const { childExit } = ending;
+    return renderRecord({
+      token: parseValue(value).token,
+      ...this.#who,
+      outcome: outcomeOf(ending),
+      waitMs: Math.round(waitMs),
+      heldMs: heldMs === null ? null : Math.round(heldMs),
+      exitCode: childExit?.kind === 'exited' ? childExit.code : null,
+      signal: childExit?.kind === 'signaled' ? childExit.signal : null,
+      status: exitStatusOf(ending, this.#conflictExitCode).code,
+      fence,
+      blocker: blockerOf(this.#holder),
+    });
+  }
+}

@@ -1,0 +1,163 @@
+// The line that every run leaves on the masters: right for every way in which a run can end, without a command or a round trip of its own,
+// and never a reason to end differently. How it is read is test/ctl/history.test.ts.
+
+import { hostname } from 'node:os';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parseRecord, type RunRecord } from '../../src/lock/record.ts';
+import { locksOn, node, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+let first: TestMaster;
+beforeAll(() => {
+  [first] = masters as [TestMaster];
+});
+
+async function recordsOn(master: TestMaster, name: string): Promise<(RunRecord | null)[]> {
+  const entries = (await master.command('xrange', `{redlock:${name}}:history`, '-', '+')) as [string, string[]][];
+  return entries.map(([, [, line = '']]) => parseRecord(line));
+}
+
+/** The one record of a lock, the same on all masters. */
+async function recordOf(name: string): Promise<RunRecord | null> {
+  const all = await Promise.all(masters.map((master) => recordsOn(master, name)));
+  const records = all.flat();
+  expect(all.map(({ length }) => length)).toEqual([1, 1, 1]);
+  expect(records[1]).toEqual(records[0]);
+  expect(records[2]).toEqual(records[0]);
+  return records[0] ?? null;
+}
+
+const shape = (record: RunRecord | null) => [record?.outcome, record?.exitCode, record?.signal, record?.status];
+
+describe('a line says how it ended, as --report does', () => {
+  test.each([
+    ['ran', [], 'true', ['ran', 0, null, 0]],
+    ['failed', [], 'exit 3', ['ran', 3, null, 3]],
+    ['died', [], 'kill -KILL $$', ['ran', null, 'SIGKILL', 137]],
+    ['overdue', ['--max-run', '300ms'], 'sleep 30', ['max-run', null, 'SIGTERM', 124]],
+  ])('%s', async (name, options, script, expected) => {
+    await run([...options, name, '--', 'sh', '-c', `exec 2>/dev/null; ${script}`]);
+    expect(shape(await recordOf(name))).toEqual(expected);
+  });
+
+  test('who, how long, and with which number', async () => {
+    const { stdout } = await run(['who', '--', 'sh', '-c', 'sleep 0.5; echo $REDLOCK_TOKEN $REDLOCK_FENCE']);
+    const record = await recordOf('who');
+    expect(record).toMatchObject({ host: hostname(), label: 'sh', user: expect.any(String), blocker: null });
+    expect(`${record?.token} ${record?.fence}\n`).toBe(stdout);
+    expect(record?.heldMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
+    expect(record?.waitMs).toBeLessThan(5_000);
+  });
+
+  test('gave up waiting: how long it waited, and for whom', async () => {
+    const holder = start(['patience', '--', ...node('obedient.js')]);
+    await holder.says('stdout', /ready/);
+    expect(await run(['-w', '500ms', 'patience', '--', 'true'])).toMatchObject({ code: 75 });
+    const record = await recordOf('patience');
+    expect(shape(record)).toEqual(['busy', null, null, 75]);
+    expect(record).toMatchObject({
+      heldMs: null,
+      fence: null,
+      blocker: { note: { pid: holder.child.pid, label: 'node' } },
+    });
+    expect(record?.waitMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
+    holder.signal('SIGTERM');
+    await holder.result;
+  });
+
+  test('waited, and ran: for whom as well; another program is told by the beginning of its value', async () => {
+    await takeBy('x'.repeat(1_000), masters, 'late', 1_500);
+    await run(['late', '--', 'true']);
+    expect(await recordOf('late')).toMatchObject({ outcome: 'ran', blocker: { token: 'x'.repeat(40), note: null } });
+  });
+
+  test('told to stop, while it ran and while it waited', async () => {
+    const holder = start(['told', '--', ...node('obedient.js')]);
+    await holder.says('stdout', /ready/);
+    const waiter = start(['-v', 'told', '--', 'true']);
+    await waiter.says('stderr', /waiting/);
+    await expect.poll(() => first.command('zcard', '{redlock:told}:queue')).toBe(1);
+    waiter.signal('SIGTERM');
+    await waiter.result;
+    expect(shape(await recordOf('told'))).toEqual(['signal', null, null, 143]);
+    holder.signal('SIGINT');
+    await holder.result;
+    expect((await recordsOn(first, 'told')).map((record) => record?.outcome)).toEqual(['signal', 'signal']);
+    expect((await recordsOn(first, 'told')).map((record) => record?.status)).toEqual([143, 130]);
+  });
+
+  test('lost: with whoever has the lock by then left alone', async () => {
+    const job = start(['--ttl', '1s', 'lost', '--', ...node('obedient.js')]);
+    await job.says('stdout', /ready/);
+    await takeBy('them', masters, 'lost');
+    expect(await job.result).toMatchObject({ code: 79 });
+    expect(shape(await recordOf('lost'))).toMatchObject(['lost', expect.anything(), null, 79]);
+    expect(await first.get('redlock:lost')).toBe('them');
+  });
+});
+
+test.each([
+  ['--no-history', {}],
+  ['-q', { REDLOCK_HISTORY: 'false' }],
+])('none with %s and %j', async (option, env) => {
+  expect(await run([option, 'a', '--', 'true'], { env })).toMatchObject({ code: 0 });
+  expect(await first.keys()).toEqual(['{redlock:a}:fence']);
+});
+
+test('no secret: of the command, its base name alone', async () => {
+  await run(['a', '--', '/bin/echo', '--password=hunter2'], { env: { PASSWORD: 'hunter2' } });
+  const [entry] = (await first.command('xrange', '{redlock:a}:history', '-', '+')) as [string, string[]][];
+  expect(JSON.stringify(entry)).toMatch(/echo/);
+  expect(JSON.stringify(entry)).not.toMatch(/hunter2|password|bin/);
+});
+
+test('no command of its own: the masters are sent exactly what they are sent without it', async () => {
+  // The masters count alike, so that none has to be raised.
+  for (const master of masters) await master.command('set', '{redlock:a}:fence', 7);
+  const [without, withIt] = [await sentBy(['--no-history']), await sentBy([])];
+  // Both are inside of the release: commands of scripts are counted like those that are sent.
+  expect(withIt).toEqual({ ...without, xadd: 1, pexpire: (without.pexpire ?? 0) + 1 });
+  expect(without.eval).toBeGreaterThan(1);
+});
+
+/** What became of the commands that one run has sent to the first master. */
+async function sentBy(options: readonly string[]): Promise<Record<string, number>> {
+  await first.command('config', 'resetstat');
+  await run([...options, 'a', '--', 'sleep', '0.2']);
+  const stats = String(await first.command('info', 'commandstats'));
+  const counts = [...stats.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].map(([, name, calls]) => [name, Number(calls)]);
+  return Object.fromEntries(counts);
+}
+
+describe('what keeps the masters from taking the line changes nothing else', () => {
+  const silent = { code: 3, stdout: '', stderr: '' };
+  const job = ['a', '--', 'sh', '-c', 'exit 3'];
+
+  test('something else in its place', async () => {
+    for (const master of masters) await master.command('set', '{redlock:a}:history', 'theirs');
+    expect(await run(job)).toMatchObject(silent);
+    await untilNothingIsLeft(masters);
+    expect(await first.get('{redlock:a}:history')).toBe('theirs');
+  });
+
+  test('no memory left', async () => {
+    const running = start(['a', '--', ...node('obedient.js')]);
+    await running.says('stdout', /ready/);
+    for (const master of masters) await master.command('config', 'set', 'maxmemory', 1);
+    running.signal('SIGTERM');
+    const { stderr } = await running.result;
+    for (const master of masters) await master.command('config', 'set', 'maxmemory', 0);
+    expect(stderr).not.toMatch(/release/);
+    expect(await locksOn(first)).toEqual([]);
+    expect(await recordsOn(first, 'a')).toEqual([]);
+  });
+
+  test('no right to it', async () => {
+    const rules = ['on', '>p', '~redlock:*', '~{redlock:*}:fence', '~{redlock:*}:queue', '~{redlock:*}:waiters'];
+    for (const master of masters)
+      await master.command('acl', 'setuser', 'few', 'reset', ...rules, '&*', '+@all', '-xadd');
+    expect(await run(job, { env: { REDLOCK_USERNAME: 'few', REDLOCK_PASSWORD: 'p' } })).toMatchObject(silent);
+    for (const master of masters) await master.command('acl', 'deluser', 'few');
+    expect(await first.keys()).toEqual(['{redlock:a}:fence']);
+  });
+});
