@@ -23,6 +23,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   status: async () => (await import('./ctl/status.ts')).status,
   list: async () => (await import('./ctl/list.ts')).list,
   top: async () => (await import('./ctl/top/top.ts')).top,
+  history: async () => (await import('./ctl/history/history.ts')).history,
   break: async () => (await import('./ctl/break.ts')).breakLock,
   acquire: async () => (await import('./ctl/steps/acquire.ts')).acquireLock,
   extend: async () => (await import('./ctl/steps/steps.ts')).extend,

@@ -10,6 +10,7 @@ export const examples: readonly (readonly [string, string])[] = [
   ['redlockctl status deploy', 'why does the deploy wait?'],
   ['redlockctl status deploy --watch', 'the same, every second'],
   ["redlockctl list 'deploy-*'", 'which of the deploys run now?'],
+  ['redlockctl history deploy --html deploy.html', 'who ran when, and who did not'],
   ['redlockctl break deploy', 'take the lock from its holder, after asking'],
 ];
 

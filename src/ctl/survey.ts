@@ -6,13 +6,15 @@ import { localMasters } from '../local/local-masters.ts';
 import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
 import { Roster } from '../redis/identity.ts';
-import { Inspector } from '../redis/inspector.ts';
+import { Inspector, type Page, type SeenLine } from '../redis/inspector.ts';
 import { failed, isFailed } from '../redis/trouble.ts';
 import { type LockState, lockStateOf, type Testimony } from './lock-state.ts';
 import type { CtlSettings } from './settings.ts';
 
 /** Locks read in one step: about a millisecond of a master's time. */
 const batchSize = 100;
+/** Histories read in one step: each may be long. */
+const historyBatchSize = 10;
 /** Keys that one SCAN goes through. */
 const pageSize = 1_000;
 
@@ -82,10 +84,25 @@ export class Survey {
   }
 
   /** The names of all locks that match the glob on any master, sorted, each once. Never asks for all keys at once. */
-  async names(pattern: string): Promise<string[]> {
-    const names = new Set<string>();
-    await Promise.all(this.inspectors.map((inspector) => this.#collect(inspector, pattern, names)));
-    return [...names].sort();
+  names(pattern: string): Promise<string[]> {
+    return this.#collected((inspector, cursor) => inspector.page(cursor, pattern, pageSize));
+  }
+
+  /** The names of all locks that have a history on any master, sorted, each once. */
+  historyNames(): Promise<string[]> {
+    return this.#collected((inspector, cursor) => inspector.historyPage(cursor, pageSize));
+  }
+
+  /** What each master keeps of the runs of each of these locks, newest first; nothing where it fails. */
+  async histories(names: readonly string[], mostLines: number): Promise<(readonly (readonly SeenLine[])[])[]> {
+    const all: (readonly (readonly SeenLine[])[])[] = [];
+    for (let from = 0; from < names.length; from += historyBatchSize) {
+      const batch = names.slice(from, from + historyBatchSize);
+      const answers = await this.ask((inspector) => inspector.history(batch, mostLines));
+      for (const index of batch.keys())
+        all.push(answers.map((answer) => (isFailed(answer) ? [] : (answer[index] ?? []))));
+    }
+    return all;
   }
 
   /** Removes exactly this value wherever it is. */
@@ -117,10 +134,16 @@ export class Survey {
     for (const inspector of this.inspectors) inspector.close();
   }
 
-  async #collect(inspector: Inspector, pattern: string, names: Set<string>): Promise<void> {
+  async #collected(ask: AskPage): Promise<string[]> {
+    const names = new Set<string>();
+    await Promise.all(this.inspectors.map((inspector) => this.#collect(inspector, ask, names)));
+    return [...names].sort();
+  }
+
+  async #collect(inspector: Inspector, ask: AskPage, names: Set<string>): Promise<void> {
     let cursor = '0';
     do {
-      const page = await this.#askOne(inspector, () => inspector.page(cursor, pattern, pageSize));
+      const page = await this.#askOne(inspector, () => ask(inspector, cursor));
       if (isFailed(page)) return;
       for (const name of page.resources) names.add(name);
       cursor = page.cursor;
@@ -142,6 +165,8 @@ export class Survey {
     return answer;
   }
 }
+
+type AskPage = (inspector: Inspector, cursor: string) => Promise<Page | Failed>;
 
 const silence = failed('reply', 'has said nothing about it');
 

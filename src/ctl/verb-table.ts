@@ -7,6 +7,7 @@ export const verbNames = [
   'status',
   'list',
   'top',
+  'history',
   'break',
   'acquire',
   'extend',
@@ -53,6 +54,18 @@ const safely: VerbOption = {
 };
 const watch: VerbOption = { long: '--watch', description: 'look again every second, until interrupted' };
 
+const since: VerbOption = {
+  long: '--since',
+  argument: 'DUR',
+  description: 'runs that ended so lately (default: the newest 50)',
+};
+const html: VerbOption = {
+  long: '--html',
+  argument: 'FILE',
+  description: 'write a page with a timeline, a lane for each host',
+};
+const svg: VerbOption = { long: '--svg', argument: 'FILE', description: 'write the timeline alone, as a picture' };
+
 export const verbTable: readonly VerbRow[] = [
   {
     verb: 'status',
@@ -77,6 +90,14 @@ export const verbTable: readonly VerbRow[] = [
     most: 0,
     summary: 'locks, holders, queues and masters on the whole screen, once a second; q quits',
     options: [],
+  },
+  {
+    verb: 'history',
+    operands: '[NAME]',
+    least: 0,
+    most: 1,
+    summary: 'who held a lock, when and for how long, who waited, and why a run did not happen; or of all locks',
+    options: [since, html, svg, json],
   },
   {
     verb: 'break',

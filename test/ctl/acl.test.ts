@@ -54,6 +54,20 @@ test('redlockctl sees, lists and breaks under its rules', async () => {
   expect(await ctl(masters, ['break', 'job', '--yes'], options)).toMatchObject({ code: 0 });
 });
 
+test('redlock-run leaves its line under its rules, and redlockctl reads it under its own; without +xrevrange it is told so', async () => {
+  expect(await run(['job', '--', 'true'], as('redlock-run'))).toMatchObject({ code: 0, stderr: '' });
+  const all = ['history', '--json'];
+  const { stdout } = await ctl(masters, all, as('redlockctl'));
+  expect(JSON.parse(stdout).runs).toMatchObject([{ name: 'job', masters: 3 }]);
+  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '-xrevrange');
+  const denied = await ctl(masters, all, as('redlockctl'));
+  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '+xrevrange');
+  expect(denied).toMatchObject({
+    code: 69,
+    stderr: expect.stringMatching(/can't run this command|has no permissions/),
+  });
+});
+
 test('neither may touch what is not a lock', async () => {
   const { stderr, code } = await ctl(masters, ['status', 'x', '--prefix', 'other:'], as('redlockctl'));
   expect({ code, stderr }).toMatchObject({ code: 69 });

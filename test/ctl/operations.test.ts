@@ -11,6 +11,7 @@ import { parse } from 'yaml';
 import { environmentFor, locksOn, useMasters } from '../cli/rig.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
+import { missedFor, took } from './history-rig.ts';
 import { answerOf, hold } from './rig.ts';
 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
@@ -166,6 +167,29 @@ test('the transcript of somebody who finds out why a job waits, and ends it', as
   await holder.result;
 });
 
+test('the night after which somebody asks why the job of 02:00 did not run', async () => {
+  const [, text = ''] = /<!-- transcript:history -->\n```console\n([\s\S]*?)```/.exec(page) ?? [];
+  writeFileSync(join(folder, 'restore.sh'), '#!/bin/sh\nsleep 2\nexit 3\n', { mode: 0o755 });
+  const holder = rig.start(['nightly-backup', '--', join(folder, 'restore.sh')]);
+  await expect.poll(async () => (await locksOn(masters[2] as never)).length, { timeout: 10_000 }).toBe(1);
+  const job = spawnSync('redlock-run', ['-w', '500ms', 'nightly-backup', '--', 'backup'], { cwd: folder, env });
+  expect(job.status).toBe(75);
+  await holder.result;
+  for (const part of text.split(/^(?=\$ )/m)) {
+    const [, command = '', expected = ''] = /^\$ (.*)\n([\s\S]*)$/.exec(part) ?? [];
+    expect(normalisedRuns(await shell(`exec 2>&1; ${command}`))).toBe(normalisedRuns(expected));
+  }
+  expect(readFileSync(join(folder, 'night.html'), 'utf8')).toContain('backup: did not run: held by');
+});
+
+/** Without what differs from one night to another. */
+function normalisedRuns(text: string): string {
+  return normalised(text)
+    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, 'TIME')
+    .replace(/\S+@\S+ \d+/g, 'WHO')
+    .replace(/\b(\d+h(\d+m)?|\d+m(\d+s)?|\d+(\.\d+)?m?s)(?= )/g, 'SPAN');
+}
+
 /** Without what differs from one night to another. */
 function normalised(text: string): string {
   const [first, second, third] = masters.map(({ url }) => url) as [string, string, string];
@@ -189,6 +213,20 @@ test('the page names every check of the doctor, and no other', async () => {
   const checks = json.findings.map(({ check }: { check: string }) => check);
   expect(named).toHaveLength(checks.length);
   expect([...named].sort()).toEqual([...checks].sort());
+});
+
+test('the JSON of a run has the fields that the page names, and no other', async () => {
+  const [, table = ''] = /<!-- json:run -->\n([\s\S]*?)<!-- \/json:run -->/.exec(page) ?? [];
+  const fields = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, names = '']) =>
+    names.replaceAll('`', '').split(', '),
+  );
+  const blocker = { token: 'x', note: null };
+  await took(masters, 'a', '2026-11-21T02:00:00Z', missedFor(blocker));
+  const { json } = await answerOf(masters, ['history', 'a']);
+  expect(Object.keys(json)).toEqual(['name', 'runs']);
+  expect(Object.keys(json.runs[0]).sort()).toEqual([...fields].sort());
+  const [, inner = ''] = /^\| `blocker` \|(.*)$/m.exec(table) ?? [];
+  for (const field of Object.keys(json.runs[0].blocker)) expect(inner).toContain(`\`${field}\``);
 });
 
 test('the JSON of a lock has the fields that the page names, and no other', async () => {

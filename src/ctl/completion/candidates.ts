@@ -36,6 +36,7 @@ export function candidatesFor(program: string, words: readonly string[]): readon
     case 'status':
     case 'break':
     case 'list':
+    case 'history':
       return 'names';
     case 'local':
       return plain(localVerbs);

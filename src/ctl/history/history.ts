@@ -1,0 +1,111 @@
+// `redlockctl history [NAME]`: who held a lock, when and for how long, who waited, and why a run did not happen; as a table, as JSON and
+// as a timeline. It changes nothing on the masters. The surprise: what runs now has left no line yet, so the present holder is looked
+// up beside the history.
+
+import { writeFileSync } from 'node:fs';
+import { roughly } from '../../cli/lines.ts';
+import { fileTrouble, quoted, UsageError, ValueError } from '../../cli/trouble.ts';
+import { readPositiveDuration } from '../../cli/values.ts';
+import { quorumOf } from '../../lock/validity.ts';
+import type { Call } from '../call.ts';
+import { exitCode } from '../exit-code.ts';
+import { shortened } from '../lock-text.ts';
+import { Survey } from '../survey.ts';
+import { renderTable } from '../table.ts';
+import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './chronicle.ts';
+import { momentOf } from './local-time.ts';
+import { renderHtmlPage } from './page.ts';
+import { kindOf, reasonOf } from './reason.ts';
+import { renderTimeline } from './timeline.ts';
+
+/** So many runs where nobody says since when. */
+const usualRuns = 50;
+/** More than a master keeps of one lock. */
+const allLines = 1_500;
+
+export async function history({ words, settings, clock, print, tell }: Call): Promise<number> {
+  const name = words.operands[0] ?? null;
+  const sinceMs = sinceOf(words.textOf('--since'));
+  const survey = await Survey.of(settings, clock);
+  const names = name === null ? await survey.historyNames() : [name];
+  const nowMs = Date.now();
+  const all = await runsOf(survey, names, sinceMs === null && name === null ? usualRuns : allLines, nowMs);
+  const runs = sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
+  const failures = survey.failures();
+  for (const [index, failed] of failures.entries()) {
+    if (failed !== null) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
+  }
+  const summary = summaryOf(runs, all.length - runs.length);
+  const files: (readonly [string, () => string])[] = [
+    ['--html', () => renderHtmlPage(runs, name, nowMs, summary)],
+    ['--svg', () => renderTimeline(runs, name, nowMs)],
+  ];
+  let isWritten = true;
+  const wanted = files.filter(([option]) => words.has(option));
+  for (const [option, render] of wanted) {
+    const trouble = write(words.textOf(option) ?? '', render());
+    if (trouble !== null) tell(`${option}: ${trouble}`);
+    isWritten &&= trouble === null;
+  }
+  if (words.has('--json')) print(`${JSON.stringify({ name, runs })}\n`);
+  else if (wanted.length === 0) {
+    print(renderTable(head, runs.map(rowOf)));
+    tell(summary);
+  }
+  if (!isWritten) return exitCode.output;
+  if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
+  const answeredCount = failures.filter((failed) => failed === null).length;
+  return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
+}
+
+async function runsOf(survey: Survey, names: readonly string[], mostLines: number, nowMs: number): Promise<PastRun[]> {
+  const histories = await survey.histories(names, mostLines);
+  const locks = await survey.look(names);
+  const runs = names.flatMap((name, index) => {
+    const past = pastRunsOf(name, histories[index] ?? []);
+    const lock = locks[index];
+    const present = lock === undefined ? null : presentRunOf(lock, past, nowMs);
+    return present === null ? past : [...past, present];
+  });
+  return runs.sort(byStart);
+}
+
+function sinceOf(text: string | null): number | null {
+  try {
+    return text === null ? null : readPositiveDuration(text);
+  } catch (error) {
+    throw error instanceof ValueError ? new UsageError(`--since: ${error.message}`) : error;
+  }
+}
+
+/** "50 runs, 2 did not happen; 12 older ones left out (--since 1d shows those of a day)" */
+function summaryOf(runs: readonly PastRun[], leftOut: number): string {
+  const missedCount = runs.filter((run) => kindOf(run) === 'missed').length;
+  const count = runs.length === 0 ? 'no runs' : runs.length === 1 ? '1 run' : `${runs.length} runs`;
+  const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
+  return `${count}${missed}${leftOut > 0 ? `; ${leftOut} older left out (say --since)` : ''}`;
+}
+
+const head = ['BEGAN', 'NAME', 'WHO', 'WAITED', 'HELD', 'WHAT BECAME OF IT'];
+
+function rowOf(run: PastRun): string[] {
+  const { name, user, host, pid, label, waitMs, heldMs } = run;
+  return [
+    momentOf(startOf(run)),
+    shortened(name, 40),
+    shortened(`${user}@${host} ${pid} ${label}`, 60),
+    roughly(waitMs),
+    heldMs === null ? '' : roughly(heldMs),
+    reasonOf(run),
+  ];
+}
+
+/** Why it could not be written, or null. */
+function write(file: string, text: string): string | null {
+  try {
+    writeFileSync(file, text);
+    return null;
+  } catch (error) {
+    return `${quoted(file)}: ${fileTrouble(error)}`;
+  }
+}

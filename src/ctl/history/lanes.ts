@@ -1,0 +1,74 @@
+// Where everything stands in the timeline: a lane for each host, and in it as many rows as it takes for nothing to cover anything else. Pure.
+// The surprise: the room that a text takes is estimated, generously: nobody here can measure a font.
+
+import { shortened } from '../lock-text.ts';
+import { endOf, type PastRun, startOf } from './chronicle.ts';
+import { type Kind, kindOf, reasonOf } from './reason.ts';
+import type { Scale } from './scale.ts';
+
+/** In pixels. */
+export interface Bar {
+  readonly run: PastRun;
+  readonly kind: Kind;
+  readonly row: number;
+  /** From when it began to try, had the lock, ended. */
+  readonly beganX: number;
+  readonly acquiredX: number;
+  readonly endX: number;
+  readonly text: string;
+  readonly textX: number;
+  readonly anchor: 'start' | 'end';
+}
+
+export interface Lane {
+  readonly host: string;
+  readonly rows: number;
+  readonly bars: readonly Bar[];
+}
+
+const leastBarPx = 4;
+const markPx = 9;
+const gapPx = 6;
+const charPx = 7.6;
+
+/** Hosts by name. `now`: where what runs now ends. */
+export function lanesOf(runs: readonly PastRun[], scale: Scale, nowMs: number, withNames: boolean): Lane[] {
+  const hosts = [...new Set(runs.map(({ host }) => host))].sort();
+  const right = scale.x(scale.toMs);
+  return hosts.map((host) => {
+    const ends: number[] = [];
+    const bars: Bar[] = [];
+    for (const run of runs.filter((one) => one.host === host).sort((a, b) => startOf(a) - startOf(b))) {
+      const { from, to, ...bar } = placed(run, scale, nowMs, right, withNames);
+      const free = ends.findIndex((end) => end <= from);
+      const row = free < 0 ? ends.length : free;
+      ends[row] = to;
+      bars.push({ ...bar, row });
+    }
+    return { host, rows: ends.length, bars };
+  });
+}
+
+function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNames: boolean) {
+  const kind = kindOf(run);
+  const beganX = scale.x(startOf(run));
+  const acquiredX = scale.x(startOf(run) + run.waitMs);
+  const endX = Math.max(scale.x(Math.min(endOf(run), nowMs)), acquiredX + (kind === 'missed' ? 0 : leastBarPx));
+  const what = shortened(withNames ? run.name : run.label, 40);
+  const isInside = kind === 'done' && what.length * charPx + 8 <= endX - acquiredX;
+  const whole = kind === 'done' ? (isInside || withNames ? what : '') : `${what}: ${reasonOf(run)}`;
+  const edge = kind === 'missed' ? endX + markPx : endX;
+  const start = kind === 'missed' ? Math.min(beganX, endX - markPx) : beganX;
+  const [roomRight, roomLeft] = [right - edge - gapPx, start - gapPx - scale.x(scale.fromMs)];
+  const isRight = isInside || whole.length * charPx <= roomRight || roomRight >= roomLeft;
+  const mostChars = Math.floor((isRight ? roomRight : roomLeft) / charPx);
+  const text = isInside || whole.length <= mostChars ? whole : shortened(whole, Math.max(0, mostChars - 3));
+  const widthPx = isInside ? 0 : gapPx + text.length * charPx;
+  return {
+    ...{ run, kind, beganX, acquiredX, endX, text },
+    textX: isInside ? acquiredX + 4 : isRight ? edge + gapPx : start - gapPx,
+    anchor: isRight ? ('start' as const) : ('end' as const),
+    from: isRight ? start : start - widthPx,
+    to: (isRight ? edge + widthPx : edge) + gapPx,
+  };
+}

@@ -1,0 +1,62 @@
+// The page of --html: the timeline, and under it the same runs as a table that can be searched and read aloud. Pure; one file that loads
+// nothing from anywhere and runs nothing, and forbids itself to. The surprise: newest first, other than in the terminal: a page is
+// read from its top.
+
+import { roughly } from '../../cli/lines.ts';
+import type { PastRun } from './chronicle.ts';
+import { momentOf } from './local-time.ts';
+import { escaped } from './markup.ts';
+import { kindOf, reasonOf } from './reason.ts';
+import { renderTimeline } from './timeline.ts';
+
+const style = `
+:root{color-scheme:light dark;--text:#1f2328;--back:#ffffff;--rule:#d1d9e0;--bad:#cf222e}
+@media(prefers-color-scheme:dark){:root{--text:#e6edf3;--back:#0d1117;--rule:#3d444d;--bad:#ff6a69}}
+body{margin:0 auto;max-width:1200px;padding:16px 0;background:var(--back);color:var(--text);font:14px/1.5 system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}
+h1{font-size:20px;margin:0 16px}
+p{margin:4px 16px 8px}
+svg.timeline{display:block;width:100%;height:auto}
+table{border-collapse:collapse;width:calc(100% - 32px);margin:16px;font-size:13px}
+th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-top:1px solid var(--rule);overflow-wrap:break-word}
+th,td.when,td.span{white-space:nowrap;font-variant-numeric:tabular-nums}
+tr[data-kind=missed] td:last-child,tr[data-kind=lost] td:last-child{color:var(--bad);font-weight:600}
+`;
+
+/** `summary`: one sentence about what is shown. */
+export function renderHtmlPage(runs: readonly PastRun[], name: string | null, nowMs: number, summary: string): string {
+  const title = name === null ? 'History of all locks' : `History of ${name}`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>${escaped(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<h1>${escaped(title)}</h1>
+<p>${escaped(summary)}</p>
+${renderTimeline(runs, name, nowMs)}<table>
+<thead><tr>${['Began', 'Lock', 'Who', 'Waited', 'Held', 'What became of it'].map((head) => `<th>${head}</th>`).join('')}</tr></thead>
+<tbody>
+${[...runs].reverse().map(rowOf).join('\n')}
+</tbody>
+</table>
+</body>
+</html>
+`;
+}
+
+function rowOf(run: PastRun): string {
+  const { name, beganAt, user, host, pid, label, waitMs, heldMs } = run;
+  const cells = [
+    ['when', momentOf(Date.parse(beganAt))],
+    ['', name],
+    ['', `${label}, ${user}@${host}, pid ${pid}`],
+    ['span', roughly(waitMs)],
+    ['span', heldMs === null ? '' : roughly(heldMs)],
+    ['', reasonOf(run)],
+  ];
+  return `<tr data-kind="${kindOf(run)}">${cells.map(([look = '', text = '']) => `<td class="${look}">${escaped(text)}</td>`).join('')}</tr>`;
+}

@@ -1,0 +1,82 @@
+// How a run ended, for people: in one word for its colour, and in a sentence. Pure. The surprise: that a command failed is nothing that
+// the lock had a part in, but whoever asks why nothing was backed up wants to see it all the same.
+
+import { shortened } from '../lock-text.ts';
+import type { PastHolder, PastRun } from './chronicle.ts';
+import { momentOf } from './local-time.ts';
+
+/** done: exit code 0; failed: any other; missed: the command was never started. */
+export type Kind = 'done' | 'failed' | 'overdue' | 'stopped' | 'lost' | 'running' | 'missed';
+
+/** What each is called, in the order of a legend. */
+export const kinds: Readonly<Record<Kind, string>> = {
+  done: 'done',
+  failed: 'failed',
+  overdue: 'ran too long',
+  stopped: 'told to stop',
+  lost: 'lost the lock',
+  running: 'runs now',
+  missed: 'did not run',
+};
+
+export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
+  if (heldMs === null) return 'missed';
+  switch (outcome) {
+    case 'running':
+    case 'lost':
+      return outcome;
+    case 'max-run':
+      return 'overdue';
+    case 'signal':
+      return 'stopped';
+    default:
+      return exitCode === 0 ? 'done' : 'failed';
+  }
+}
+
+/** "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00" */
+export function reasonOf(run: PastRun): string {
+  const kind = kindOf(run);
+  switch (kind) {
+    case 'missed':
+      return `${kinds.missed}: ${whyMissed(run)}`;
+    case 'failed':
+      return run.signal === null ? `exit code ${run.exitCode}` : `died of ${run.signal}`;
+    case 'overdue':
+      return `${kinds.overdue}: stopped by --max-run`;
+    case 'stopped':
+      return `${kinds.stopped}, status ${run.status}`;
+    case 'lost':
+      return `${kinds.lost}: stopped`;
+    default:
+      return kinds[kind];
+  }
+}
+
+function whyMissed({ outcome, blocker }: PastRun): string {
+  const held = blocker === null ? '' : `held by ${whoWas(blocker)}`;
+  switch (outcome) {
+    case 'busy':
+      return held || 'others were first';
+    case 'signal':
+      return ['told to stop', held].filter(Boolean).join('; ');
+    case 'no-quorum':
+      return 'no quorum of masters answered';
+    case 'misconfigured':
+      return 'the masters are not the right ones, or refuse the login';
+    case 'lost':
+      return 'too late to start under its lease';
+    default:
+      return shortened(outcome, 40);
+  }
+}
+
+function whoWas({ kind, user, host, pid, label, since, token }: PastHolder): string {
+  if (kind !== 'redlock-run') return `another program (value ${shortened(token, 40)})`;
+  const at = Date.parse(since ?? '');
+  const parts = [`${user}@${host}`, `pid ${pid}`, label ?? '', Number.isNaN(at) ? '' : `since ${momentOf(at)}`];
+  return parts
+    .filter(Boolean)
+    .map((part) => shortened(part, 60))
+    .join(', ');
+}

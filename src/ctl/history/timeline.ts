@@ -1,0 +1,147 @@
+// The timeline as one SVG: a lane for each host, waits hatched, runs as bars, runs that did not happen as crosses with the reason. Pure;
+// it loads nothing from anywhere, and is the same inside of the page and alone. The surprise: what a colour means is also
+// said by a text or a shape, for those who cannot tell the colours apart.
+
+import { roughly } from '../../cli/lines.ts';
+import { endOf, type PastRun, startOf } from './chronicle.ts';
+import { type Bar, type Lane, lanesOf } from './lanes.ts';
+import { momentOf, zoneName } from './local-time.ts';
+import { escaped } from './markup.ts';
+import { type Kind, kindOf, kinds, reasonOf } from './reason.ts';
+import { scaleOf } from './scale.ts';
+
+/** In pixels. */
+const width = 1_200;
+const [left, right] = [170, 1_180] as const;
+const [titleY, legendY, axisY, lanesY] = [26, 52, 92, 104] as const;
+const [rowHeight, barHeight, lanePadding] = [28, 16, 8] as const;
+
+const colours: Readonly<
+  Record<Kind | 'ink' | 'faint' | 'line' | 'paper' | 'wait', readonly [light: string, dark: string]>
+> = {
+  ink: ['#1f2328', '#e6edf3'],
+  faint: ['#59636e', '#9198a1'],
+  line: ['#d1d9e0', '#3d444d'],
+  paper: ['#ffffff', '#0d1117'],
+  wait: ['#8c959f', '#7d8590'],
+  done: ['#1a7f64', '#2ea988'],
+  failed: ['#c4590a', '#f0883e'],
+  overdue: ['#8250df', '#b083f0'],
+  stopped: ['#57606a', '#8b949e'],
+  lost: ['#a40e26', '#ff7b72'],
+  running: ['#0969da', '#4493f8'],
+  missed: ['#cf222e', '#ff6a69'],
+};
+
+/** `name`: of the one lock that the runs are about; null: of several. */
+export function renderTimeline(runs: readonly PastRun[], name: string | null, nowMs: number): string {
+  const lastMs = runs.length === 0 ? nowMs : Math.max(...runs.map((run) => Math.min(endOf(run), nowMs)));
+  const firstMs = Math.min(lastMs, ...runs.map(startOf));
+  const scale = scaleOf(firstMs, lastMs, left, right);
+  const lanes = lanesOf(runs, scale, nowMs, name === null);
+  const tops: number[] = [];
+  let bottom: number = lanesY;
+  for (const { rows } of lanes) {
+    tops.push(bottom);
+    bottom += rows * rowHeight + lanePadding;
+  }
+  const present = new Set(runs.map(kindOf));
+  const title = `${name ?? 'all locks'}: ${momentOf(firstMs)} to ${momentOf(lastMs)}, ${zoneName()}`;
+  const height = bottom + 12;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" class="timeline" role="img" aria-label="${escaped(title)}">`,
+    `<style>${stylesheet()}</style>`,
+    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" class="hatch"/></pattern></defs>',
+    `<rect width="${width}" height="${height}" class="paper"/>`,
+    `<text x="16" y="${titleY}" class="title">${escaped(title)}</text>`,
+    ...legend(Object.entries(kinds).filter(([kind]) => present.has(kind as Kind)) as [Kind, string][]),
+    ...scale.ticks.flatMap((tick) => axis(scale.x(tick.at), tick.label, tick.day, bottom)),
+    ...lanes.flatMap((lane, index) => laneOf(lane, tops[index] ?? lanesY)),
+    `<line x1="16" y1="${bottom}" x2="${right}" y2="${bottom}" class="line"/>`,
+    '</svg>\n',
+  ].join('\n');
+}
+
+function stylesheet(): string {
+  const variables = (which: 0 | 1) =>
+    Object.entries(colours)
+      .map(([name, pair]) => `--${name}:${pair[which]}`)
+      .join(';');
+  return [
+    `.timeline{${variables(0)};color-scheme:light dark;font:12px system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}`,
+    `@media(prefers-color-scheme:dark){.timeline{${variables(1)}}}`,
+    '.timeline text{fill:var(--ink)}.timeline .title{font-size:15px;font-weight:600}.timeline .host{font-weight:600}',
+    '.timeline .faint{fill:var(--faint)}.timeline .paper{fill:var(--paper)}.timeline .line{stroke:var(--line)}',
+    '.timeline .hatch{stroke:var(--wait);stroke-width:3}.timeline .wait{fill:url(#hatch);stroke:var(--wait);stroke-width:.75}',
+    '.timeline g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}.timeline g[data-kind=missed] text{fill:var(--missed);font-weight:600}',
+    '.timeline g text.inside{fill:var(--paper);stroke:none}.timeline path{fill:none;stroke-width:3;stroke-linecap:round}',
+    ...Object.keys(kinds).map(
+      (kind) => `.timeline .${kind}{fill:var(--${kind})}.timeline path.${kind}{stroke:var(--${kind})}`,
+    ),
+  ].join('');
+}
+
+function legend(entries: readonly (readonly [Kind, string])[]): string[] {
+  let x = 16;
+  const parts = [`<rect x="${x}" y="${legendY - 11}" width="14" height="12" class="wait"/>`, textAt(x + 20, 'waited')];
+  x += 84;
+  for (const [kind, text] of entries) {
+    const shape =
+      kind === 'missed'
+        ? cross(x + 7, legendY - 5)
+        : `<rect x="${x}" y="${legendY - 11}" width="14" height="12" rx="2" class="${kind}"/>`;
+    parts.push(shape, textAt(x + 20, text));
+    x += 44 + text.length * 7;
+  }
+  return parts;
+}
+
+function textAt(x: number, text: string): string {
+  return `<text x="${x}" y="${legendY}" class="faint">${escaped(text)}</text>`;
+}
+
+function axis(x: number, label: string, day: string | null, bottom: number): string[] {
+  const at = x.toFixed(1);
+  return [
+    `<line x1="${at}" y1="${axisY + 4}" x2="${at}" y2="${bottom}" class="line"/>`,
+    `<text x="${at}" y="${axisY}" text-anchor="middle" class="faint tick">${label}</text>`,
+    ...(day === null ? [] : [`<text x="${at}" y="${axisY - 14}" text-anchor="middle" class="tick">${day}</text>`]),
+  ];
+}
+
+function laneOf({ host, bars }: Lane, top: number): string[] {
+  const y = top + lanePadding / 2 + rowHeight / 2 + 4;
+  const shown = host.length > 20 ? `${host.slice(0, 19)}…` : host;
+  return [
+    `<line x1="16" y1="${top}" x2="${right}" y2="${top}" class="line"/>`,
+    `<text x="16" y="${y}" class="host">${escaped(shown)}<title>${escaped(host)}</title></text>`,
+    ...bars.map((bar) => barOf(bar, top + lanePadding / 2 + bar.row * rowHeight)),
+  ];
+}
+
+function barOf({ run, kind, beganX, acquiredX, endX, text, textX, anchor }: Bar, top: number): string {
+  const y = top + (rowHeight - barHeight) / 2;
+  const rect = (from: number, to: number, look: string) =>
+    `<rect x="${from.toFixed(1)}" y="${y}" width="${Math.max(to - from, 0).toFixed(1)}" height="${barHeight}" ${look}/>`;
+  const isInside = textX > acquiredX && textX < endX;
+  return [
+    `<g class="run" data-kind="${kind}"><title>${escaped(detailOf(run))}</title>`,
+    acquiredX - beganX >= 1 ? rect(beganX, acquiredX, 'class="wait"') : '',
+    kind === 'missed' ? cross(endX, y + barHeight / 2) : rect(acquiredX, endX, `rx="2" class="${kind}"`),
+    text === ''
+      ? ''
+      : `<text x="${textX.toFixed(1)}" y="${y + 12}" text-anchor="${anchor}"${isInside ? ' class="inside"' : ''}>${escaped(text)}</text>`,
+    '</g>',
+  ].join('');
+}
+
+function cross(x: number, y: number): string {
+  const [a, b, c, d] = [x - 5, y - 5, x + 5, y + 5].map((part) => part.toFixed(1));
+  return `<path d="M${a} ${b}L${c} ${d}M${c} ${b}L${a} ${d}" class="missed"/>`;
+}
+
+function detailOf(run: PastRun): string {
+  const { name, user, host, pid, label, beganAt, waitMs, heldMs } = run;
+  const spans = [`waited ${roughly(waitMs)}`, heldMs === null ? '' : `held it ${roughly(heldMs)}`].filter(Boolean);
+  return `${name}: ${label}, ${user}@${host}, pid ${pid}: began ${momentOf(Date.parse(beganAt))}, ${spans.join(', ')}: ${reasonOf(run)}`;
+}

@@ -1,0 +1,139 @@
+// The page and the picture as a browser shows them: a probe measures what is on the screen, at 1200 px, in light and in dark. Skipped where
+// there is no chromium.
+//
+// The surprise: the page forbids all scripts, so the probe goes into a copy from which that has been taken out; that the page is whole
+// without it is seen by the picture that a first look takes of the page as it is.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useMasters } from '../cli/rig.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { missedFor, recordOf, theNight, took, utc } from './history-rig.ts';
+import { ctl } from './rig.ts';
+
+const hasChromium = spawnSync('chromium', ['--version']).status === 0;
+const { masters } = useMasters(3);
+let folder: string;
+
+if (!hasChromium) console.warn('no chromium here (Debian package chromium): the page of history is not looked at');
+
+beforeAll(() => {
+  folder = mkdtempSync(join(scratchFolder(), 'page-'));
+});
+
+function chromium(...words: string[]): string {
+  const home = ['--no-sandbox', '--disable-gpu', '--hide-scrollbars', `--user-data-dir=${join(folder, 'profile')}`];
+  const { stdout, status } = spawnSync('chromium', ['--headless', ...home, '--window-size=1200,900', ...words], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
+  expect(status).toBe(0);
+  return stdout;
+}
+
+/** What fixtures/history-probe.js finds. */
+interface Box {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+  readonly text: string;
+}
+
+interface Seen {
+  readonly overflowPx: number;
+  readonly texts: readonly Box[];
+  readonly shapes: readonly Box[];
+  /** The kind of each run, and what it is drawn as. */
+  readonly runs: readonly string[][];
+  readonly hosts: readonly string[];
+  readonly colours: Readonly<Record<'paper' | 'done', string>>;
+  readonly rows: number;
+  readonly injected: number;
+}
+
+const probe = readFileSync(new URL('./fixtures/history-probe.js', import.meta.url), 'utf8');
+
+function look(html: string, ...words: string[]): Seen {
+  const script = `<script id="probe">${probe}</script>`;
+  const copy = join(folder, 'probed.html');
+  writeFileSync(
+    copy,
+    html.replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, '').replace('</body>', `${script}</body>`),
+  );
+  const [, seen = ''] = /data-seen="([^"]*)"/.exec(chromium('--dump-dom', ...words, `file://${copy}`)) ?? [];
+  return JSON.parse(
+    seen.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'),
+  );
+}
+
+async function pageOf(...words: string[]): Promise<{ file: string; html: string }> {
+  const file = join(folder, 'history.html');
+  expect(await ctl(masters, ['history', ...words, '--html', file], utc)).toMatchObject({ code: 0, stderr: '' });
+  return { file, html: readFileSync(file, 'utf8') };
+}
+
+const overlap = (a: Box, b: Box) =>
+  a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+
+describe.skipIf(!hasChromium)('in a browser', () => {
+  test('the night: a lane for each host, the run that did not happen with its reason', async () => {
+    await theNight(masters);
+    const { file, html } = await pageOf('nightly-backup');
+    const picture = join(folder, 'history.png');
+    chromium(`--screenshot=${picture}`, `file://${file}`);
+    expect(statSync(picture).size).toBeGreaterThan(10_000);
+    const light = look(html);
+    expect(light.hosts).toEqual(['web1', 'web2', 'web3']);
+    expect(light.overflowPx).toBe(0);
+    expect(light.rows).toBe(6);
+    expect(light.runs).toEqual([
+      ['done', 'done'],
+      ['missed', 'wait', 'missed'],
+      ['done', 'wait', 'done'],
+      ['done', 'done'],
+      ['failed', 'failed'],
+      ['lost', 'lost'],
+    ]);
+    expect(light.texts.map(({ text }) => text)).toContain(
+      'backup: did not run: held by ops@web2, pid 4711, restore.sh, since 2026-11-20 22:00:00',
+    );
+    expect(light.colours.paper).toBe('rgb(255, 255, 255)');
+  });
+
+  test('a crowd, in the dark: nothing covers a text, nothing leaves the picture, nothing of others is markup', async () => {
+    const nasty = '<img src=x onerror=alert(1)>';
+    const [host, user] = ['h'.repeat(63), 'u'.repeat(32)];
+    const note = { host, pid: 4_194_304, user, since: '2026-11-21T01:00:00.000Z', label: nasty };
+    for (let index = 0; index < 40; index += 1) {
+      const at = new Date(Date.UTC(2026, 10, 21, 2, index * 7)).toISOString();
+      const common = {
+        host: index % 4 === 3 ? nasty : `host-${index % 4}.example.com`,
+        label: index % 5 === 0 ? nasty : 'deploy.sh',
+      };
+      const times = { waitMs: (index % 6) * 60_000, heldMs: (1 + (index % 9)) * 60_000 };
+      await took(
+        masters,
+        'deploy',
+        at,
+        index % 6 === 5
+          ? missedFor({ token: 'x', note }, { ...common, ...times, heldMs: null })
+          : recordOf({ ...common, ...times, exitCode: index % 4 }),
+      );
+    }
+    const dark = look((await pageOf()).html, '--blink-settings=preferredColorScheme=0');
+    const { texts, shapes, injected, overflowPx, colours } = dark;
+    expect(colours.paper).toBe('rgb(13, 17, 23)');
+    expect({ injected, overflowPx }).toEqual({ injected: 0, overflowPx: 0 });
+    expect(texts.length).toBeGreaterThan(30);
+    for (const [index, text] of texts.entries()) {
+      expect(text.left).toBeGreaterThanOrEqual(0);
+      expect(text.right).toBeLessThanOrEqual(1_200);
+      expect(texts.slice(index + 1).filter((other) => overlap(text, other))).toEqual([]);
+      const inside = (shape: Box) => text.left >= shape.left && text.right <= shape.right;
+      expect(shapes.filter((shape) => overlap(text, shape) && !inside(shape))).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,54 @@
+// Histories as the masters would have them after some nights: lines written with the ids, so the times, that they would have. The
+// surprise: times are UTC here and redlockctl is told so, because what it prints is local time.
+
+import { type Blocker, type RunRecord, renderRecord } from '../../src/lock/record.ts';
+import type { TestMaster } from '../servers/masters.ts';
+
+export const utc = { env: { TZ: 'UTC' } };
+
+let count = 0;
+
+/** A run that ended well after a minute, unless told otherwise; with a token of its own. */
+export function recordOf(changes: Partial<RunRecord> = {}): RunRecord {
+  count += 1;
+  const who = { host: 'web1', pid: 4_000 + count, user: 'ops', label: 'backup' };
+  const end = { outcome: 'ran', exitCode: 0, signal: null, status: 0 };
+  return { token: `token${count}`, ...who, ...end, waitMs: 0, heldMs: 60_000, fence: count, blocker: null, ...changes };
+}
+
+export function missedFor(blocker: Blocker, changes: Partial<RunRecord> = {}): RunRecord {
+  const end = { outcome: 'busy', exitCode: null, status: 75, heldMs: null, fence: null };
+  return recordOf({ ...end, blocker, ...changes });
+}
+
+/** The masters took this line at that time. */
+export async function took(masters: readonly TestMaster[], name: string, at: string, record: RunRecord | string) {
+  const line = typeof record === 'string' ? record : renderRecord(record);
+  for (const master of masters)
+    await master.command('xadd', `{redlock:${name}}:history`, `${Date.parse(at)}-*`, 'run', line);
+}
+
+/** Two hosts and a night on which the job of 02:00 did not run, because that of the evening had not ended. */
+export async function theNight(masters: readonly TestMaster[], name = 'nightly-backup'): Promise<void> {
+  const minutes = (howMany: number) => howMany * 60_000;
+  await took(masters, name, '2026-11-20T02:25:00Z', recordOf({ heldMs: minutes(25) }));
+  await took(
+    masters,
+    name,
+    '2026-11-20T14:31:00Z',
+    recordOf({ host: 'web2', heldMs: minutes(30), waitMs: minutes(1) }),
+  );
+  const since = '2026-11-20T22:00:00.000Z';
+  const slow = recordOf({ host: 'web2', pid: 4711, heldMs: minutes(330), status: 3, exitCode: 3, label: 'restore.sh' });
+  const { token, host, pid, user, label } = slow;
+  const blocker = { token, note: { host, pid, user, label, since } };
+  await took(masters, name, '2026-11-21T02:10:00Z', missedFor(blocker, { waitMs: minutes(10) }));
+  await took(masters, name, '2026-11-21T03:30:00Z', slow);
+  await took(
+    masters,
+    name,
+    '2026-11-21T04:12:00Z',
+    recordOf({ host: 'web3', outcome: 'lost', status: 79, heldMs: minutes(12), exitCode: 143 }),
+  );
+  await took(masters, name, '2026-11-21T06:45:00Z', recordOf({ waitMs: minutes(20), heldMs: minutes(25) }));
+}

@@ -1,0 +1,153 @@
+// What history says of masters whose histories are known: every run once, in order, whatever a master has missed, repeated or been told
+// by others; and of one night, why the job of 02:00 did not run.
+
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { useMasters } from '../cli/rig.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { missedFor, recordOf, theNight, took, utc } from './history-rig.ts';
+import { answerOf, ctl, hold, newValue, note } from './rig.ts';
+
+const { masters, run } = useMasters(3);
+const ask = (...words: string[]) => answerOf(masters, ['history', ...words], utc);
+
+test('of one night: why the job of 02:00 did not run', async () => {
+  await theNight(masters);
+  const { code, text, json } = await ask('nightly-backup');
+  expect(code).toBe(0);
+  expect(text).toMatch(
+    /^2026-11-21 02:00:00 +nightly-backup +ops@web1 \d+ backup +10m +did not run: held by ops@web2, pid 4711, restore\.sh, since 2026-11-20 22:00:00$/m,
+  );
+  expect(text.split('\n').map((line) => line.slice(0, 19))).toEqual([
+    'BEGAN                NAME'.slice(0, 19),
+    ...['2026-11-20 02:00:00', '2026-11-20 14:00:00', '2026-11-20 22:00:00', '2026-11-21 02:00:00'],
+    ...['2026-11-21 04:00:00', '2026-11-21 06:00:00', ''],
+  ]);
+  expect(json.runs[3]).toEqual({
+    ...{ name: 'nightly-backup', token: expect.any(String), host: 'web1', pid: expect.any(Number), user: 'ops' },
+    ...{ label: 'backup', beganAt: '2026-11-21T02:00:00.000Z', acquiredAt: null, endedAt: '2026-11-21T02:10:00.000Z' },
+    ...{ waitMs: 600_000, heldMs: null, outcome: 'busy', exitCode: null, signal: null, status: 75, fence: null },
+    blocker: {
+      ...{ kind: 'redlock-run', token: expect.any(String), host: 'web2', pid: 4711, user: 'ops' },
+      ...{ label: 'restore.sh', since: '2026-11-20T22:00:00.000Z' },
+    },
+    masters: 3,
+  });
+});
+
+describe('every run once', () => {
+  test('where a master took it twice, late, or not at all; by the median of the times', async () => {
+    const [first, second, third] = masters as [never, never, never];
+    const record = recordOf({ heldMs: 1_000 });
+    await took([first], 'a', '2026-11-21T02:00:00Z', record);
+    await took([second], 'a', '2026-11-21T02:00:01Z', record);
+    await took([second], 'a', '2026-11-21T02:00:09Z', record);
+    await took([third], 'a', '2026-11-21T02:30:00Z', record);
+    const minority = recordOf();
+    await took([third], 'a', '2026-11-21T02:31:00Z', minority);
+    const { json } = await ask('a');
+    expect(json.runs).toMatchObject([
+      { token: record.token, endedAt: '2026-11-21T02:00:01.000Z', acquiredAt: '2026-11-21T02:00:00.000Z', masters: 3 },
+      { token: minority.token, masters: 1 },
+    ]);
+  });
+
+  test('with lines of others left out', async () => {
+    await took(masters, 'a', '2026-11-21T02:00:00Z', 'not ours');
+    await took(masters, 'a', '2026-11-21T02:00:01Z', '{"v":1}');
+    await took(masters, 'a', '2026-11-21T02:00:02Z', JSON.stringify({ ...recordOf(), v: 2 }));
+    await took(masters, 'a', '2026-11-21T02:00:03Z', recordOf());
+    expect((await ask('a')).json.runs).toHaveLength(1);
+  });
+
+  test('with a key of another type in its place, or none: no runs', async () => {
+    await masters[0]?.command('set', '{redlock:a}:history', 'x');
+    expect(await ask('a')).toMatchObject({ code: 0, text: '', json: { name: 'a', runs: [] } });
+    expect(await ask('b')).toMatchObject({ code: 0, text: '', json: { name: 'b', runs: [] } });
+  });
+});
+
+test('without a name: of all locks under the prefix, the newest fifty; --since takes a span instead', async () => {
+  for (const name of ['a', 'b}', 'c*']) await took(masters, name, '2026-11-21T02:00:00Z', recordOf());
+  await masters[0]?.command('xadd', '{other:a}:history', '*', 'run', 'x');
+  expect((await ask()).json.runs.map(({ name }: { name: string }) => name).sort()).toEqual(['a', 'b}', 'c*']);
+  for (let minute = 0; minute < 60; minute += 1)
+    await took(masters, 'a', `2026-11-21T03:${String(minute).padStart(2, '0')}:00Z`, recordOf());
+  const { text, stderr, json } = await ask();
+  expect(json.runs).toHaveLength(50);
+  expect(json.runs.at(-1).endedAt).toBe('2026-11-21T03:59:00.000Z');
+  expect(text.split('\n')).toHaveLength(52);
+  expect(stderr).toMatch(/^redlockctl: 50 runs; \d+ older left out/);
+  await took(masters, 'fresh', new Date(Date.now() - 60_000).toISOString(), recordOf());
+  expect((await ask('fresh', '--since', '10m')).json.runs).toHaveLength(1);
+  expect((await ask('fresh', '--since', '1s')).json.runs).toHaveLength(0);
+});
+
+test('what runs now is the last, and a lock that is kept after its run is none', async () => {
+  await run(['--hold-at-least', '1m', 'kept', '--', 'true']);
+  expect((await ask('kept')).json.runs).toMatchObject([{ outcome: 'ran', endedAt: expect.any(String) }]);
+  await hold(masters, 'a');
+  const { json, text } = await ask('a');
+  expect(json.runs).toMatchObject([{ outcome: 'running', endedAt: null, acquiredAt: note.since, host: 'web1' }]);
+  expect(text).toMatch(/ops@web1 4711 deploy\.sh .* runs now$/m);
+});
+
+test('of real runs: one that ran, one that gave up', async () => {
+  const holder = run(['job', '--', 'sleep', '1.5']);
+  await expect.poll(() => masters[2]?.get('redlock:job')).toBeTruthy();
+  await run(['-w', '300ms', 'job', '--', 'true']);
+  await holder;
+  const { json } = await ask('job');
+  expect(json.runs).toMatchObject([
+    { outcome: 'ran', exitCode: 0, waitMs: expect.any(Number), masters: 3 },
+    { outcome: 'busy', heldMs: null, status: 75, masters: 3 },
+  ]);
+  const [ran, missed] = json.runs;
+  expect(missed.blocker).toMatchObject({ kind: 'redlock-run', token: ran.token, pid: ran.pid });
+});
+
+test('no quorum: what is known, and exit 69', async () => {
+  const [first] = masters as [never];
+  await took([first], 'a', '2026-11-21T02:00:00Z', recordOf());
+  const mostlyDown = [...masters.slice(0, 1), { url: 'unix:///nowhere/1' }, { url: 'unix:///nowhere/2' }];
+  const { code, json, stderr } = await answerOf(mostlyDown, ['history', 'a'], utc);
+  expect({ code, count: json.runs.length }).toEqual({ code: 69, count: 1 });
+  expect(stderr).toMatch(/nowhere\/1/);
+});
+
+describe('--html and --svg', () => {
+  const folder = () => mkdtempSync(join(scratchFolder(), 'history-'));
+
+  test('whatever others wrote is text, and nothing is loaded from anywhere', async () => {
+    const nasty = '"><script>alert(1)</script>&\u0007\u202e\ud800';
+    await masters[0]?.command('set', 'redlock:x', newValue());
+    const blocker = { token: nasty, note: null };
+    await took(masters, nasty, '2026-11-21T02:00:00Z', missedFor(blocker, { host: nasty, user: nasty, label: nasty }));
+    const [html, svg] = [join(folder(), 'h.html'), join(folder(), 'h.svg')];
+    expect(await ctl(masters, ['history', nasty, '--html', html, '--svg', svg], utc)).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
+    for (const text of [readFileSync(html, 'utf8'), readFileSync(svg, 'utf8')]) {
+      expect(text).toContain('&lt;script&gt;');
+      for (const raw of ['<script', '\u0007', '\u202e']) expect(text).not.toContain(raw);
+      expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|\bsrc=|@import|url\((?!#)/);
+    }
+  });
+
+  test('a file that cannot be written: exit 74, and the other one is', async () => {
+    await theNight(masters);
+    const svg = join(folder(), 'h.svg');
+    const words = ['history', 'nightly-backup', '--html', '/nowhere/h.html', '--svg', svg];
+    expect(await ctl(masters, words, utc)).toMatchObject({
+      code: 74,
+      stderr: expect.stringMatching(/--html.*no such file/),
+    });
+    expect(existsSync(svg)).toBe(true);
+  });
+});
+
+test.each([['0'], ['soon']])('--since %s is a usage error', async (since) => {
+  expect(await ctl(masters, ['history', '--since', since])).toMatchObject({ code: 64 });
+});

@@ -1,0 +1,67 @@
+// What is said of a run by how it ended, and where the axis has its ticks: rows of data, no masters.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { PastRun } from '../../../src/ctl/history/chronicle.ts';
+import { kindOf, reasonOf } from '../../../src/ctl/history/reason.ts';
+import { scaleOf } from '../../../src/ctl/history/scale.ts';
+
+const zone = process.env.TZ;
+beforeEach(() => {
+  process.env.TZ = 'Europe/Berlin';
+});
+afterEach(() => {
+  if (zone === undefined) delete process.env.TZ;
+  else process.env.TZ = zone;
+});
+
+const blocker = {
+  ...{ kind: 'redlock-run', token: 't', host: 'web2', pid: 4711, user: 'ops', label: 'restore.sh' },
+  since: '2026-11-21T01:00:00.000Z',
+};
+const run: PastRun = {
+  ...{ name: 'a', token: 't', host: 'web1', pid: 1, user: 'ops', label: 'backup', masters: 3 },
+  ...{ beganAt: '2026-11-21T01:00:00.000Z', acquiredAt: null, endedAt: '2026-11-21T01:00:00.000Z', waitMs: 0 },
+  ...{ heldMs: 1, outcome: 'ran', exitCode: 0, signal: null, status: 0, fence: null, blocker: null },
+};
+
+const who = 'held by ops@web2, pid 4711, restore.sh, since 2026-11-21 02:00:00';
+
+it.each([
+  [{}, 'done', 'done'],
+  [{ exitCode: 3, status: 3 }, 'failed', 'exit code 3'],
+  [{ exitCode: null, signal: 'SIGKILL', status: 137 }, 'failed', 'died of SIGKILL'],
+  [{ outcome: 'max-run', status: 124 }, 'overdue', 'ran too long: stopped by --max-run'],
+  [{ outcome: 'signal', status: 143 }, 'stopped', 'told to stop, status 143'],
+  [{ outcome: 'lost', status: 79 }, 'lost', 'lost the lock: stopped'],
+  [{ outcome: 'running', endedAt: null }, 'running', 'runs now'],
+  [{ outcome: 'busy', heldMs: null, blocker }, 'missed', `did not run: ${who}`],
+  [{ outcome: 'busy', heldMs: null }, 'missed', 'did not run: others were first'],
+  [
+    { outcome: 'busy', heldMs: null, blocker: { ...blocker, kind: 'string', token: 'x' } },
+    'missed',
+    'did not run: held by another program (value x)',
+  ],
+  [{ outcome: 'signal', heldMs: null, blocker }, 'missed', `did not run: told to stop; ${who}`],
+  [{ outcome: 'no-quorum', heldMs: null, blocker }, 'missed', 'did not run: no quorum of masters answered'],
+  [{ outcome: 'from a later version', heldMs: null }, 'missed', 'did not run: from a later version'],
+] as const)('%j is %s: %s', (changes, kind, reason) => {
+  const ended = { ...run, ...changes };
+  expect([kindOf(ended), reasonOf(ended)]).toEqual([kind, reason]);
+});
+
+describe('ticks', () => {
+  it.each([
+    ['2026-11-21T01:00:00Z', '2026-11-21T01:00:08Z', '02:00:00', 1_000],
+    ['2026-11-21T00:58:00Z', '2026-11-21T01:20:00Z', '01:58', 120_000],
+    ['2026-11-20T10:00:00Z', '2026-11-21T10:00:00Z', '12:00', 3 * 3_600_000],
+    ['2026-10-24T10:00:00Z', '2026-10-26T10:00:00Z', '12:00', 6 * 3_600_000],
+    ['2026-11-01T10:00:00Z', '2026-11-30T10:00:00Z', '2026-11-07', 7 * 86_400_000],
+  ])('from %s to %s: the first at %s, every %i ms, few of them', (from, to, first, everyMs) => {
+    const { ticks, x } = scaleOf(Date.parse(from), Date.parse(to), 100, 1_100);
+    expect(ticks[0]?.label).toBe(first);
+    expect(ticks[0]?.day ?? first).toMatch(/^2026-/);
+    expect((ticks[1]?.at ?? 0) - (ticks[0]?.at ?? 0)).toBe(everyMs);
+    expect(ticks.length).toBeLessThanOrEqual(13);
+    for (const { at } of ticks) expect(x(at)).toSatisfy((px) => px >= 100 && px <= 1_100);
+  });
+});
