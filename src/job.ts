@@ -213,13 +213,18 @@ class Job {
 
   /** Acquires, and makes sure that the child can start and be stopped again under the lease. */
   async #acquire(aborted: AbortSignal, ready: () => Promise<string | null>): Promise<Acquisition> {
-    const { jitterMs, giveUpAfterMs, waitMs, graceMs, marginMs, hasHistory } = this.#settings;
+    const { jitterMs, giveUpAfterMs, waitMs, retries, graceMs, marginMs, hasHistory } = this.#settings;
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
     const beganAt = this.#clock.now();
     for (;;) {
       const attemptedAt = this.#clock.now();
       const leftMs = waitMs === null ? null : Math.max(0, waitMs - (attemptedAt - beganAt));
-      const patience = { waitMs: this.#isNested() ? 0 : leftMs, giveUpAfterMs, aborted };
+      const patience = {
+        waitMs: this.#isNested() ? 0 : leftMs,
+        retries: this.#isNested() ? null : retries,
+        giveUpAfterMs,
+        aborted,
+      };
       const acquisition = await acquire(
         {
           redlock: this.#redlock,

@@ -3,7 +3,8 @@
 
 import { examples } from './cli/help.ts';
 import { spellingsOf } from './cli/help-layout.ts';
-import { defaultTextOf, environmentName, keyTable, type OptionRow, optionTable } from './cli/option-table.ts';
+import { defaultTextOf, environmentName, keyTable } from './cli/key-table.ts';
+import { type OptionRow, optionTable } from './cli/option-table.ts';
 import { type Part, renderPage, type Section } from './cli/roff.ts';
 import { exitCodeTable as ctlExitCodeTable } from './ctl/exit-code.ts';
 import { examples as ctlExamples, synopsisOf } from './ctl/help.ts';

@@ -6,8 +6,8 @@ import { dirname } from 'node:path';
 import type { MasterEntry, TlsEntry } from './config-schema.ts';
 import type { FoundFile } from './config-search.ts';
 import type { DataPath, YamlData } from './config-yaml.ts';
+import { isScalarKey, keyTable, type ScalarKey } from './key-table.ts';
 import type { Given, Layer } from './layers.ts';
-import { isScalarKey, keyTable, type ScalarKey } from './option-table.ts';
 
 export interface ConfigFile {
   readonly path: string;

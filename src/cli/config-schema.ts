@@ -3,8 +3,8 @@
 
 import * as v from 'valibot';
 import { type DataPath, renderPath, type YamlData } from './config-yaml.ts';
+import { type ConfigKey, keyTable, type ValueKind } from './key-table.ts';
 import { nearest } from './nearest.ts';
-import { type ConfigKey, keyTable, type ValueKind } from './option-table.ts';
 import { ConfigError, quoted } from './trouble.ts';
 
 export interface TlsEntry {
@@ -56,6 +56,7 @@ const schemas: Readonly<Record<ValueKind, v.GenericSchema>> = {
   duration: textOrNumber('not a duration (write 30s; a bare number is seconds)'),
   patience: textOrNumber('not a duration (write 30s or forever; a bare number is seconds)'),
   limit: textOrNumber('not a duration (write 30s or none; a bare number is seconds)'),
+  count: textOrNumber('not a count (write 3)'),
   status: textOrNumber('not an exit status (write a number from 0 to 255)'),
   signal: textOrNumber('not a signal (write TERM, INT, HUP, KILL or a number)'),
   format: v.string(say('not a log format (write text or json)')),

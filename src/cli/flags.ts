@@ -2,7 +2,8 @@
 // itself; whether a text is a good value is settings.ts's business. The surprise: -n has no place of its own, it is a wait of 0.
 
 import { parseDuration } from './duration.ts';
-import { isScalarKey, optionTable, type ScalarKey } from './option-table.ts';
+import { isScalarKey, type ScalarKey } from './key-table.ts';
+import { optionTable } from './option-table.ts';
 import { quoted, UsageError, ValueError } from './trouble.ts';
 
 /** Options by long name; true for a switch, a list for one that may be repeated. */

@@ -2,7 +2,7 @@
 // own rules: masters.ts. The surprise: a bad value is an error also in a layer that another layer hides, so that a typo in the
 // environment does not wait for the day when the flag is left out.
 
-import { environmentName, keyRow, type ScalarKey } from './option-table.ts';
+import { environmentName, keyRow, type ScalarKey } from './key-table.ts';
 import { ConfigError, UsageError, ValueError } from './trouble.ts';
 
 export type LayerName = 'flag' | 'environment' | 'file';

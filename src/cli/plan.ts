@@ -55,6 +55,13 @@ function rowsOf(settings: Settings): Row[] {
     from('master timeout', 'masterTimeout', renderDuration(settings.masterTimeoutMs)),
     from('give up after', 'giveUpAfter', renderDuration(settings.giveUpAfterMs)),
     from('wait', 'wait', limit(settings.waitMs, 'forever')),
+    ...(settings.retries === null
+      ? []
+      : [
+          from('retry count', 'retryCount', String(settings.retries.count)),
+          from('retry delay', 'retryDelay', renderDuration(settings.retries.delayMs)),
+          from('retry jitter', 'retryJitter', renderDuration(settings.retries.jitterMs)),
+        ]),
     from('conflict exit code', 'conflictExitCode', String(settings.conflictExitCode)),
     from('jitter', 'jitter', renderDuration(settings.jitterMs)),
     from('hold at least', 'holdAtLeast', renderDuration(settings.holdAtLeastMs)),

@@ -2,7 +2,8 @@
 // each value. It connects to nothing. The surprise: mistakes of the same kind exit differently by where they were made: on the
 // command line 64, in the environment or a file 78.
 
-import type { Chosen } from './layers.ts';
+import type { Retries } from '../lock/acquire.ts';
+import type { Chosen, LayerName } from './layers.ts';
 import { type MasterSettings, readMasterSettings } from './master-settings.ts';
 import type { RunWords } from './options.ts';
 import { checkReportPath } from './report-path.ts';
@@ -11,6 +12,7 @@ import { dangerOf, deriveTimings, type Timings } from './timings.ts';
 import { ConfigError, UsageError } from './trouble.ts';
 import {
   readBoolean,
+  readCount,
   readDuration,
   readLimit,
   readLogFormat,
@@ -29,6 +31,8 @@ export interface Settings extends Timings, MasterSettings {
   readonly giveUpAfterMs: number;
   /** Null is for ever, 0 is one attempt. */
   readonly waitMs: number | null;
+  /** Instead of a wait; null: there is none. */
+  readonly retries: Retries | null;
   /** 0 to 255. */
   readonly conflictExitCode: number;
   readonly jitterMs: number;
@@ -71,7 +75,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   );
   const values = {
     giveUpAfterMs: must('giveUpAfter', readDuration),
-    waitMs: must('wait', readPatience),
+    ...checkedPatience(sources),
     conflictExitCode: must('conflictExitCode', readStatus),
     jitterMs: must('jitter', readDuration),
     stopSignal: must('signal', readSignal),
@@ -110,6 +114,21 @@ function checkedTimings(
   const isFromFlag = [ttl, masterTimeout, grace].some((chosen) => chosen?.layer === 'flag');
   throw isFromFlag ? new UsageError(danger) : new ConfigError(danger);
 }
+
+/** Of a wait and a count of retries the one said closer to the command counts; both on the command line is an error. */
+function checkedPatience({ get, must }: Sources): { waitMs: number | null; retries: Retries | null } {
+  const waitMs = must('wait', readPatience);
+  const [wait, count] = [get('wait', readPatience), get('retryCount', readCount)];
+  const [delayMs, jitterMs] = [must('retryDelay', readDuration), must('retryJitter', readDuration)];
+  if (count === null) return { waitMs, retries: null };
+  if (count.layer === 'flag' && wait?.layer === 'flag') {
+    throw new UsageError(`--retry-count: with ${wait.given?.subject}: contradict each other (leave one out)`);
+  }
+  const isCloser = closeness.indexOf(count.layer) >= closeness.indexOf(wait?.layer ?? null);
+  return { waitMs, retries: isCloser ? { count: count.value, delayMs, jitterMs } : null };
+}
+
+const closeness: readonly (LayerName | null)[] = [null, 'file', 'environment', 'flag'];
 
 /** Exit 64 when a flag has a part in it, else 78. */
 function checkedContainment(keepBackground: Chosen<boolean> | null, isolate: Chosen<boolean> | null) {

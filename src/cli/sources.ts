@@ -6,9 +6,9 @@ import { dirname } from 'node:path';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
 import { findConfigFile } from './config-search.ts';
 import type { Flags } from './flags.ts';
+import { isScalarKey, keyTable, type ScalarKey } from './key-table.ts';
 import { type Chosen, choose, environmentLayer, type Given, type Layer } from './layers.ts';
 import { type ChosenMasters, chooseMasters } from './masters.ts';
-import { isScalarKey, keyTable, type ScalarKey } from './option-table.ts';
 
 /** What a program is started in. */
 export interface Surroundings {

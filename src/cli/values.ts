@@ -47,6 +47,12 @@ export function readLimit(text: string): number | null {
   return text === 'none' ? null : readDuration(text) || null;
 }
 
+/** A whole number, 0 or more. */
+export function readCount(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new ValueError(`${quoted(text)}: not a count (write 3)`);
+  return Number(text);
+}
+
 /** An exit status, 0 to 255. */
 export function readStatus(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) > 255) {

@@ -22,11 +22,22 @@ export type Acquisition =
 
 export type NotAcquired = Exclude<Acquisition, { kind: 'acquired' }>;
 
+/** As many attempts as this, with pauses between them and no place in the queue: what other Redlock libraries do. */
+export interface Retries {
+  /** After the first attempt. */
+  readonly count: number;
+  readonly delayMs: number;
+  /** A random part of this is added to each pause. */
+  readonly jitterMs: number;
+}
+
 export interface Patience {
   /** How long to wait for the lock; null: for ever; 0: one attempt (and a few more while a vote is split). */
   readonly waitMs: number | null;
   /** How long to go on without a quorum that answers. */
   readonly giveUpAfterMs: number;
+  /** Bounds the attempts by their number, and by nothing else. */
+  readonly retries?: Retries | null;
   readonly aborted: AbortSignal;
 }
 
@@ -74,7 +85,8 @@ class Wait {
   #claim: Claim;
   #line: Line | null = null;
   #quorumSeenAt: number;
-  #splitCount = 0;
+  /** Of those that count: all with a bounded number of retries, and without a wait those that split the vote. */
+  #attemptCount = 0;
   #hasTried = false;
 
   constructor(parts: AcquireParts, patience: Patience) {
@@ -122,28 +134,34 @@ class Wait {
 
   #isOver(attempt: Failure): boolean {
     const { redlock, clock } = this.#parts;
-    const { waitMs, giveUpAfterMs } = this.#patience;
+    const { waitMs, giveUpAfterMs, retries } = this.#patience;
     const now = clock.now();
+    if (isMisconfigured(attempt, redlock.masterCount)) return true;
+    if (retries) {
+      this.#attemptCount += 1;
+      return this.#attemptCount > retries.count;
+    }
     if (hasQuorumAnswered(attempt, redlock.masterCount)) this.#quorumSeenAt = now;
-    if (isMisconfigured(attempt, redlock.masterCount) || now - this.#quorumSeenAt >= giveUpAfterMs) return true;
+    if (now - this.#quorumSeenAt >= giveUpAfterMs) return true;
     if (waitMs === null) return false;
     if (waitMs > 0) return now - this.#beganAt >= waitMs;
-    this.#splitCount += 1;
-    return attempt.kind !== 'busy' || attempt.isHeld || this.#splitCount > splitRetryCount;
+    this.#attemptCount += 1;
+    return attempt.kind !== 'busy' || attempt.isHeld || this.#attemptCount > splitRetryCount;
   }
 
   /** Tells the onlooker, takes a place in the queue if there is one to take, and pauses. */
   async #goOn(attempt: Failure): Promise<void> {
     const { clock, report } = this.#parts;
-    const { waitMs, aborted } = this.#patience;
+    const { waitMs, aborted, retries } = this.#patience;
     const waitedMs = clock.now() - this.#beganAt;
     if (attempt.kind === 'busy') {
       const { holder, freeInMs: remainingMs, place } = attempt;
       report({ kind: 'waiting', holder, remainingMs, place, waitedMs });
-      if (waitMs !== 0 && !this.#line) return this.#join(attempt.arrivalUs);
+      if (waitMs !== 0 && !retries && !this.#line) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
     }
+    if (retries) return clock.sleep(retries.delayMs + this.#parts.random() * retries.jitterMs, aborted);
     const leftMs = waitMs ? waitMs - waitedMs : Number.POSITIVE_INFINITY;
     const pauseMs = Math.min(this.#pauseMs(attempt), leftMs);
     if (this.#line) await this.#line.pause(pauseMs, aborted);

@@ -113,6 +113,20 @@ test('a key that expires frees the lock for who waits, without a release', async
   expect(elapsedMs).toBeLessThan(3_000);
 });
 
+test('--retry-count: so many attempts with pauses between them, no more, and no place in the queue', async () => {
+  await takeBy('them', masters, 'counted');
+  const flags = ['--retry-count', '2', '--retry-delay', '300ms'];
+  const counted = start([...flags, 'counted', '--', 'true']);
+  await new Promise((resolve) => setTimeout(resolve, 450));
+  expect((await masters[0]?.keys())?.filter((key) => key.endsWith(':queue'))).toEqual([]);
+  const { code, elapsedMs, stderr } = await counted.result;
+  expect([code, linesOf(stderr).length]).toEqual([75, 1]);
+  expect(elapsedMs).toBeGreaterThan(600);
+  expect(elapsedMs).toBeLessThan(3_000);
+  await takeBy('them', masters, 'counted', 700);
+  expect((await run([...flags, '--retry-count', '9', 'counted', '--', 'true'])).code).toBe(0);
+});
+
 test('two locks of different names do not touch each other', async () => {
   const holder = start(['--ttl', '10s', 'one', '--', ...node('obedient.js')]);
   await holder.says('stdout', /ready/);

@@ -4,8 +4,8 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
+import { keyTable } from '../../../src/cli/key-table.ts';
 import { nearest } from '../../../src/cli/nearest.ts';
-import { keyTable } from '../../../src/cli/option-table.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const here = { 'work/.redlockrc': 'local: true\nttl: 11' };

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { readConfigFile } from '../../../src/cli/config-file.ts';
 import { renderDuration } from '../../../src/cli/duration.ts';
-import { defaultTextOf, environmentName, isScalarKey, keyRow, keyTable } from '../../../src/cli/option-table.ts';
+import { defaultTextOf, environmentName, isScalarKey, keyRow, keyTable } from '../../../src/cli/key-table.ts';
 import { deriveTimings } from '../../../src/cli/timings.ts';
 
 const example = readFileSync(new URL('../../../.redlockrc.example', import.meta.url), 'utf8');

@@ -86,6 +86,9 @@ describe('options', () => {
     [['-E', '0'], 'conflictExitCode', '0'],
     [['--conflict-exit-code', '7'], 'conflictExitCode', '7'],
     [['--jitter', '1m'], 'jitter', '1m'],
+    [['--retry-count', '3'], 'retryCount', '3'],
+    [['--retry-delay', '1s'], 'retryDelay', '1s'],
+    [['--retry-jitter', '50ms'], 'retryJitter', '50ms'],
     [['-k', '2'], 'killAfter', '2'],
     [['--kill-after', '2'], 'killAfter', '2'],
     [['--signal', 'INT'], 'signal', 'INT'],
@@ -156,7 +159,7 @@ describe('refuses', () => {
   });
 
   test.each([
-    ...['--retry-count', '--retry-delay', '--retry-jitter', '--reentrant', '--supersede', '--replace'],
+    ...['--reentrant', '--supersede', '--replace'],
     ...['-s', '--shared', '-x', '--exclusive', '--slots', '--json', '--server', '--insecure'],
   ])('%s, which is promised for later or never', (option) => {
     expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(`${JSON.stringify(option)}: unknown option`);

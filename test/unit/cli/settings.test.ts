@@ -3,7 +3,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { environmentName, isScalarKey, keyTable, type ScalarKey } from '../../../src/cli/option-table.ts';
+import { environmentName, isScalarKey, keyTable, type ScalarKey } from '../../../src/cli/key-table.ts';
 import type { Settings } from '../../../src/cli/settings.ts';
 import { createScratch, failure, settle } from './scratch.ts';
 
@@ -25,6 +25,7 @@ describe('defaults', () => {
       extendEveryMs: 10_000,
       giveUpAfterMs: 10_000,
       waitMs: null,
+      retries: null,
       conflictExitCode: 75,
       jitterMs: 0,
       stopSignal: 'SIGTERM',
@@ -57,7 +58,8 @@ describe('defaults', () => {
     expect(keyTable.filter((row) => row.key !== 'tls').map((row) => environmentName(row.key))).toEqual([
       ...['REDLOCK_MASTERS', 'REDLOCK_LOCAL', 'REDLOCK_LOCAL_DIRECTORY', 'REDLOCK_PREFIX', 'REDLOCK_TTL'],
       ...['REDLOCK_MASTER_TIMEOUT', 'REDLOCK_GIVE_UP_AFTER', 'REDLOCK_KILL_AFTER', 'REDLOCK_SIGNAL', 'REDLOCK_WAIT'],
-      ...['REDLOCK_CONFLICT_EXIT_CODE', 'REDLOCK_JITTER', 'REDLOCK_HOLD_AT_LEAST', 'REDLOCK_MAX_RUN'],
+      ...['REDLOCK_CONFLICT_EXIT_CODE', 'REDLOCK_RETRY_COUNT', 'REDLOCK_RETRY_DELAY', 'REDLOCK_RETRY_JITTER'],
+      ...['REDLOCK_JITTER', 'REDLOCK_HOLD_AT_LEAST', 'REDLOCK_MAX_RUN'],
       ...[
         'REDLOCK_RESTART_GRACE',
         'REDLOCK_FENCING',
@@ -171,7 +173,8 @@ describe.each(scalars)('%s', (key, option, [flag, variable, line], field, [fromF
 });
 
 it('has a test above for every scalar key but those about masters', () => {
-  const others = ['local', 'localDirectory', 'username', 'password', 'passwordFile'];
+  const counted = ['retryCount', 'retryDelay', 'retryJitter']; // Below, together.
+  const others = ['local', 'localDirectory', 'username', 'password', 'passwordFile', ...counted];
   const tested = [...scalars.map(([key]) => key), ...others];
   expect(tested.toSorted()).toEqual(
     keyTable
@@ -251,5 +254,32 @@ describe('single values', () => {
       `${root}/work/deep/r.json`,
     );
     expect((await settle({ flags: [...local, '--report', '/dev/null'] }, root)).reportFile).toBe('/dev/null');
+  });
+});
+
+describe('retries, a count of attempts instead of a wait', () => {
+  const retries = { count: 3, delayMs: 200, jitterMs: 0 };
+
+  it('have pauses of their own', async () => {
+    const flags = [...local, '--retry-count', '3', '--retry-delay', '1s', '--retry-jitter', '50ms'];
+    expect((await settle({ flags })).retries).toEqual({ count: 3, delayMs: 1_000, jitterMs: 50 });
+  });
+
+  it.each([
+    [{ REDLOCK_RETRY_COUNT: '3', REDLOCK_WAIT: '5s' }, [], retries],
+    [{ REDLOCK_RETRY_COUNT: '3' }, ['--wait', '5s'], null],
+    [{ REDLOCK_RETRY_COUNT: '3' }, ['-n'], null],
+    [{ REDLOCK_WAIT: '5s' }, ['--retry-count', '3'], retries],
+  ] as const)('%j and %j: what was said closer to the command counts', async (environment, flags, expected) => {
+    expect((await settle({ environment, flags: [...local, ...flags] })).retries).toEqual(expected);
+  });
+
+  it.each([
+    [['--retry-count', '3', '-w', '1s'], '--retry-count: with --wait: contradict each other (leave one out)'],
+    [['--retry-count', '3', '-n'], '--retry-count: with --nonblock: contradict each other (leave one out)'],
+    [['--retry-count', '-1'], '"-1": not a count (write 3)'],
+    [['--retry-count', '1.5'], '"1.5": not a count (write 3)'],
+  ])('%j is refused', async (flags, message) => {
+    await expect(settle({ flags: [...local, ...flags] })).rejects.toThrow(message);
   });
 });
