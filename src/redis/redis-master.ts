@@ -52,8 +52,8 @@ export class RedisMaster implements Master {
   readonly #retired = new Map<string, Connection>();
   /** What was to be undone and was not confirmed, by its value. */
   readonly #undoing = new Map<string, Undoing>();
-  /** Ids under which we may have a place in the queue. */
-  readonly #inLine = new Set<string>();
+  /** Ids under which we may have a place in the queue, with the claim that last took it. */
+  readonly #inLine = new Map<string, Claim>();
   /** Who is to be told of which calls, on this connection and on any that follows. */
   readonly #ears = new Map<string, () => void>();
   /** Values that the present connection was sent a SET for and has not answered. */
@@ -76,7 +76,7 @@ export class RedisMaster implements Master {
   async acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
     const { value, ttlMs, isFenced } = claim;
     this.#mayHold.add(value);
-    if (claim.waiter) this.#inLine.add(claim.waiter.id);
+    if (claim.waiter) this.#inLine.set(claim.waiter.id, claim);
     let voter: Connection | null = null;
     const reply = await this.#ask(withdrawn, (connection) => {
       voter = connection;
@@ -124,9 +124,11 @@ export class RedisMaster implements Master {
   }
 
   async release(claim: Claim, keepMs: number, record: string | null = null): Promise<ReleaseReply> {
+    const id = claim.waiter?.id ?? '';
+    const leaving = this.#inLine.get(id);
     const reply = await this.#undo({ claim, keepMs, record, staysInLine: false });
-    if (reply.kind === 'failed') return reply;
-    if (claim.waiter) this.#inLine.delete(claim.waiter.id);
+    // Who waits again under the same id has taken a new place by now, and may have to give that up, too.
+    if (reply.kind !== 'failed' && this.#inLine.get(id) === leaving) this.#inLine.delete(id);
     return reply;
   }
 
