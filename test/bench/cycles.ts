@@ -1,69 +1,123 @@
-// Acquire and release, over and over, in one process with open connections: ours, the same scripts pipelined to the same
-// masters with nothing around them (the floor), and redlock 4.2.0 from npm.
+// Acquire and release, over and over, on open connections: ours, the peers that this machine can run, and the floor, each in a process
+// of its own. In many situations: more masters, some of them frozen, a network that takes its time. The surprise: they take turns
+// in blocks of cycles, and a ratio is the median of the ratios within each turn, so that drift of the machine cancels out.
 
-import { randomBytes } from 'node:crypto';
-import { Redis } from 'ioredis';
-import PeerRedlock from 'redlock';
-import { Redlock } from '../../src/lock/redlock.ts';
-import { parseAddress } from '../../src/redis/address.ts';
-import { Roster } from '../../src/redis/identity.ts';
-import { RedisMaster } from '../../src/redis/redis-master.ts';
-import { acquireScript, releaseScript } from '../../src/redis/scripts.ts';
-import { createSystemClock } from '../../src/system-clock.ts';
-import { inTurns } from './rounds.ts';
+import { fileURLToPath } from 'node:url';
+import { startMasters, type TestMaster } from '../servers/masters.ts';
+import { Contestant } from './contestant.ts';
+import { startDelay } from './delayed.ts';
+import { type Installed, installPeers } from './peers/cache.ts';
+import { quantile } from './rounds.ts';
 
-const roundCount = 300;
-const ttlMs = 30_000;
+export interface Situation {
+  readonly masterCount: number;
+  readonly frozenCount: number;
+  /** To a master and back. */
+  readonly delayMs: number;
+}
 
-export async function cycles(urls: readonly string[]) {
-  const addresses = urls.map(parseAddress);
-  const clients = addresses.map(({ path }) => new Redis({ path: path ?? '', protocol: 2 }));
-  const floor = async () => {
-    const value = randomBytes(20).toString('base64url');
-    await Promise.all(
-      clients.map((client) => client.eval(acquireScript, 2, 'floor', '{floor}:fence', value, ttlMs, ttlMs)),
-    );
-    await Promise.all(clients.map((client) => client.eval(releaseScript, 2, 'floor', '{floor}:fence', value, 0)));
-  };
+/** One contestant in one situation; all times in ms. */
+export interface CycleRow {
+  readonly to_floor: number | null;
+  /** From the tenth to the ninetieth percentile of the turns. */
+  readonly spread: readonly [number, number] | null;
+  readonly per_second: number | null;
+  readonly p50: number | null;
+  readonly p99: number | null;
+  readonly trouble: string | null;
+}
 
-  const clock = createSystemClock();
-  const roster = new Roster();
-  const masters = addresses.map(
-    (address) => new RedisMaster(address, { prefix: '', restartGraceMs: 0 }, roster, clock),
+const turnCount = Number(process.env.CYCLES_TURNS ?? 30);
+const blockCount = 20;
+const warmUpCount = 1_000;
+
+const situations: readonly Situation[] = [
+  ...[1, 3, 5, 7].map((masterCount) => ({ masterCount, frozenCount: 0, delayMs: 0 })),
+  ...[
+    [3, 1],
+    [5, 1],
+    [5, 2],
+    [7, 2],
+  ].map(([masterCount = 0, frozenCount = 0]) => ({ masterCount, frozenCount, delayMs: 0 })),
+  ...[3, 5].flatMap((masterCount) => [1, 20].map((delayMs) => ({ masterCount, frozenCount: 0, delayMs }))),
+];
+
+export function titleOf({ masterCount, frozenCount, delayMs }: Situation): string {
+  const masters = `${masterCount} master${masterCount === 1 ? '' : 's'}`;
+  if (frozenCount > 0) return `${masters}, ${frozenCount} frozen`;
+  return delayMs > 0 ? `${masters}, ${delayMs} ms away` : masters;
+}
+
+export async function cycles(): Promise<Record<string, Record<string, CycleRow>>> {
+  const program = fileURLToPath(new URL('peers/program.js', import.meta.url));
+  const own = (name: string, word: string): Installed => ({ name, words: [process.execPath, program, word, ''] });
+  const contestants = [
+    own('floor', 'floor'),
+    own('redlock-run', 'fenced'),
+    own('redlock-run, no fence', 'unfenced'),
+    ...installPeers(program),
+  ];
+  const results: Record<string, Record<string, CycleRow>> = {};
+  for (const situation of situations) {
+    const rows = await measure(situation, contestants);
+    console.log(`\n${titleOf(situation)}`);
+    console.table(rows);
+    results[titleOf(situation)] = rows;
+  }
+  return results;
+}
+
+async function measure({ masterCount, frozenCount, delayMs }: Situation, installed: readonly Installed[]) {
+  const masters = await startMasters(masterCount);
+  const urls = masters.map(({ url }) => url);
+  const delay = delayMs > 0 ? await startDelay(urls, delayMs) : null;
+  const contestants = installed.map((one) => new Contestant(one, delay?.urls ?? urls));
+  try {
+    return await inBlocks(contestants, masters.slice(0, frozenCount), delayMs);
+  } finally {
+    for (const contestant of contestants) contestant.close();
+    delay?.stop();
+    for (const master of masters) await master.stop();
+  }
+}
+
+/** The masters freeze after everybody has warmed up, as they do in life: under open connections. */
+async function inBlocks(contestants: readonly Contestant[], toFreeze: readonly TestMaster[], delayMs: number) {
+  const times = contestants.map((): number[][] => []);
+  for (const contestant of contestants) await contestant.block(warmUpCount, 1_000);
+  for (const master of toFreeze) await master.freeze();
+  if (toFreeze.length > 0) for (const contestant of contestants) await contestant.block(1, 1);
+  const isSlow = delayMs >= 10;
+  for (let turn = 0; turn < (isSlow ? Math.min(turnCount, 6) : turnCount); turn += 1) {
+    for (const [index, contestant] of contestants.entries()) {
+      // Who takes seconds for a cycle is not asked for thirty of them.
+      if (turn >= 3 && (times[index]?.[0]?.[0] ?? 0) > 1_000) continue;
+      const block = await contestant.block(isSlow ? 5 : blockCount, 400);
+      if (block.length > 0) times[index]?.push(block);
+    }
+  }
+  const [floor = []] = times;
+  return Object.fromEntries(
+    contestants.map(({ name, trouble }, index) => [name, rowOf(times[index] ?? [], floor, trouble)]),
   );
-  const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
-  const ours = async () => {
-    const claim = {
-      resource: 'ours',
-      value: randomBytes(20).toString('base64url'),
-      ttlMs,
-      isFenced: true,
-      waiter: null,
-    };
-    const attempt = await redlock.attempt(claim);
-    if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
-    await redlock.release(claim);
-  };
+}
 
-  const peer = new PeerRedlock(clients as unknown as PeerRedlock.CompatibleRedisClient[], { retryCount: 0 });
-  const theirs = async () => {
-    const lock = await peer.lock('peer', ttlMs);
-    await lock.unlock();
+function rowOf(blocks: readonly number[][], floor: readonly number[][], trouble: string | null): CycleRow {
+  const all = blocks.flat();
+  if (all.length === 0) {
+    return { to_floor: null, spread: null, per_second: null, p50: null, p99: null, trouble: trouble ?? 'no cycle' };
+  }
+  const ratios = blocks.map((block, turn) => quantile(block, 0.5) / quantile(floor[turn] ?? [], 0.5));
+  return {
+    to_floor: round(quantile(ratios, 0.5)),
+    spread: [round(quantile(ratios, 0.1)), round(quantile(ratios, 0.9))],
+    per_second: Math.round((1000 * all.length) / all.reduce((sum, ms) => sum + ms, 0)),
+    p50: round(quantile(all, 0.5)),
+    p99: round(quantile(all, 0.99)),
+    trouble,
   };
+}
 
-  const time = (cycle: () => Promise<void>) => async () => {
-    const startedAt = performance.now();
-    await cycle();
-    return performance.now() - startedAt;
-  };
-  const rows = await inTurns(
-    [
-      { name: 'floor: the scripts alone', measure: time(floor) },
-      { name: 'redlock-run', measure: time(ours) },
-      { name: 'redlock 4.2.0', measure: time(theirs) },
-    ],
-    roundCount,
-  );
-  for (const client of [...clients, ...masters]) 'disconnect' in client ? client.disconnect() : client.close();
-  return rows;
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000;
 }

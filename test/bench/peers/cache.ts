@@ -1,0 +1,100 @@
+// The peers of the cycles, installed on demand by their own registries' clients into a folder outside the tree, in exact versions.
+// What cannot be installed here (no Go, no Python, no network) takes no part, and one line says so. The surprise: a folder that
+// holds a finished installation is named after what is in it, so another version is another folder.
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+const npm = {
+  redlock: '4.2.0',
+  '@sesamecare-oss/redlock': '1.4.0',
+  'redlock-universal': '0.8.5',
+  'redis-semaphore': '5.8.0',
+};
+const go = { redsync: '4.18.1', 'go-redis': '9.23.0' };
+const pip = { 'redlock-py': '1.0.8', pottery: '3.0.1', redis: '8.1.0' };
+const sources = path.resolve('test/bench/peers');
+
+/** How to start a contestant: its words, without the addresses of the masters. */
+export interface Installed {
+  readonly name: string;
+  readonly words: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Every peer that this machine can run; `program` is program.ts, compiled. */
+export function installPeers(program: string): Installed[] {
+  return [
+    ...attempt('npm', () => {
+      const client = `ioredis@${JSON.parse(readFileSync('node_modules/ioredis/package.json', 'utf8')).version}`;
+      const wishes = [...Object.entries(npm).map(([name, version]) => `${name}@${version}`), client];
+      const folder = once('npm', wishes, (cwd) => {
+        writeFileSync(path.join(cwd, 'package.json'), '{}');
+        run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...wishes], cwd);
+      });
+      return Object.entries(npm).map(([name, version]) => ({
+        name: `${name} ${version}`,
+        words: [process.execPath, program, name, folder],
+      }));
+    }),
+    ...attempt('go', () => {
+      const source = path.join(sources, 'redsync.go');
+      const folder = once('go', [...Object.values(go), readFileSync(source, 'utf8')], (cwd) => {
+        copyFileSync(source, path.join(cwd, 'main.go'));
+        run('go', ['mod', 'init', 'bench'], cwd);
+        const wishes = [
+          `github.com/go-redsync/redsync/v4@v${go.redsync}`,
+          `github.com/redis/go-redis/v9@v${go['go-redis']}`,
+        ];
+        run('go', ['get', ...wishes], cwd);
+        run('go', ['build', '-o', 'redsync', '.'], cwd);
+      });
+      return [{ name: `redsync ${go.redsync} (Go)`, words: [path.join(folder, 'redsync')] }];
+    }),
+    ...attempt('python3', () => {
+      const wishes = Object.entries(pip).map(([name, version]) => `${name}==${version}`);
+      const folder = once('pip', wishes, (cwd) => {
+        run('python3', ['-m', 'pip', 'install', '--quiet', '--target', cwd, ...wishes], cwd);
+      });
+      return (['redlock-py', 'pottery'] as const).map((name) => ({
+        name: `${name} ${pip[name]} (Python)`,
+        words: ['python3', path.join(sources, 'cycles.py'), name],
+        env: { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' },
+      }));
+    }),
+  ];
+}
+
+function attempt(toolchain: string, install: () => Installed[]): Installed[] {
+  try {
+    return install();
+  } catch (error) {
+    const [reason] = String(error instanceof Error ? error.message : error).split('\n');
+    console.log(`cycles: peers that need ${toolchain} take no part: ${reason}`);
+    return [];
+  }
+}
+
+/** The folder of an installation, made by `install` unless it is there already; half an installation is never found. */
+function once(kind: string, contents: readonly string[], install: (cwd: string) => void): string {
+  const home = process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache');
+  const digest = createHash('sha256').update(JSON.stringify(contents)).digest('hex').slice(0, 12);
+  const folder = path.join(home, 'redlock-run', 'bench', `${kind}-${digest}`);
+  if (existsSync(folder)) return folder;
+  const unfinished = `${folder}.${process.pid}`;
+  mkdirSync(unfinished, { recursive: true });
+  try {
+    install(unfinished);
+    renameSync(unfinished, folder);
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+function run(program: string, words: readonly string[], cwd: string): void {
+  execFileSync(program, words, { cwd, stdio: ['ignore', 'ignore', 'pipe'], timeout: 300_000 });
+}
