@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
-import type { Clock } from './lock/ports.ts';
+import type { Cancelled, Clock } from './lock/ports.ts';
 
 /** Readings of one instant, all in ms; only their progress means anything. */
 export interface ClockSources {
@@ -66,17 +66,19 @@ export function createSystemClock(onJump: (ms: number) => void = () => {}, sourc
     return instant;
   }
 
-  async function sleep(durationMs: number, cancelled?: AbortSignal): Promise<void> {
+  async function sleep(durationMs: number, cancelled?: Cancelled): Promise<void> {
+    if (cancelled?.aborted) return;
     const wakeAt = now() + durationMs;
-    for (let leftMs = durationMs; leftMs > 0 && !cancelled?.aborted; leftMs = wakeAt - now()) {
+    for (let leftMs = durationMs; leftMs > 0; leftMs = wakeAt - now()) {
       await timer(Math.min(Math.ceil(leftMs), longestTimerMs), cancelled);
+      if (cancelled?.aborted) return;
     }
   }
 
   return { now, sleep };
 }
 
-function timer(durationMs: number, cancelled?: AbortSignal): Promise<void> {
+function timer(durationMs: number, cancelled?: Cancelled): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(handle);

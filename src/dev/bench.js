@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run bench -- [startup|cycles|contention|guard|all]`: compiles the benchmarks beside the packages and runs them. What they measure, and
+// `npm run bench -- [startup|cycles|contention|cost|guard|all]`: compiles the benchmarks beside the packages and runs them. What they measure, and
 // why it is no test: test/bench/main.ts.
 
 import { join } from 'node:path';

@@ -2,20 +2,21 @@
 // deadline has passed. It knows nothing of locks. The surprise: votes go on arriving after the round has ended, and
 // `onVote` is told of them; a master whose deadline passed is told of twice if it answers after all.
 
-import type { Clock, Failed, Master } from './ports.ts';
+import { Ending } from './ending.ts';
+import type { Cancelled, Clock, Failed, Master, Withdrawn } from './ports.ts';
 
 export interface Round<Vote> {
   readonly masters: readonly Master[];
   readonly clock: Clock;
   /** How long each master may take to answer. */
   readonly masterTimeoutMs: number;
-  readonly ask: (master: Master, withdrawn: AbortSignal) => Promise<Vote | Failed>;
+  readonly ask: (master: Master, withdrawn: Withdrawn) => Promise<Vote | Failed>;
   /** Called after each vote; true ends the round. */
   readonly isCertain: (votes: ReadonlyMap<Master, Vote | Failed>) => boolean;
   /** Every vote and every late answer, also after the round has ended. */
   readonly onVote?: (master: Master, vote: Vote | Failed) => void;
   /** Ends the round from outside, with the votes so far: what is unsent by then is never sent. */
-  readonly cancelled?: AbortSignal | undefined;
+  readonly cancelled?: Cancelled | undefined;
 }
 
 export interface Polled<Vote> {
@@ -24,44 +25,40 @@ export interface Polled<Vote> {
   readonly withdraw: () => void;
 }
 
-/** The reason of every abort here: without one Node makes an error with a stack each time, which nobody reads. */
-const done = 'done';
-
 /** Resolves with the votes at the moment of certainty, or with one vote a master. Rejects only if `ask` does (a bug). */
 export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const { masters, clock, masterTimeoutMs, isCertain, onVote } = round;
   const votes = new Map<Master, Vote | Failed>();
-  const withdrawn = new AbortController();
+  const withdrawn = new Ending();
   /** Every master has voted, or its time is over. */
-  const isOver = new AbortController();
-  const hasEnded = new AbortController();
+  const isOver = new Ending();
   return new Promise((resolve, reject) => {
     const end = () => {
-      hasEnded.abort(done);
-      resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort(done) });
+      round.cancelled?.removeEventListener('abort', cancel);
+      resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
     };
     const cancel = () => {
-      withdrawn.abort(done);
+      withdrawn.abort();
       end();
     };
-    round.cancelled?.addEventListener('abort', cancel, { once: true, signal: hasEnded.signal });
+    round.cancelled?.addEventListener('abort', cancel, { once: true });
     const receive = (master: Master, vote: Vote | Failed) => {
       onVote?.(master, vote);
       if (votes.has(master)) return;
       votes.set(master, vote);
-      if (votes.size === masters.length) isOver.abort(done);
+      if (votes.size === masters.length) isOver.abort();
       if (votes.size === masters.length || isCertain(votes)) end();
     };
     for (const master of masters) {
-      round.ask(master, withdrawn.signal).then((vote) => receive(master, vote), reject);
+      round.ask(master, withdrawn).then((vote) => receive(master, vote), reject);
     }
-    clock.sleep(masterTimeoutMs, isOver.signal).then(() => {
-      withdrawn.abort(done);
+    clock.sleep(masterTimeoutMs, isOver).then(() => {
+      withdrawn.abort();
       const mute = masters.filter((master) => !votes.has(master));
       // All of them first: a round that ends here must know of every master.
       for (const master of mute) votes.set(master, noAnswer(masterTimeoutMs));
       for (const master of mute) onVote?.(master, noAnswer(masterTimeoutMs));
-      isOver.abort(done);
+      isOver.abort();
       end();
     }, reject);
   });

@@ -13,6 +13,7 @@ import type {
   Master,
   ReleaseReply,
   Waiter,
+  Withdrawn,
 } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
@@ -73,7 +74,7 @@ export class RedisMaster implements Master {
     return isFailed(connection) ? connection : this.#objectionTo(connection);
   }
 
-  async acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
+  async acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply> {
     const { value, ttlMs, isFenced } = claim;
     this.#mayHold.add(value);
     if (claim.waiter) this.#inLine.set(claim.waiter.id, claim);
@@ -105,7 +106,7 @@ export class RedisMaster implements Master {
     };
   }
 
-  async extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply> {
+  async extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply> {
     const reply = await this.#ask(withdrawn, (connection) =>
       connection.eval(extendScript, this.#keysOf(claim), ...wordsOf(claim, fence)),
     );
@@ -115,7 +116,7 @@ export class RedisMaster implements Master {
     return { kind: code === 0 ? 'taken' : 'gone' };
   }
 
-  async heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply> {
+  async heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
     this.#mayHold.add(claim.value);
     const reply = await this.#ask(withdrawn, (connection) =>
       this.#set(connection, claim, healScript, wordsOf(claim, fence)),
@@ -218,7 +219,7 @@ export class RedisMaster implements Master {
     return connection.eval(releaseScript, this.#keysOf(claim), ...words, ...line);
   }
 
-  async #ask(withdrawn: AbortSignal, send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {
+  async #ask(withdrawn: Withdrawn, send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {
     const connection = this.#usable() ?? (await this.#connected());
     if (isFailed(connection)) return connection;
     if (withdrawn.aborted) return failed('connection', 'no connection in time');
