@@ -90,8 +90,8 @@ async function inBlocks(contestants: readonly Contestant[], toFreeze: readonly T
   const isSlow = delayMs >= 10;
   for (let turn = 0; turn < (isSlow ? Math.min(turnCount, 6) : turnCount); turn += 1) {
     for (const [index, contestant] of contestants.entries()) {
-      // Who takes seconds for a cycle is not asked for thirty of them.
-      if (turn >= 3 && (times[index]?.[0]?.[0] ?? 0) > 1_000) continue;
+      // Who takes seconds for a cycle is not asked for another.
+      if (turn >= 1 && (times[index]?.[0]?.[0] ?? 0) > 1_000) continue;
       const block = await contestant.block(isSlow ? 5 : blockCount, 400);
       if (block.length > 0) times[index]?.push(block);
     }

@@ -1,31 +1,47 @@
-// `npm run bench -- [startup|cycles|contention|hand-over|guard|all] [--json FILE]`: how fast we are, as ratios against a peer or a floor that ran in turn with us. No
+// `npm run bench -- [startup|cycles|contention|hand-over|cost|guard|all] [--json FILE]`: how fast we are, as ratios against a peer or a floor that ran in turn with us. No
 // test: machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
 // turns, A B C A B C, so that a machine that slows down slows all of them down.
 
 import { writeFileSync } from 'node:fs';
-import os from 'node:os';
 import { parseArgs } from 'node:util';
-import { nothingLeft, startMasters, stopAll } from '../servers/masters.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { contention } from './contention.ts';
+import { cost } from './cost.ts';
 import { cycles } from './cycles.ts';
 import { guard } from './guard.ts';
 import { handOver } from './hand-over.ts';
+import { describeMachine } from './machine.ts';
 import { startup } from './startup.ts';
 
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } });
-const [what = 'all'] = positionals;
-const suites = { startup, cycles, contention, 'hand-over': handOver, guard };
-if (what !== 'all' && !(what in suites)) {
-  process.stderr.write(`bench: ${what}: no such benchmark (write ${Object.keys(suites).join(', ')} or all)\n`);
+const urlsOf = (masters: readonly TestMaster[]) => masters.map(({ url }) => url);
+/** By name, with the number of masters that it wants to be given. */
+const suites: Record<
+  string,
+  { readonly masterCount: number; readonly run: (masters: readonly TestMaster[]) => Promise<object> }
+> = {
+  startup: { masterCount: 3, run: (masters) => startup(urlsOf(masters)) },
+  cycles: { masterCount: 0, run: cycles },
+  contention: { masterCount: 5, run: (masters) => contention(urlsOf(masters)) },
+  'hand-over': { masterCount: 3, run: (masters) => handOver(urlsOf(masters)) },
+  cost: { masterCount: 3, run: cost },
+  guard: { masterCount: 3, run: (masters) => guard(urlsOf(masters)) },
+};
+const wanted = positionals.length === 0 || positionals.includes('all') ? Object.keys(suites) : positionals;
+const unknown = wanted.find((name) => !(name in suites));
+if (unknown !== undefined) {
+  process.stderr.write(`bench: ${unknown}: no such benchmark (write ${Object.keys(suites).join(', ')} or all)\n`);
   process.exit(64);
 }
+const machine = await describeMachine();
+console.log(machine);
 const results: Record<string, unknown> = {};
 try {
-  for (const [name, suite] of Object.entries(suites)) {
-    if (what !== 'all' && what !== name) continue;
-    const masters = name === 'cycles' ? [] : await startMasters(name === 'contention' ? 5 : 3);
+  for (const [name, { masterCount, run }] of Object.entries(suites)) {
+    if (!wanted.includes(name)) continue;
+    const masters = await startMasters(masterCount);
     console.log(`\n${name}: Node ${process.versions.node}, masters on unix sockets`);
-    results[name] = await suite(masters.map(({ url }) => url));
+    results[name] = await run(masters);
     if (name !== 'cycles') console.table(results[name]); // Those show each situation as it ends.
   }
 } finally {
@@ -33,7 +49,6 @@ try {
   nothingLeft();
 }
 if (options.json !== undefined) {
-  const machine = { system: `${os.type()} ${os.release()} ${os.arch()}`, cpus: os.cpus().map(({ model }) => model) };
-  writeFileSync(options.json, `${JSON.stringify({ machine, node: process.version, results }, null, 2)}\n`);
+  writeFileSync(options.json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
 }
 process.exit(0);

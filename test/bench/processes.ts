@@ -1,0 +1,53 @@
+// What programs take from the machine, from /proc: memory and processor time of a run and its guard. Linux only. The surprise: memory
+// is told as PSS, in which pages that several programs share (most of Node itself) are divided by those who share them, so the
+// sum over all programs is what the machine gives.
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** The process and all children of it whose command line passes. */
+export function familyOf(pid: number, isMember: (words: string) => boolean): number[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    .filter((name) => isMember(read(`/proc/${name}/cmdline`)));
+  return [pid, ...children.map(Number)];
+}
+
+/** In MB of 2^20 bytes; 0 of a process that has ended. */
+export function pssOf(pid: number): number {
+  return Number(/^Pss: +(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024;
+}
+
+/** In MB, for a machine on which no other Node runs: what they have for themselves, and once the most that one shares. */
+export function aloneOf(pids: readonly number[]): number {
+  const parts = pids.map((pid) => {
+    const rollup = read(`/proc/${pid}/smaps_rollup`);
+    const of = (name: string) => Number(new RegExp(`^${name}: +(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0) / 1024;
+    const own = of('Private_Clean') + of('Private_Dirty');
+    return { own, shared: of('Rss') - own };
+  });
+  return parts.reduce((total, { own }) => total + own, 0) + Math.max(...parts.map(({ shared }) => shared));
+}
+
+/** User and system time so far in ms, with a grain of 10 ms. */
+export function cpuMsOf(pid: number): number {
+  const fields = fieldsOf(String(pid));
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10;
+}
+
+function parentOf(pid: string): number {
+  return Number(fieldsOf(pid)[1] ?? 0);
+}
+
+/** The fields of stat after the name, which may have spaces in it. */
+function fieldsOf(pid: string): string[] {
+  const stat = read(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return ''; // It has ended.
+  }
+}
