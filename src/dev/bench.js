@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run bench -- [startup|cycles|contention|cost|guard|all]`: compiles the benchmarks beside the packages and runs them. What they measure, and
-// why it is no test: test/bench/main.ts.
+// `npm run bench -- [startup|cycles|contention|hand-over|cost|guard|all]...`: compiles the benchmarks beside the packages and runs them. What
+// they measure, and why it is no test: test/bench/main.ts.
 
 import { join } from 'node:path';
 import { root, script, show } from './program.js';

@@ -1,8 +1,9 @@
-// `npm run bench -- [startup|cycles|contention|hand-over|cost|guard|all] [--json FILE]`: how fast we are, as ratios against a peer or a floor that ran in turn with us. No
-// test: machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
+// `npm run bench -- [startup|cycles|contention|hand-over|cost|guard|all]... [--json FILE] [--plot]`: how fast we are, as ratios
+// against a peer or a floor that ran in turn with us; `-- --plot --from FILE` writes docs/ anew from an earlier run. No test:
+// machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
 // turns, A B C A B C, so that a machine that slows down slows all of them down.
 
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { contention } from './contention.ts';
@@ -11,9 +12,17 @@ import { cycles } from './cycles.ts';
 import { guard } from './guard.ts';
 import { handOver } from './hand-over.ts';
 import { describeMachine } from './machine.ts';
+import { type Run, writePage } from './page.ts';
 import { startup } from './startup.ts';
 
-const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } });
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'string' }, plot: { type: 'boolean' }, from: { type: 'string' } },
+});
+if (options.from !== undefined) {
+  writePage(JSON.parse(readFileSync(options.from, 'utf8')) as Run);
+  process.exit(0);
+}
 const urlsOf = (masters: readonly TestMaster[]) => masters.map(({ url }) => url);
 /** By name, with the number of masters that it wants to be given. */
 const suites: Record<
@@ -36,19 +45,23 @@ if (unknown !== undefined) {
 const machine = await describeMachine();
 console.log(machine);
 const results: Record<string, unknown> = {};
+/** After each benchmark, so that the next one may fail. */
+const keep = () => {
+  if (options.json === undefined) return;
+  writeFileSync(options.json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
+};
 try {
   for (const [name, { masterCount, run }] of Object.entries(suites)) {
     if (!wanted.includes(name)) continue;
     const masters = await startMasters(masterCount);
     console.log(`\n${name}: Node ${process.versions.node}, masters on unix sockets`);
     results[name] = await run(masters);
+    keep();
     if (name !== 'cycles') console.table(results[name]); // Those show each situation as it ends.
   }
 } finally {
   await stopAll();
   nothingLeft();
 }
-if (options.json !== undefined) {
-  writeFileSync(options.json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
-}
+if (options.plot) writePage({ machine, results });
 process.exit(0);

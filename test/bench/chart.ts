@@ -1,0 +1,71 @@
+// Times as dots on a logarithmic scale, in panels, as SVG text: the median, and a line to the 99th percentile. It knows no
+// locks. The surprise: the scale is logarithmic because a peer that waits for a frozen master takes ten thousand times as long.
+
+export interface Panel {
+  readonly title: string;
+  readonly rows: readonly ChartRow[];
+}
+
+export interface ChartRow {
+  readonly name: string;
+  /** In ms; null: it did not get that far, and `note` says why. */
+  readonly p50: number | null;
+  readonly p99: number | null;
+  readonly note: string | null;
+}
+
+const size = { width: 900, left: 250, right: 30, top: 46, row: 19, panel: 44 };
+const colours = { ours: '#2b6cb0', floor: '#718096', peer: '#c05621' };
+
+export function chartOf(title: string, panels: readonly Panel[]): string {
+  const times = panels.flatMap(({ rows }) => rows.flatMap(({ p50, p99 }) => [p50, p99])).filter((ms) => ms !== null);
+  const decades = { from: Math.floor(Math.log10(Math.min(...times))), to: Math.ceil(Math.log10(Math.max(...times))) };
+  const scale = (size.width - size.left - size.right) / (decades.to - decades.from);
+  const x = (ms: number) => (size.left + (Math.log10(ms) - decades.from) * scale).toFixed(1);
+  const ticks = Array.from({ length: decades.to - decades.from + 1 }, (_, index) => 10 ** (decades.from + index));
+  let y = size.top;
+  const parts = panels.flatMap(({ title: name, rows }) => {
+    const top = y + 26;
+    y = top + rows.length * size.row + size.panel - 26;
+    const bottom = top + rows.length * size.row;
+    return [
+      `<text x="12" y="${top - 8}" font-weight="600">${name}</text>`,
+      ...ticks.flatMap((ms) => [
+        `<line x1="${x(ms)}" x2="${x(ms)}" y1="${top - 4}" y2="${bottom}" stroke="#e2e8f0"/>`,
+        `<text x="${x(ms)}" y="${top - 8}" font-size="10" text-anchor="middle">${labelOf(ms)}</text>`,
+      ]),
+      ...rows.flatMap((row, index) => rowOf(row, top + size.row * (index + 0.5), x)),
+    ];
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${y}" font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">`,
+    `<title>${title}</title>`,
+    `<rect width="100%" height="100%" fill="#ffffff"/>`,
+    `<text x="12" y="22" font-size="14">${title}</text>`,
+    `<text x="12" y="39" font-size="11">dot: median; line: to the 99th percentile; logarithmic scale; further left is better</text>`,
+    ...parts,
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+function rowOf({ name, p50, p99, note }: ChartRow, y: number, x: (ms: number) => string): string[] {
+  const label = `<text x="${size.left - 10}" y="${y + 4}" text-anchor="end">${escaped(name)}</text>`;
+  if (p50 === null || p99 === null) {
+    return [label, `<text x="${size.left + 6}" y="${y + 4}" font-size="11">${escaped(note ?? 'nothing')}</text>`];
+  }
+  const colour = name.startsWith('redlock-run') ? colours.ours : name === 'floor' ? colours.floor : colours.peer;
+  return [
+    label,
+    `<line x1="${x(p50)}" x2="${x(p99)}" y1="${y}" y2="${y}" stroke="${colour}" stroke-width="2" stroke-opacity="0.4"/>`,
+    `<circle cx="${x(p50)}" cy="${y}" r="4.5" fill="${colour}"/>`,
+  ];
+}
+
+function labelOf(ms: number): string {
+  return ms >= 1_000 ? `${ms / 1_000} s` : ms >= 1 ? `${ms} ms` : `${Math.round(ms * 1_000)} µs`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
+}
