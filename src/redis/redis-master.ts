@@ -12,15 +12,15 @@ import type {
   HealReply,
   Master,
   ReleaseReply,
-  Waiter,
   Withdrawn,
 } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import { listenApart } from './ear.ts';
 import type { Roster } from './identity.ts';
-import { channelsOf, historyKeyOf, keysOf } from './keys.ts';
+import { channelsOf, keysOf } from './keys.ts';
 import { doubtAbout } from './restart.ts';
+import { toAcquire, toExtend, toRelease, type Undoing, type Words, withoutPlace } from './script-words.ts';
 import { acquireScript, extendScript, healScript, releaseScript } from './scripts.ts';
 import { failed, isFailed } from './trouble.ts';
 
@@ -32,8 +32,8 @@ export interface RedisMasterSettings {
 
 /** How long a connection may owe an answer before it is given up; doubled each time, back to the first by an answer. */
 const patienceMs = { least: 1_000, most: 30_000 };
-/** Counters are kept so long after their last use; a new one starts above them, so this bounds memory and nothing else. */
-const counterKeptMs = 24 * 60 * 60 * 1000;
+/** The signal of what is never withdrawn. */
+const always = new AbortController().signal;
 
 export class RedisMaster implements Master {
   readonly name: string;
@@ -75,19 +75,13 @@ export class RedisMaster implements Master {
   }
 
   async acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply> {
-    const { value, ttlMs, isFenced } = claim;
+    const { value, isFenced } = claim;
     this.#mayHold.add(value);
     if (claim.waiter) this.#inLine.set(claim.waiter.id, claim);
     let voter: Connection | null = null;
     const reply = await this.#ask(withdrawn, (connection) => {
       voter = connection;
-      const words = [
-        value,
-        ttlMs,
-        isFenced ? counterKeptMs + ttlMs : 0,
-        ...placeOf(claim.waiter),
-        this.#channelsOf(claim),
-      ];
+      const words = toAcquire(claim, this.#channelsOf(claim));
       return this.#set(connection, claim, acquireScript, words);
     });
     if (isFailed(reply)) return reply;
@@ -108,7 +102,7 @@ export class RedisMaster implements Master {
 
   async extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply> {
     const reply = await this.#ask(withdrawn, (connection) =>
-      connection.eval(extendScript, this.#keysOf(claim), ...wordsOf(claim, fence)),
+      connection.eval(extendScript, this.#keysOf(claim), ...toExtend(claim, fence)),
     );
     if (isFailed(reply)) return reply;
     const [code, seconds = 0, microseconds = 0] = reply as number[];
@@ -119,7 +113,7 @@ export class RedisMaster implements Master {
   async heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
     this.#mayHold.add(claim.value);
     const reply = await this.#ask(withdrawn, (connection) =>
-      this.#set(connection, claim, healScript, wordsOf(claim, fence)),
+      this.#set(connection, claim, healScript, toExtend(claim, fence)),
     );
     return isFailed(reply) ? reply : { kind: reply === 1 ? 'healed' : 'taken' };
   }
@@ -212,11 +206,9 @@ export class RedisMaster implements Master {
     }
   }
 
-  #release(connection: Connection, { claim, keepMs, record, staysInLine }: Undoing): Promise<unknown> {
-    const [id, arrivalUs] = placeOf(claim.waiter);
-    const words = [claim.value, keepMs, id, staysInLine ? arrivalUs : '', this.#channelsOf(claim)];
-    const line = record === null ? ['', ''] : [record, historyKeyOf(this.#settings.prefix, claim.resource)];
-    return connection.eval(releaseScript, this.#keysOf(claim), ...words, ...line);
+  #release(connection: Connection, undoing: Undoing): Promise<unknown> {
+    const words = toRelease(undoing, this.#channelsOf(undoing.claim), this.#settings.prefix);
+    return connection.eval(releaseScript, this.#keysOf(undoing.claim), ...words);
   }
 
   async #ask(withdrawn: Withdrawn, send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {
@@ -267,33 +259,4 @@ export class RedisMaster implements Master {
   async #doubtAbout(connection: Connection | null): Promise<Failed | null> {
     return connection === null ? null : doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
   }
-}
-
-/** A release or a giving back. */
-interface Undoing {
-  readonly claim: Claim;
-  readonly keepMs: number;
-  /** For the history; null: nothing. */
-  readonly record: string | null;
-  readonly staysInLine: boolean;
-}
-
-/** Of the key alone: a place may have been taken anew since. */
-function withoutPlace(undoing: Undoing): Undoing {
-  return { ...undoing, claim: { ...undoing.claim, waiter: null }, staysInLine: true };
-}
-
-/** The signal of what is never withdrawn. */
-const always = new AbortController().signal;
-
-type Words = readonly (string | number)[];
-
-/** What acquire and release are told of our place in the queue: id and arrival. */
-function placeOf(waiter: Waiter | null): [string, string | number] {
-  return waiter === null ? ['', ''] : [waiter.id, waiter.arrivalUs];
-}
-
-/** What extend and heal are told. */
-function wordsOf({ value, ttlMs }: Claim, fence: number | null): Words {
-  return [value, ttlMs, fence === null ? 0 : counterKeptMs + ttlMs, fence ?? 0];
 }
