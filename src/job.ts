@@ -3,16 +3,13 @@
 // get a moment to say who they are before the command starts, so that a replica or a server listed twice is found out
 // also when it answers last.
 
-import os from 'node:os';
-import path from 'node:path';
 import type { execa } from 'execa';
+import { newClaim, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
 import { type Acquisition, acquire } from './lock/acquire.ts';
 import type { MasterFailure } from './lock/events.ts';
-import { type HolderNote, renderValue } from './lock/holder.ts';
 import { stopAtOf } from './lock/keep-alive.ts';
-import type { Claim } from './lock/ports.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
 import { randomBytes } from './random.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';
@@ -20,7 +17,7 @@ import { Roster } from './redis/identity.ts';
 import { RedisMaster } from './redis/redis-master.ts';
 import { type StartedChild, startChild } from './run/child.ts';
 import { objectionTo } from './run/command.ts';
-import { childEnvironment, heldNames, userName } from './run/environment.ts';
+import { childEnvironment, heldNames } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
@@ -62,7 +59,7 @@ export async function runJob(settings: Settings, reporter: Reporter, guards: Gua
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
     const { reportOf, writeReport } = await import('./cli/report.ts');
-    const report = reportOf(settings.name, finished, { place, masters }, status.code);
+    const report = reportOf(settings.names, finished, { place, masters }, status.code);
     const trouble = writeReport(settings.reportFile, report);
     if (trouble !== null) reporter.error(trouble);
   }
@@ -213,7 +210,8 @@ class Job {
 
   /** Acquires, and makes sure that the child can start and be stopped again under the lease. */
   async #acquire(aborted: AbortSignal, ready: () => Promise<string | null>): Promise<Acquisition> {
-    const { jitterMs, giveUpAfterMs, waitMs, retries, graceMs, marginMs, hasHistory } = this.#settings;
+    const settings = this.#settings;
+    const { jitterMs, giveUpAfterMs, waitMs, retries, graceMs, marginMs, hasHistory } = settings;
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
     const beganAt = this.#clock.now();
     for (;;) {
@@ -231,8 +229,8 @@ class Job {
           clock: this.#clock,
           random: Math.random,
           report: this.#tell,
-          newClaim: () => this.#newClaim(),
-          waiterId: this.#runId,
+          newClaim: () => newClaim(settings),
+          waiterId: waiterIdFor(settings, this.#runId),
           recordOf: (claim, acquisition) =>
             hasHistory ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined) : null,
         },
@@ -265,20 +263,9 @@ class Job {
 
   /** Inside a run of the same name: whoever waits for it waits for himself. */
   #isNested(): boolean {
-    return heldNames(process.env).includes(this.#settings.name);
+    const held = heldNames(process.env);
+    return this.#settings.names.some((name) => held.includes(name));
   }
-
-  #newClaim(): Claim {
-    const { name, ttlMs, isFenced } = this.#settings;
-    const { label, ...rest } = who(this.#settings);
-    const note = { ...rest, since: new Date().toISOString(), label };
-    const value = renderValue(randomBytes(20).toString('base64url'), note);
-    return { resource: name, value, ttlMs, isFenced, waiter: null };
-  }
-}
-
-function who({ command }: Settings): Omit<HolderNote, 'since'> {
-  return { host: os.hostname(), pid: process.pid, user: userName(), label: path.basename(command[0] ?? '') };
 }
 
 function neverStarted(exit: ChildExit): Finished {

@@ -8,6 +8,7 @@ export type ValueKind =
   | 'patience'
   | 'limit'
   | 'count'
+  | 'slots'
   | 'status'
   | 'signal'
   | 'format'
@@ -93,6 +94,20 @@ export const keyTable = [
     kind: 'duration',
     default: '0s',
     description: 'keep the lock until so long after it was taken',
+  },
+  { key: 'shared', kind: 'boolean', default: 'false', description: 'hold the lock together with others who share it' },
+  { key: 'slots', kind: 'slots', default: '1', description: 'at most so many holders at a time' },
+  {
+    key: 'supersede',
+    kind: 'boolean',
+    default: 'false',
+    description: 'the newest waiter wins: older ones that said the same give up (exit 75)',
+  },
+  {
+    key: 'replace',
+    kind: 'boolean',
+    default: 'false',
+    description: 'the same, and a holder that said the same is stopped first (exit 79)',
   },
   { key: 'maxRun', kind: 'limit', default: 'none', description: 'stop the command when it has run so long; exit 124' },
   {

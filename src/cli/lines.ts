@@ -4,6 +4,8 @@
 import type { NotAcquired } from '../lock/acquire.ts';
 import type { MasterFailure } from '../lock/events.ts';
 import { parseValue } from '../lock/holder.ts';
+import { isMark } from '../lock/sharing.ts';
+import { parseWaiterId } from '../lock/waiter-id.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import type { Cause, ChildExit } from '../run/supervisor.ts';
@@ -22,10 +24,23 @@ export function roughly(ms: number): string {
 export function holderLine(value: string, remainingMs: number | null): string {
   if (value === '') return 'free, but others are before us';
   const { token, note } = parseValue(value);
-  const who = note
-    ? `held by ${printable(note.user)}@${printable(note.host)}, pid ${note.pid}, ${printable(note.label)}, since ${printable(note.since)}`
-    : `held by another program (value ${printable(token, 40)})`;
+  const who = isMark(value)
+    ? markLine(value)
+    : note
+      ? `held by ${printable(note.user)}@${printable(note.host)}, pid ${note.pid}, ${printable(note.label)}, since ${printable(note.since)}`
+      : `held by another program (value ${printable(token, 40)})`;
   return `${who}; ${remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`}`;
+}
+
+function markLine(mark: string): string {
+  const [kind, slotCount] = mark.split(' ');
+  return kind === 'shared' ? 'held by others who share it' : `held on slots, ${slotCount} in all`;
+}
+
+/** Another waiter: "a newer run, pid 4711 on web1". */
+function waiterLine(id: string): string {
+  const who = parseWaiterId(id).who?.match(/^(\d+)@(.*)$/s);
+  return who ? `a newer run, pid ${who[1]} on ${printable(who[2] ?? '')}` : 'a newer run';
 }
 
 /** Our place in the queue, for people, who count from one. */
@@ -37,9 +52,13 @@ export function failuresLine(failures: readonly MasterFailure[]): string {
   return failures.map(({ master, failed }) => `${master}: ${failed.message}`).join('; ');
 }
 
+function whichOf(names: readonly string[]): string {
+  return names.map((name) => quoted(name)).join(' ');
+}
+
 /** Everything that -v tells. */
-export function eventLine(name: string, event: RunEvent): string {
-  const which = quoted(name);
+export function eventLine(names: readonly string[], event: RunEvent): string {
+  const which = whichOf(names);
   switch (event.kind) {
     case 'master-failing':
       return `warning: ${event.master}: ${event.failed.message} (the lock needs only a quorum of the masters)`;
@@ -91,15 +110,17 @@ export function eventLine(name: string, event: RunEvent): string {
 }
 
 /** The one line about an ending that the exit code alone would leave unclear; null where the command speaks for itself. */
-export function endingLine(name: string, command: readonly string[], finished: Finished): string | null {
+export function endingLine(names: readonly string[], command: readonly string[], finished: Finished): string | null {
   const { ending, unprovenMs } = finished;
-  const which = quoted(name);
+  const which = whichOf(names);
   const { cause, childExit, isKilled } = ending;
   switch (cause.kind) {
     case 'not-acquired':
       return notAcquiredLine(which, cause.acquisition);
     case 'lost':
       return `lost: ${which}: ${lossLine(cause)}${unprovenMs === null ? '' : `, unproven for ${roughly(unprovenMs)}`}; the command ${isKilled ? 'was killed' : 'was stopped'}${childExit ? `: ${exitLine(childExit)}` : ''}`;
+    case 'replaced':
+      return `replaced: ${which}: given up for ${waiterLine(cause.by)}; the command ${isKilled ? 'was killed' : 'was stopped'}${childExit ? `: ${exitLine(childExit)}` : ''}`;
     case 'max-run':
       return `max-run: ${which}: the command ran too long and ${isKilled ? 'was killed' : 'was stopped'} (raise --max-run)`;
     case 'signal':
@@ -123,6 +144,8 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
   switch (acquisition.kind) {
     case 'nested':
       return `busy: ${which}: held by a run around this one, which would wait for itself (take another name)`;
+    case 'superseded':
+      return `busy: ${which}: superseded by ${waiterLine(acquisition.by)}`;
     case 'busy':
       return `busy: ${which}: ${holderLine(acquisition.holder, acquisition.freeInMs)} (wait longer with -w)`;
     case 'unreachable':
@@ -142,6 +165,8 @@ function causeLine(cause: Cause): string {
       return `lost (${lossLine(cause)})`;
     case 'signal':
       return `told to by ${cause.signal}`;
+    case 'replaced':
+      return `given up for ${waiterLine(cause.by)}`;
     default:
       return cause.kind;
   }

@@ -41,6 +41,16 @@ export const optionTable: readonly OptionRow[] = [
   },
   { group: 'Lock', long: '--local', key: 'local', description: describe('local') },
   { group: 'Lock', long: '--prefix', argument: 'STR', key: 'prefix', description: describe('prefix') },
+  { group: 'Lock', short: '-s', long: '--shared', key: 'shared', description: keyRow('shared').description },
+  {
+    group: 'Lock',
+    short: '-x',
+    long: '--exclusive',
+    key: 'shared',
+    says: 'false',
+    description: 'hold the lock alone (default)',
+  },
+  { group: 'Lock', long: '--slots', argument: 'N', key: 'slots', description: describe('slots') },
   {
     group: 'Lock',
     long: '--hold-at-least',
@@ -95,6 +105,8 @@ export const optionTable: readonly OptionRow[] = [
     key: 'retryJitter',
     description: describe('retryJitter'),
   },
+  { group: 'Waiting', long: '--supersede', key: 'supersede', description: keyRow('supersede').description },
+  { group: 'Waiting', long: '--replace', key: 'replace', description: keyRow('replace').description },
   { group: 'Waiting', long: '--jitter', argument: 'DUR', key: 'jitter', description: describe('jitter') },
   {
     group: 'Command',

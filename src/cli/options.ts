@@ -1,4 +1,4 @@
-// The words of the command line, taken apart: options, NAME, command. Values stay texts; settings.ts reads them together with
+// The words of the command line, taken apart: options, NAMEs, command. Values stay texts; settings.ts reads them together with
 // environment and file. Pure: no exit, no printing. The surprise: everything right of the first `--` is cut off before
 // commander sees anything, and without `--` commander runs twice, up to NAME and from there up to COMMAND, because left to
 // itself it would hand `--ttl` to the command or take the command's own -n for ours.
@@ -11,6 +11,7 @@ import { optionTable } from './option-table.ts';
 import { quoted, UsageError } from './trouble.ts';
 
 const longestNameBytes = 4096;
+const mostNames = 100;
 
 export interface PrintWords {
   readonly kind: 'print';
@@ -20,7 +21,8 @@ export interface PrintWords {
 
 export interface RunWords {
   readonly kind: 'run';
-  readonly name: string;
+  /** At least one, none twice. */
+  readonly names: readonly string[];
   /** argv of the command; never empty. */
   readonly command: readonly string[];
   readonly dryRun: boolean;
@@ -43,8 +45,13 @@ export function parseWords(argv: readonly string[]): Words {
   if (unknown !== undefined) throw unknownOption(optionTable, unknown);
   const words = cut < 0 ? command : argv.slice(cut + 1);
   const flags = readFlags(given);
-  const name = onlyName(names);
-  return { kind: 'run', name, command: commandOf(given, words), dryRun: given.has('--dry-run'), flags };
+  return {
+    kind: 'run',
+    names: checked(names),
+    command: commandOf(given, words),
+    dryRun: given.has('--dry-run'),
+    flags,
+  };
 }
 
 interface Reading {
@@ -70,28 +77,27 @@ function readNames(words: string[], given: GivenOptions): Reading {
   return { names: operands, command: [], unknown: unknown[0] };
 }
 
-function onlyName(names: readonly string[]): string {
-  const [name, second] = names;
-  if (name === undefined)
-    throw new UsageError('NAME: missing (write redlock-run [options] NAME -- COMMAND; see --help)');
-  if (second !== undefined) {
-    throw new UsageError(
-      `NAME: ${quoted(name)} and ${quoted(second)}: several names are not supported yet (write NAME -- COMMAND)`,
-    );
+function checked(names: readonly string[]): readonly string[] {
+  if (names.length === 0)
+    throw new UsageError('NAME: missing (write redlock-run [options] NAME... -- COMMAND; see --help)');
+  for (const name of names) {
+    if (name === '') throw new UsageError('NAME: "": empty (give the lock a name)');
+    const bytes = Buffer.byteLength(name);
+    if (bytes > longestNameBytes) {
+      throw new UsageError(`NAME: ${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`);
+    }
   }
-  if (name === '') throw new UsageError('NAME: "": empty (give the lock a name)');
-  const bytes = Buffer.byteLength(name);
-  if (bytes > longestNameBytes) {
-    throw new UsageError(`NAME: ${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`);
-  }
-  return name;
+  if (names.length > mostNames) throw new UsageError(`NAME: ${names.length} names (at most ${mostNames})`);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined) throw new UsageError(`NAME: ${quoted(twice)}: given twice (name each lock once)`);
+  return names;
 }
 
 function commandOf(given: Readonly<GivenOptions>, words: readonly string[]): readonly string[] {
   const script = textOf(given.get('--command'));
   if (script === null) {
     if (words.length > 0) return words;
-    throw new UsageError('COMMAND: missing (write redlock-run [options] NAME -- COMMAND; see --help)');
+    throw new UsageError('COMMAND: missing (write redlock-run [options] NAME... -- COMMAND; see --help)');
   }
   if (words[0] !== undefined) {
     throw new UsageError(`--command: with COMMAND ${quoted(words[0])}: contradict each other (leave one out)`);

@@ -39,8 +39,14 @@ function rowsOf(settings: Settings): Row[] {
   });
   const limit = (durationMs: number | null, word: string) => (durationMs === null ? word : renderDuration(durationMs));
   return [
-    { label: 'name', value: quoted(settings.name), source: 'argument NAME' },
-    from('key', 'prefix', quoted(settings.prefix + settings.name)),
+    ...settings.names.flatMap((name) => [
+      { label: 'name', value: quoted(name), source: 'argument NAME' },
+      from('key', 'prefix', quoted(settings.prefix + name)),
+    ]),
+    ...(settings.sharing === 'shared' ? [from('shared', 'shared', 'yes')] : []),
+    ...(settings.sharing === 'slots' ? [from('slots', 'slots', String(settings.slotCount))] : []),
+    ...(settings.yields === 'place' ? [from('supersede', 'supersede', 'yes')] : []),
+    ...(settings.yields === 'lock' ? [from('replace', 'replace', 'yes')] : []),
     ...mastersOf(settings),
     ...(masters.length > 0
       ? [{ label: 'quorum', value: `${quorumOf(masters.length)} of ${masters.length}`, source: 'derived' }]

@@ -9,7 +9,9 @@ import type { Finished } from '../run/run.ts';
 import { fileTrouble, quoted } from './trouble.ts';
 
 export interface RunReport {
+  /** The first of the names. */
   readonly name: string;
+  readonly names: readonly string[];
   readonly outcome: string;
   readonly waitMs: number;
   /** Its place in the queue when it came, from 1; null: it never had to wait in it. */
@@ -30,14 +32,15 @@ export interface RunReport {
 
 /** `seen` is what was gathered on the way. */
 export function reportOf(
-  name: string,
+  names: readonly string[],
   { ending, waitMs, runMs, extensionCount, fence }: Finished,
   seen: Pick<RunReport, 'place' | 'masters'>,
   status: number,
 ): RunReport {
   const { childExit } = ending;
   return {
-    name,
+    name: names[0] ?? '',
+    names,
     outcome: outcomeOf(ending),
     waitMs: Math.round(waitMs),
     place: seen.place,

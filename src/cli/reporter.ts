@@ -10,7 +10,7 @@ import { type Spinner, startSpinner } from './spinner.ts';
 import type { Output } from './stderr.ts';
 
 export interface ReporterSettings {
-  readonly name: string;
+  readonly names: readonly string[];
   readonly command: readonly string[];
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
   /** json: the same lines at the same moments, each as one object with the facts beside the message. */
@@ -42,11 +42,11 @@ export class Reporter {
   }
 
   event(event: RunEvent): void {
-    const { name, verbosity } = this.#settings;
+    const { names, verbosity } = this.#settings;
     if (event.kind === 'acquired') this.#endSpinner();
     if (event.kind === 'waiting' || event.kind === 'no-quorum') this.#waiting(event);
     else if (verbosity === 'verbose' || (verbosity === 'normal' && warnings.has(event.kind))) {
-      this.#say(event.kind, eventLine(name, event), event);
+      this.#say(event.kind, eventLine(names, event), event);
     }
   }
 
@@ -62,17 +62,17 @@ export class Reporter {
 
   finished(finished: Finished): void {
     this.#endSpinner();
-    const { name, command, verbosity } = this.#settings;
+    const { names, command, verbosity } = this.#settings;
     const { cause } = finished.ending;
     const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
-    const line = endingLine(name, command, finished);
+    const line = endingLine(names, command, finished);
     if (line !== null && !(isBusy && verbosity === 'quiet')) this.#say('finished', line, finished);
   }
 
   #waiting(event: Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>): void {
-    const { name, verbosity, logFormat } = this.#settings;
+    const { names, verbosity, logFormat } = this.#settings;
     if (verbosity === 'quiet') return;
-    const line = eventLine(name, event);
+    const line = eventLine(names, event);
     if (this.#output.isTTY && logFormat === 'text') {
       this.#spinner ??= startSpinner(this.#output);
       this.#spinner.say(line);
@@ -87,11 +87,18 @@ export class Reporter {
 
   #say(kind: string, message: string, facts: object = {}): void {
     this.#endSpinner();
-    const { name, logFormat } = this.#settings;
+    const { names, logFormat } = this.#settings;
     const line =
       logFormat === 'text'
         ? `redlock-run: ${message}`
-        : JSON.stringify({ time: new Date().toISOString(), name, ...facts, kind, message });
+        : JSON.stringify({
+            time: new Date().toISOString(),
+            name: names[0],
+            ...(names.length > 1 ? { names } : {}),
+            ...facts,
+            kind,
+            message,
+          });
     this.#output.write(`${line}\n`);
   }
 

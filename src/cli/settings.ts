@@ -3,6 +3,7 @@
 // command line 64, in the environment or a file 78.
 
 import type { Retries } from '../lock/acquire.ts';
+import type { Yields } from '../lock/ports.ts';
 import type { Chosen, LayerName } from './layers.ts';
 import { type MasterSettings, readMasterSettings } from './master-settings.ts';
 import type { RunWords } from './options.ts';
@@ -19,16 +20,22 @@ import {
   readPatience,
   readPositiveDuration,
   readSignal,
+  readSlots,
   readStatus,
   readText,
   readTtl,
 } from './values.ts';
 
 export interface Settings extends Timings, MasterSettings {
-  readonly name: string;
+  /** What is held, all of it or nothing; at least one, none twice. */
+  readonly names: readonly string[];
   readonly command: readonly string[];
   /** How long to go on when no quorum answers. */
   readonly giveUpAfterMs: number;
+  readonly sharing: 'exclusive' | 'shared' | 'slots';
+  /** More than 1 with slots, else 1. */
+  readonly slotCount: number;
+  readonly yields: Yields;
   /** Null is for ever, 0 is one attempt. */
   readonly waitMs: number | null;
   /** Instead of a wait; null: there is none. */
@@ -76,6 +83,8 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   const values = {
     giveUpAfterMs: must('giveUpAfter', readDuration),
     ...checkedPatience(sources),
+    ...checkedSharing(get('shared', readBoolean), get('slots', readSlots), words.names),
+    yields: yieldsOf(must('replace', readBoolean), must('supersede', readBoolean)),
     conflictExitCode: must('conflictExitCode', readStatus),
     jitterMs: must('jitter', readDuration),
     stopSignal: must('signal', readSignal),
@@ -91,7 +100,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   };
   const masters = await readMasterSettings(sources, timings.ttlMs);
   return deepFreeze({
-    name: words.name,
+    names: [...words.names],
     command: [...words.command],
     ...timings,
     ...values,
@@ -126,6 +135,23 @@ function checkedPatience({ get, must }: Sources): { waitMs: number | null; retri
   }
   const isCloser = closeness.indexOf(count.layer) >= closeness.indexOf(wait?.layer ?? null);
   return { waitMs, retries: isCloser ? { count: count.value, delayMs, jitterMs } : null };
+}
+
+/** Exit 64 when a flag or several names have a part in it, else 78. */
+function checkedSharing(shared: Chosen<boolean> | null, slots: Chosen<number> | null, names: readonly string[]) {
+  const slotCount = slots?.value ?? 1;
+  const isShared = shared?.value ?? false;
+  if (slotCount === 1) return { sharing: isShared ? 'shared' : 'exclusive', slotCount } as const;
+  if (names.length > 1) throw new UsageError('slots: with several names: all or nothing of what? (leave one out)');
+  if (!isShared) return { sharing: 'slots', slotCount } as const;
+  const contradiction = 'slots: with shared: any number of holders, or so many? (leave one out)';
+  const isFromFlag = [shared, slots].some((chosen) => chosen?.layer === 'flag');
+  throw isFromFlag ? new UsageError(contradiction) : new ConfigError(contradiction);
+}
+
+/** Who would be replaced is superseded as well while he waits. */
+function yieldsOf(isReplaced: boolean, isSuperseded: boolean): Yields {
+  return isReplaced ? 'lock' : isSuperseded ? 'place' : 'never';
 }
 
 const closeness: readonly (LayerName | null)[] = [null, 'file', 'environment', 'flag'];

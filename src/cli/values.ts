@@ -53,6 +53,14 @@ export function readCount(text: string): number {
   return Number(text);
 }
 
+/** A whole number, 1 to 1000. */
+export function readSlots(text: string): number {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > 1000)
+    throw new ValueError(`${quoted(text)}: not a number of slots (write a number from 1 to 1000)`);
+  return count;
+}
+
 /** An exit status, 0 to 255. */
 export function readStatus(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) > 255) {

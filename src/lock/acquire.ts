@@ -16,6 +16,8 @@ export type Acquisition =
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
   /** The servers themselves say that the list of masters or the credentials are wrong: waiting mends nothing. */
   | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] }
+  /** A newer waiter has come, and both yield; `by` is his id. */
+  | { readonly kind: 'superseded'; readonly by: string }
   /** Held by a run that we are part of, so waiting would be for ourselves. Only the caller can know that. */
   | { readonly kind: 'nested' }
   | { readonly kind: 'aborted' };
@@ -88,6 +90,8 @@ class Wait {
   /** Of those that count: all with a bounded number of retries, and without a wait those that split the vote. */
   #attemptCount = 0;
   #hasTried = false;
+  /** How often another slot was tried. */
+  #slotCount = 0;
 
   constructor(parts: AcquireParts, patience: Patience) {
     this.#parts = parts;
@@ -105,11 +109,12 @@ class Wait {
         const attemptedAt = clock.now();
         this.#line?.forgetCalls();
         // Never a value again that was given back: what is still under way on a broken connection would remove it later.
-        if (this.#hasTried) this.#claim = { ...newClaim(), waiter: this.#claim.waiter };
+        if (this.#hasTried) this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };
         this.#hasTried = true;
         const attempt = await redlock.attempt(this.#claim, aborted);
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
+        if (this.#takesFreeSlot(attempt)) continue;
         if (this.#isOver(attempt)) return this.#leave(endingOf(attempt, redlock.masterCount));
         await this.#goOn(attempt);
       }
@@ -132,11 +137,21 @@ class Wait {
     return { kind: 'acquired', lease: attempt.lease };
   }
 
+  /** Another slot is there for the taking: it is asked for at once. Bounded, since what others say may be out of date. */
+  #takesFreeSlot(attempt: Failure): boolean {
+    const { sharing } = this.#claim;
+    if (attempt.kind !== 'busy' || attempt.freeSlot === null || sharing.kind !== 'slots') return false;
+    this.#claim = { ...this.#claim, sharing: { ...sharing, slot: attempt.freeSlot } };
+    this.#slotCount += 1;
+    return this.#slotCount % sharing.slotCount !== 0;
+  }
+
   #isOver(attempt: Failure): boolean {
     const { redlock, clock } = this.#parts;
     const { waitMs, giveUpAfterMs, retries } = this.#patience;
     const now = clock.now();
     if (isMisconfigured(attempt, redlock.masterCount)) return true;
+    if (attempt.kind === 'busy' && attempt.supersededBy !== null) return true;
     if (retries) {
       this.#attemptCount += 1;
       return this.#attemptCount > retries.count;
@@ -201,6 +216,7 @@ function endingOf(attempt: Failure, masterCount: number): NotAcquired {
   if (isMisconfigured(attempt, masterCount)) return { kind: 'misconfigured', failures: failuresOf(attempt) };
   switch (attempt.kind) {
     case 'busy':
+      if (attempt.supersededBy !== null) return { kind: 'superseded', by: attempt.supersededBy };
       return { kind: 'busy', holder: attempt.holder, freeInMs: attempt.freeInMs };
     case 'too-slow':
       return attempt;

@@ -16,6 +16,10 @@ export interface Contention {
   readonly place: number | null;
   /** The median of the masters' clocks when they refused us. */
   readonly arrivalUs: number;
+  /** A slot that may be had instead of the one that was asked for; null: none. */
+  readonly freeSlot: number | null;
+  /** The newer waiter that a quorum of masters tells us of, where both yield; null: there is none. */
+  readonly supersededBy: string | null;
 }
 
 /** `votes` hold at least one refusal. */
@@ -23,20 +27,37 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
   const quorum = quorumOf(masterCount);
   const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
   const grantedCount = votes.filter((vote) => vote.kind === 'granted').length;
-  const counts = new Map<string, number>();
-  for (const { holder } of refusals) if (holder !== '') counts.set(holder, (counts.get(holder) ?? 0) + 1);
-  const [holder = '', holderCount = 0] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];
+  const holders = refusals.flatMap(({ holder }) => (holder === '' ? [] : [holder]));
+  const holder = mostCommon(holders, 1) ?? '';
+  const holderCount = holders.filter((one) => one === holder).length;
   const reservedCount = refusals.filter((refusal) => refusal.holder === '').length;
   const expiries = ascending(refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY));
   const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
   const places = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
+  const freeSlot = mostCommon(
+    refusals.flatMap(({ freeSlots = [] }) => freeSlots),
+    quorum - grantedCount,
+  );
   return {
     holder,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
-    isHeld: holderCount + reservedCount >= quorum,
+    isHeld: holderCount + reservedCount >= quorum && freeSlot === null,
     place: places.length === 0 ? null : median(places),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
+    freeSlot,
+    supersededBy: mostCommon(
+      refusals.flatMap(({ supersededBy }) => supersededBy ?? []),
+      quorum,
+    ),
   };
+}
+
+/** null where none comes so often. */
+function mostCommon<Item>(items: readonly Item[], leastCount: number): Item | null {
+  const counts = new Map<Item, number>();
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
+  const [item, count] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [null, 0];
+  return count >= leastCount ? item : null;
 }
 
 function ascending(numbers: readonly number[]): number[] {

@@ -3,8 +3,10 @@
 // first, and what was due to be stopped is stopped, not extended.
 
 import type { Report } from './events.ts';
-import type { Clock, Random } from './ports.ts';
+import { parseValue } from './holder.ts';
+import type { Claim, Clock, Random } from './ports.ts';
 import type { Lease, LossReason, Redlock } from './redlock.ts';
+import { holderIdOf } from './waiter-id.ts';
 
 export interface KeepAliveSettings {
   /** From the start of the last proven round to the next extension. */
@@ -14,6 +16,14 @@ export interface KeepAliveSettings {
   readonly reserveMs: number;
 }
 
+/** Who is told what becomes of the lease. */
+export interface Keeper {
+  /** An extension has proven this. */
+  readonly onLease: (lease: Lease) => void;
+  /** A waiter, by his id, for whom the lock would be given up, as was agreed. The lease goes on meanwhile. */
+  readonly onWanted: (by: string) => void;
+}
+
 /** When the stopping of what runs under this lease must begin, unless it is extended before. */
 export function stopAtOf(lease: Lease, reserveMs: number): number {
   return lease.validUntil - reserveMs;
@@ -21,7 +31,7 @@ export function stopAtOf(lease: Lease, reserveMs: number): number {
 
 /**
  * Resolves with the reason when a quorum says that the lock is not ours, and with null when `ended` aborts or stopAt has
- * been reached without proof. `onLease` is told of every lease that an extension has proven.
+ * been reached without proof. Who yields the lock listens for calls meanwhile, and extends at once to learn more.
  */
 export async function keepAlive(
   redlock: Redlock,
@@ -29,14 +39,17 @@ export async function keepAlive(
   settings: KeepAliveSettings,
   clock: Clock,
   random: Random,
-  onLease: (lease: Lease) => void,
+  keeper: Keeper,
   ended: AbortSignal,
   report: Report,
 ): Promise<LossReason | null> {
   let lease = acquired;
   let nextAt = lease.startedAt + settings.extendEveryMs;
+  const line = acquired.claim.yields === 'lock' ? await redlock.joinLine(asHolder(acquired.claim)) : null;
+  ended.addEventListener('abort', () => line?.close(), { once: true });
   for (;;) {
-    await clock.sleep(nextAt - clock.now(), ended);
+    await (line ? line.pause(nextAt - clock.now(), ended) : clock.sleep(nextAt - clock.now(), ended));
+    line?.forgetCalls();
     const askedAt = clock.now();
     if (ended.aborted || askedAt >= stopAtOf(lease, settings.reserveMs)) return null;
     const extension = await redlock.extend(lease, ended);
@@ -44,7 +57,8 @@ export async function keepAlive(
     if (extension.kind === 'lost') return extension.reason;
     if (extension.kind === 'extended') {
       lease = extension.lease;
-      onLease(lease);
+      keeper.onLease(lease);
+      if (extension.wantedBy !== null) keeper.onWanted(extension.wantedBy);
       report({ kind: 'extended', extendedCount: extension.extendedCount, elapsedMs: clock.now() - askedAt });
       nextAt = lease.startedAt + settings.extendEveryMs;
     } else {
@@ -53,4 +67,9 @@ export async function keepAlive(
       nextAt = now + settings.masterTimeoutMs * (0.25 + 0.25 * random());
     }
   }
+}
+
+/** Holders are called over a channel of their own, by those who want what they hold. */
+function asHolder(claim: Claim): Claim {
+  return { ...claim, waiter: { id: holderIdOf(parseValue(claim.value).token), arrivalUs: 0 } };
 }

@@ -27,7 +27,13 @@ export type Attempt =
 export type LossReason = 'taken' | 'expired';
 
 export type Extension =
-  | { readonly kind: 'extended'; readonly lease: Lease; readonly extendedCount: number }
+  | {
+      readonly kind: 'extended';
+      readonly lease: Lease;
+      readonly extendedCount: number;
+      /** A waiter for whom we would give it up, as a quorum says; null: there is none. */
+      readonly wantedBy: string | null;
+    }
   | { readonly kind: 'lost'; readonly reason: LossReason }
   /** Nothing proven either way: the old validity stands, and the extension may be tried again. */
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] };

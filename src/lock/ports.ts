@@ -2,17 +2,38 @@
 // anything. The surprise: a call on a master may fail, may never answer, may answer late, and may have taken effect in
 // all three cases. Every caller is written for that.
 
-/** A place in the queue of a resource. */
+/** A place in the queue of each resource of a claim. */
 export interface Waiter {
-  /** Ours alone, for as long as we wait. */
+  /** Ours alone, for as long as we wait; its beginning says what kind of waiter we are: see waiter-id.ts. */
   readonly id: string;
   /** When we came, in microseconds by the masters' own clocks: nobody gains by a wrong clock of his own. */
   readonly arrivalUs: number;
 }
 
-/** One wish to hold one resource. The value is ours alone, new for every acquisition, and proves ownership. */
+/**
+ * Who else may hold a resource at the same time. exclusive: nobody. shared: any number of others who share it. slots: as many
+ * as there are slots, and all of them say the same number of slots; `slot`, from 1 on, is ours alone.
+ */
+export type Sharing =
+  | { readonly kind: 'exclusive' }
+  | { readonly kind: 'shared' }
+  | { readonly kind: 'slots'; readonly slotCount: number; readonly slot: number };
+
+/**
+ * What is given up for a newer waiter who yields as well. never: nothing. place: our place in the queue. lock: the place, and
+ * the lock when we hold it.
+ */
+export type Yields = 'never' | 'place' | 'lock';
+
+/** Held by nobody else, and given up for nobody. */
+export const alone = { sharing: { kind: 'exclusive' }, yields: 'never' } as const;
+
+/** One wish to hold resources. The value is ours alone, new for every acquisition, and proves ownership. */
 export interface Claim {
-  readonly resource: string;
+  /** All of them are held, or none. At least one, none of them twice. */
+  readonly resources: readonly string[];
+  readonly sharing: Sharing;
+  readonly yields: Yields;
   /** `<token> <json note>`, compared whole by the masters: see holder.ts. */
   readonly value: string;
   /** Validity asked of the masters, counted by each of them from the moment it grants. */
@@ -39,7 +60,8 @@ export interface Failed {
 
 /**
  * Somebody else's value stands in the way, or others who came first: then `holder` is empty. `remainingMs` is null for a
- * key that never expires by itself. `place` counts those before us in the queue; null: we are not in it.
+ * key that never expires by itself. `place` counts those before us in the queue; null: we are not in it. `freeSlots`: what
+ * could be had here instead of the slot that was asked for. `supersededBy`: the id of a newer waiter, where both yield.
  */
 export interface Refused {
   readonly kind: 'refused';
@@ -47,6 +69,8 @@ export interface Refused {
   readonly remainingMs: number | null;
   readonly place: number | null;
   readonly masterTimeUs: number;
+  readonly freeSlots?: readonly number[];
+  readonly supersededBy?: string;
 }
 
 /** `fence` is what this master's counter has been raised to; null for a claim without one. */
@@ -55,10 +79,14 @@ export interface Granted {
   readonly fence: number | null;
 }
 
-/** `masterTimeMs` is the master's own time of day, which its expiry goes by. */
+/**
+ * `masterTimeMs` is the master's own time of day, which its expiry goes by. `wantedBy`: the id of a waiter for whom the lock
+ * would be given up; absent: there is none.
+ */
 export interface Extended {
   readonly kind: 'extended';
   readonly masterTimeMs: number;
+  readonly wantedBy?: string;
 }
 
 export interface Taken {
@@ -98,8 +126,8 @@ export interface Master {
   /** For messages; without secrets. */
   readonly name: string;
   /**
-   * Sets our value where the key is absent or ours already and nobody is before us in the queue, and counts for the fence.
-   * A waiter that is refused takes or keeps his place; every call is his sign of life.
+   * Sets our value where the resources are free for us or ours already and nobody is before us in the queue, and counts for
+   * the fence. A waiter that is refused takes or keeps his place; every call is his sign of life.
    */
   acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply>;
   /**

@@ -113,6 +113,7 @@ export class Redlock {
           kind: 'extended',
           lease: { ...lease, startedAt, validUntil: validUntilOf(startedAt, claim.ttlMs) },
           extendedCount: countOf(votes, 'extended'),
+          wantedBy: wantedBy([...votes.values()], this.masterCount),
         };
       case 'lost':
         return { kind: 'lost', reason: countOf(votes, 'taken') > 0 ? 'taken' : 'expired' };
@@ -177,4 +178,10 @@ export class Redlock {
     const mute = masters.filter((master) => !votes.has(master)).map(({ name }) => ({ master: name, failed: lagging }));
     return { releasedCount: countOf(votes, 'released'), isConfirmed, failures: [...failures, ...mute] };
   }
+}
+
+/** One master is not enough: whoever reaches no more than that cannot get the lock. */
+function wantedBy(votes: readonly ExtendReply[], masterCount: number): string | null {
+  const wishes = votes.flatMap((vote) => (vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : []));
+  return wishes.length >= quorumOf(masterCount) ? (wishes[0] ?? null) : null;
 }

@@ -7,8 +7,12 @@ import type { MasterAddress } from './address.ts';
 import { openClient } from './client.ts';
 import { failedBy, isFailed } from './trouble.ts';
 
-/** Resolves when the server has confirmed that calls on the channel will be heard from now on. */
-export async function listenApart(address: MasterAddress, channel: string, onCall: () => void): Promise<Ear | Failed> {
+/** Resolves when the server has confirmed that calls on these channels will be heard from now on. */
+export async function listenApart(
+  address: MasterAddress,
+  channels: readonly string[],
+  onCall: () => void,
+): Promise<Ear | Failed> {
   const opened = await openClient(address);
   if (isFailed(opened)) return opened;
   const { client, access } = opened;
@@ -16,7 +20,7 @@ export async function listenApart(address: MasterAddress, channel: string, onCal
     const refused = await access;
     if (refused) throw refused;
     client.on('message', onCall);
-    await client.subscribe(channel);
+    await client.subscribe(...channels);
     return { close: () => client.disconnect() };
   } catch (error) {
     client.disconnect();

@@ -12,14 +12,15 @@ end
 `;
 
 /**
- * Reads so many locks in one step. KEYS: four a lock, as in acquire. Returns for each {type, value or false, PTTL, counter or
- * false, {id, ms waited, ...}}; who has given no sign of life for three seconds is left out of the queue.
+ * Reads so many locks in one step. KEYS: five a lock, as in the joint scripts. Returns for each {type, value or false, PTTL, counter or
+ * false, {id, ms waited, ...}, {slot and value, ms left, ...}}; who has given no sign of life for three seconds is left out of the
+ * queue, and the holders beside the key are only those that have not ended, under a key that is marked so.
  * Atomic: a lock and its queue are seen as they were at one moment.
  */
 export const lookScript = `${read}local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 local sights = {}
-for at = 1, #KEYS, 4 do
+for at = 1, #KEYS, 5 do
   local value, count = read('GET', KEYS[at]), read('GET', KEYS[at + 1])
   local isAlive, queue = {}, {}
   for _, id in ipairs(read('ZRANGEBYSCORE', KEYS[at + 3], nowMs - 2999, '+inf') or {}) do isAlive[id] = true end
@@ -30,12 +31,21 @@ for at = 1, #KEYS, 4 do
       queue[#queue + 1] = math.max(0, math.floor(nowMs - entries[entry + 1] / 1000))
     end
   end
+  local holders = {}
+  if value and (value == 'shared' or string.find(value, '^slots %d+$')) then
+    local members = read('ZRANGEBYSCORE', KEYS[at + 4], '(' .. nowMs, '+inf', 'WITHSCORES') or {}
+    for entry = 1, #members, 2 do
+      holders[#holders + 1] = members[entry]
+      holders[#holders + 1] = math.floor(members[entry + 1] - nowMs)
+    end
+  end
   sights[#sights + 1] = {
     redis.call('TYPE', KEYS[at]).ok,
     value,
     redis.call('PTTL', KEYS[at]),
     count,
     queue,
+    holders,
   }
 end
 return sights

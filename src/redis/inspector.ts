@@ -2,20 +2,29 @@
 // one value or its replacement; it writes nothing else. The surprise: it says of a server what a lock would say (a replica, one listed
 // twice, one that has just restarted), because who asks why a job waits must be told of the same masters that the job sees.
 
-import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
+import type { Clock, Failed, ReleaseReply, Sharing } from '../lock/ports.ts';
+import { parseMember } from '../lock/sharing.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import type { Roster } from './identity.ts';
 import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
-import { channelsOf, historiesOf, historyKeyOf, historyResourceOf, keysOf, patternOf, resourceOf } from './keys.ts';
+import { historiesOf, historyKeyOf, historyResourceOf, jointKeysOf, keysOf, patternOf, resourceOf } from './keys.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { doubtAbout } from './restart.ts';
-import { releaseScript } from './scripts.ts';
+import { removalOf, toRelease } from './script-calls.ts';
 import { failed, isFailed } from './trouble.ts';
 
 export interface SeenWaiter {
   readonly id: string;
   readonly waitedMs: number;
+}
+
+/** One of those who hold a lock together. */
+export interface SeenHolder {
+  /** 0: he needs none. */
+  readonly slot: number;
+  readonly value: string;
+  readonly remainingMs: number;
 }
 
 /** What one master shows of one lock. */
@@ -30,6 +39,8 @@ export interface Sight {
   readonly fence: number | null;
   /** The living, first in line first. */
   readonly queue: readonly SeenWaiter[];
+  /** Of a lock that several may hold, whose value is only a mark. */
+  readonly holders: readonly SeenHolder[];
 }
 
 /** One line of a history, as it was written. */
@@ -63,7 +74,7 @@ export class Inspector {
 
   /** What the server shows of each of these, in their order. */
   async look(resources: readonly string[]): Promise<readonly Sight[] | Failed> {
-    const keys = resources.flatMap((resource) => keysOf(this.#settings.prefix, resource));
+    const keys = resources.flatMap((resource) => jointKeysOf(this.#settings.prefix, resource));
     const reply = await this.#ask((connection) => connection.eval(lookScript, keys));
     return isFailed(reply) ? reply : (reply as RawSight[]).map(sightOf);
   }
@@ -103,12 +114,20 @@ export class Inspector {
     return { cursor: next, resources: keys.flatMap((key) => historyResourceOf(prefix, key) ?? []) };
   }
 
-  /** Removes the key where it holds exactly this value, and calls the first in line, as its holder would. */
-  async remove(resource: string, value: string): Promise<ReleaseReply> {
-    const { prefix } = this.#settings;
-    const reply = await this.#ask((connection) =>
-      connection.eval(releaseScript, keysOf(prefix, resource), value, 0, '', '', channelsOf(prefix, resource)),
-    );
+  /** Removes a holder where he stands with exactly this value, and calls the first in line, as he himself would. */
+  async remove(resource: string, value: string, sharing: Sharing = { kind: 'exclusive' }): Promise<ReleaseReply> {
+    const claim = {
+      resources: [resource],
+      value,
+      sharing,
+      ttlMs: 0,
+      isFenced: false,
+      yields: 'never',
+      waiter: null,
+    } as const;
+    const undoing = { claim, keepMs: 0, record: null, staysInLine: false };
+    const { script, keys, words } = toRelease(undoing, this.#settings.prefix);
+    const reply = await this.#ask((connection) => connection.eval(script, keys, ...words));
     return isFailed(reply) ? reply : removalOf(reply);
   }
 
@@ -144,26 +163,35 @@ export class Inspector {
   }
 }
 
-function removalOf(reply: unknown): ReleaseReply {
-  return { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
-}
-
 type RawLine = [id: string, fields: string[]];
 
 function seenLineOf([id, fields]: RawLine): SeenLine {
   return { takenAtMs: Number(id.split('-')[0]), line: fields[fields.indexOf('run') + 1] ?? '' };
 }
 
-type RawSight = [type: string, value: string | null, ttl: number, counter: string | null, queue: (string | number)[]];
+type RawSight = [
+  type: string,
+  value: string | null,
+  ttl: number,
+  counter: string | null,
+  queue: (string | number)[],
+  holders: (string | number)[],
+];
 
-function sightOf([type, value, ttl, counter, queue]: RawSight): Sight {
+function sightOf([type, value, ttl, counter, queue, members]: RawSight): Sight {
   const waiters: SeenWaiter[] = [];
   for (let at = 0; at < queue.length; at += 2) waiters.push({ id: String(queue[at]), waitedMs: Number(queue[at + 1]) });
+  const holders: SeenHolder[] = [];
+  for (let at = 0; at < members.length; at += 2) {
+    const member = parseMember(String(members[at]));
+    if (member) holders.push({ ...member, remainingMs: Number(members[at + 1]) });
+  }
   return {
     type: type === 'none' ? null : type,
     value,
     remainingMs: ttl < 0 ? null : ttl,
     fence: counter === null ? null : Number(counter),
     queue: waiters,
+    holders,
   };
 }

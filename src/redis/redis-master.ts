@@ -18,10 +18,20 @@ import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import { listenApart } from './ear.ts';
 import type { Roster } from './identity.ts';
-import { channelsOf, keysOf } from './keys.ts';
 import { doubtAbout } from './restart.ts';
-import { toAcquire, toExtend, toRelease, type Undoing, type Words, withoutPlace } from './script-words.ts';
-import { acquireScript, extendScript, healScript, releaseScript } from './scripts.ts';
+import {
+  channelNamesOf,
+  extensionOf,
+  refusalOf,
+  removalOf,
+  type ScriptCall,
+  toAcquire,
+  toExtend,
+  toHeal,
+  toRelease,
+  type Undoing,
+  withoutPlace,
+} from './script-calls.ts';
 import { failed, isFailed } from './trouble.ts';
 
 export interface RedisMasterSettings {
@@ -81,39 +91,26 @@ export class RedisMaster implements Master {
     let voter: Connection | null = null;
     const reply = await this.#ask(withdrawn, (connection) => {
       voter = connection;
-      const words = toAcquire(claim, this.#channelsOf(claim));
-      return this.#set(connection, claim, acquireScript, words);
+      return this.#set(connection, claim, toAcquire(claim, this.#settings.prefix));
     });
     if (isFailed(reply)) return reply;
-    const [granted, ...rest] = reply as [number, ...unknown[]];
-    if (granted === 1) {
-      return (await this.#doubtAbout(voter)) ?? { kind: 'granted', fence: isFenced ? Number(rest[0]) : null };
-    }
+    const [granted, fence] = reply as [number, number];
+    if (granted === 1) return (await this.#doubtAbout(voter)) ?? { kind: 'granted', fence: isFenced ? fence : null };
     this.#mayHold.delete(value);
-    const [holder, remainingMs, place, seconds, microseconds] = rest as [string, number, number, number, number];
-    return {
-      kind: 'refused',
-      holder,
-      remainingMs: remainingMs >= 0 ? remainingMs : holder === '' ? 0 : null,
-      place: place < 0 ? null : place,
-      masterTimeUs: seconds * 1_000_000 + microseconds,
-    };
+    return refusalOf(reply as unknown[]);
   }
 
   async extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply> {
     const reply = await this.#ask(withdrawn, (connection) =>
-      connection.eval(extendScript, this.#keysOf(claim), ...toExtend(claim, fence)),
+      this.#call(connection, toExtend(claim, fence, this.#settings.prefix)),
     );
-    if (isFailed(reply)) return reply;
-    const [code, seconds = 0, microseconds = 0] = reply as number[];
-    if (code === 1) return { kind: 'extended', masterTimeMs: seconds * 1000 + microseconds / 1000 };
-    return { kind: code === 0 ? 'taken' : 'gone' };
+    return isFailed(reply) ? reply : extensionOf(reply as unknown[]);
   }
 
   async heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
     this.#mayHold.add(claim.value);
     const reply = await this.#ask(withdrawn, (connection) =>
-      this.#set(connection, claim, healScript, toExtend(claim, fence)),
+      this.#set(connection, claim, toHeal(claim, fence, this.#settings.prefix)),
     );
     return isFailed(reply) ? reply : { kind: reply === 1 ? 'healed' : 'taken' };
   }
@@ -134,12 +131,16 @@ export class RedisMaster implements Master {
   async listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
     const connection = this.#usable() ?? (await this.#connected());
     if (isFailed(connection)) return connection;
-    const channel = this.#channelsOf(claim) + (claim.waiter?.id ?? '');
-    this.#ears.set(channel, onCall);
+    const channels = channelNamesOf(claim, this.#settings.prefix);
+    for (const channel of channels) this.#ears.set(channel, onCall);
+    const close = () => {
+      for (const channel of channels) this.#ears.delete(channel);
+    };
+    const heard = await Promise.all(channels.map((channel) => this.#hear(connection, channel)));
     // Nobody unsubscribes: who has left the queue is not called, and the subscription goes with the connection.
-    if ((await this.#hear(connection, channel)) === null) return { close: () => void this.#ears.delete(channel) };
-    this.#ears.delete(channel);
-    return connection.isOpen ? listenApart(this.#address, channel, onCall) : failed('connection', 'it broke');
+    if (heard.every((trouble) => trouble === null)) return { close };
+    close();
+    return connection.isOpen ? listenApart(this.#address, channels, onCall) : failed('connection', 'it broke');
   }
 
   close(): void {
@@ -152,17 +153,13 @@ export class RedisMaster implements Master {
     return connection.hear(channel, () => this.#ears.get(channel)?.());
   }
 
-  #keysOf({ resource }: Claim): string[] {
-    return keysOf(this.#settings.prefix, resource);
+  #call(connection: Connection, { script, keys, words }: ScriptCall): Promise<unknown> {
+    return connection.eval(script, keys, ...words);
   }
 
-  #channelsOf({ resource }: Claim): string {
-    return channelsOf(this.#settings.prefix, resource);
-  }
-
-  async #set(connection: Connection, claim: Claim, script: string, words: Words): Promise<unknown> {
+  async #set(connection: Connection, claim: Claim, call: ScriptCall): Promise<unknown> {
     this.#unanswered.add(claim.value);
-    const reply = await connection.eval(script, this.#keysOf(claim), ...words);
+    const reply = await this.#call(connection, call);
     if (connection === this.#connection) this.#unanswered.delete(claim.value);
     if (connection === this.#retired.get(claim.value)) this.#dismiss(claim);
     return reply;
@@ -183,7 +180,7 @@ export class RedisMaster implements Master {
     });
     if (isFailed(reply)) this.#undoing.set(claim.value, undoing);
     else this.#forget(claim);
-    return isFailed(reply) ? reply : { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
+    return isFailed(reply) ? reply : removalOf(reply);
   }
 
   /** Closes the connection that was kept for the undoing of this claim, unless it is kept for another one as well. */
@@ -207,8 +204,7 @@ export class RedisMaster implements Master {
   }
 
   #release(connection: Connection, undoing: Undoing): Promise<unknown> {
-    const words = toRelease(undoing, this.#channelsOf(undoing.claim), this.#settings.prefix);
-    return connection.eval(releaseScript, this.#keysOf(undoing.claim), ...words);
+    return this.#call(connection, toRelease(undoing, this.#settings.prefix));
   }
 
   async #ask(withdrawn: Withdrawn, send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {

@@ -1,10 +1,10 @@
-// Everything that a run does on a master, done once on a lock of its own: acquire, wait in line, listen, extend, release. By the very
+// Everything that a run does on a master, done once on a lock of its own: acquire, wait in line, listen, extend, release, share. By the very
 // code of a run, so that a missing right, a full memory or a read-only server shows now and not at night. The surprise: it writes,
 // also on masters in use; under a name that nobody else draws, for a second, and nothing is left.
 
 import { randomBytes } from 'node:crypto';
 import { renderValue } from '../lock/holder.ts';
-import type { Claim, Clock, Failed } from '../lock/ports.ts';
+import { alone, type Claim, type Clock, type Failed } from '../lock/ports.ts';
 import { Roster } from './identity.ts';
 import type { Inspector } from './inspector.ts';
 import { historyKeyOf, keysOf } from './keys.ts';
@@ -41,19 +41,25 @@ async function perform(master: RedisMaster, inspector: Inspector, prefix: string
   const passed = await master.acquire(stranger, lasting);
   await master.release(stranger, 0);
   const left = await master.release(waiter, 0);
+  const sharer = { ...newClaim(resource, false), sharing: { kind: 'shared' } } as const;
+  const shared = await master.acquire(sharer, lasting);
+  const unshared = await master.release(sharer, 0);
   if (!isFailed(ear)) ear.close();
   const connection = await inspector.connected();
   const staying = [keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource)];
   const forgotten = isFailed(connection) ? connection : await connection.call('DEL', ...staying);
-  for (const reply of [refused, ear, extended, seen, released, passed, left, forgotten])
+  for (const reply of [refused, ear, extended, seen, released, passed, left, shared, unshared, forgotten])
     if (isFailed(reply)) return reply;
-  const kinds = [refused, extended, released].map((reply) => ('kind' in reply ? reply.kind : 'heard'));
-  if (kinds.join() !== 'refused,extended,released') return failed('reply', `a lock was not kept: ${kinds.join(', ')}`);
+  const kinds = [refused, extended, released, shared, unshared].map((reply) =>
+    'kind' in reply ? reply.kind : 'heard',
+  );
+  if (kinds.join() !== 'refused,extended,released,granted,released')
+    return failed('reply', `a lock was not kept: ${kinds.join(', ')}`);
   return null;
 }
 
 function newClaim(resource: string, waits: boolean): Claim {
   const token = randomBytes(20).toString('base64url');
   const waiter = waits ? { id: randomBytes(8).toString('hex'), arrivalUs: 0 } : null;
-  return { resource, value: renderValue(token, note), ttlMs, isFenced: true, waiter };
+  return { ...alone, resources: [resource], value: renderValue(token, note), ttlMs, isFenced: true, waiter };
 }

@@ -3,6 +3,7 @@
 // from 7.0 on a user has none unless they are given.
 
 import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
+import * as jointScripts from './joint-scripts.ts';
 import * as scripts from './scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
@@ -15,7 +16,7 @@ export type ProgramName = 'redlock-run' | 'redlockctl';
 
 /** Lower case, sorted; a subcommand as `config|get`. */
 export function commandsOf(program: ProgramName): string[] {
-  const texts = Object.values(scripts).filter((part) => typeof part === 'string');
+  const texts = Object.values({ ...scripts, ...jointScripts }).filter((part) => typeof part === 'string');
   const own = [lookScript, historyScript, replaceScript].flatMap(commandsIn);
   return [
     ...new Set([

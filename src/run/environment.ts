@@ -19,12 +19,14 @@ export function childEnvironment(
   { claim, fence }: Lease,
   runId: string,
 ): NodeJS.ProcessEnv {
-  const held = [...heldNames(environment).filter((name) => name !== claim.resource), claim.resource];
+  const { resources } = claim;
+  const held = [...heldNames(environment).filter((name) => !resources.includes(name)), ...resources];
   return {
     ...environment,
     // Set to nothing and not left out: a number of an outer lock would pass for ours.
     REDLOCK_FENCE: fence === null ? '' : String(fence),
-    REDLOCK_NAME: claim.resource,
+    REDLOCK_NAME: resources[0],
+    REDLOCK_NAMES: resources.map(encoded).join(','),
     REDLOCK_TOKEN: parseValue(claim.value).token,
     REDLOCK_TTL_MS: String(claim.ttlMs),
     REDLOCK_HELD: held.map(encoded).join(','),

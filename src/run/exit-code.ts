@@ -27,7 +27,7 @@ export const exitCodeTable: readonly (readonly [code: string, meaning: string])[
   ['70', 'a bug in redlock-run'],
   ['75', 'held by someone else for all of the wait (-E changes the number)'],
   ['78', 'configuration: unreadable, invalid, no masters, a server listed twice, a replica'],
-  ['79', 'the lock was lost while the command ran; the command was stopped'],
+  ['79', 'the lock was lost, or with --replace given up, while the command ran; the command was stopped'],
   ['124', '--max-run was exceeded'],
   ['126', 'the command cannot be executed'],
   ['127', 'the command was not found'],
@@ -44,6 +44,7 @@ const raisedAgain: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: number): ExitStatus {
   switch (cause.kind) {
     case 'lost':
+    case 'replaced':
       return exit(exitCode.lost);
     case 'max-run':
       return exit(exitCode.overdue);
@@ -71,6 +72,7 @@ function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {
   switch (acquisition.kind) {
     case 'busy':
     case 'nested':
+    case 'superseded':
       return conflictExitCode;
     case 'misconfigured':
       return exitCode.config;

@@ -25,6 +25,8 @@ export interface LeaseWatchParts {
   /** A lease has been proven: so long from now, unless told anew, stop and kill. */
   readonly onProven: (stopInMs: number, killInMs: number) => void;
   readonly onLost: (reason: LostReason) => void;
+  /** See keep-alive.ts. */
+  readonly onWanted: (by: string) => void;
   readonly onKillDue: () => void;
   /** A bug of ours. */
   readonly onBug: (bug: unknown) => void;
@@ -91,7 +93,7 @@ export class LeaseWatch {
   }
 
   async #extend(): Promise<void> {
-    const { redlock, clock, random, report, onLost } = this.#parts;
+    const { redlock, clock, random, report, onLost, onWanted } = this.#parts;
     const { graceMs, marginMs, extendEveryMs, masterTimeoutMs } = this.#deadlines;
     const settings = { extendEveryMs, masterTimeoutMs, reserveMs: graceMs + marginMs };
     const ended = this.#extendingEnded.signal;
@@ -100,7 +102,8 @@ export class LeaseWatch {
       this.#extensionCount += 1;
       this.#prove(lease);
     };
-    const reason = await keepAlive(redlock, this.#lease, settings, clock, random, onLease, ended, report);
+    const keeper = { onLease, onWanted };
+    const reason = await keepAlive(redlock, this.#lease, settings, clock, random, keeper, ended, report);
     if (reason !== null) onLost(reason);
   }
 

@@ -160,6 +160,7 @@ export class Run {
       ...this.#parts,
       onProven: (stopInMs, killInMs) => guard.arm(stopInMs, killInMs),
       onLost: (reason) => this.#post({ kind: 'lost', reason }),
+      onWanted: (by) => this.#post({ kind: 'wanted', by }),
       onKillDue: () => this.#post({ kind: 'kill-due' }),
       onBug: this.crash,
     });

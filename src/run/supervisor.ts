@@ -25,6 +25,8 @@ export type Cause =
   | { readonly kind: 'child' }
   | { readonly kind: 'signal'; readonly signal: Signal }
   | { readonly kind: 'max-run' }
+  /** A newer run wanted the lock, and this one had said that it would give it up; `by` is the waiter's id. */
+  | { readonly kind: 'replaced'; readonly by: string }
   | { readonly kind: 'lost'; readonly reason: LostReason };
 
 export interface Ending {
@@ -57,6 +59,7 @@ export type Event =
       readonly isRepeated?: boolean;
     }
   | { readonly kind: 'lost'; readonly reason: LostReason }
+  | { readonly kind: 'wanted'; readonly by: string }
   /** The limit of --max-run has passed. */
   | { readonly kind: 'overdue' }
   /** The stop signal has had its time, or validity is about to end. */
@@ -135,6 +138,8 @@ function whileHolding(state: State, event: Event): Step {
       return stopping({ kind: 'lost', reason: event.reason }, null);
     case 'overdue':
       return stopping({ kind: 'max-run' }, null);
+    case 'wanted':
+      return stopping({ kind: 'replaced', by: event.by }, null);
     case 'signal':
       return whileHoldingSignal(state, event);
     default:

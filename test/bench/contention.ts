@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { RedlockMutex } from 'redis-semaphore';
 import PeerRedlock from 'redlock';
 import { acquire } from '../../src/lock/acquire.ts';
+import { alone } from '../../src/lock/ports.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { parseAddress } from '../../src/redis/address.ts';
 import { Roster } from '../../src/redis/identity.ts';
@@ -135,7 +136,7 @@ const ours: Peer = {
     await Promise.all(masters.map((master) => master.introduce()));
     const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
     const newValue = () => randomBytes(20).toString('base64url');
-    const newClaim = () => ({ resource: 'ours', value: newValue(), ttlMs, isFenced: true, waiter: null });
+    const newClaim = () => ({ ...alone, resources: ['ours'], value: newValue(), ttlMs, isFenced: true, waiter: null });
     const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: newValue() };
     const patience = { waitMs: null, giveUpAfterMs: 10_000, aborted: new AbortController().signal };
     const take = async () => {

@@ -13,7 +13,7 @@ export function faults(world: World): void {
 
   describe('a frozen server', () => {
     it('answers when it has thawed, and its late answer is true', async (server, master) => {
-      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.freeze();
       const reply = master.acquire(claimOf('a'), lasting);
       await server.pass(50);
@@ -32,7 +32,7 @@ export function faults(world: World): void {
     });
 
     it('has nothing of ours after it has thawed, when the connection broke before the release', async (server, master) => {
-      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.freeze();
       const reply = master.acquire(claimOf('a'), lasting);
       await server.pass(20);
@@ -46,7 +46,7 @@ export function faults(world: World): void {
     });
 
     it('has nothing of ours after it has thawed, however long it was silent before the release', async (server, master) => {
-      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.freeze();
       const reply = master.acquire(claimOf('a'), lasting);
       await server.pass(1_200);
@@ -60,7 +60,7 @@ export function faults(world: World): void {
 
   describe('a lost answer', () => {
     it('of an acquire: our own value counts as ours at the next attempt', async (server, master) => {
-      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.loseAnswers();
       const reply = master.acquire(claimOf('a'), lasting);
       await server.pass(50);
@@ -73,7 +73,7 @@ export function faults(world: World): void {
     });
 
     it('of an acquire: the release removes what it has set', async (server, master) => {
-      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.loseAnswers();
       const reply = master.acquire(claimOf('a'), lasting);
       await server.pass(50);

@@ -79,7 +79,7 @@ export function line(world: World): void {
     it('another resource has another queue', async (server, master) => {
       await server.write('r', 'them', 60_000);
       await ask(master, 'a');
-      const elsewhere = { ...waiterOf('b'), resource: 's' };
+      const elsewhere = { ...waiterOf('b'), resources: ['s'] };
       expect(await master.acquire(elsewhere, lasting)).toMatchObject({ kind: 'granted' });
     });
   });

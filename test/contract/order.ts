@@ -14,7 +14,7 @@ export function order(world: World): void {
 
   describe('order', () => {
     it('calls made without waiting take effect in the order in which they were made', async (server, master) => {
-      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       const replies = [
         master.acquire(claimOf('a'), lasting),
         master.extend(claimOf('a'), null, lasting),
@@ -73,7 +73,7 @@ export function order(world: World): void {
     });
 
     it('after it was sent: is done all the same, and the release undoes it', async (server, master) => {
-      await master.acquire(claimOf('a', { resource: 's' }), lasting);
+      await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.freeze();
       const caller = new AbortController();
       const replies = [master.acquire(claimOf('a'), caller.signal), master.release(claimOf('a'), 0)];

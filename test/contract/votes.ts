@@ -52,7 +52,7 @@ export function votes(world: World): void {
     });
 
     it('two handles on one server exclude each other, two resources do not', async (server, master) => {
-      const [first, second, other] = [claimOf('a'), claimOf('b'), claimOf('b', { resource: 's' })];
+      const [first, second, other] = [claimOf('a'), claimOf('b'), claimOf('b', { resources: ['s'] })];
       expect(await master.acquire(first, lasting)).toMatchObject({ kind: 'granted' });
       expect(await server.handle().acquire(second, lasting)).toMatchObject({ kind: 'refused', holder: 'a' });
       expect(await server.handle().acquire(other, lasting)).toMatchObject({ kind: 'granted' });

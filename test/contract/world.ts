@@ -6,7 +6,7 @@
 // the test, and tests wait by `server.pass` and in no other way.
 
 import { expect } from 'vitest';
-import type { Claim, Master } from '../../src/lock/ports.ts';
+import { alone, type Claim, type Master } from '../../src/lock/ports.ts';
 
 export interface Server {
   /** One more handle on the server, as one more program has it; independent of the others. */
@@ -43,7 +43,7 @@ export const lasting = new AbortController().signal;
 const usualTtlMs = 60_000;
 
 export function claimOf(value: string, changes: Partial<Claim> = {}): Claim {
-  return { resource: 'r', value, ttlMs: usualTtlMs, isFenced: true, waiter: null, ...changes };
+  return { ...alone, resources: ['r'], value, ttlMs: usualTtlMs, isFenced: true, waiter: null, ...changes };
 }
 
 /** Matches the lock as `value` holds it, with at most `ttlMs` left, and at most a second less. */

@@ -57,7 +57,7 @@ export function newValue(): string {
 /** Holds the lock on these masters, as redlock-run does. */
 export async function hold(masters: readonly TestMaster[], resource: string, ttlMs = 60_000): Promise<Lease> {
   const { redlock } = redlockOn(masters, { prefix: 'redlock:' });
-  const attempt = await redlock.attempt(newClaim({ resource, value: newValue(), ttlMs }));
+  const attempt = await redlock.attempt(newClaim({ resources: [resource], value: newValue(), ttlMs }));
   if (attempt.kind !== 'acquired') throw new Error(`free, but ${attempt.kind}`);
   await redlock.settled();
   return attempt.lease;
@@ -72,7 +72,13 @@ export async function queueUp(
   const aborted = new AbortController();
   const waits = Array.from({ length: count }, (_, index) => {
     const { redlock } = redlockOn(masters, { prefix: 'redlock:' });
-    const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim: () => newClaim({ resource }) };
+    const parts = {
+      redlock,
+      clock,
+      random: Math.random,
+      report: () => {},
+      newClaim: () => newClaim({ resources: [resource] }),
+    };
     const waiterId = `waiter${index + 1}`;
     return acquire({ ...parts, waiterId }, { waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal });
   });

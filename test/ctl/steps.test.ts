@@ -115,7 +115,14 @@ test('check needs no words inside a run, and a lock or a token outside', async (
 });
 
 test('standing: a quorum decides, and silence is no answer', () => {
-  const sight = (value: string | null) => ({ type: 'string', value, remainingMs: 900, fence: 7, queue: [] });
+  const sight = (value: string | null) => ({
+    type: 'string',
+    value,
+    remainingMs: 900,
+    fence: 7,
+    queue: [],
+    holders: [],
+  });
   const silent = { kind: 'failed', cause: 'timeout', message: '' } as const;
   const of = (...values: (string | null | undefined)[]) =>
     standingOf(

@@ -23,12 +23,12 @@ afterAll(async () => {
 
 /** The fences of a holder who froze until his lock had expired, and of the one after him. */
 async function twoHolders(resource: string): Promise<{ frozen: number; next: number }> {
-  const first = await redlockOn(masters).redlock.attempt(newClaim({ resource, ttlMs: 1_000 }));
+  const first = await redlockOn(masters).redlock.attempt(newClaim({ resources: [resource], ttlMs: 1_000 }));
   await eventually('the first lock has expired', async () => {
     const left = await Promise.all(masters.map(locksOn));
     return left.every((keys) => !keys.includes(resource));
   });
-  const second = await redlockOn(masters).redlock.attempt(newClaim({ resource }));
+  const second = await redlockOn(masters).redlock.attempt(newClaim({ resources: [resource] }));
   if (first.kind !== 'acquired' || second.kind !== 'acquired') throw new Error('both acquire a free lock');
   return { frozen: first.lease.fence ?? 0, next: second.lease.fence ?? 0 };
 }

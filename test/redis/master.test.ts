@@ -117,7 +117,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     const claim = newClaim();
     const reply = handle.acquire(claim, lasting);
     await sleep(1_050);
-    const other = handle.acquire(newClaim({ resource: 's' }), lasting);
+    const other = handle.acquire(newClaim({ resources: ['s'] }), lasting);
     await sleep(20);
     const released = handle.release(claim, 0);
     tcp.thaw();
@@ -142,7 +142,7 @@ test('a fresh connection costs one round trip: AUTH, INFO and ROLE go out with t
   proxy.delay(100);
   const handle = handleOn(proxy);
   const startedAt = performance.now();
-  expect(await handle.acquire(newClaim({ resource: 'fast' }), lasting)).toMatchObject({ kind: 'granted' });
+  expect(await handle.acquire(newClaim({ resources: ['fast'] }), lasting)).toMatchObject({ kind: 'granted' });
   expect(performance.now() - startedAt).toBeLessThan(190);
   await proxy.stop();
 });

@@ -24,13 +24,13 @@ describe('out of memory', () => {
     await handle.acquire(claim, lasting);
     await master.command('set', '{r}:fence', 1);
     await master.command('config', 'set', 'maxmemory', 1);
-    expect(await handle.acquire(newClaim({ resource: 's' }), lasting)).toEqual(
+    expect(await handle.acquire(newClaim({ resources: ['s'] }), lasting)).toEqual(
       failed('reply', /^OOM command not allowed/),
     );
     expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ kind: 'refused', holder: claim.value });
     expect(await handle.extend(claim, 7, lasting)).toMatchObject({ kind: 'extended' });
     expect(await master.get('{r}:fence')).toBe('7');
-    expect(await handle.heal(newClaim({ resource: 's' }), 1, lasting)).toEqual(failed('reply', /^OOM/));
+    expect(await handle.heal(newClaim({ resources: ['s'] }), 1, lasting)).toEqual(failed('reply', /^OOM/));
     expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
     expect(await master.keys()).toEqual(['{r}:fence']);
   });

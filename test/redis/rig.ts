@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
 import type { LockEvent } from '../../src/lock/events.ts';
-import type { AcquireReply, Claim, FailureCause } from '../../src/lock/ports.ts';
+import { type AcquireReply, alone, type Claim, type FailureCause } from '../../src/lock/ports.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
 import { Roster } from '../../src/redis/identity.ts';
@@ -69,7 +69,8 @@ export function redlockOn(places: readonly Place[], options: RigOptions = {}): R
 /** A wish with a value of its own; `ttlMs` is far longer than any test. */
 export function newClaim(changes: Partial<Claim> = {}): Claim {
   return {
-    resource: 'r',
+    ...alone,
+    resources: ['r'],
     value: randomBytes(8).toString('hex'),
     ttlMs: 60_000,
     isFenced: true,

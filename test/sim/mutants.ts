@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
     'an attempt has the value of the one before, which is still being given back',
     within(60, 'lossy', 'honesty'),
     'lock/acquire.ts',
-    'if (this.#hasTried) this.#claim = { ...newClaim(), waiter: this.#claim.waiter };',
+    'if (this.#hasTried) this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };',
     'void newClaim;',
   ),
   inSource(

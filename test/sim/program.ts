@@ -3,7 +3,7 @@
 // sudden death takes it away.
 
 import type { AcquireParts, Acquisition } from '../../src/lock/acquire.ts';
-import type { Claim, Clock } from '../../src/lock/ports.ts';
+import { alone, type Claim, type Clock } from '../../src/lock/ports.ts';
 import type { RunEvent } from '../../src/run/events.ts';
 import type { Finished } from '../../src/run/run.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
@@ -168,7 +168,7 @@ export class Program {
     const value = system.renderValue(`${name}.${values.length + 1}`, note);
     values.push(value);
     const { ttlMs, isFenced } = options;
-    return { resource: this.#plan.resource, value, ttlMs, isFenced, waiter: null };
+    return { ...alone, resources: [this.#plan.resource], value, ttlMs, isFenced, waiter: null };
   }
 
   /** As Job#acquire in src/job.ts. */

@@ -2,7 +2,7 @@
 // and no storm comes. The surprise: time stands still unless `pass` is called, so what is asked of somebody is a promise to be
 // looked at later, and not awaited.
 
-import type { Claim, Clock } from '../../src/lock/ports.ts';
+import { alone, type Claim, type Clock } from '../../src/lock/ports.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
 import { Endpoint } from './endpoint.ts';
 import { hosts } from './hub.ts';
@@ -109,7 +109,7 @@ export class Stage {
     let count = 0;
     const newClaim = () => {
       count += 1;
-      return { resource, value: `${name}.${count}`, ttlMs, isFenced, waiter: null };
+      return { ...alone, resources: [resource], value: `${name}.${count}`, ttlMs, isFenced, waiter: null };
     };
     return { process, clock, redlock, random: new Random(name), newClaim };
   }

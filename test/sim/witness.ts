@@ -146,7 +146,8 @@ export class Witness {
   }
 
   acquired(machine: Machine, clock: Clock, lease: Lease): void {
-    const { value, resource } = lease.claim;
+    const { value, resources } = lease.claim;
+    const [resource = ''] = resources;
     const holding: Holding = {
       value,
       resource,

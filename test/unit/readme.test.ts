@@ -7,6 +7,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../src/cli/help.ts';
 import { type OptionRow, optionTable } from '../../src/cli/option-table.ts';
+import { alone } from '../../src/lock/ports.ts';
 import { childEnvironment } from '../../src/run/environment.ts';
 import { exitCode, exitCodeTable } from '../../src/run/exit-code.ts';
 
@@ -42,7 +43,7 @@ describe('README.md', () => {
   });
 
   it('has every variable that the command is given', () => {
-    const claim = { resource: 'r', value: 'v', ttlMs: 1, isFenced: true, waiter: null };
+    const claim = { ...alone, resources: ['r'], value: 'v', ttlMs: 1, isFenced: true, waiter: null };
     const variables = Object.keys(childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }, 'id'));
     expect(variables.filter((name) => !readme.includes(`| \`${name}\` |`))).toEqual([]);
   });

@@ -7,6 +7,7 @@ import { holderLine } from '../../cli/lines.ts';
 import { quoted } from '../../cli/trouble.ts';
 import { type Acquisition, acquire } from '../../lock/acquire.ts';
 import { renderValue } from '../../lock/holder.ts';
+import { alone } from '../../lock/ports.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { openRedlock } from './claimant.ts';
@@ -21,7 +22,7 @@ export async function acquireLock({ words, settings, clock, note, print, tell, i
   const signal = interrupted();
   const token = () => randomBytes(20).toString('base64url');
   const value = () => renderValue(token(), note());
-  const newClaim = () => ({ resource: name, value: value(), ttlMs, isFenced: true, waiter: null });
+  const newClaim = () => ({ ...alone, resources: [name], value: value(), ttlMs, isFenced: true, waiter: null });
   const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: token() };
   const acquisition = await acquire(parts, { waitMs, giveUpAfterMs, aborted: signal });
   close();

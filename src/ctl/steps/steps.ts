@@ -4,6 +4,7 @@
 
 import { roughly } from '../../cli/lines.ts';
 import { quoted, UsageError } from '../../cli/trouble.ts';
+import { alone } from '../../lock/ports.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { Survey } from '../survey.ts';
@@ -18,7 +19,14 @@ export async function extend(call: Call): Promise<number> {
   if (standing.kind !== 'held') return answer(call, name, standing.kind, null);
   const { ttlMs } = settings;
   const { redlock, close } = await openRedlock(settings, clock);
-  const claim = { resource: name, value: standing.value, ttlMs, isFenced: standing.fence !== null, waiter: null };
+  const claim = {
+    ...alone,
+    resources: [name],
+    value: standing.value,
+    ttlMs,
+    isFenced: standing.fence !== null,
+    waiter: null,
+  };
   const validUntil = askedAt + standing.remainingMs;
   const extension = await redlock.extend({ claim, startedAt: askedAt, validUntil, fence: standing.fence });
   close();

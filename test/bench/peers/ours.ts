@@ -2,6 +2,7 @@
 // The surprise: stragglers are only known after a round, so the first release beside a frozen master waits for it once.
 
 import { randomBytes } from 'node:crypto';
+import { alone } from '../../../src/lock/ports.ts';
 import { Redlock } from '../../../src/lock/redlock.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 import { Roster } from '../../../src/redis/identity.ts';
@@ -18,7 +19,7 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const resource = isFenced ? 'fenced' : 'unfenced';
   return async () => {
     const value = randomBytes(20).toString('base64url');
-    const claim = { resource, value, ttlMs, isFenced, waiter: null };
+    const claim = { ...alone, resources: [resource], value, ttlMs, isFenced, waiter: null };
     const attempt = await redlock.attempt(claim);
     if (attempt.kind !== 'acquired') throw new Error(`${attempt.kind}`);
     await redlock.release(claim);

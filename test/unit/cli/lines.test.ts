@@ -111,12 +111,12 @@ const events: readonly (readonly [RunEvent, string])[] = [
 ];
 
 test.each(events)('$kind', (event, line) => {
-  expect(eventLine('job', event)).toBe(line);
+  expect(eventLine(['job'], event)).toBe(line);
 });
 
 describe('the end', () => {
   const lineOf = (cause: Cause, childExit: ChildExit | null = null, isKilled = false) =>
-    endingLine('job', ['cmd'], {
+    endingLine(['job'], ['cmd'], {
       ending: { cause, childExit, isKilled } satisfies Ending,
       waitMs: 0,
       runMs: null,
@@ -202,7 +202,7 @@ test('every line is one line that no terminal obeys, whatever the name, the valu
   );
   fc.assert(
     fc.property(wild, values, (name, holder) => {
-      const line = eventLine(name, { kind: 'waiting', holder, remainingMs: 5, place: null, waitedMs: 0 });
+      const line = eventLine([name], { kind: 'waiting', holder, remainingMs: 5, place: null, waitedMs: 0 });
       expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
     }),
   );
@@ -210,7 +210,7 @@ test('every line is one line that no terminal obeys, whatever the name, the valu
 
 test.each(['n', ':', '//', 'a://', '@', '🔒'])('a name of a megabyte of %j is cut short in no time', (part) => {
   const startedAt = performance.now();
-  const line = eventLine(part.repeat(1_000_000 / part.length), { kind: 'killed' });
+  const line = eventLine([part.repeat(1_000_000 / part.length)], { kind: 'killed' });
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect(line.length).toBeLessThan(400);
 });

@@ -42,7 +42,17 @@ describe('NAME and COMMAND', () => {
     [['a b', 'ls'], 'a b', ['ls']],
     [['n'.repeat(4096), 'ls'], 'n'.repeat(4096), ['ls']],
     [['__proto__', 'constructor'], '__proto__', ['constructor']],
-  ])('%j', (argv, name, command) => expect(run(...argv)).toMatchObject({ name, command }));
+  ])('%j', (argv, name, command) => expect(run(...argv)).toMatchObject({ names: [name], command }));
+
+  test.each([
+    [['a', 'b', '--', 'ls'], ['a', 'b'], ['ls']],
+    [
+      ['a', '-n', 'b', '--ttl', '5s', 'c', '--', 'ls', '--', 'd'],
+      ['a', 'b', 'c'],
+      ['ls', '--', 'd'],
+    ],
+    [['job', 'git', 'checkout', '--', 'f'], ['job', 'git', 'checkout'], ['f']],
+  ])('%j: several names', (argv, names, command) => expect(run(...argv)).toMatchObject({ names, command }));
 
   it('hands everything after -- on untouched', () => {
     fc.assert(
@@ -57,7 +67,7 @@ describe('NAME and COMMAND', () => {
     fc.assert(
       fc.property(words, (rest) => {
         fc.pre(!rest.includes('--'));
-        expect(run('job', 'ls', ...rest)).toMatchObject({ name: 'job', command: ['ls', ...rest] });
+        expect(run('job', 'ls', ...rest)).toMatchObject({ names: ['job'], command: ['ls', ...rest] });
       }),
     );
   });
@@ -96,6 +106,13 @@ describe('options', () => {
     [['--max-run', '1h'], 'maxRun', '1h'],
     [['--log-format', 'json'], 'logFormat', 'json'],
     [['--local'], 'local', 'true'],
+    [['-s'], 'shared', 'true'],
+    [['--shared'], 'shared', 'true'],
+    [['-s', '-x'], 'shared', 'false'],
+    [['--exclusive'], 'shared', 'false'],
+    [['--slots', '3'], 'slots', '3'],
+    [['--supersede'], 'supersede', 'true'],
+    [['--replace'], 'replace', 'true'],
   ] as const)('%j before NAME, after NAME, before --', (options, key, text) => {
     expect(value(run(...options, 'job', 'ls'), key)).toBe(text);
     expect(value(run('job', ...options, 'ls'), key)).toBe(text);
@@ -132,8 +149,10 @@ describe('refuses', () => {
     [['', '--', 'ls'], 'NAME: "": empty'],
     [['n'.repeat(4097), 'ls'], '4097 bytes long (at most 4096)'],
     [['🔒'.repeat(1025), '--', 'ls'], '4100 bytes long'],
-    [['a', 'b', '--', 'ls'], 'NAME: "a" and "b": several names are not supported yet'],
-    [['job', 'git', 'checkout', '--', 'f'], 'several names are not supported yet (write NAME -- COMMAND)'],
+    [['a', 'b', 'a', '--', 'ls'], 'NAME: "a": given twice'],
+    [['a', '', '--', 'ls'], 'NAME: "": empty'],
+    [[...Array.from({ length: 101 }, (_, index) => `n${index}`), '--', 'ls'], 'NAME: 101 names (at most 100)'],
+    [['job', '--slots', '--', 'ls'], '--slots: no value (write --slots N)'],
     [['job', '-c', 'a', 'ls'], '--command: with COMMAND "ls": contradict each other'],
     [['job', '-c', 'a', '--', 'ls'], '--command: with COMMAND "ls"'],
     [['-n', '-w', '5', 'job', 'ls'], '--nonblock: with --wait "5": contradict each other'],
@@ -158,16 +177,16 @@ describe('refuses', () => {
     expect(() => parseWords(argv)).toThrow(/^[^\n]{1,300}$/);
   });
 
-  test.each([
-    ...['--reentrant', '--supersede', '--replace'],
-    ...['-s', '--shared', '-x', '--exclusive', '--slots', '--json', '--server', '--insecure'],
-  ])('%s, which is promised for later or never', (option) => {
-    expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(`${JSON.stringify(option)}: unknown option`);
-  });
+  test.each([...['--reentrant', '--json', '--server', '--insecure']])(
+    '%s, which is promised for later or never',
+    (option) => {
+      expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(`${JSON.stringify(option)}: unknown option`);
+    },
+  );
 
   it('without showing a secret', () => {
     expect(() => parseWords(['--mastre=redis://u:s3cr3t@h', 'job', 'ls'])).not.toThrow('s3cr3t');
-    expect(() => parseWords(['job', 'redis://u:s3cr3t@h', '--', 'ls'])).toThrow('redis://u:***@h');
+    expect(() => parseWords(['redis://u:s3cr3t@h', 'redis://u:s3cr3t@h', '--', 'ls'])).toThrow('redis://u:***@h');
   });
 });
 

@@ -12,7 +12,7 @@ type Verbosity = ReporterSettings['verbosity'];
 function reporterFor(verbosity: Verbosity = 'normal', logFormat: 'text' | 'json' = 'text') {
   const lines: string[] = [];
   const reporter = new Reporter(
-    { name: 'job', command: ['cmd'], verbosity, logFormat },
+    { names: ['job'], command: ['cmd'], verbosity, logFormat },
     { write: (text) => lines.push(text) },
   );
   return { reporter, lines };

@@ -12,7 +12,7 @@ const local = ['--local'];
 describe('defaults', () => {
   it('are those of the contract', async () => {
     expect(await settle({ flags: local })).toEqual({
-      name: 'job',
+      names: ['job'],
       command: ['true'],
       masters: [],
       local: true,
@@ -26,6 +26,9 @@ describe('defaults', () => {
       giveUpAfterMs: 10_000,
       waitMs: null,
       retries: null,
+      sharing: 'exclusive',
+      slotCount: 1,
+      yields: 'never',
       conflictExitCode: 75,
       jitterMs: 0,
       stopSignal: 'SIGTERM',
@@ -59,7 +62,8 @@ describe('defaults', () => {
       ...['REDLOCK_MASTERS', 'REDLOCK_LOCAL', 'REDLOCK_LOCAL_DIRECTORY', 'REDLOCK_PREFIX', 'REDLOCK_TTL'],
       ...['REDLOCK_MASTER_TIMEOUT', 'REDLOCK_GIVE_UP_AFTER', 'REDLOCK_KILL_AFTER', 'REDLOCK_SIGNAL', 'REDLOCK_WAIT'],
       ...['REDLOCK_CONFLICT_EXIT_CODE', 'REDLOCK_RETRY_COUNT', 'REDLOCK_RETRY_DELAY', 'REDLOCK_RETRY_JITTER'],
-      ...['REDLOCK_JITTER', 'REDLOCK_HOLD_AT_LEAST', 'REDLOCK_MAX_RUN'],
+      ...['REDLOCK_JITTER', 'REDLOCK_HOLD_AT_LEAST', 'REDLOCK_SHARED', 'REDLOCK_SLOTS', 'REDLOCK_SUPERSEDE'],
+      ...['REDLOCK_REPLACE', 'REDLOCK_MAX_RUN'],
       ...[
         'REDLOCK_RESTART_GRACE',
         'REDLOCK_FENCING',
@@ -89,6 +93,10 @@ const scalars: readonly (readonly [ScalarKey, string | null, [string, string, st
   ['conflictExitCode', '--conflict-exit-code', ['0', '255', '3'], 'conflictExitCode', [0, 255, 3]],
   ['jitter', '--jitter', ['1', '2', '3'], 'jitterMs', [1_000, 2_000, 3_000]],
   ['holdAtLeast', '--hold-at-least', ['1', '2', '3'], 'holdAtLeastMs', [1_000, 2_000, 3_000]],
+  ['shared', null, ['', 'false', 'true'], 'sharing', [null, 'exclusive', 'shared']],
+  ['slots', '--slots', ['2', '3', '4'], 'slotCount', [2, 3, 4]],
+  ['supersede', null, ['', 'false', 'true'], 'yields', [null, 'never', 'place']],
+  ['replace', null, ['', 'false', 'true'], 'yields', [null, 'never', 'lock']],
   ['maxRun', '--max-run', ['none', '2', '3'], 'maxRunMs', [null, 2_000, 3_000]],
   ['restartGrace', null, ['', '2', '0'], 'restartGraceMs', [null, 2_000, 0]],
   ['fencing', null, ['', 'true', 'false'], 'isFenced', [null, true, false]],
@@ -254,6 +262,27 @@ describe('single values', () => {
       `${root}/work/deep/r.json`,
     );
     expect((await settle({ flags: [...local, '--report', '/dev/null'] }, root)).reportFile).toBe('/dev/null');
+  });
+});
+
+describe('several holders', () => {
+  it.each([
+    [['--slots', '2'], { sharing: 'slots', slotCount: 2 }],
+    [['--slots', '1'], { sharing: 'exclusive', slotCount: 1 }],
+    [['--slots', '1', '-s'], { sharing: 'shared', slotCount: 1 }],
+    [['--supersede', '--replace'], { yields: 'lock' }],
+  ])('%j', async (flags, expected) => {
+    expect(await settle({ flags: [...local, ...flags] })).toMatchObject(expected);
+  });
+
+  it.each([
+    [['--slots', '0'], '"0": not a number of slots (write a number from 1 to 1000)'],
+    [['--slots', '1001'], '"1001": not a number of slots'],
+    [['--slots', '2.5'], '"2.5": not a number of slots'],
+    [['--slots', '2', '--shared'], 'slots: with shared: any number of holders, or so many?'],
+    [['--slots', '2', 'another'], 'slots: with several names: all or nothing of what?'],
+  ])('%j is refused', async (flags, message) => {
+    await expect(settle({ flags: [...local, ...flags] })).rejects.toThrow(message);
   });
 });
 

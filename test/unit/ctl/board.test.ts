@@ -11,6 +11,7 @@ const sight = (value: string | null, waiters = 0) => ({
   value,
   remainingMs: value === null ? null : 20_000,
   fence: null,
+  holders: [],
   queue: Array.from({ length: waiters }, (_, index) => ({ id: `w${index}`, waitedMs: 65_000 })),
 });
 

@@ -1,0 +1,38 @@
+// What one run asks of the masters, from its settings: a claim, new for every attempt, and a name in the queues. It asks nobody. The
+// surprise: the slot is drawn by chance, so that runs that come together do not all begin with the same one.
+
+import os from 'node:os';
+import path from 'node:path';
+import type { Settings } from './cli/settings.ts';
+import { type HolderNote, renderValue } from './lock/holder.ts';
+import type { Claim, Sharing } from './lock/ports.ts';
+import { waiterIdOf } from './lock/waiter-id.ts';
+import { randomBytes } from './random.ts';
+import { userName } from './run/environment.ts';
+
+/** With a value that was never used before, and no place in any queue. */
+export function newClaim(settings: Settings): Claim {
+  const { names, ttlMs, isFenced, yields } = settings;
+  const { label, ...rest } = who(settings);
+  const note = { ...rest, since: new Date().toISOString(), label };
+  const value = renderValue(randomBytes(20).toString('base64url'), note);
+  return { resources: names, sharing: sharingOf(settings), yields, value, ttlMs, isFenced, waiter: null };
+}
+
+export function waiterIdFor(settings: Settings, runId: string): string {
+  return waiterIdOf(
+    { sharing: sharingOf(settings), yields: settings.yields },
+    runId,
+    `${process.pid}@${os.hostname()}`,
+  );
+}
+
+/** For the note in the lock and the line in its history. */
+export function who({ command }: Settings): Omit<HolderNote, 'since'> {
+  return { host: os.hostname(), pid: process.pid, user: userName(), label: path.basename(command[0] ?? '') };
+}
+
+function sharingOf({ sharing, slotCount }: Settings): Sharing {
+  if (sharing !== 'slots') return { kind: sharing };
+  return { kind: 'slots', slotCount, slot: 1 + Math.floor(Math.random() * slotCount) };
+}

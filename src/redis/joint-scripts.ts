@@ -1,0 +1,218 @@
+// The Lua scripts of locks that are more than one key held by one holder: shared ones, slots, several resources at once, and waiters
+// who give way to newer ones. scripts.ts has the plain ones, which keep the same queues and stand in the same places, so that both exclude
+// one another. The surprise: what the key itself holds then is only a mark (sharing.ts); who holds it stands beside it, each with an end
+// of his own, and counts for nothing once the key is gone.
+
+import { holding, joint } from './joint-parts.ts';
+
+/**
+ * Holds all resources, or none where one of them is not free for us: held by somebody else, or others who cannot stand beside us are
+ * before us in its queue. Who shares passes others who share; who takes a slot is told which ones are free.
+ * A waiter that yields removes the older ones that do from the queues, and calls them, so that they go; where there is a newer
+ * one he is told so, and has no place. One that wants a lock replaced calls its holders.
+ * ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 our id in the queues ('': we do not wait), 5 our
+ * arrival in microseconds, 6 mark ('': exclusive), 7 slot (0: none), 8 ... starts of the channels' names, one a resource.
+ * Returns {1, fence}, one for all resources, or {0, holder or mark ('': others are first), PTTL, place (-1: none), seconds,
+ * microseconds, id of the newer waiter ('': none), {free slots}}.
+ * Atomic: in between, somebody could take one of the resources, or come first.
+ */
+export const jointAcquireScript = `${joint}${holding}
+local value, ttl, keep, id, arrival, mark, slot = unpack(ARGV, 1, 7)
+local slotCount = tonumber(string.match(mark, '^slots (%d+)$') or '0')
+local function channel(i) return ARGV[7 + i] end
+local function answer(holder, remainingMs, by, slots)
+  local place = -1
+  for i = 1, count do
+    if id ~= '' and by == '' then place = math.max(place, redis.call('ZRANK', queue(i), id)) end
+  end
+  return {0, holder, remainingMs, place, tonumber(time[1]), tonumber(time[2]), by, slots}
+end
+local newer = ''
+for i = 1, count do
+  for _, other in ipairs(waiters(i)) do
+    if id ~= '' and other ~= id and has(id, 'newest') and has(other, 'newest') then
+      local since = tonumber(redis.call('ZSCORE', queue(i), other))
+      local own = tonumber(arrival)
+      if since > own or (since == own and other > id) then
+        newer = other
+      else
+        forget(i, other)
+        hears(channel(i), other)
+      end
+    end
+  end
+end
+if newer ~= '' then
+  for i = 1, count do forget(i, id) end
+  return answer('', 0, newer, {})
+end
+if id ~= '' then
+  for i = 1, count do see(i, id, arrival) end
+end
+local function call_holder(i, value)
+  if has(id, 'replace') then hears(channel(i), 'holder:' .. (string.match(value, '^%S+') or '')) end
+end
+local blocker, blockedMs = false, 0
+local isFree, isHalfFree = {}, {}
+local function block(i, holder, remainingMs)
+  blocker = blocker or holder
+  if blockedMs >= 0 then blockedMs = remainingMs < 0 and -1 or math.max(blockedMs, remainingMs) end
+end
+local slots = {}
+for i = 1, count do
+  local holder = redis.pcall('GET', key(i))
+  if type(holder) == 'table' then
+    block(i, '(a ' .. redis.call('TYPE', key(i)).ok .. ')', redis.call('PTTL', key(i)))
+  elseif holder == false then
+    isFree[i] = true
+    redis.call('DEL', holders(i))
+  elseif holder ~= (mark == '' and value or mark) then
+    block(i, holder, redis.call('PTTL', key(i)))
+    call_holder(i, holder)
+    if holder == 'shared' or string.find(holder, '^slots %d+$') then
+      for _, one in ipairs(living(i)) do call_holder(i, one.value) end
+    end
+  elseif slotCount > 0 then
+    local taken, soonestMs = {}, math.huge
+    for _, one in ipairs(living(i)) do
+      if one.value ~= value then
+        taken[one.slot] = true
+        soonestMs = math.min(soonestMs, one.endsAt - nowMs)
+      end
+    end
+    for number = 1, slotCount do
+      if not taken[tostring(number)] then slots[#slots + 1] = number end
+    end
+    isHalfFree[i] = #slots > 0
+    if #slots == 0 then
+      block(i, holder, soonestMs)
+      for _, one in ipairs(living(i)) do call_holder(i, one.value) end
+    end
+    if not taken[slot] then slots = {} end
+  end
+end
+if blocker then return answer(blocker, blockedMs, '', {}) end
+for i = 1, count do
+  for _, other in ipairs(waiters(i)) do
+    if other == id then break end
+    if mark ~= 'shared' or not has(other, 'shared') then
+      local askedAt = tonumber(redis.call('ZSCORE', seen(i), other) or 0)
+      local isCalled = isFree[i] or isHalfFree[i]
+      if not isCalled or askedAt > nowMs - 500 or hears(channel(i), other) then
+        return answer('', math.max(0, redis.call('PTTL', key(i))), '', {})
+      end
+      forget(i, other)
+    end
+  end
+end
+if #slots > 0 then return answer(mark, 0, '', slots) end
+for i = 1, count do
+  hold(i, mark, slot, value, ttl)
+  if id ~= '' then forget(i, id) end
+  local hasRoom = mark == 'shared' or (slotCount > 0 and #living(i) < slotCount)
+  for _, other in ipairs(hasRoom and waiters(i) or {}) do
+    if (mark == 'shared' and not has(other, 'shared')) or hears(channel(i), other) then break end
+    forget(i, other)
+  end
+end
+if tonumber(keep) == 0 then return {1, 0} end
+local fence = 0
+for i = 1, count do
+  fence = math.max(fence, tonumber(redis.call('GET', counter(i)) or time[1] * 1000000 + time[2]) + 1)
+end
+for i = 1, count do redis.call('SET', counter(i), string.format('%.0f', fence), 'PX', keep) end
+return {1, fence}
+`;
+
+/**
+ * Sets the time to live anew where all resources show us, and raises the counters.
+ * ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 the fence, 5 mark, 6 slot, 7 'lock' where we
+ * would give it up for a newer waiter ('': never).
+ * Returns {1, seconds, microseconds, id of the newest who wants it ('': none)}; {0} somebody else's; {-1} gone. In both of the latter no
+ * holder changes.
+ * Atomic: the key could expire and be taken between the comparison and the PEXPIRE.
+ */
+export const jointExtendScript = `${joint}${holding}
+local value, ttl, keep, fence, mark, slot, yields = unpack(ARGV, 1, 7)
+local least = 1
+for i = 1, count do
+  local state = shown(i, mark, slot, value)
+  if state == 0 then return {0} end
+  least = math.min(least, state)
+end
+if least < 1 then return {-1} end
+local wantedBy = ''
+for i = 1, count do
+  if mark == '' then redis.call('PEXPIRE', key(i), ttl) else hold(i, mark, slot, value, ttl) end
+  for _, other in ipairs(yields == 'lock' and waiters(i) or {}) do
+    if has(other, 'replace') then wantedBy = other end
+  end
+end
+if keep ~= '0' then raise(tonumber(fence), keep) end
+return {1, tonumber(time[1]), tonumber(time[2]), wantedBy}
+`;
+
+/**
+ * Shows us on every resource that does not, for a holder whose lease a quorum has just proven, unless somebody else stands on one.
+ * ARGV as in extend. Returns 1 ours (again), 0 somebody else's.
+ * Atomic: somebody else could take one, and count, in between.
+ */
+export const jointHealScript = `${joint}${holding}
+local value, ttl, keep, fence, mark, slot = unpack(ARGV, 1, 6)
+for i = 1, count do
+  if shown(i, mark, slot, value) == 0 then return 0 end
+end
+for i = 1, count do
+  if mark ~= '' and redis.call('EXISTS', key(i)) == 0 then redis.call('DEL', holders(i)) end
+  hold(i, mark, slot, value, ttl)
+end
+if keep ~= '0' then raise(tonumber(fence), keep) end
+return 1
+`;
+
+/**
+ * Removes us from every resource that shows us, or lets that expire so much later. Lines for the histories come first, places in the queues
+ * are given up or kept, and the first in line is called, all as in the plain release.
+ * ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('': give up the places), 5 mark,
+ * 6 slot, 7 the line ('': none), 8 ... starts of the channels' names, one a resource, then the streams, one a resource.
+ * Returns 1 released (on any resource), 0 somebody else's, -1 gone.
+ * Atomic: a key could expire and be taken between the comparison and the DEL.
+ */
+export const jointReleaseScript = `${joint}${holding}
+local value, keepMs, id, arrival, mark, slot, line = unpack(ARGV, 1, 7)
+local code = -1
+for i = 1, count do
+  if line ~= '' then
+    local stream = ARGV[7 + count + i]
+    local entry = redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'run', line)
+    if type(entry) == 'string' then redis.pcall('PEXPIRE', stream, 2592000000) end
+  end
+end
+for i = 1, count do
+  local state = shown(i, mark, slot, value)
+  local isFreed = state == 1
+  code = math.max(code, state)
+  if state == 1 and mark == '' then
+    if tonumber(keepMs) > 0 then redis.call('PEXPIRE', key(i), keepMs) else redis.call('DEL', key(i)) end
+  elseif state == 1 then
+    redis.call('ZREM', holders(i), slot .. ' ' .. value)
+    if tonumber(keepMs) > 0 then redis.call('ZADD', holders(i), nowMs + keepMs, slot .. ' ' .. value) end
+    local lastMs = 0
+    for _, one in ipairs(living(i)) do lastMs = math.max(lastMs, one.endsAt - nowMs) end
+    if lastMs > 0 then redis.call('PEXPIRE', key(i), lastMs) else redis.call('DEL', key(i), holders(i)) end
+    isFreed = lastMs <= 0 or mark ~= 'shared'
+  end
+  local wasFirst = false
+  if id ~= '' and arrival == '' then
+    wasFirst = waiters(i)[1] == id
+    forget(i, id)
+  elseif id ~= '' then
+    see(i, id, arrival)
+  end
+  for _, other in ipairs((isFreed or wasFirst) and waiters(i) or {}) do
+    if other == id or hears(ARGV[7 + i], other) then break end
+    forget(i, other)
+  end
+end
+return code
+`;
