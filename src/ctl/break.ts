@@ -11,7 +11,7 @@ import type { ReleaseReply } from '../lock/ports.ts';
 import { quorumOf } from '../lock/validity.ts';
 import type { Call } from './call.ts';
 import { exitCode } from './exit-code.ts';
-import { lockStateOf, rawValuesOf } from './lock-state.ts';
+import { holdingsByToken, lockStateOf } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { codeOf } from './status.ts';
 import { Survey } from './survey.ts';
@@ -52,8 +52,8 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
   if (lock.holders.length === 0) return { outcome: 'gone', message: 'free: nothing to break', removed: 0, code };
   tell(renderLock(lock).trimEnd());
   if (token === null) return refused(whyNoToken(lock.holders.length));
-  const value = rawValuesOf(testimonies).get(token);
-  if (value === undefined) {
+  const holding = holdingsByToken(testimonies).get(token);
+  if (holding === undefined) {
     return {
       outcome: 'changed-hands',
       message: `not held with token ${quoted(token)}: left alone`,
@@ -61,7 +61,13 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
       code: exitCode.busy,
     };
   }
+  const { value, sharing } = holding;
   const isSafe = words.has('--safely');
+  if (isSafe && sharing.kind !== 'exclusive') {
+    throw new UsageError(
+      `break: --safely: ${quoted(name)} is held by several, and one cannot keep the others out (leave it out)`,
+    );
+  }
   if (!words.has('--yes')) {
     if (ask === null)
       throw new UsageError('break: no terminal to ask on (say --yes, or name the holder by --token too)');
@@ -70,7 +76,7 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
     if (!/^y(es)?$/i.test(answer.trim())) return refused('nobody said yes: left alone');
   }
   survey.forgive();
-  if (!isSafe) return judged(await survey.remove(name, value), null);
+  if (!isSafe) return judged(await survey.remove(name, value, sharing), null);
   const by = renderValue(randomBytes(20).toString('base64url'), note());
   return judged(await survey.replace(name, value, by), lock.remainingMs);
 }

@@ -6,7 +6,7 @@ import { quorumOf } from '../lock/validity.ts';
 import type { Call } from './call.ts';
 import { exitCode } from './exit-code.ts';
 import type { Holder, LockState } from './lock-state.ts';
-import { shortened } from './lock-text.ts';
+import { shortened, together } from './lock-text.ts';
 import { Survey } from './survey.ts';
 import { renderTable } from './table.ts';
 
@@ -27,7 +27,7 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
 
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
 
-function rowOf({ name, state, masters, holders, remainingMs, votes, queue }: LockState): string[] {
+function rowOf({ name, state, masters, sharing, slots, holders, remainingMs, votes, queue }: LockState): string[] {
   const [first] = holders;
   const isKnown = first !== undefined && state !== 'unknown' && state !== 'unfit';
   const left = state === 'orphan' ? (votes.find(({ vote }) => vote === 'held')?.remainingMs ?? null) : remainingMs;
@@ -37,7 +37,7 @@ function rowOf({ name, state, masters, holders, remainingMs, votes, queue }: Loc
     `${first?.votes ?? 0}/${masters}`,
     isKnown ? (left === null ? 'for ever' : roughly(left)) : '',
     queue.length === 0 ? '' : String(queue.length),
-    first === undefined ? '' : briefly(first),
+    first === undefined ? '' : sharing === 'exclusive' ? briefly(first) : together({ sharing, slots, holders }),
   ];
 }
 

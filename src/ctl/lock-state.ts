@@ -7,6 +7,7 @@ import type { AcquireReply, Failed, FailureCause } from '../lock/ports.ts';
 import { acquireVerdictOf } from '../lock/tally.ts';
 import { quorumOf } from '../lock/validity.ts';
 import type { Sight } from '../redis/inspector.ts';
+import { type Holding, holdingsOf } from './holding.ts';
 
 /**
  * free: a quorum is free. orphan: too, but a minority shows a value, which keeps nobody from the lock. held: a quorum shows one
@@ -27,6 +28,8 @@ export interface Holder {
   readonly since: string | null;
   /** The command's base name. */
   readonly label: string | null;
+  /** Which of the slots, from 1 on; null: the lock has none. */
+  readonly slot: number | null;
   /** On how many masters. */
   readonly votes: number;
 }
@@ -34,7 +37,7 @@ export interface Holder {
 export interface MasterVote {
   readonly master: string;
   readonly vote: 'free' | 'held' | 'failed';
-  /** The place of its holder in `holders`; null unless held. */
+  /** The place of its holder in `holders`, of several the first; null where there is none. */
   readonly holder: number | null;
   /** null: it never expires by itself, or is not held. */
   readonly remainingMs: number | null;
@@ -49,7 +52,11 @@ export interface LockState {
   readonly state: State;
   readonly masters: number;
   readonly quorum: number;
-  /** Most votes first; more than one only where masters disagree. */
+  /** Whether it is held alone, or may be by others at the same time who say the same. */
+  readonly sharing: 'exclusive' | 'shared' | 'slots';
+  /** How many may hold it at a time; null: one, or any number. */
+  readonly slots: number | null;
+  /** Most votes first; of a lock that is held alone more than one only where masters disagree. */
   readonly holders: readonly Holder[];
   /** When a quorum will be free if nobody extends; null: it is now, never will be by itself, or nobody can tell. */
   readonly remainingMs: number | null;
@@ -73,14 +80,18 @@ export interface Testimony {
 export function lockStateOf(name: string, testimonies: readonly Testimony[]): LockState {
   const quorum = quorumOf(testimonies.length);
   const ballots = testimonies.map(ballotOf);
-  const values = [...new Set(ballots.flatMap(({ value }) => value ?? []))];
-  const votesFor = (value: string) => ballots.filter((ballot) => ballot.value === value).length;
+  const values = [...new Set(ballots.flatMap(({ holdings }) => holdings.map(({ value }) => value)))];
+  const votesFor = (value: string) => ballots.filter((ballot) => standsOn(ballot, value)).length;
   values.sort((a, b) => votesFor(b) - votesFor(a));
+  const shown = ballots.flatMap(({ value }) => value ?? []);
+  const counts = [...new Set(shown)].map((value) => shown.filter((other) => other === value).length);
+  const holders = values.map((value) => holderOf(value, ballots, votesFor(value)));
+  const first = ballots.flatMap(({ holdings }) => holdings.filter(({ value }) => value === values[0]))[0]?.sharing;
   const votes = ballots.map(
     (ballot): MasterVote => ({
       master: ballot.master,
       vote: ballot.failed ? 'failed' : ballot.value === null ? 'free' : 'held',
-      holder: ballot.value === null ? null : values.indexOf(ballot.value),
+      holder: ballot.holdings[0] === undefined ? null : values.indexOf(ballot.holdings[0].value),
       remainingMs: ballot.sight?.remainingMs ?? null,
       fence: ballot.sight?.fence ?? null,
       failure: ballot.failed && { cause: ballot.failed.cause, message: ballot.failed.message },
@@ -89,12 +100,12 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
   const fences = votes.flatMap(({ holder, fence }) => (holder === 0 && fence !== null ? [fence] : []));
   return {
     name,
-    state: stateOf(ballots, values.map(votesFor), quorum),
+    state: stateOf(ballots, counts, quorum),
     masters: testimonies.length,
     quorum,
-    holders: values.map((value) =>
-      holderOf(value, ballots.find((ballot) => ballot.value === value)?.sight?.type, votesFor(value)),
-    ),
+    sharing: first?.kind ?? 'exclusive',
+    slots: first?.kind === 'slots' ? first.slotCount : null,
+    holders,
     remainingMs: freeInMs(votes, quorum),
     fence: fences.find((fence) => fences.filter((other) => other === fence).length >= quorum) ?? null,
     votes,
@@ -102,24 +113,25 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
   };
 }
 
-/** Every value seen, as it stands on the masters, in the order of `holders`; null for one that cannot be compared. */
-export function rawValuesOf(testimonies: readonly Testimony[]): ReadonlyMap<string, string> {
-  const values = testimonies.flatMap(({ sight }) => ('kind' in sight || sight.value === null ? [] : [sight.value]));
-  return new Map(values.map((value) => [parseValue(value).token, value]));
+/** Every value seen, as it stands on the masters, by its token; without those that cannot be compared. */
+export function holdingsByToken(testimonies: readonly Testimony[]): ReadonlyMap<string, Holding> {
+  const sights = testimonies.flatMap(({ sight }) => ('kind' in sight || sight.value === null ? [] : [sight]));
+  return new Map(sights.flatMap(holdingsOf).map((holding) => [parseValue(holding.value).token, holding]));
 }
 
 interface Ballot {
   readonly master: string;
   readonly sight: Sight | null;
-  /** What tells holders apart; null: none is shown. */
+  /** What the key shows, to which an attempt would be refused; null: nothing. */
   readonly value: string | null;
+  readonly holdings: readonly Holding[];
   readonly failed: Failed | null;
 }
 
 function ballotOf({ master, sight, doubt }: Testimony): Ballot {
-  if ('kind' in sight) return { master, sight: null, value: null, failed: sight };
+  if ('kind' in sight) return { master, sight: null, value: null, holdings: [], failed: sight };
   const value = sight.type === null ? null : (sight.value ?? `(a ${sight.type})`);
-  return { master, sight, value, failed: value === null ? doubt : null };
+  return { master, sight, value, holdings: holdingsOf(sight), failed: value === null ? doubt : null };
 }
 
 function stateOf(ballots: readonly Ballot[], counts: readonly number[], quorum: number): State {
@@ -140,13 +152,21 @@ function stateOf(ballots: readonly Ballot[], counts: readonly number[], quorum: 
   }
 }
 
-function holderOf(value: string, type: string | null | undefined, votes: number): Holder {
-  const nobody = { host: null, pid: null, user: null, since: null, label: null, votes };
+function standsOn({ holdings }: Ballot, value: string): boolean {
+  return holdings.some((holding) => holding.value === value);
+}
+
+function holderOf(value: string, ballots: readonly Ballot[], votes: number): Holder {
+  const ballot = ballots.find((one) => standsOn(one, value));
+  const type = ballot?.sight?.type;
+  const sharing = ballot?.holdings.find((holding) => holding.value === value)?.sharing;
+  const slot = sharing?.kind === 'slots' ? sharing.slot : null;
+  const nobody = { host: null, pid: null, user: null, since: null, label: null, slot, votes };
   if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...nobody };
   const { token, note } = parseValue(value);
   if (note === null) return { kind: 'string', token, ...nobody };
   const { host, pid, user, since, label } = note;
-  return { kind: 'redlock-run', token, host, pid, user, since, label, votes };
+  return { kind: 'redlock-run', token, host, pid, user, since, label, slot, votes };
 }
 
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {

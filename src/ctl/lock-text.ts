@@ -3,20 +3,20 @@
 
 import { roughly } from '../cli/lines.ts';
 import { oneLine, quoted } from '../cli/trouble.ts';
+import { parseWaiterId } from '../lock/waiter-id.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
 import { renderTable } from './table.ts';
 
 /** Several lines, ends with a newline. */
 export function renderLock(lock: LockState): string {
-  const { holders, queue } = lock;
-  const detail = holders.length === 1 && holders[0] ? `${detailOf(lock, holders[0])}\n` : '';
+  const { queue } = lock;
   const votes = renderTable(
     ['MASTER', 'VOTE', 'LEFT', ''],
-    lock.votes.map((vote) => [vote.master, vote.vote, leftOf(vote), remarkOn(vote, holders)]),
+    lock.votes.map((vote) => [vote.master, vote.vote, leftOf(vote), remarkOn(vote, lock)]),
   );
-  const rows = queue.map(({ place, id, waitedMs }) => [String(place), roughly(waitedMs), id]);
+  const rows = queue.map(({ place, id, waitedMs }) => [String(place), roughly(waitedMs), waiterOf(id)]);
   const line = queue.length === 0 ? '' : `\n${renderTable(['PLACE', 'WAITING FOR', 'WAITER'], rows)}`;
-  return `${quoted(lock.name)}: ${headlineOf(lock)}\n${detail}\n${votes}${line}`;
+  return `${quoted(lock.name)}: ${headlineOf(lock)}\n${detailOf(lock)}\n${votes}${line}`;
 }
 
 /** What is so, in one line. */
@@ -28,6 +28,7 @@ export function headlineOf(lock: LockState): string {
     case 'free':
       return `free${waiting}`;
     case 'held':
+      if (lock.sharing !== 'exclusive') return `${together(lock)}; ${endOf(remainingMs)}${waiting}`;
       return `held by ${first ? whoIs(first) : 'nobody'}; on ${first?.votes} of ${masters} masters; ${endOf(remainingMs)}${waiting}`;
     case 'orphan':
       return `free; a remainder on ${first?.votes} of ${masters} masters, fewer than the quorum of ${quorum}, keeps nobody out${waiting}`;
@@ -40,6 +41,12 @@ export function headlineOf(lock: LockState): string {
     case 'unfit':
       return 'unknown: a server is in the list of masters that must not be there';
   }
+}
+
+/** Of a lock that several hold. */
+export function together({ sharing, slots, holders }: Pick<LockState, 'sharing' | 'slots' | 'holders'>): string {
+  if (sharing === 'slots') return `${holders.length} of ${slots} slots held`;
+  return `shared by ${holders.length}`;
 }
 
 /** "ops@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.314Z", or whose key it is if not redlock-run's. */
@@ -58,13 +65,38 @@ export function shortened(text: string, mostChars = 80): string {
   return line.length > mostChars ? `${line.slice(0, mostChars)}...` : line;
 }
 
-function detailOf({ fence }: LockState, { token }: Holder): string {
+/** More about the holder, or a table of those who hold it together. */
+function detailOf(lock: LockState): string {
+  const { sharing, slots, holders, fence } = lock;
+  const [holder, ...others] = holders;
+  if (sharing !== 'exclusive') {
+    const head = ['SLOT', 'HOLDER', 'TOKEN', 'VOTES'].slice(slots === null ? 1 : 0);
+    return renderTable(
+      head,
+      holders.map((one) => togetherRow(lock, one)),
+    );
+  }
+  if (holder === undefined || others.length > 0) return '';
+  const { token } = holder;
   const parts = [token === null ? '' : `token ${shortened(token)}`, fence === null ? '' : `fence ${fence}`];
-  return `  ${parts.filter((part) => part !== '').join(', ')}`.trimEnd();
+  return `${`  ${parts.filter((part) => part !== '').join(', ')}`.trimEnd()}\n`;
 }
 
 function endOf(remainingMs: number | null): string {
   return remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`;
+}
+
+function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
+  const row = [String(holder.slot ?? ''), whoIs(holder), shortened(holder.token ?? ''), `${holder.votes}/${masters}`];
+  return slots === null ? row.slice(1) : row;
+}
+
+/** "pid 4711 on web1", with what its way of waiting is; or the id of one who does not tell. */
+function waiterOf(id: string): string {
+  const { traits, who } = parseWaiterId(id);
+  const [, pid, host] = /^(\d+)@(.*)$/s.exec(who ?? '') ?? [];
+  if (pid === undefined) return shortened(id);
+  return shortened([`pid ${pid} on ${host}`, ...traits].join(', '));
 }
 
 function leftOf({ vote, remainingMs }: MasterVote): string {
@@ -72,8 +104,9 @@ function leftOf({ vote, remainingMs }: MasterVote): string {
   return remainingMs === null ? 'for ever' : roughly(remainingMs);
 }
 
-function remarkOn({ failure, holder }: MasterVote, holders: readonly Holder[]): string {
+function remarkOn({ failure, holder }: MasterVote, { sharing, holders }: LockState): string {
   if (failure) return failure.message;
+  if (sharing !== 'exclusive') return '';
   const who = holder === null ? undefined : holders[holder];
   return who !== undefined && holders.length > 1 ? `by ${whoIs(who)}` : '';
 }

@@ -3,7 +3,7 @@
 // again within one survey, so that a frozen one costs one time-out and not one for each of ten thousand locks.
 
 import { localMasters } from '../local/local-masters.ts';
-import type { Clock, Failed, ReleaseReply } from '../lock/ports.ts';
+import type { Clock, Failed, ReleaseReply, Sharing } from '../lock/ports.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
 import { Roster } from '../redis/identity.ts';
 import { Inspector, type Page, type SeenLine } from '../redis/inspector.ts';
@@ -105,9 +105,9 @@ export class Survey {
     return all;
   }
 
-  /** Removes exactly this value wherever it is. */
-  remove(name: string, value: string): Promise<ReleaseReply[]> {
-    return this.ask<ReleaseReply>((inspector) => inspector.remove(name, value));
+  /** Removes exactly this value wherever it stands so. */
+  remove(name: string, value: string, sharing?: Sharing): Promise<ReleaseReply[]> {
+    return this.ask<ReleaseReply>((inspector) => inspector.remove(name, value, sharing));
   }
 
   /** Puts another value in its place wherever exactly this one is, for as long as it would have lasted. */

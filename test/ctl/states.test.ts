@@ -78,7 +78,17 @@ test("another library's string, without an expiry", async () => {
   const lock = {
     state: 'held',
     holders: [
-      { kind: 'string', token: 'c3VwZXI', host: null, pid: null, user: null, since: null, label: null, votes: 3 },
+      {
+        kind: 'string',
+        token: 'c3VwZXI',
+        host: null,
+        pid: null,
+        user: null,
+        since: null,
+        label: null,
+        slot: null,
+        votes: 3,
+      },
     ],
     remainingMs: null,
     fence: null,

@@ -1,27 +1,37 @@
 // What the masters show of one lock under one token: whether it is still held, and until when at the least. Pure. The surprise: a
 // quorum that shows the value proves that nobody else has had the lock since, because a value that is lost never comes back.
 
+import type { Sharing } from '../../lock/ports.ts';
 import { quorumOf } from '../../lock/validity.ts';
+import type { Sight } from '../../redis/inspector.ts';
+import { type Holding, holdingsOf } from '../holding.ts';
 import type { Testimony } from '../lock-state.ts';
-import { rawValuesOf } from '../lock-state.ts';
+import { holdingsByToken } from '../lock-state.ts';
 
 /** lost: a quorum says that it is not held with this token. unknown: too few masters answered to tell. */
 export type Standing =
-  | { readonly kind: 'held'; readonly value: string; readonly remainingMs: number; readonly fence: number | null }
+  | {
+      readonly kind: 'held';
+      readonly value: string;
+      readonly sharing: Sharing;
+      readonly remainingMs: number;
+      readonly fence: number | null;
+    }
   | { readonly kind: 'lost' }
   | { readonly kind: 'unknown' };
 
 export function standingOf(testimonies: readonly Testimony[], token: string): Standing {
   const quorum = quorumOf(testimonies.length);
-  const value = rawValuesOf(testimonies).get(token);
+  const { value, sharing } = holdingsByToken(testimonies).get(token) ?? {};
+  const holdingOf = (sight: Sight): Holding | undefined => holdingsOf(sight).find((one) => one.value === value);
   const sights = testimonies.flatMap(({ sight }) => ('kind' in sight ? [] : [sight]));
-  const own = value === undefined ? [] : sights.filter((sight) => sight.value === value);
+  const own = sights.filter((sight) => holdingOf(sight) !== undefined);
   const silentCount = testimonies.length - sights.length;
-  if (value === undefined || own.length < quorum) {
+  if (value === undefined || sharing === undefined || own.length < quorum) {
     return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
   }
-  const remaining = own.map(({ remainingMs }) => remainingMs ?? 0).sort((a, b) => b - a);
+  const remaining = own.map((sight) => holdingOf(sight)?.remainingMs ?? 0).sort((a, b) => b - a);
   const fences = own.flatMap(({ fence }) => fence ?? []);
   const fence = fences.find((one) => fences.filter((other) => other === one).length >= quorum) ?? null;
-  return { kind: 'held', value, remainingMs: remaining[quorum - 1] ?? 0, fence };
+  return { kind: 'held', value, sharing, remainingMs: remaining[quorum - 1] ?? 0, fence };
 }

@@ -22,6 +22,7 @@ export async function extend(call: Call): Promise<number> {
   const claim = {
     ...alone,
     resources: [name],
+    sharing: standing.sharing,
     value: standing.value,
     ttlMs,
     isFenced: standing.fence !== null,
@@ -40,7 +41,7 @@ export async function release(call: Call): Promise<number> {
   const standing = await standingNow(call, name, token);
   if (standing.kind !== 'held') return answer(call, name, standing.kind, null);
   const survey = await Survey.of(call.settings, call.clock);
-  const replies = await survey.remove(name, standing.value);
+  const replies = await survey.remove(name, standing.value, standing.sharing);
   const goneCount = replies.filter(({ kind }) => kind !== 'failed').length;
   const isConfirmed = goneCount > replies.length / 2;
   return answer(call, name, isConfirmed ? 'released' : 'unknown', null);

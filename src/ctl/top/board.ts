@@ -5,6 +5,7 @@ import stringWidth from 'string-width';
 import { roughly } from '../../cli/lines.ts';
 import { oneLine } from '../../cli/trouble.ts';
 import type { Holder, LockState } from '../lock-state.ts';
+import { together } from '../lock-text.ts';
 import { renderTable } from '../table.ts';
 
 export interface MasterLine {
@@ -90,7 +91,7 @@ export function cut(text: string, columns: number): string {
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAIT', 'FOR', 'HOLDER'];
 
 function rowOf(
-  { name, state, masters, holders, remainingMs, queue }: LockState,
+  { name, state, masters, sharing, slots, holders, remainingMs, queue }: LockState,
   nameWidth: number,
   nowMs: number,
 ): string[] {
@@ -99,7 +100,15 @@ function rowOf(
     first === undefined || state === 'orphan' ? '' : remainingMs === null ? 'for ever' : roughly(remainingMs);
   const longest = queue[0] === undefined ? '' : `${queue.length}, ${roughly(queue[0].waitedMs)}`;
   const votes = `${first?.votes ?? 0}/${masters}`;
-  return [cut(oneLine(name), nameWidth), state, votes, left, longest, heldFor(first, nowMs), whoIs(first)];
+  return [
+    cut(oneLine(name), nameWidth),
+    state,
+    votes,
+    left,
+    longest,
+    heldFor(first, nowMs),
+    sharing === 'exclusive' ? whoIs(first) : together({ sharing, slots, holders }),
+  ];
 }
 
 /** For how long the holder has it, by the clock of his host and ours. */

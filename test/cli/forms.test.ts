@@ -1,0 +1,142 @@
+// More than one holder, more than one name, and who gives way to whom: shared locks, slots, several names, the newest waiter. What the
+// user of each sees; that nobody is beside whom he must not be is for test/sim and test/long.
+
+import { expect, test } from 'vitest';
+import { type CliRun, node, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+/** A run whose command says "ready" and goes on until it is told to stop. */
+async function holding(...words: string[]): Promise<CliRun> {
+  const holder = start(['--ttl', '10s', ...words, '--', ...node('obedient.js')]);
+  await holder.says('stdout', /ready/);
+  return holder;
+}
+
+async function end(...runs: CliRun[]): Promise<void> {
+  for (const one of runs) one.signal('SIGTERM');
+  await Promise.all(runs.map(({ result }) => result));
+}
+
+const outcomes = async (...attempts: string[][]) =>
+  Promise.all(attempts.map(async (words) => (await run([...words, '--', 'true'])).code));
+
+test('shared: beside others who share, never beside one who does not', async () => {
+  const readers = [await holding('-s', 'form'), await holding('--shared', 'form')];
+  expect(await outcomes(['-n', '-s', 'form'])).toEqual([0]);
+  const { code, stderr } = await run(['-n', '-x', 'form', '--', 'true']);
+  expect(code).toBe(75);
+  expect(stderr).toMatch(/^redlock-run: busy: "form": held by others who share it; lease ends in .*\n$/);
+  await end(...readers);
+  const writer = await holding('form');
+  expect(await outcomes(['-n', '-s', 'form'], ['-n', '--slots', '2', 'form'])).toEqual([75, 75]);
+  await end(writer);
+  await untilNothingIsLeft(masters);
+});
+
+test('shared: a writer who waits is before readers who come later, and is served when the last reader has gone', async () => {
+  const reader = await holding('-s', 'form');
+  const writer = start(['-v', 'form', '--', 'true']);
+  await writer.says('stderr', /waiting/);
+  expect(await outcomes(['-n', '-s', 'form'])).toEqual([75]);
+  const late = start(['-v', '-s', 'form', '--', 'true']);
+  await late.says('stderr', /waiting/);
+  await end(reader);
+  expect([(await writer.result).code, (await late.result).code]).toEqual([0, 0]);
+  await untilNothingIsLeft(masters);
+});
+
+test('shared: keeps out other Redlock libraries, and is kept out by them', async () => {
+  const reader = await holding('-s', 'form');
+  expect(await takenBy('foreign', masters)).toEqual([null, null, null]);
+  await end(reader);
+  await takeBy('foreign', masters, 'form');
+  expect(await outcomes(['-n', '-s', 'form'], ['-n', '--slots', '2', 'form'])).toEqual([75, 75]);
+});
+
+/** What SET NX answers on each master: another library's attempt. */
+function takenBy(value: string, those: readonly TestMaster[]): Promise<unknown[]> {
+  return Promise.all(those.map((master) => master.command('set', 'redlock:form', value, 'NX', 'PX', 1_000)));
+}
+
+test('slots: so many at a time, and the next one when one ends', async () => {
+  const holders = [await holding('--slots', '2', 'form'), await holding('--slots', '2', 'form')];
+  expect(await outcomes(['-n', '--slots', '2', 'form'], ['-n', '--slots', '3', 'form'], ['-n', 'form'])).toEqual([
+    75, 75, 75,
+  ]);
+  const next = start(['-v', '--slots', '2', 'form', '--', 'true']);
+  await next.says('stderr', /waiting: "form": held on slots, 2 in all/);
+  await end(holders[0] as CliRun);
+  expect((await next.result).code).toBe(0);
+  await end(holders[1] as CliRun);
+  await untilNothingIsLeft(masters);
+});
+
+test('slots: who comes first gets the free one, also when it is not the one that he asked for', async () => {
+  const holder = await holding('--slots', '3', 'form');
+  const codes = await Promise.all(Array.from({ length: 2 }, () => outcomes(['-n', '--slots', '3', 'form'])));
+  expect(codes).toEqual([[0], [0]]);
+  await end(holder);
+});
+
+test('several names: all or none', async () => {
+  const other = await holding('b');
+  const { code, stderr } = await run(['-n', 'a', 'b', 'c', '--', 'true']);
+  expect(code).toBe(75);
+  expect(stderr).toMatch(/^redlock-run: busy: "a" "b" "c": held by .*, pid \d+, /);
+  expect(await outcomes(['-n', 'a'], ['-n', 'c'])).toEqual([0, 0]);
+  await end(other);
+  const all = await holding('a', 'b', 'c');
+  expect(await outcomes(['-n', 'a'], ['-n', 'b'], ['-n', 'c'])).toEqual([75, 75, 75]);
+  await end(all);
+  await untilNothingIsLeft(masters);
+});
+
+test('several names: the command is told all of them', async () => {
+  const script = 'echo "$REDLOCK_NAME|$REDLOCK_NAMES|$REDLOCK_HELD"';
+  const { stdout } = await run(['a,b', 'c', '-c', script, '--']);
+  expect(stdout).toBe('a,b|a%2Cb,c|a%2Cb,c\n');
+});
+
+test('several names in opposite order, again and again: nobody waits for ever', async () => {
+  const jobs = Array.from({ length: 6 }, (_, index) => {
+    const names = index % 2 === 0 ? ['a', 'b'] : ['b', 'a'];
+    return run([...names, '-w', '30s', '--', 'sleep', '0.05'], { timeoutMs: 40_000 });
+  });
+  expect((await Promise.all(jobs)).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+  await untilNothingIsLeft(masters);
+});
+
+test('--supersede: an older waiter gives up for a newer one, the holder goes on', async () => {
+  const holder = await holding('--supersede', 'form');
+  const patient = start(['-v', 'form', '--', 'echo', 'patient']);
+  await patient.says('stderr', /waiting/);
+  const older = start(['-v', '--supersede', 'form', '--', 'echo', 'older']);
+  await older.says('stderr', /waiting/);
+  const newer = start(['--supersede', 'form', '--', 'echo', 'newer']);
+  const { code, stdout, stderr } = await older.result;
+  expect([code, stdout]).toEqual([75, '']);
+  expect(stderr).toMatch(
+    new RegExp(`redlock-run: busy: "form": superseded by a newer run, pid ${newer.pid} on \\S+\\n$`),
+  );
+  await end(holder);
+  expect([(await patient.result).stdout, (await newer.result).stdout]).toEqual(['patient\n', 'newer\n']);
+  await untilNothingIsLeft(masters);
+});
+
+test('--replace: a holder who said so is stopped and exits 79; one who did not goes on', async () => {
+  const replaceable = await holding('--replace', 'form');
+  const newer = start(['--replace', 'form', '--', ...node('obedient.js')]);
+  const { code, stderr } = await replaceable.result;
+  expect(code).toBe(79);
+  expect(stderr).toMatch(
+    /^redlock-run: replaced: "form": given up for a newer run, pid \d+ on \S+; the command was stopped/m,
+  );
+  await newer.says('stdout', /ready/);
+  await end(newer);
+  const firm = await holding('form');
+  expect(await outcomes(['-w', '1s', '--replace', 'form'])).toEqual([75]);
+  expect((await run(['-n', 'form', '--', 'true'])).code).toBe(75);
+  await end(firm);
+  await untilNothingIsLeft(masters);
+});
