@@ -62,6 +62,7 @@ end
  * A missing counter starts at this master's time in microseconds, which no counter reaches by counting.
  * Where others are in the queue, a free key is granted to the first of them only; who is refused and waits is entered. A
  * free key whose first in line was not called, or did not hear, is announced to him anew, unless he has just asked for it.
+ * Where nobody waits and the key is absent, which is nearly always, none of that is even defined: functions cost time, too.
  * KEYS[1] key, KEYS[2] counter, KEYS[3] queue, KEYS[4] signs of life; ARGV[1] value, ARGV[2] ttl in ms, ARGV[3] ms to keep the
  * counter (0: no fence), ARGV[4] our id in the queue ('': we do not wait), ARGV[5] our arrival in microseconds, ARGV[6] start
  * of the channels' names.
@@ -69,39 +70,43 @@ end
  * key of another type counts as held, by '(a hash)' or so.
  * Atomic: between a GET and a SET of two calls somebody else could set the key, or count, or come first.
  */
-export const acquireScript = `${queue}
+export const acquireScript = `
 local id = ARGV[4]
-local function refuse(holder)
-  local place = -1
-  if id ~= '' then
-    see(KEYS[3], KEYS[4], id, ARGV[5])
-    place = redis.call('ZRANK', KEYS[3], id)
+if id ~= '' or redis.call('EXISTS', KEYS[3]) == 1 or not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  ${queue}
+  local function refuse(holder)
+    local place = -1
+    if id ~= '' then
+      see(KEYS[3], KEYS[4], id, ARGV[5])
+      place = redis.call('ZRANK', KEYS[3], id)
+    end
+    return {0, holder, redis.call('PTTL', KEYS[1]), place, tonumber(time[1]), tonumber(time[2])}
   end
-  return {0, holder, redis.call('PTTL', KEYS[1]), place, tonumber(time[1]), tonumber(time[2])}
+  local head = first(KEYS[3], KEYS[4])
+  local holder = redis.pcall('GET', KEYS[1])
+  if type(holder) == 'table' then return refuse('(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')') end
+  if holder ~= false and holder ~= ARGV[1] then return refuse(holder) end
+  if holder == false and id ~= '' then
+    see(KEYS[3], KEYS[4], id, ARGV[5])
+    head = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
+  end
+  while holder == false and head and head ~= id do
+    local askedAt = tonumber(redis.call('ZSCORE', KEYS[4], head) or 0)
+    if askedAt > nowMs - 500 or hears(ARGV[6], head) then return refuse('') end
+    forget(KEYS[3], KEYS[4], head)
+    head = first(KEYS[3], KEYS[4])
+  end
+  if id ~= '' then forget(KEYS[3], KEYS[4], id) end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 end
-local head = first(KEYS[3], KEYS[4])
-local holder = redis.pcall('GET', KEYS[1])
-if type(holder) == 'table' then return refuse('(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')') end
-if holder ~= false and holder ~= ARGV[1] then return refuse(holder) end
-if holder == false and id ~= '' then
-  see(KEYS[3], KEYS[4], id, ARGV[5])
-  head = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
-end
-while holder == false and head and head ~= id do
-  local askedAt = tonumber(redis.call('ZSCORE', KEYS[4], head) or 0)
-  if askedAt > nowMs - 500 or hears(ARGV[6], head) then return refuse('') end
-  forget(KEYS[3], KEYS[4], head)
-  head = first(KEYS[3], KEYS[4])
-end
-if id ~= '' then forget(KEYS[3], KEYS[4], id) end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-local keep = tonumber(ARGV[3])
-if keep == 0 then return {1, 0} end
-if redis.call('EXISTS', KEYS[2]) == 0 then
-  redis.call('SET', KEYS[2], string.format('%.0f', time[1] * 1000000 + time[2]))
-end
+if ARGV[3] == '0' then return {1, 0} end
 local fence = redis.call('INCR', KEYS[2])
-redis.call('PEXPIRE', KEYS[2], keep)
+if fence == 1 then
+  local time = redis.call('TIME')
+  fence = time[1] * 1000000 + time[2] + 1
+  redis.call('SET', KEYS[2], string.format('%.0f', fence))
+end
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return {1, fence}
 `;
 
@@ -149,8 +154,11 @@ return 1
  * Returns 1 released, 0 somebody else's value, -1 gone.
  * Atomic: the key could expire and be taken between the comparison and the DEL.
  */
-export const releaseScript = `${queue}${record}
-if ARGV[6] and ARGV[6] ~= '' then record(ARGV[7], ARGV[6]) end
+export const releaseScript = `
+if ARGV[6] and ARGV[6] ~= '' then
+  ${record}
+  record(ARGV[7], ARGV[6])
+end
 local holder = redis.pcall('GET', KEYS[1])
 local code = 0
 if holder == false then
@@ -159,16 +167,19 @@ elseif holder == ARGV[1] then
   code = 1
   if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) else redis.call('DEL', KEYS[1]) end
 end
+local id = ARGV[3]
+if id == '' and (code ~= 1 or redis.call('EXISTS', KEYS[3]) == 0) then return code end
+${queue}
 local wasFirst = false
-if ARGV[3] ~= '' and ARGV[4] == '' then
-  wasFirst = first(KEYS[3], KEYS[4]) == ARGV[3]
-  forget(KEYS[3], KEYS[4], ARGV[3])
-elseif ARGV[3] ~= '' then
-  see(KEYS[3], KEYS[4], ARGV[3], ARGV[4])
+if id ~= '' and ARGV[4] == '' then
+  wasFirst = first(KEYS[3], KEYS[4]) == id
+  forget(KEYS[3], KEYS[4], id)
+elseif id ~= '' then
+  see(KEYS[3], KEYS[4], id, ARGV[4])
 end
 if code == 1 or wasFirst then
   local head = first(KEYS[3], KEYS[4])
-  while head and head ~= ARGV[3] and not hears(ARGV[5], head) do
+  while head and head ~= id and not hears(ARGV[5], head) do
     forget(KEYS[3], KEYS[4], head)
     head = first(KEYS[3], KEYS[4])
   end
