@@ -32,6 +32,11 @@ export function readingsNow(): { monotonic: number; boot: number | null; wall: n
 
 /** Below the grain of os.uptime (10 ms) and the jitter of reading one clock after another, nothing has happened. */
 const toleranceMs = 20;
+/**
+ * To read the boot-time clock takes ten times as long as all the rest of a look at the time. It is spared for less than its grain, as
+ * long as the wall clock has not moved by more than its own grain, which it does in every sleep.
+ */
+const spared = { bootMs: 10, wallMs: 2 };
 /** Timers do not run while the machine sleeps, so no sleep of ours is trusted for longer than this. */
 const longestTimerMs = 250;
 
@@ -40,25 +45,18 @@ const longestTimerMs = 250;
  */
 export function createSystemClock(onJump: (ms: number) => void = () => {}, sources = systemSources): Clock {
   let aheadMs = 0;
-  const others = [sources.boot, sources.wall].map((read) => {
-    const reading = read();
-    return { read, lead: reading === null ? null : reading - sources.monotonic() };
-  });
+  const wall = new OtherClock(sources.wall, sources.monotonic);
+  const boot = new OtherClock(sources.boot, sources.monotonic);
+  /** When the boot-time clock was last read, and how far ahead the wall clock was then. */
+  let bootRead = { at: Number.NEGATIVE_INFINITY, wallLeadMs: 0 };
 
   function now(): number {
-    let jumpMs = 0;
-    for (const other of others) {
-      if (other.lead === null) continue;
-      // Read between two monotonic readings, so that being preempted here looks like no jump in either direction.
-      const before = sources.monotonic();
-      const reading = other.read() ?? 0;
-      const least = reading - sources.monotonic();
-      const most = reading - before;
-      if (most < other.lead) other.lead = most;
-      if (least - other.lead > toleranceMs) {
-        jumpMs = Math.max(jumpMs, least - other.lead);
-        other.lead = least;
-      }
+    let jumpMs = wall.jumpMs();
+    const at = sources.monotonic();
+    const hasWallMoved = Math.abs(wall.leadMs - bootRead.wallLeadMs) > spared.wallMs;
+    if (hasWallMoved || at - bootRead.at >= spared.bootMs) {
+      jumpMs = Math.max(jumpMs, boot.jumpMs());
+      bootRead = { at, wallLeadMs: wall.leadMs };
     }
     aheadMs += jumpMs;
     const instant = sources.monotonic() + aheadMs;
@@ -76,6 +74,37 @@ export function createSystemClock(onJump: (ms: number) => void = () => {}, sourc
   }
 
   return { now, sleep };
+}
+
+/** A clock that may run ahead of the monotonic one; one that this system does not have never does. */
+class OtherClock {
+  readonly #read: () => number | null;
+  readonly #monotonic: () => number;
+  /** How far ahead it may have been all along. */
+  #knownLeadMs: number;
+  /** How far ahead it was when it was last read. */
+  leadMs = 0;
+
+  constructor(read: () => number | null, monotonic: () => number) {
+    this.#read = read;
+    this.#monotonic = monotonic;
+    this.#knownLeadMs = (read() ?? Number.NaN) - monotonic();
+  }
+
+  /** By how much it has run ahead since it was last asked; 0 for less than can be told. */
+  jumpMs(): number {
+    if (Number.isNaN(this.#knownLeadMs)) return 0;
+    // Read between two monotonic readings, so that being preempted here looks like no jump in either direction.
+    const before = this.#monotonic();
+    const reading = this.#read() ?? 0;
+    const leastMs = reading - this.#monotonic();
+    this.leadMs = reading - before;
+    if (this.leadMs < this.#knownLeadMs) this.#knownLeadMs = this.leadMs;
+    const jumpMs = leastMs - this.#knownLeadMs;
+    if (jumpMs <= toleranceMs) return 0;
+    this.#knownLeadMs = leastMs;
+    return jumpMs;
+  }
 }
 
 function timer(durationMs: number, cancelled?: Cancelled): Promise<void> {
