@@ -72,7 +72,11 @@ end
  */
 export const acquireScript = `
 local id = ARGV[4]
-if id ~= '' or redis.call('EXISTS', KEYS[3]) == 1 or not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+local function sets()
+  local reply = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+  return reply and reply.ok
+end
+if id ~= '' or redis.call('EXISTS', KEYS[3]) == 1 or not sets() then
   ${queue}
   local function refuse(holder)
     local place = -1
