@@ -7,27 +7,31 @@ import type { execa } from 'execa';
 import { newClaim, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
-import { type Acquisition, acquire } from './lock/acquire.ts';
+import { type Acquisition, acquire, type NotAcquired } from './lock/acquire.ts';
 import type { MasterFailure } from './lock/events.ts';
 import { stopAtOf } from './lock/keep-alive.ts';
+import type { Claim } from './lock/ports.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
 import { randomBytes } from './random.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';
 import { Roster } from './redis/identity.ts';
+import { Inspector } from './redis/inspector.ts';
+import { OuterLock } from './redis/outer-lock.ts';
 import { RedisMaster } from './redis/redis-master.ts';
 import { type StartedChild, startChild } from './run/child.ts';
-import { objectionTo } from './run/command.ts';
-import { childEnvironment, heldNames } from './run/environment.ts';
+import { endedBefore, objectionTo } from './run/command.ts';
+import { childEnvironment } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
 import { GuardKeeper } from './run/guard/keeper.ts';
+import { heldNames } from './run/held.ts';
 import { findIsolation, type Isolation } from './run/isolation.ts';
 import { runOnLost } from './run/on-lost.ts';
 import { Recorder } from './run/recorder.ts';
 import { type Finished, Run } from './run/run.ts';
 import { subscribe } from './run/signals.ts';
-import type { Cause, ChildExit } from './run/supervisor.ts';
+import type { Cause } from './run/supervisor.ts';
 import { hasTerminal, isInFront } from './run/terminal.ts';
 import { objectionToTable, processTable } from './run/tree/process-table.ts';
 import { Tree } from './run/tree/tree.ts';
@@ -79,6 +83,8 @@ class Job {
   readonly #clock;
   readonly #masters: readonly RedisMaster[];
   readonly #redlock: Redlock;
+  /** Instead of a lock of our own; null: there is none. */
+  readonly #outer: OuterLock | null;
   readonly #isForeground: boolean;
   readonly #runId = randomBytes(12).toString('hex');
   readonly #recorder: Recorder;
@@ -109,13 +115,16 @@ class Job {
     );
     const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
+    const look = (address: MasterAddress) => new Inspector(address, { prefix, restartGraceMs }, roster, this.#clock);
+    this.#outer =
+      settings.outer && new OuterLock(settings.outer, addresses.map(look), this.#clock, lockSettings, this.#tell);
     this.#recorder = new Recorder(who(settings), settings.conflictExitCode, this.#clock);
   }
 
   async run(): Promise<Finished> {
     const settings = this.#settings;
     const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
-    if (objection) return neverStarted(objection);
+    if (objection) return endedBefore(objection);
     const blindness = objectionToTable();
     if (blindness) throw new RunTrouble(`guard: processes cannot be guarded here: ${blindness}`);
     this.#isolation = settings.isIsolated ? findIsolation() : null;
@@ -123,7 +132,7 @@ class Job {
     // When the first requests have been sent: loading takes longer than their answers.
     const loadingExeca = new Promise(setImmediate).then(() => import('execa'));
     const run: Run = new Run(settings, {
-      redlock: this.#redlock,
+      redlock: this.#outer ?? this.#redlock,
       clock: this.#clock,
       random: Math.random,
       report: (event) => this.#report(event),
@@ -210,42 +219,40 @@ class Job {
 
   /** Acquires, and makes sure that the child can start and be stopped again under the lease. */
   async #acquire(aborted: AbortSignal, ready: () => Promise<string | null>): Promise<Acquisition> {
-    const settings = this.#settings;
-    const { jitterMs, giveUpAfterMs, waitMs, retries, graceMs, marginMs, hasHistory } = settings;
+    const { jitterMs, waitMs, graceMs, marginMs } = this.#settings;
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
     const beganAt = this.#clock.now();
     for (;;) {
       const attemptedAt = this.#clock.now();
       const leftMs = waitMs === null ? null : Math.max(0, waitMs - (attemptedAt - beganAt));
-      const patience = {
-        waitMs: this.#isNested() ? 0 : leftMs,
-        retries: this.#isNested() ? null : retries,
-        giveUpAfterMs,
-        aborted,
-      };
-      const acquisition = await acquire(
-        {
-          redlock: this.#redlock,
-          clock: this.#clock,
-          random: Math.random,
-          report: this.#tell,
-          newClaim: () => newClaim(settings),
-          waiterId: waiterIdFor(settings, this.#runId),
-          recordOf: (claim, acquisition) =>
-            hasHistory ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined) : null,
-        },
-        patience,
-      );
+      const acquisition = await this.#wait(leftMs, aborted);
       if (acquisition.kind === 'busy' && this.#isNested()) return { kind: 'nested' };
       if (acquisition.kind !== 'acquired') return acquisition;
-      const unfit = await this.#introduced(this.#clock.now() - attemptedAt);
+      const unfit = this.#outer ? [] : await this.#introduced(this.#clock.now() - attemptedAt);
       const trouble = await ready();
       const isInTime = this.#clock.now() < stopAtOf(acquisition.lease, graceMs + marginMs);
       if (unfit.length === 0 && trouble === null && isInTime) return acquisition;
-      await this.#redlock.release(acquisition.lease.claim);
+      await (this.#outer ?? this.#redlock).release(acquisition.lease.claim);
       if (unfit.length > 0) return { kind: 'misconfigured', failures: unfit };
       if (trouble !== null) throw new RunTrouble(`guard: no process to guard the command: ${trouble} (try again)`);
     }
+  }
+
+  #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
+    const { giveUpAfterMs, retries, hasHistory } = this.#settings;
+    if (this.#outer) return this.#outer.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
+    const parts = {
+      redlock: this.#redlock,
+      clock: this.#clock,
+      random: Math.random,
+      report: this.#tell,
+      newClaim: () => newClaim(this.#settings),
+      waiterId: waiterIdFor(this.#settings, this.#runId),
+      recordOf: (claim: Claim, acquisition: NotAcquired) =>
+        hasHistory ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined) : null,
+    };
+    const patience = this.#isNested() ? { waitMs: 0, retries: null } : { waitMs: leftMs, retries };
+    return acquire(parts, { ...patience, giveUpAfterMs, aborted });
   }
 
   /** The masters that must not be in the list, as far as they tell in time; a silent one does not hold us up. */
@@ -266,9 +273,4 @@ class Job {
     const held = heldNames(process.env);
     return this.#settings.names.some((name) => held.includes(name));
   }
-}
-
-function neverStarted(exit: ChildExit): Finished {
-  const ending = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
-  return { ending, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unprovenMs: null };
 }

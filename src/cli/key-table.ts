@@ -119,6 +119,12 @@ export const keyTable = [
   },
   { key: 'fencing', kind: 'boolean', default: 'true', description: 'mint a fencing number (REDLOCK_FENCE)' },
   { key: 'history', kind: 'boolean', default: 'true', description: 'leave a line about the run on the masters' },
+  {
+    key: 'reentrant',
+    kind: 'boolean',
+    default: 'false',
+    description: 'inside a run of the same name, run under its lock instead of failing',
+  },
   { key: 'onLost', kind: 'text', default: null, defaultText: 'none', description: 'run once when the lock is lost' },
   {
     key: 'foreground',

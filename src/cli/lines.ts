@@ -143,9 +143,11 @@ export function commandLine(exit: ChildExit, file: string): string {
 function notAcquiredLine(which: string, acquisition: NotAcquired): string | null {
   switch (acquisition.kind) {
     case 'nested':
-      return `busy: ${which}: held by a run around this one, which would wait for itself (take another name)`;
+      return `busy: ${which}: held by a run around this one, which would wait for itself (take another name, or --reentrant to run under its lock)`;
     case 'superseded':
       return `busy: ${which}: superseded by ${waiterLine(acquisition.by)}`;
+    case 'outer-lost':
+      return `lost: ${which}: the masters do not show it as held by the run around this one; the command was not started`;
     case 'busy':
       return `busy: ${which}: ${holderLine(acquisition.holder, acquisition.freeInMs)} (wait longer with -w)`;
     case 'unreachable':

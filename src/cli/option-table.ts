@@ -58,6 +58,7 @@ export const optionTable: readonly OptionRow[] = [
     key: 'holdAtLeast',
     description: describe('holdAtLeast'),
   },
+  { group: 'Lock', long: '--reentrant', key: 'reentrant', description: keyRow('reentrant').description },
   {
     group: 'Lock',
     long: '--no-fence',

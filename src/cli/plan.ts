@@ -74,6 +74,7 @@ function rowsOf(settings: Settings): Row[] {
     from('restart grace', 'restartGrace', renderDuration(settings.restartGraceMs)),
     from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
     from('history', 'history', settings.hasHistory ? 'yes' : 'no'),
+    from('reentrant', 'reentrant', settings.isReentrant ? 'yes' : 'no'),
     from('foreground', 'foreground', settings.foreground === null ? 'by terminal' : settings.foreground ? 'yes' : 'no'),
     from('keep background', 'keepBackground', settings.keepsBackground ? 'yes' : 'no'),
     from('isolate', 'isolate', settings.isIsolated ? 'yes' : 'no'),

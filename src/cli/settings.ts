@@ -3,7 +3,9 @@
 // command line 64, in the environment or a file 78.
 
 import type { Retries } from '../lock/acquire.ts';
+import type { OuterLease } from '../lock/outcomes.ts';
 import type { Yields } from '../lock/ports.ts';
+import { outerLeaseOf } from '../run/held.ts';
 import type { Chosen, LayerName } from './layers.ts';
 import { type MasterSettings, readMasterSettings } from './master-settings.ts';
 import type { RunWords } from './options.ts';
@@ -46,6 +48,9 @@ export interface Settings extends Timings, MasterSettings {
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
   readonly isFenced: boolean;
+  readonly isReentrant: boolean;
+  /** The lock of a run around this one, to go on under; null: the lock is to be acquired. */
+  readonly outer: OuterLease | null;
   /** Whether the run leaves a line in the history of the lock. */
   readonly hasHistory: boolean;
   /** A shell command, or null. */
@@ -75,11 +80,15 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   const { words, cwd } = request;
   const sources = await Sources.read(words.flags, request);
   const { get, must } = sources;
+  const isReentrant = must('reentrant', readBoolean);
+  const outer = isReentrant ? outerLeaseOf(request.environment, words.names) : null;
+  // Under the lock of another run its ttl counts, whatever ours says.
   const timings = checkedTimings(
-    get('ttl', readTtl),
+    get('ttl', outer && outer.ttlMs > 0 ? () => outer.ttlMs : readTtl),
     get('masterTimeout', readPositiveDuration),
     get('killAfter', readDuration),
   );
+  if (outer !== null) sources.named.ttl = 'the run around this one';
   const values = {
     giveUpAfterMs: must('giveUpAfter', readDuration),
     ...checkedPatience(sources),
@@ -90,6 +99,8 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     stopSignal: must('signal', readSignal),
     holdAtLeastMs: must('holdAtLeast', readDuration),
     isFenced: must('fencing', readBoolean),
+    isReentrant,
+    outer,
     hasHistory: must('history', readBoolean),
     onLost: get('onLost', readText)?.value ?? null,
     foreground: get('foreground', readBoolean)?.value ?? null,

@@ -20,6 +20,8 @@ export type Acquisition =
   | { readonly kind: 'superseded'; readonly by: string }
   /** Held by a run that we are part of, so waiting would be for ourselves. Only the caller can know that. */
   | { readonly kind: 'nested' }
+  /** The run that we are part of does not hold it any more. */
+  | { readonly kind: 'outer-lost' }
   | { readonly kind: 'aborted' };
 
 export type NotAcquired = Exclude<Acquisition, { kind: 'acquired' }>;

@@ -5,7 +5,7 @@
 import type { Report } from './events.ts';
 import { parseValue } from './holder.ts';
 import type { Claim, Clock, Random } from './ports.ts';
-import type { Lease, LossReason, Redlock } from './redlock.ts';
+import type { HeldLock, Lease, LossReason } from './redlock.ts';
 import { holderIdOf } from './waiter-id.ts';
 
 export interface KeepAliveSettings {
@@ -34,7 +34,7 @@ export function stopAtOf(lease: Lease, reserveMs: number): number {
  * been reached without proof. Who yields the lock listens for calls meanwhile, and extends at once to learn more.
  */
 export async function keepAlive(
-  redlock: Redlock,
+  redlock: HeldLock,
   acquired: Lease,
   settings: KeepAliveSettings,
   clock: Clock,

@@ -14,6 +14,15 @@ export interface Lease {
   readonly fence: number | null;
 }
 
+/** A lock that a run around this one has taken, as far as that has told. */
+export interface OuterLease {
+  readonly names: readonly string[];
+  /** Empty where it was not told; then nothing can prove it. */
+  readonly token: string;
+  readonly fence: number | null;
+  readonly ttlMs: number;
+}
+
 export type Attempt =
   | { readonly kind: 'acquired'; readonly lease: Lease; readonly grantedCount: number }
   /** See contention.ts for what is known of the holder. */

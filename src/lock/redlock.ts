@@ -25,6 +25,9 @@ export interface RedlockSettings {
   readonly reserveMs: number;
 }
 
+/** As much of a Redlock as a lease needs once it is held. */
+export type HeldLock = Pick<Redlock, 'extend' | 'release' | 'settled' | 'joinLine'>;
+
 export class Redlock {
   readonly masterCount: number;
   readonly #electorate: Electorate;

@@ -4,6 +4,7 @@
 
 import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
+import type { Finished } from './run.ts';
 import type { ChildExit } from './supervisor.ts';
 
 type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
@@ -33,4 +34,10 @@ function objectionToFile(file: string): CannotStart | null {
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'not-found' };
     return { kind: 'not-executable', message: code === 'EACCES' ? 'permission denied' : String(code) };
   }
+}
+
+/** A run that ended before it asked for its lock, because of its command. */
+export function endedBefore(exit: ChildExit): Finished {
+  const ending = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
+  return { ending, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unprovenMs: null };
 }

@@ -5,31 +5,22 @@ import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { parseValue } from '../lock/holder.ts';
 import type { Lease } from '../lock/redlock.ts';
+import { encodedList, heldVariables } from './held.ts';
 import { markerName } from './tree/tree.ts';
 
-/** The names of REDLOCK_HELD, outermost first. */
-export function heldNames(environment: NodeJS.ProcessEnv): string[] {
-  const held = environment.REDLOCK_HELD ?? '';
-  return held === '' ? [] : held.split(',').map(decoded);
-}
-
 /** `runId` marks everything that the command starts; nested runs append theirs, so that the outer one finds them too. */
-export function childEnvironment(
-  environment: NodeJS.ProcessEnv,
-  { claim, fence }: Lease,
-  runId: string,
-): NodeJS.ProcessEnv {
+export function childEnvironment(environment: NodeJS.ProcessEnv, lease: Lease, runId: string): NodeJS.ProcessEnv {
+  const { claim, fence } = lease;
   const { resources } = claim;
-  const held = [...heldNames(environment).filter((name) => !resources.includes(name)), ...resources];
   return {
     ...environment,
     // Set to nothing and not left out: a number of an outer lock would pass for ours.
     REDLOCK_FENCE: fence === null ? '' : String(fence),
     REDLOCK_NAME: resources[0],
-    REDLOCK_NAMES: resources.map(encoded).join(','),
+    REDLOCK_NAMES: encodedList(resources).join(','),
     REDLOCK_TOKEN: parseValue(claim.value).token,
     REDLOCK_TTL_MS: String(claim.ttlMs),
-    REDLOCK_HELD: held.map(encoded).join(','),
+    ...heldVariables(environment, lease),
     [markerName]: [environment[markerName], runId].filter(Boolean).join(':'),
   };
 }
@@ -50,17 +41,4 @@ function namedByPasswd(): string {
   const [name] = lines.map((line) => line.split(':')).find(([, , uid]) => uid === String(process.getuid?.())) ?? [];
   if (!name) throw new Error('a uid without a name');
   return name;
-}
-
-/** Percent-encodes what would break the list: commas, percent signs, white space and control characters. */
-function encoded(name: string): string {
-  return name.replace(/[%,\s\p{Cc}]/gu, encodeURIComponent);
-}
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }

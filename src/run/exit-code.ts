@@ -27,7 +27,10 @@ export const exitCodeTable: readonly (readonly [code: string, meaning: string])[
   ['70', 'a bug in redlock-run'],
   ['75', 'held by someone else for all of the wait (-E changes the number)'],
   ['78', 'configuration: unreadable, invalid, no masters, a server listed twice, a replica'],
-  ['79', 'the lock was lost, or with --replace given up, while the command ran; the command was stopped'],
+  [
+    '79',
+    'the lock was lost, or with --replace given up, while the command ran; the command was stopped; --reentrant: the outer lock was lost',
+  ],
   ['124', '--max-run was exceeded'],
   ['126', 'the command cannot be executed'],
   ['127', 'the command was not found'],
@@ -76,6 +79,8 @@ function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {
       return conflictExitCode;
     case 'misconfigured':
       return exitCode.config;
+    case 'outer-lost':
+      return exitCode.lost;
     default:
       return exitCode.unreachable;
   }

@@ -4,7 +4,7 @@
 
 import { keepAlive, stopAtOf } from '../lock/keep-alive.ts';
 import type { Clock, Random } from '../lock/ports.ts';
-import type { Lease, Redlock } from '../lock/redlock.ts';
+import type { HeldLock, Lease } from '../lock/redlock.ts';
 import type { ReportRun } from './events.ts';
 import type { LostReason } from './supervisor.ts';
 
@@ -18,7 +18,7 @@ export interface Deadlines {
 }
 
 export interface LeaseWatchParts {
-  readonly redlock: Redlock;
+  readonly redlock: HeldLock;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: ReportRun;

@@ -10,6 +10,7 @@ export function outcomeOf({ cause, childExit }: Ending): string {
 function causeOutcome(cause: Exclude<Cause, { kind: 'child' }>): string {
   if (cause.kind !== 'not-acquired') return cause.kind;
   const { kind } = cause.acquisition;
+  if (kind === 'outer-lost') return 'lost';
   return kind === 'unreachable' || kind === 'too-slow' ? 'no-quorum' : kind;
 }
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import type { Acquisition } from '../lock/acquire.ts';
 import type { Claim, Clock, Random } from '../lock/ports.ts';
-import type { Lease, Redlock } from '../lock/redlock.ts';
+import type { HeldLock, Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child } from './child.ts';
 import type { ReportRun } from './events.ts';
@@ -31,7 +31,7 @@ export interface GuardLink {
 
 /** What a run is made of; the simulator has its own. */
 export interface RunParts {
-  readonly redlock: Redlock;
+  readonly redlock: HeldLock;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: ReportRun;

@@ -177,12 +177,9 @@ describe('refuses', () => {
     expect(() => parseWords(argv)).toThrow(/^[^\n]{1,300}$/);
   });
 
-  test.each([...['--reentrant', '--json', '--server', '--insecure']])(
-    '%s, which is promised for later or never',
-    (option) => {
-      expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(`${JSON.stringify(option)}: unknown option`);
-    },
-  );
+  test.each([...['--json', '--server', '--insecure']])('%s, which is promised for later or never', (option) => {
+    expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(`${JSON.stringify(option)}: unknown option`);
+  });
 
   it('without showing a secret', () => {
     expect(() => parseWords(['--mastre=redis://u:s3cr3t@h', 'job', 'ls'])).not.toThrow('s3cr3t');

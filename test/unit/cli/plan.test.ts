@@ -33,6 +33,7 @@ it('shows everything, aligned', async () => {
       'restart grace       30s',
       'fencing             yes',
       'history             yes',
+      'reentrant           no',
       'foreground          by terminal',
       'keep background     no',
       'isolate             no',
