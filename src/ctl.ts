@@ -4,6 +4,7 @@
 
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
+import { askerOf, callerOf, isThere } from './asker.ts';
 import { complain } from './cli/complaint.ts';
 import type { Call } from './ctl/call.ts';
 import { exitCode } from './ctl/exit-code.ts';
@@ -26,6 +27,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   history: async () => (await import('./ctl/history/history.ts')).history,
   break: async () => (await import('./ctl/break.ts')).breakLock,
   acquire: async () => (await import('./ctl/steps/acquire.ts')).acquireLock,
+  hold: async () => (await import('./ctl/steps/hold.ts')).hold,
   extend: async () => (await import('./ctl/steps/steps.ts')).extend,
   release: async () => (await import('./ctl/steps/steps.ts')).release,
   check: async () => (await import('./ctl/steps/steps.ts')).check,
@@ -34,8 +36,11 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   local: async () => (await import('./ctl/local.ts')).local,
 };
 
+/** How this program is started; the executable for hosts without Node says otherwise. */
+const ourselves = { file: process.execPath, words: process.argv.slice(1, 2) };
+
 /** Returns the exit code. Never rejects. */
-export async function main(argv: readonly string[]): Promise<number> {
+export async function main(argv: readonly string[], program = ourselves): Promise<number> {
   const { stdin, stdout, stderr, env: environment } = process;
   stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     // Whoever reads us may have seen enough, as head(1) has: no reason to complain, but not a success either.
@@ -54,7 +59,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (words.row.verb === 'completion') {
       const { completion } = await import('./ctl/completion/completion.ts');
       print(await completion(words.operands, around, clock));
-      return await flushed(0);
+      await flushed();
+      return 0;
     }
     const settings = await readSettings(words.flags, around);
     const verb = await verbs[words.row.verb]();
@@ -64,14 +70,18 @@ export async function main(argv: readonly string[]): Promise<number> {
       clock,
       note,
       environment,
+      program: { file: program.file, words: [...program.words, ...argv], argv0: 'redlockctl' },
+      processes: { askerOf, caller: () => callerOf(process.ppid), isThere },
       interrupted,
+      flushed,
       print,
       tell: (line) => stderr.write(`redlockctl: ${line}\n`),
       ask: stdin.isTTY && stderr.isTTY ? ask : null,
       columns: stdout.isTTY ? stdout.columns : null,
       openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
     });
-    return await flushed(code);
+    await flushed();
+    return code;
   } catch (error) {
     return complain('redlockctl', error, (other) => other instanceof LocalTrouble);
   }
@@ -95,9 +105,8 @@ function interrupted(): AbortSignal {
 }
 
 /** A pipe takes what it has room for; the rest would be lost with us. */
-async function flushed(code: number): Promise<number> {
-  await new Promise((resolve) => process.stdout.write('', resolve));
-  return code;
+function flushed(): Promise<void> {
+  return new Promise((resolve) => process.stdout.write('', () => resolve()));
 }
 
 async function openScreen(): Promise<Screen> {

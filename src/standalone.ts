@@ -27,5 +27,5 @@ async function redlockRun(): Promise<void> {
 
 async function redlockctl(): Promise<void> {
   const { main } = await import('./ctl.ts');
-  process.exit(await main(process.argv.slice(2)));
+  process.exit(await main(process.argv.slice(2), { file: process.execPath, words: [] }));
 }

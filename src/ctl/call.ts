@@ -7,6 +7,21 @@ import type { CtlSettings } from './settings.ts';
 import type { Screen } from './top/screen.ts';
 import type { VerbWords } from './words.ts';
 
+/** A process, told apart from a later one of the same number. */
+export interface Asker {
+  readonly pid: number;
+  readonly startedAt: number;
+}
+
+/** The processes of this machine, as far as a lock is held for one of them. */
+export interface Processes {
+  /** null: there is none. */
+  askerOf(pid: number): Asker | null;
+  /** Who has called this program. */
+  caller(): Asker | null;
+  isThere(asker: Asker): boolean;
+}
+
 export interface Call {
   readonly words: VerbWords;
   readonly settings: CtlSettings;
@@ -14,10 +29,15 @@ export interface Call {
   /** Who calls, as a note for what a key holds. */
   readonly note: () => HolderNote;
   readonly environment: NodeJS.ProcessEnv;
+  /** This program with these very words, to be started once more. */
+  readonly program: { readonly file: string; readonly words: readonly string[]; readonly argv0: string };
+  readonly processes: Processes;
   /** From now on a signal that would end us aborts this instead, so that nothing is left half done. */
   readonly interrupted: () => AbortSignal;
   /** To stdout. */
   readonly print: (text: string) => void;
+  /** Resolves when all that was printed has been taken. */
+  readonly flushed: () => Promise<void>;
   /** To stderr, for people. */
   readonly tell: (text: string) => void;
   /** Asks a person; null without a terminal to ask on. */

@@ -21,9 +21,9 @@ export const exitCodeTable: readonly (readonly [code: string, meaning: string])[
   ['69', 'no quorum: too few masters answered to tell who holds the lock'],
   ['70', 'a bug in redlockctl'],
   ['74', 'the output could not be written, or nobody read it to its end'],
-  ['75', 'status, acquire: held by someone; break: not broken, it is in other hands, or nobody said yes'],
+  ['75', 'status, acquire, hold: held by someone; break: not broken, it is in other hands, or nobody said yes'],
   ['78', 'configuration: unreadable, invalid, no masters, a server listed twice, a replica; doctor: errors'],
-  ['79', 'extend, release, check: the lock is not held with this token any more'],
+  ['79', 'extend, release, check: the lock is not held with this token any more; hold: it was lost'],
 ];
 
 /** The worst of several, where any failure beats a held lock and a held lock beats a free one. */

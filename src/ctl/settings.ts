@@ -6,12 +6,14 @@ import type { Flags } from '../cli/flags.ts';
 import { type MasterSettings, readMasterSettings } from '../cli/master-settings.ts';
 import { Sources, type Surroundings } from '../cli/sources.ts';
 import { deriveTimings } from '../cli/timings.ts';
-import { readPatience, readPositiveDuration, readTtl } from '../cli/values.ts';
+import { readBoolean, readPatience, readPositiveDuration, readTtl } from '../cli/values.ts';
 
 export interface CtlSettings extends MasterSettings {
   readonly ttlMs: number;
   /** How long `acquire` waits; null: for ever. */
   readonly waitMs: number | null;
+  /** Whether `hold` leaves a line in the history of the lock. */
+  readonly hasHistory: boolean;
   /** How long one master may take to answer one question. */
   readonly masterTimeoutMs: number;
 }
@@ -23,5 +25,7 @@ export async function readSettings(flags: Flags, around: Surroundings): Promise<
   const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
   const timings = deriveTimings(ttlMs, masterTimeoutMs, null);
   const waitMs = sources.must('wait', readPatience);
-  return { ...(await readMasterSettings(sources, ttlMs)), ttlMs, waitMs, masterTimeoutMs: timings.masterTimeoutMs };
+  const hasHistory = sources.must('history', readBoolean);
+  const masters = await readMasterSettings(sources, ttlMs);
+  return { ...masters, ttlMs, waitMs, hasHistory, masterTimeoutMs: timings.masterTimeoutMs };
 }

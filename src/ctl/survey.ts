@@ -110,6 +110,11 @@ export class Survey {
     return this.ask<ReleaseReply>((inspector) => inspector.remove(name, value, sharing));
   }
 
+  /** Calls whoever listens under this id. */
+  async call(name: string, id: string): Promise<void> {
+    await this.ask((inspector) => inspector.call(name, id));
+  }
+
   /** Puts another value in its place wherever exactly this one is, for as long as it would have lasted. */
   replace(name: string, value: string, by: string): Promise<ReleaseReply[]> {
     return this.ask<ReleaseReply>((inspector) => inspector.replace(name, value, by));

@@ -10,6 +10,7 @@ export const verbNames = [
   'history',
   'break',
   'acquire',
+  'hold',
   'extend',
   'release',
   'check',
@@ -44,6 +45,15 @@ const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonbloc
 const json: VerbOption = { long: '--json', description: 'print one JSON object' };
 const yes: VerbOption = { short: '-y', long: '--yes', description: 'do not ask' };
 const token: VerbOption = { long: '--token', argument: 'T', description: 'only if the holder has this token' };
+const background: VerbOption = {
+  long: '--background',
+  description: 'go on holding it after redlockctl has printed the token and ended',
+};
+const whilePid: VerbOption = {
+  long: '--while-pid',
+  argument: 'PID',
+  description: 'give it back when this process is gone (default with --background: the one that called redlockctl)',
+};
 const strict: VerbOption = {
   long: '--strict',
   description: 'exit 1 for warnings, and for what could not be found out',
@@ -114,6 +124,14 @@ export const verbTable: readonly VerbRow[] = [
     most: 1,
     summary: 'take a lock for several steps, for one --ttl, and print its token; nobody extends it',
     options: [ttl, wait, nonblock, json],
+  },
+  {
+    verb: 'hold',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'take a lock, print its token, and extend it until release, a signal, or the end of a process',
+    options: [background, whilePid, ttl, wait, nonblock, json],
   },
   {
     verb: 'extend',

@@ -8,7 +8,16 @@ import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import type { Roster } from './identity.ts';
 import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
-import { historiesOf, historyKeyOf, historyResourceOf, jointKeysOf, keysOf, patternOf, resourceOf } from './keys.ts';
+import {
+  channelsOf,
+  historiesOf,
+  historyKeyOf,
+  historyResourceOf,
+  jointKeysOf,
+  keysOf,
+  patternOf,
+  resourceOf,
+} from './keys.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { doubtAbout } from './restart.ts';
 import { removalOf, toRelease } from './script-calls.ts';
@@ -129,6 +138,11 @@ export class Inspector {
     const { script, keys, words } = toRelease(undoing, this.#settings.prefix);
     const reply = await this.#ask((connection) => connection.eval(script, keys, ...words));
     return isFailed(reply) ? reply : removalOf(reply);
+  }
+
+  /** Calls whoever listens under this id for news of the resource. It is a hint: nobody may be there. */
+  call(resource: string, id: string): Promise<unknown | Failed> {
+    return this.#ask((connection) => connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''));
   }
 
   /** The same, but the key stays in the way of others, under another value, for as long as it would have lasted. */

@@ -16,8 +16,10 @@ export type ProgramName = 'redlock-run' | 'redlockctl';
 
 /** Lower case, sorted; a subcommand as `config|get`. */
 export function commandsOf(program: ProgramName): string[] {
-  const texts = Object.values({ ...scripts, ...jointScripts }).filter((part) => typeof part === 'string');
-  const own = [lookScript, historyScript, replaceScript].flatMap(commandsIn);
+  const texts = [lookScript, ...Object.values({ ...scripts, ...jointScripts })].filter(
+    (part) => typeof part === 'string',
+  );
+  const own = [historyScript, replaceScript].flatMap(commandsIn);
   return [
     ...new Set([
       ...plainCommands,

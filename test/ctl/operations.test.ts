@@ -120,6 +120,44 @@ describe('recipes', () => {
     for (const master of masters) expect(await locksOn(master)).toEqual([]);
   });
 
+  test('a job of several steps, held in the background: given back at the end, and when the script is killed', async () => {
+    const [, script = ''] = blocks('A job of several steps');
+    const says = await shell(script.replace('./build.sh', 'redlockctl status deploy-production || true'));
+    expect(says).toMatch(/^"deploy-production": held by .*redlockctl hold(.*\n)*held: .*\ndeployed\nreleased: .*\n$/);
+    for (const master of masters) expect(await locksOn(master)).toEqual([]);
+    const killed = script.replace('./build.sh', () => 'kill -9 $$');
+    await expect(shell(killed)).rejects.toMatchObject({ signal: 'SIGKILL' });
+    await eventually('given back', async () => (await locksOn(masters[0] as never)).length === 0, 3_000);
+  });
+
+  test('several steps on GitHub: every step a shell of its own, held from the second to the last', async () => {
+    const [, text = ''] = /<!-- steps:github -->\n```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+    const { jobs } = parse(text);
+    const file = join(folder, 'github-env');
+    writeFileSync(file, '');
+    env = { ...env, GITHUB_ENV: file, REDLOCK_NAME: jobs.deploy.env.REDLOCK_NAME };
+    const texts: string[] = [];
+    const counts: number[] = [];
+    for (const step of jobs.deploy.steps) {
+      texts.push(await shell(step.run, 'bash', '-e', '-o', 'pipefail', '-c'));
+      for (const [, name = '', value = ''] of readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm)) env[name] = value;
+      counts.push((await locksOn(masters[0] as never)).length);
+    }
+    expect(counts).toEqual([0, 1, 1, 1, 0]);
+    expect(texts.slice(2)).toEqual([
+      'built\n',
+      expect.stringMatching(/^held: .*\ndeployed\n$/),
+      expect.stringMatching(/^released/),
+    ]);
+    expect(jobs.deploy.steps.at(-1).if).toBe('always()');
+  });
+
+  test('several steps on GitLab: the lines are one shell', async () => {
+    const [, text = ''] = /<!-- steps:gitlab -->\n```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+    const { script } = parse(text)['deploy-in-steps'];
+    expect(await shell(`set -e\n${script.join('\n')}`)).toMatch(/^built\nheld: .*\ndeployed\nreleased: .*\n$/);
+  });
+
   const canBeFirst = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 
   test.skipIf(!canBeFirst)('a container: as process 1, TERM reaches the job and the lock is given back', async () => {

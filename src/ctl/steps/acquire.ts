@@ -6,8 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { holderLine } from '../../cli/lines.ts';
 import { quoted } from '../../cli/trouble.ts';
 import { type Acquisition, acquire } from '../../lock/acquire.ts';
-import { renderValue } from '../../lock/holder.ts';
+import { parseValue, renderValue } from '../../lock/holder.ts';
 import { alone } from '../../lock/ports.ts';
+import type { Lease, Redlock } from '../../lock/redlock.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { openRedlock } from './claimant.ts';
@@ -15,27 +16,41 @@ import { openRedlock } from './claimant.ts';
 /** As redlock-run's `giveUpAfter`. */
 const giveUpAfterMs = 10_000;
 
-export async function acquireLock({ words, settings, clock, note, print, tell, interrupted }: Call): Promise<number> {
-  const name = words.operands[0] ?? '';
-  const { ttlMs, waitMs } = settings;
+export async function acquireLock(call: Call): Promise<number> {
+  const { words, settings, clock, print, tell, interrupted } = call;
   const { redlock, close } = await openRedlock(settings, clock);
-  const signal = interrupted();
-  const token = () => randomBytes(20).toString('base64url');
-  const value = () => renderValue(token(), note());
-  const newClaim = () => ({ ...alone, resources: [name], value: value(), ttlMs, isFenced: true, waiter: null });
-  const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: token() };
-  const acquisition = await acquire(parts, { waitMs, giveUpAfterMs, aborted: signal });
+  const acquisition = await attempt(call, redlock, interrupted(), 'redlockctl');
   close();
-  if (acquisition.kind !== 'acquired') return failed(name, acquisition, tell);
-  const { claim, fence, validUntil } = acquisition.lease;
-  const [mine] = claim.value.split(' ', 1);
-  const validMs = Math.floor(validUntil - clock.now());
-  if (words.has('--json')) print(`${JSON.stringify({ name, token: mine, fence, ttlMs, validMs })}\n`);
-  else print(`${mine}\n`);
+  if (acquisition.kind !== 'acquired') return failed(words.operands[0] ?? '', acquisition, tell);
+  print(ticketText(call, acquisition.lease, {}));
   return exitCode.ok;
 }
 
-function failed(
+/** Waits for the lock as the words say. `label` is what the lock shows as its command. */
+export function attempt(
+  { words, settings, clock, note }: Call,
+  redlock: Redlock,
+  aborted: AbortSignal,
+  label: string,
+): Promise<Acquisition> {
+  const { ttlMs, waitMs } = settings;
+  const resources = [words.operands[0] ?? ''];
+  const token = () => randomBytes(20).toString('base64url');
+  const value = () => renderValue(token(), { ...note(), label });
+  const newClaim = () => ({ ...alone, resources, value: value(), ttlMs, isFenced: true, waiter: null });
+  const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: token() };
+  return acquire(parts, { waitMs, giveUpAfterMs, aborted });
+}
+
+/** The token, or with --json all there is to know of the lease, and these facts. */
+export function ticketText({ words, clock }: Call, { claim, fence, validUntil }: Lease, facts: object): string {
+  const { token } = parseValue(claim.value);
+  if (!words.has('--json')) return `${token}\n`;
+  const validMs = Math.floor(validUntil - clock.now());
+  return `${JSON.stringify({ name: claim.resources[0], token, fence, ttlMs: claim.ttlMs, validMs, ...facts })}\n`;
+}
+
+export function failed(
   name: string,
   acquisition: Exclude<Acquisition, { kind: 'acquired' }>,
   tell: (line: string) => void,

@@ -5,6 +5,7 @@
 import { roughly } from '../../cli/lines.ts';
 import { quoted, UsageError } from '../../cli/trouble.ts';
 import { alone } from '../../lock/ports.ts';
+import { holderIdOf } from '../../lock/waiter-id.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { Survey } from '../survey.ts';
@@ -44,6 +45,9 @@ export async function release(call: Call): Promise<number> {
   const replies = await survey.remove(name, standing.value, standing.sharing);
   const goneCount = replies.filter(({ kind }) => kind !== 'failed').length;
   const isConfirmed = goneCount > replies.length / 2;
+  // A holder in the background need not find out by himself.
+  if (isConfirmed) await survey.call(name, holderIdOf(token));
+  survey.close();
   return answer(call, name, isConfirmed ? 'released' : 'unknown', null);
 }
 

@@ -1,0 +1,212 @@
+// A lock that is held by redlockctl itself, in the background or not: for how long, for whom, and what is left of it. Short ttls, so
+// that a lock nobody extends would be gone before the test is.
+
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import os from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { countOf, environmentFor, interpreter, locksOn, takeBy, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
+import { eventually, isAlive } from '../servers/processes.ts';
+import { pathOf } from '../servers/run-cli.ts';
+import { MARK } from '../servers/survivors.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { ctl, startCtl } from './rig.ts';
+
+const { masters, run } = useMasters(3);
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Ticket {
+  readonly token: string;
+  readonly pid: number;
+  readonly fence: number;
+  readonly ttlMs: number;
+  readonly validMs: number;
+}
+
+async function held(name: string, ...flags: string[]): Promise<Ticket> {
+  const { code, stdout, stderr } = await ctl(masters, ['hold', name, '--background', '--json', ...flags]);
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout) as Ticket;
+}
+
+const release = (name: string, { token }: Ticket) => ctl(masters, ['release', name, '--token', token]);
+const gone = ({ pid }: Ticket) => eventually('the holder has ended', () => !isAlive(pid), 3_000);
+const historyOf = async (name: string) => JSON.parse((await ctl(masters, ['history', name, '--json'])).stdout).runs;
+
+test('prints the token and ends, and the lock is extended by a process of its own until it is released', async () => {
+  const ticket = await held('job', '--ttl', '1s');
+  expect(ticket).toMatchObject({
+    ttlMs: 1_000,
+    fence: expect.any(Number),
+    validMs: expect.toSatisfy((ms) => ms > 500),
+  });
+  for (let round = 0; round < 12; round += 1) {
+    await sleep(200);
+    expect(await countOf(masters, 'job')).toBe(3);
+  }
+  expect((await run(['-n', 'job', '--', 'true'])).stderr).toContain(
+    `@${os.hostname()}, pid ${ticket.pid}, redlockctl hold`,
+  );
+  expect((await ctl(masters, ['check', 'job', '--token', ticket.token])).code).toBe(0);
+  expect((await release('job', ticket)).code).toBe(0);
+  await gone(ticket);
+  await untilNothingIsLeft(masters);
+  expect(await historyOf('job')).toMatchObject([{ token: ticket.token, outcome: 'ran', status: 0 }]);
+});
+
+test('released while somebody waits: handed over at once, and the history says released and not lost', async () => {
+  const ticket = await held('queue', '--ttl', '5s');
+  const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '5s']);
+  await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1);
+  await release('queue', ticket);
+  const { code, stdout } = await waiting.result;
+  expect(code).toBe(0);
+  await gone(ticket);
+  await eventually('told', async () => (await historyOf('queue')).length > 1);
+  const [first] = (await historyOf('queue')).filter(({ token }: Ticket) => token === ticket.token);
+  expect(first).toMatchObject({ outcome: 'ran' });
+  for (const master of masters) expect(await master.get('redlock:queue')).toContain(stdout.trim());
+});
+
+test('has nothing open of who called, and is in a session of its own: a step does not hang on it', async () => {
+  const program = [interpreter, pathOf('redlockctl')].join(' ');
+  const script = `exec 9>&1; token=$(${program} hold quiet --background --while-pid ${process.pid}); echo "$token"`;
+  const env = { ...process.env, ...environmentFor(masters) };
+  // Ends when nobody holds its pipes any more.
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, timeout: 10_000 });
+  const value = JSON.parse((await masters[0]?.get('redlock:quiet'))?.replace(/^\S+ /, '') ?? '');
+  expect(isAlive(value.pid)).toBe(true);
+  if (existsSync('/proc/self/fd')) {
+    const files = readdirSync(`/proc/${value.pid}/fd`).map((fd) => readlinkSync(`/proc/${value.pid}/fd/${fd}`));
+    expect(files.filter((file) => file.startsWith('/') && !file.startsWith('/dev/'))).toEqual([]);
+    const [, session] = /\) \S \d+ \d+ (\d+)/.exec(readFileSync(`/proc/${value.pid}/stat`, 'utf8')) ?? [];
+    expect(Number(session)).toBe(value.pid);
+    expect(readlinkSync(`/proc/${value.pid}/cwd`)).toBe('/');
+  }
+  expect((await ctl(masters, ['release', 'quiet', '--token', stdout.trim()])).code).toBe(0);
+  await eventually('ended', () => !isAlive(value.pid));
+});
+
+/** A shell that holds in the background and lives until it is killed; what it prints, and itself. */
+async function shellThatHolds(script: string) {
+  const env = { ...process.env, ...environmentFor(masters), [MARK]: 'hold' };
+  const shell = spawn('sh', ['-c', `${script}; read -r line`], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  let said = '';
+  shell.stdout.on('data', (data) => {
+    said += data;
+  });
+  await eventually('a token', () => said.includes('\n'), 10_000);
+  return shell;
+}
+
+const words = (name: string) => `${interpreter} ${pathOf('redlockctl')} hold ${name} --background --ttl 2s`;
+
+test.each([
+  ['called by the shell itself', (name: string) => words(name)],
+  ['called in a copy of the shell', (name: string) => `token=$(${words(name)} | cat; exit 0); echo "$token"`],
+  ['named by --while-pid', (name: string) => `(sh -c '${words(name)} --while-pid '$$'; true')`],
+])('ends by itself when the process that asked for it is gone: %s', async (_, script) => {
+  const shell = await shellThatHolds(script('asker'));
+  await sleep(1_500);
+  expect(await countOf(masters, 'asker')).toBe(3);
+  const [, pid] = /"pid":(\d+)/.exec((await masters[0]?.get('redlock:asker')) ?? '') ?? [];
+  shell.kill('SIGKILL');
+  await eventually('given back', async () => (await countOf(masters, 'asker')) === 0, 1_500);
+  await eventually('ended', () => !isAlive(Number(pid)));
+  expect(await historyOf('asker')).toMatchObject([{ outcome: 'signal', status: 129 }]);
+});
+
+test('a process that is none: refused before the lock is taken', async () => {
+  for (const pid of ['0', 'x', '999999999']) {
+    const { code, stderr } = await ctl(masters, ['hold', 'never', '--background', '--while-pid', pid]);
+    expect([code, stderr]).toEqual([64, expect.stringMatching(/^redlockctl: --while-pid: "\w+": no such process/)]);
+  }
+  for (const master of masters) expect(await locksOn(master)).toEqual([]);
+});
+
+test('lost: check says 79, the holder ends, nothing of others is touched, and the history has a line', async () => {
+  const ticket = await held('lost', '--ttl', '1s');
+  await takeBy('them', masters, 'lost');
+  expect((await ctl(masters, ['check', 'lost', '--token', ticket.token])).code).toBe(79);
+  await gone(ticket);
+  for (const master of masters) expect(await master.get('redlock:lost')).toBe('them');
+  expect((await historyOf('lost')).filter(({ token }: Ticket) => token === ticket.token)).toMatchObject([
+    { outcome: 'lost', status: 79 },
+  ]);
+});
+
+test('through the failure of one of three it goes on; told to end by TERM it gives the lock back', async () => {
+  const ticket = await held('term', '--ttl', '1s');
+  await masters[0]?.kill();
+  await sleep(1_500);
+  expect((await ctl(masters, ['check', 'term', '--token', ticket.token])).code).toBe(0);
+  await masters[0]?.restart();
+  process.kill(ticket.pid, 'SIGTERM');
+  await gone(ticket);
+  await untilNothingIsLeft(masters);
+});
+
+test('held by somebody else: 75, as acquire says it, and no process is left', async () => {
+  await takeBy('them', masters, 'held');
+  const [held, acquired] = await Promise.all([
+    ctl(masters, ['hold', 'held', '-n', '--background']),
+    ctl(masters, ['acquire', 'held', '-n']),
+  ]);
+  expect([held.code, held.stdout, held.stderr.replace(/\d+\.?\d*s /, '')]).toEqual([
+    75,
+    '',
+    acquired.stderr.replace(/\d+\.?\d*s /, ''),
+  ]);
+});
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  '%s while it waits: no key, no place and no process is left',
+  async (signal) => {
+    await takeBy('them', masters, 'held');
+    const waiting = startCtl(masters, ['hold', 'held', '--background']);
+    await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 1);
+    waiting.signal(signal);
+    expect((await waiting.result).signal).toBe(signal);
+    await eventually('no place', async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 0);
+    for (const master of masters) expect(await master.get('redlock:held')).toBe('them');
+  },
+);
+
+test('nobody takes what it prints: the lock is given back', async () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'hold-'));
+  const script = `${interpreter} ${pathOf('redlockctl')} hold unheard --background >/dev/full 2>/dev/null; echo $?`;
+  const env = { ...process.env, ...environmentFor(masters) };
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, cwd: folder, timeout: 10_000 });
+  expect(stdout).toBe('74\n');
+  await untilNothingIsLeft(masters);
+});
+
+test('without --background it holds until a signal, and dies of it', async () => {
+  const holding = startCtl(masters, ['hold', 'fore', '--ttl', '1s']);
+  await holding.says('stdout', /^[\w-]{20,}\n/);
+  await sleep(1_500);
+  expect(await countOf(masters, 'fore')).toBe(3);
+  holding.signal('SIGINT');
+  expect((await holding.result).signal).toBe('SIGINT');
+  await untilNothingIsLeft(masters);
+});
+
+test('without --background: 79 when it is lost, 0 when it is released', async () => {
+  const lost = startCtl(masters, ['hold', 'fore', '--ttl', '1s']);
+  await lost.says('stdout', /\n/);
+  await takeBy('them', masters, 'fore');
+  expect(await lost.result).toMatchObject({ code: 79, stderr: expect.stringMatching(/^redlockctl: lost: "fore": /) });
+  const released = startCtl(masters, ['hold', 'other', '--ttl', '5s', '--json']);
+  await released.says('stdout', /\n/);
+  await release('other', JSON.parse(released.stdout));
+  expect((await released.result).code).toBe(0);
+});
+
+test('in a run of redlock-run it ends with everything else of that run', async () => {
+  const hold = `${interpreter} ${pathOf('redlockctl')} hold inner --background >/dev/null`;
+  const { code, stderr } = await run(['outer', '-c', hold]);
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/left 1 process behind/)]);
+  await untilNothingIsLeft(masters);
+});
