@@ -32,7 +32,8 @@ export function holderLine(value: string, remainingMs: number | null): string {
   return `${who}; ${remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`}`;
 }
 
-function markLine(mark: string): string {
+/** Of a lock that several hold: "held by others who share it". */
+export function markLine(mark: string): string {
   const [kind, slotCount] = mark.split(' ');
   return kind === 'shared' ? 'held by others who share it' : `held on slots, ${slotCount} in all`;
 }

@@ -1,6 +1,8 @@
 // How a run ended, for people: in one word for its colour, and in a sentence. Pure. The surprise: that a command failed is nothing that
 // the lock had a part in, but whoever asks why nothing was backed up wants to see it all the same.
 
+import { markLine } from '../../cli/lines.ts';
+import { isMark } from '../../lock/sharing.ts';
 import { shortened } from '../lock-text.ts';
 import type { PastHolder, PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
@@ -28,6 +30,7 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
     case 'max-run':
       return 'overdue';
     case 'signal':
+    case 'replaced':
       return 'stopped';
     default:
       return exitCode === 0 ? 'done' : 'failed';
@@ -45,7 +48,7 @@ export function reasonOf(run: PastRun): string {
     case 'overdue':
       return `${kinds.overdue}: stopped by --max-run`;
     case 'stopped':
-      return `${kinds.stopped}, status ${run.status}`;
+      return run.outcome === 'replaced' ? 'given up for a newer run' : `${kinds.stopped}, status ${run.status}`;
     case 'lost':
       return `${kinds.lost}: stopped`;
     default:
@@ -54,7 +57,8 @@ export function reasonOf(run: PastRun): string {
 }
 
 function whyMissed({ outcome, blocker }: PastRun): string {
-  const held = blocker === null ? '' : `held by ${whoWas(blocker)}`;
+  const held =
+    blocker === null ? '' : isMark(blocker.token ?? '') ? markLine(blocker.token ?? '') : `held by ${whoWas(blocker)}`;
   switch (outcome) {
     case 'busy':
       return held || 'others were first';
@@ -62,6 +66,8 @@ function whyMissed({ outcome, blocker }: PastRun): string {
       return ['told to stop', held].filter(Boolean).join('; ');
     case 'no-quorum':
       return 'no quorum of masters answered';
+    case 'superseded':
+      return 'a newer run came';
     case 'misconfigured':
       return 'the masters are not the right ones, or refuse the login';
     case 'lost':
