@@ -52,25 +52,35 @@ export function createSystemClock(onJump: (ms: number) => void = () => {}, sourc
 
   function now(): number {
     let jumpMs = wall.jumpMs();
-    const at = sources.monotonic();
+    const at = wall.readAt;
     const hasWallMoved = Math.abs(wall.leadMs - bootRead.wallLeadMs) > spared.wallMs;
     if (hasWallMoved || at - bootRead.at >= spared.bootMs) {
       jumpMs = Math.max(jumpMs, boot.jumpMs());
       bootRead = { at, wallLeadMs: wall.leadMs };
     }
     aheadMs += jumpMs;
-    const instant = sources.monotonic() + aheadMs;
+    const instant = (jumpMs > 0 ? sources.monotonic() : at) + aheadMs;
     if (jumpMs > 0) onJump(jumpMs);
     return instant;
   }
 
-  async function sleep(durationMs: number, cancelled?: Cancelled): Promise<void> {
-    if (cancelled?.aborted) return;
+  function sleep(durationMs: number, cancelled?: Cancelled): Promise<void> {
+    if (cancelled?.aborted || durationMs <= 0) return Promise.resolve();
     const wakeAt = now() + durationMs;
-    for (let leftMs = durationMs; leftMs > 0; leftMs = wakeAt - now()) {
-      await timer(Math.min(Math.ceil(leftMs), longestTimerMs), cancelled);
-      if (cancelled?.aborted) return;
-    }
+    return new Promise((resolve) => {
+      let timer = setTimeout(look, timerMs(durationMs));
+      cancelled?.addEventListener('abort', end, { once: true });
+      function look(): void {
+        const leftMs = wakeAt - now();
+        if (leftMs <= 0) return end();
+        timer = setTimeout(look, timerMs(leftMs));
+      }
+      function end(): void {
+        clearTimeout(timer);
+        cancelled?.removeEventListener('abort', end);
+        resolve();
+      }
+    });
   }
 
   return { now, sleep };
@@ -82,8 +92,9 @@ class OtherClock {
   readonly #monotonic: () => number;
   /** How far ahead it may have been all along. */
   #knownLeadMs: number;
-  /** How far ahead it was when it was last read. */
+  /** How far ahead it was when it was last read, and when that was. */
   leadMs = 0;
+  readAt = 0;
 
   constructor(read: () => number | null, monotonic: () => number) {
     this.#read = read;
@@ -97,7 +108,8 @@ class OtherClock {
     // Read between two monotonic readings, so that being preempted here looks like no jump in either direction.
     const before = this.#monotonic();
     const reading = this.#read() ?? 0;
-    const leastMs = reading - this.#monotonic();
+    this.readAt = this.#monotonic();
+    const leastMs = reading - this.readAt;
     this.leadMs = reading - before;
     if (this.leadMs < this.#knownLeadMs) this.#knownLeadMs = this.leadMs;
     const jumpMs = leastMs - this.#knownLeadMs;
@@ -107,14 +119,6 @@ class OtherClock {
   }
 }
 
-function timer(durationMs: number, cancelled?: Cancelled): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(handle);
-      cancelled?.removeEventListener('abort', end);
-      resolve();
-    };
-    const handle = setTimeout(end, durationMs);
-    cancelled?.addEventListener('abort', end, { once: true });
-  });
+function timerMs(leftMs: number): number {
+  return Math.min(Math.ceil(leftMs), longestTimerMs);
 }

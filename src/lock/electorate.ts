@@ -12,7 +12,8 @@ interface AnyVote {
 }
 
 /** A round, as far as it is not the same for every round; over all masters unless it names some. */
-export type Ballot<Vote> = Pick<Round<Vote>, 'ask' | 'isCertain'> & Partial<Round<Vote>>;
+export type Ballot<Vote> = Pick<Round<Vote>, 'ask' | 'isCertain' | 'cancelled'> &
+  Partial<Pick<Round<Vote>, 'masters' | 'onVote'>>;
 
 export class Electorate {
   readonly masters: readonly Master[];
@@ -35,17 +36,19 @@ export class Electorate {
     const masters = ballot.masters ?? this.masters;
     const askedAt = this.#clock.now();
     const polled = await poll<Vote>({
+      masters,
       clock: this.#clock,
       masterTimeoutMs: this.#masterTimeoutMs,
-      ...ballot,
-      masters,
-      ask: async (master, withdrawn) => {
+      isCertain: ballot.isCertain,
+      cancelled: ballot.cancelled,
+      ask: (master, withdrawn) => {
         this.#owedCount.set(master, this.#owedBy(master) + 1);
-        const vote = await ballot.ask(master, withdrawn);
+        return ballot.ask(master, withdrawn);
+      },
+      onAnswer: (master, vote) => {
         if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);
         this.#owedCount.set(master, this.#owedBy(master) - 1);
         if (this.#owedBy(master) === 0) this.#stragglers.delete(master);
-        return vote;
       },
       onVote: (master, vote) => {
         this.#note(master, vote);
@@ -87,7 +90,9 @@ export function countOf(votes: ReadonlyMap<Master, AnyVote>, kind: string): numb
 }
 
 export function failuresIn(votes: ReadonlyMap<Master, AnyVote>): MasterFailure[] {
-  return [...votes].flatMap(([master, vote]) => (isFailed(vote) ? [{ master: master.name, failed: vote }] : []));
+  const failures: MasterFailure[] = [];
+  for (const [{ name }, vote] of votes) if (isFailed(vote)) failures.push({ master: name, failed: vote });
+  return failures;
 }
 
 function isExtended(vote: AnyVote): vote is Extended {

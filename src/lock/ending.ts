@@ -5,7 +5,8 @@ import type { Cancelled } from './ports.ts';
 
 export class Ending implements Cancelled {
   #isOver = false;
-  readonly #listeners = new Set<() => void>();
+  /** Made for the first of them: most have none. */
+  #listeners: Set<() => void> | null = null;
 
   get aborted(): boolean {
     return this.#isOver;
@@ -15,15 +16,17 @@ export class Ending implements Cancelled {
   abort(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    for (const listener of this.#listeners) listener();
-    this.#listeners.clear();
+    const listeners = this.#listeners ?? [];
+    this.#listeners = null;
+    for (const listener of listeners) listener();
   }
 
   addEventListener(_kind: 'abort', listener: () => void): void {
+    this.#listeners ??= new Set();
     this.#listeners.add(listener);
   }
 
   removeEventListener(_kind: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener);
+    this.#listeners?.delete(listener);
   }
 }

@@ -11,6 +11,8 @@ export interface Round<Vote> {
   /** How long each master may take to answer. */
   readonly masterTimeoutMs: number;
   readonly ask: (master: Master, withdrawn: Withdrawn) => Promise<Vote | Failed>;
+  /** Called with every answer, late or not, before it counts. */
+  readonly onAnswer?: (master: Master, vote: Vote | Failed) => void;
   /** Called after each vote; true ends the round. */
   readonly isCertain: (votes: ReadonlyMap<Master, Vote | Failed>) => boolean;
   /** Every vote and every late answer, also after the round has ended. */
@@ -27,13 +29,16 @@ export interface Polled<Vote> {
 
 /** Resolves with the votes at the moment of certainty, or with one vote a master. Rejects only if `ask` does (a bug). */
 export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
-  const { masters, clock, masterTimeoutMs, isCertain, onVote } = round;
+  const { masters, clock, masterTimeoutMs, isCertain, onAnswer, onVote } = round;
   const votes = new Map<Master, Vote | Failed>();
   const withdrawn = new Ending();
   /** Every master has voted, or its time is over. */
   const isOver = new Ending();
+  let hasEnded = false;
   return new Promise((resolve, reject) => {
     const end = () => {
+      if (hasEnded) return;
+      hasEnded = true;
       round.cancelled?.removeEventListener('abort', cancel);
       resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
     };
@@ -43,11 +48,12 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
     };
     round.cancelled?.addEventListener('abort', cancel, { once: true });
     const receive = (master: Master, vote: Vote | Failed) => {
+      onAnswer?.(master, vote);
       onVote?.(master, vote);
       if (votes.has(master)) return;
       votes.set(master, vote);
       if (votes.size === masters.length) isOver.abort();
-      if (votes.size === masters.length || isCertain(votes)) end();
+      if (!hasEnded && (votes.size === masters.length || isCertain(votes))) end();
     };
     for (const master of masters) {
       round.ask(master, withdrawn).then((vote) => receive(master, vote), reject);

@@ -163,9 +163,11 @@ export class Redlock {
     if (reply.kind === 'healed') this.#report({ kind: 'master-healed', master: master.name });
   }
 
-  async #track(releasing: Promise<Released>): Promise<Released> {
+  #track(releasing: Promise<Released>): Promise<Released> {
+    const forget = () => this.#releasing.delete(releasing);
     this.#releasing.add(releasing);
-    return releasing.finally(() => this.#releasing.delete(releasing));
+    releasing.then(forget, forget);
+    return releasing;
   }
 
   async #undo(masters: readonly Master[], ask: Ballot<ReleaseReply>['ask']): Promise<Released> {

@@ -7,14 +7,24 @@ import type { Clock, Failed } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
 import { openClient } from './client.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
-import { failedBy, isFailed } from './trouble.ts';
+import type { ScriptCall } from './script-calls.ts';
+import { digestOf } from './script-digest.ts';
+import { failed, failedBy, isFailed } from './trouble.ts';
+
+/** The answer of a server that has forgotten a script, or one to a user who has no right to do anything but send scripts whole. */
+const forgottenReply = /^NOSCRIPT\b|evalsha/i;
 
 export class Connection {
   /** Who answers; known before the reply to the first command is. */
   readonly identity: Promise<ServerIdentity | Failed>;
   readonly #client: Redis;
   readonly #clock: Clock;
-  readonly #unanswered = new Map<symbol, number>();
+  /** When each request was sent. */
+  readonly #unanswered = new Map<number, number>();
+  #requestCount = 0;
+  /** Scripts that were answered here, and whether they are now sent by their digest. */
+  readonly #isNamed = new Map<string, boolean>();
+  #identified: ServerIdentity | Failed | null = null;
   /** Who is told of messages, by channel. */
   readonly #ears = new Map<string, () => void>();
   /** The greeting of a server that speaks RESP3, or why it does not; null: it was not asked. */
@@ -32,6 +42,11 @@ export class Connection {
     return isFailed(opened) ? opened : new Connection(opened.client, clock, opened.access);
   }
 
+  /** Who answers; null until that is known. */
+  get identified(): ServerIdentity | Failed | null {
+    return this.#identified;
+  }
+
   get isOpen(): boolean {
     return this.#client.status === 'ready';
   }
@@ -45,6 +60,18 @@ export class Connection {
   /** Runs a script in one step on the server. Sent before this returns its promise, or never. */
   eval(script: string, keys: readonly string[], ...words: (string | number)[]): Promise<unknown | Failed> {
     return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
+  }
+
+  /**
+   * The same for what may fail: once the script has been answered on this connection it is sent by its digest, which spares the server
+   * half the work. One that has forgotten it (SCRIPT FLUSH) does nothing and says so: a Failed, after which the script is sent whole
+   * again. It is not sent anew from here, where it could overtake a release made since.
+   */
+  run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
+    const send = this.#isNamed.get(script)
+      ? () => this.#client.evalsha(digestOf(script), keys.length, ...keys, ...words)
+      : () => this.#client.eval(script, keys.length, ...keys, ...words);
+    return this.#send(send, script);
   }
 
   /**
@@ -82,7 +109,8 @@ export class Connection {
     if (refused) return refused;
     // Not allowed to ask is no trouble (some ACLs forbid INFO); not logged in is.
     if (isFailed(info) && info.message.startsWith('NOAUTH')) return info;
-    return parseIdentity(typeof info === 'string' ? info : null, role, this.#clock.now());
+    this.#identified = parseIdentity(typeof info === 'string' ? info : null, role, this.#clock.now());
+    return this.#identified;
   }
 
   /** A section of INFO by field, or all of it; empty where the server refuses to tell. */
@@ -103,18 +131,27 @@ export class Connection {
     return /^aof_enabled:1/m.test(String(persistence)) && Array.isArray(policy) && policy[1] === 'always';
   }
 
-  async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
-    const request = Symbol();
+  async #send(command: () => Promise<unknown>, script: string | null = null): Promise<unknown | Failed> {
+    const request = this.#requestCount;
+    this.#requestCount += 1;
     this.#unanswered.set(request, this.#clock.now());
     try {
-      return await command();
+      const reply = await command();
+      if (script !== null && !this.#isNamed.has(script)) this.#isNamed.set(script, true);
+      return reply;
     } catch (error) {
-      const failed = failedBy(error);
-      if (failed.cause === 'connection') this.close();
-      return failed;
+      return this.#failedBy(error, script);
     } finally {
       this.#unanswered.delete(request);
     }
+  }
+
+  #failedBy(error: unknown, script: string | null): Failed {
+    const failure = failedBy(error);
+    if (failure.cause === 'connection') this.close();
+    if (script === null || !forgottenReply.test(failure.message)) return failure;
+    this.#isNamed.set(script, false);
+    return failed('reply', failure.message);
   }
 }
 

@@ -9,6 +9,7 @@ import type {
   Ear,
   ExtendReply,
   Failed,
+  Granted,
   HealReply,
   Master,
   ReleaseReply,
@@ -17,14 +18,13 @@ import type {
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import { listenApart } from './ear.ts';
-import type { Roster } from './identity.ts';
+import type { Roster, ServerIdentity } from './identity.ts';
 import { doubtAbout } from './restart.ts';
 import {
   channelNamesOf,
   extensionOf,
   refusalOf,
   removalOf,
-  type ScriptCall,
   toAcquire,
   toExtend,
   toHeal,
@@ -81,47 +81,41 @@ export class RedisMaster implements Master {
   /** Connects and learns who the server is, ahead of the first call. Returns why it cannot vote, or null. */
   async introduce(): Promise<Failed | null> {
     const connection = this.#usable() ?? (await this.#connected());
-    return isFailed(connection) ? connection : this.#objectionTo(connection);
+    return isFailed(connection) ? connection : this.#objectionTo(await connection.identity);
   }
 
-  async acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply> {
+  acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply> {
     const { value, isFenced } = claim;
     this.#mayHold.add(value);
     if (claim.waiter) this.#inLine.set(claim.waiter.id, claim);
-    let voter: Connection | null = null;
-    const reply = await this.#ask(withdrawn, (connection) => {
-      voter = connection;
-      return this.#set(connection, claim, toAcquire(claim, this.#settings.prefix));
-    });
-    if (isFailed(reply)) return reply;
-    const [granted, fence] = reply as [number, number];
-    if (granted === 1) return (await this.#doubtAbout(voter)) ?? { kind: 'granted', fence: isFenced ? fence : null };
-    this.#mayHold.delete(value);
-    return refusalOf(reply as unknown[]);
+    const call = toAcquire(claim, this.#settings.prefix);
+    const read = (reply: unknown, connection: Connection) => {
+      const [granted, fence] = reply as [number, number];
+      if (granted === 1) return this.#unlessInDoubt(connection, { kind: 'granted', fence: isFenced ? fence : null });
+      this.#mayHold.delete(value);
+      return refusalOf(reply as unknown[]);
+    };
+    return this.#ask<AcquireReply>(withdrawn, (connection) => connection.run(call), read, claim);
   }
 
-  async extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply> {
-    const reply = await this.#ask(withdrawn, (connection) =>
-      this.#call(connection, toExtend(claim, fence, this.#settings.prefix)),
+  extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply> {
+    const call = toExtend(claim, fence, this.#settings.prefix);
+    return this.#ask(
+      withdrawn,
+      (connection) => connection.run(call),
+      (reply) => extensionOf(reply as unknown[]),
     );
-    return isFailed(reply) ? reply : extensionOf(reply as unknown[]);
   }
 
-  async heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
+  heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
     this.#mayHold.add(claim.value);
-    const reply = await this.#ask(withdrawn, (connection) =>
-      this.#set(connection, claim, toHeal(claim, fence, this.#settings.prefix)),
-    );
-    return isFailed(reply) ? reply : { kind: reply === 1 ? 'healed' : 'taken' };
+    const call = toHeal(claim, fence, this.#settings.prefix);
+    const read = (reply: unknown): HealReply => ({ kind: reply === 1 ? 'healed' : 'taken' });
+    return this.#ask(withdrawn, (connection) => connection.run(call), read, claim);
   }
 
-  async release(claim: Claim, keepMs: number, record: string | null = null): Promise<ReleaseReply> {
-    const id = claim.waiter?.id ?? '';
-    const leaving = this.#inLine.get(id);
-    const reply = await this.#undo({ claim, keepMs, record, staysInLine: false });
-    // Who waits again under the same id has taken a new place by now, and may have to give that up, too.
-    if (reply.kind !== 'failed' && this.#inLine.get(id) === leaving) this.#inLine.delete(id);
-    return reply;
+  release(claim: Claim, keepMs: number, record: string | null = null): Promise<ReleaseReply> {
+    return this.#undo({ claim, keepMs, record, staysInLine: false });
   }
 
   giveBack(claim: Claim): Promise<ReleaseReply> {
@@ -153,34 +147,32 @@ export class RedisMaster implements Master {
     return connection.hear(channel, () => this.#ears.get(channel)?.());
   }
 
-  #call(connection: Connection, { script, keys, words }: ScriptCall): Promise<unknown> {
-    return connection.eval(script, keys, ...words);
-  }
-
-  async #set(connection: Connection, claim: Claim, call: ScriptCall): Promise<unknown> {
-    this.#unanswered.add(claim.value);
-    const reply = await this.#call(connection, call);
+  /** What may have been set has been answered, whatever the answer was. */
+  #settle(connection: Connection, claim: Claim): void {
     if (connection === this.#connection) this.#unanswered.delete(claim.value);
     if (connection === this.#retired.get(claim.value)) this.#dismiss(claim);
-    return reply;
   }
 
   async #undo(undoing: Undoing): Promise<ReleaseReply> {
     const { claim, staysInLine } = undoing;
-    const hasPlace = claim.waiter !== null && this.#inLine.has(claim.waiter.id);
-    if (!this.#mayHold.has(claim.value) && (staysInLine || !hasPlace)) return { kind: 'gone' };
+    const id = claim.waiter?.id ?? '';
+    const place = this.#inLine.get(id);
+    if (!this.#mayHold.has(claim.value) && (staysInLine || !place)) return { kind: 'gone' };
     this.#giveUpIfSilent();
     const retired = this.#retired.get(claim.value);
     if (retired) void this.#release(retired, withoutPlace(undoing));
     this.#dismiss(claim);
-    const reply = await this.#ask(always, (connection) => {
+    const send = (connection: Connection) => {
       this.#unanswered.delete(claim.value);
       this.#undoing.set(claim.value, undoing);
       return this.#release(connection, undoing);
-    });
+    };
+    const reply = await this.#ask(always, send, removalOf);
     if (isFailed(reply)) this.#undoing.set(claim.value, undoing);
     else this.#forget(claim);
-    return isFailed(reply) ? reply : removalOf(reply);
+    // Who waits again under the same id has taken a new place by now, and may have to give that up, too.
+    if (!isFailed(reply) && !staysInLine && this.#inLine.get(id) === place) this.#inLine.delete(id);
+    return reply;
   }
 
   /** Closes the connection that was kept for the undoing of this claim, unless it is kept for another one as well. */
@@ -203,17 +195,29 @@ export class RedisMaster implements Master {
     }
   }
 
+  /** Sent whole: nobody may be there any more to hear that the server has forgotten the script. */
   #release(connection: Connection, undoing: Undoing): Promise<unknown> {
-    return this.#call(connection, toRelease(undoing, this.#settings.prefix));
+    const { script, keys, words } = toRelease(undoing, this.#settings.prefix);
+    return connection.eval(script, keys, ...words);
   }
 
-  async #ask(withdrawn: Withdrawn, send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {
+  /** Sends as soon as there is a connection, unless that is no longer wanted by then. `read` sees no Failed; `set` is what may be set. */
+  async #ask<Reply>(
+    withdrawn: Withdrawn,
+    send: (connection: Connection) => Promise<unknown>,
+    read: (reply: unknown, connection: Connection) => Reply | Promise<Reply | Failed>,
+    set: Claim | null = null,
+  ): Promise<Reply | Failed> {
     const connection = this.#usable() ?? (await this.#connected());
     if (isFailed(connection)) return connection;
     if (withdrawn.aborted) return failed('connection', 'no connection in time');
+    if (set) this.#unanswered.add(set.value);
     const reply = await send(connection);
+    if (set) this.#settle(connection, set);
     if (!isFailed(reply)) this.#patienceMs = patienceMs.least;
-    return (await this.#objectionTo(connection)) ?? reply;
+    const objection = this.#objectionTo(connection.identified ?? (await connection.identity));
+    if (objection) return objection;
+    return isFailed(reply) ? reply : read(reply, connection);
   }
 
   #usable(): Connection | null {
@@ -245,14 +249,14 @@ export class RedisMaster implements Master {
     return this.#dialing;
   }
 
-  async #objectionTo(connection: Connection): Promise<Failed | null> {
-    const identity = await connection.identity;
+  #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
+    const doubt = doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
+    return doubt === null ? vote : doubt.then((failure) => failure ?? vote);
+  }
+
+  #objectionTo(identity: ServerIdentity | Failed): Failed | null {
     if (isFailed(identity)) return identity;
     const objection = this.#roster.admit(this.name, identity);
     return objection === null ? null : failed('unfit', objection);
-  }
-
-  async #doubtAbout(connection: Connection | null): Promise<Failed | null> {
-    return connection === null ? null : doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
   }
 }

@@ -7,7 +7,7 @@ import * as jointScripts from './joint-scripts.ts';
 import * as scripts from './scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
-const plainCommands = ['eval', 'select', 'info', 'role', 'config|get', 'subscribe'];
+const plainCommands = ['eval', 'evalsha', 'select', 'info', 'role', 'config|get', 'subscribe'];
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time'];
 

@@ -1,6 +1,5 @@
-// The Lua scripts: everything that has to be decided inside Redis in one step. Each is sent whole (EVAL, never EVALSHA):
-// a NOSCRIPT answer would be followed by a second EVAL, and that one could overtake a release sent in between. They are a
-// few hundred bytes. The surprise: every one may be run twice, late, or after the answer was lost, without harm.
+// The Lua scripts: everything that has to be decided inside Redis in one step. A release is always sent whole, the others only until
+// they have been answered (connection.ts), and none is ever sent again by itself. The surprise: every one may be run twice, late, or after the answer was lost, without harm.
 
 /**
  * raise(floor, keep): the counter at KEYS[2] becomes at least `floor`, and expires after `keep` ms without use. Numbers are
@@ -26,35 +25,21 @@ end
 const queue = `
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-local function first(queueKey, seenKey)
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', seenKey, '-inf', nowMs - 3000)) do
-    redis.call('ZREM', queueKey, id)
-    redis.call('ZREM', seenKey, id)
-  end
-  return redis.call('ZRANGE', queueKey, 0, 0)[1] or false
+local function forget(id)
+  redis.call('ZREM', KEYS[3], id)
+  redis.call('ZREM', KEYS[4], id)
 end
-local function see(queueKey, seenKey, id, arrival)
-  redis.call('ZADD', queueKey, arrival, id)
-  redis.call('ZADD', seenKey, nowMs, id)
-  redis.call('PEXPIRE', queueKey, 10000)
-  redis.call('PEXPIRE', seenKey, 10000)
+local function first()
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', nowMs - 3000)) do forget(id) end
+  return redis.call('ZRANGE', KEYS[3], 0, 0)[1] or false
 end
-local function forget(queueKey, seenKey, id)
-  redis.call('ZREM', queueKey, id)
-  redis.call('ZREM', seenKey, id)
+local function see(id, arrival)
+  redis.call('ZADD', KEYS[3], arrival, id)
+  redis.call('ZADD', KEYS[4], nowMs, id)
+  redis.call('PEXPIRE', KEYS[3], 10000)
+  redis.call('PEXPIRE', KEYS[4], 10000)
 end
 local function hears(channel, id) return redis.call('PUBLISH', channel .. id, '') > 0 end
-`;
-
-/**
- * record(stream, line): adds a line to a history. Never raises an error: no right, no memory, a key of another type or a server
- * without streams lose the line and nothing else. A key of another type is somebody else's, and keeps its time to live.
- */
-const record = `
-local function record(stream, line)
-  local id = redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'run', line)
-  if type(id) == 'string' then redis.pcall('PEXPIRE', stream, 2592000000) end
-end
 `;
 
 /**
@@ -72,35 +57,33 @@ end
  */
 export const acquireScript = `
 local id = ARGV[4]
-local function sets()
-  local reply = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
-  return reply and reply.ok
-end
-if id ~= '' or redis.call('EXISTS', KEYS[3]) == 1 or not sets() then
+local isQuiet = id == '' and redis.call('EXISTS', KEYS[3]) == 0
+local set = isQuiet and redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+if not set or not set.ok then
   ${queue}
   local function refuse(holder)
     local place = -1
     if id ~= '' then
-      see(KEYS[3], KEYS[4], id, ARGV[5])
+      see(id, ARGV[5])
       place = redis.call('ZRANK', KEYS[3], id)
     end
     return {0, holder, redis.call('PTTL', KEYS[1]), place, tonumber(time[1]), tonumber(time[2])}
   end
-  local head = first(KEYS[3], KEYS[4])
+  local head = first()
   local holder = redis.pcall('GET', KEYS[1])
   if type(holder) == 'table' then return refuse('(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')') end
   if holder ~= false and holder ~= ARGV[1] then return refuse(holder) end
   if holder == false and id ~= '' then
-    see(KEYS[3], KEYS[4], id, ARGV[5])
+    see(id, ARGV[5])
     head = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
   end
   while holder == false and head and head ~= id do
     local askedAt = tonumber(redis.call('ZSCORE', KEYS[4], head) or 0)
     if askedAt > nowMs - 500 or hears(ARGV[6], head) then return refuse('') end
-    forget(KEYS[3], KEYS[4], head)
-    head = first(KEYS[3], KEYS[4])
+    forget(head)
+    head = first()
   end
-  if id ~= '' then forget(KEYS[3], KEYS[4], id) end
+  if id ~= '' then forget(id) end
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 end
 if ARGV[3] == '0' then return {1, 0} end
@@ -149,8 +132,8 @@ return 1
 /**
  * Removes the key where the value is ours, or lets it expire so much later. The counter stays. A line about the run, whoever
  * holds the key by now, goes into its history: the newest thousand or so, for thirty days. It comes first, because a master that
- * is out of memory refuses it only until something else has been written; and whatever it is refused for, the rest happens. Gives up our place in the
- * queue, or keeps it. Calls the first in line, unless he is the caller himself, where the key is free now, or free earlier than he
+ * is out of memory refuses it only until something else has been written; and whatever it is refused for, the rest happens; a key of another type is
+ * somebody else's, and keeps its time to live. Gives up our place in the queue, or keeps it. Calls the first in line, unless he is the caller himself, where the key is free now, or free earlier than he
  * was told, or it is news that he is the first.
  * KEYS as in acquire; ARGV[1] value, ARGV[2] ms to keep it (0: remove), ARGV[3] our id in the queue ('': none),
  * ARGV[4] our arrival in microseconds ('': give up the place), ARGV[5] start of the channels' names, ARGV[6] the line ('': none),
@@ -160,8 +143,8 @@ return 1
  */
 export const releaseScript = `
 if ARGV[6] and ARGV[6] ~= '' then
-  ${record}
-  record(ARGV[7], ARGV[6])
+  local entry = redis.pcall('XADD', ARGV[7], 'MAXLEN', '~', 1000, '*', 'run', ARGV[6])
+  if type(entry) == 'string' then redis.pcall('PEXPIRE', ARGV[7], 2592000000) end
 end
 local holder = redis.pcall('GET', KEYS[1])
 local code = 0
@@ -176,16 +159,16 @@ if id == '' and (code ~= 1 or redis.call('EXISTS', KEYS[3]) == 0) then return co
 ${queue}
 local wasFirst = false
 if id ~= '' and ARGV[4] == '' then
-  wasFirst = first(KEYS[3], KEYS[4]) == id
-  forget(KEYS[3], KEYS[4], id)
+  wasFirst = first() == id
+  forget(id)
 elseif id ~= '' then
-  see(KEYS[3], KEYS[4], id, ARGV[4])
+  see(id, ARGV[4])
 end
 if code == 1 or wasFirst then
-  local head = first(KEYS[3], KEYS[4])
+  local head = first()
   while head and head ~= id and not hears(ARGV[5], head) do
-    forget(KEYS[3], KEYS[4], head)
-    head = first(KEYS[3], KEYS[4])
+    forget(head)
+    head = first()
   end
 end
 return code

@@ -99,6 +99,45 @@ export function faults(world: World): void {
     });
   });
 
+  describe('a server that has forgotten the scripts', () => {
+    const learn = async (master: Master) => {
+      await master.acquire(claimOf('z'), lasting);
+      await master.extend(claimOf('z'), null, lasting);
+      await master.heal(claimOf('z'), null, lasting);
+      await master.release(claimOf('z'), 0);
+    };
+
+    it('does not vote, and votes at the next question', async (server, master) => {
+      await learn(master);
+      for (const ask of [
+        () => master.acquire(claimOf('a'), lasting),
+        () => master.extend(claimOf('a'), null, lasting),
+        () => master.heal(claimOf('a'), null, lasting),
+      ]) {
+        await server.forgetScripts();
+        expect(await ask()).toMatchObject({ kind: 'failed', cause: 'reply' });
+        expect((await ask()).kind).toMatch(/granted|extended|healed/);
+      }
+    });
+
+    it('releases all the same', async (server, master) => {
+      await learn(master);
+      await master.acquire(claimOf('a'), lasting);
+      await server.forgetScripts();
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'released' });
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('is sent nothing anew but the release', async (server, master) => {
+      await learn(master);
+      await server.forgetScripts();
+      const replies = [master.acquire(claimOf('a'), lasting), master.release(claimOf('a'), 0)];
+      expect((await Promise.all(replies)).map(({ kind }) => kind)).toEqual(['failed', 'gone']);
+      await server.pass(50);
+      expect(await server.read('r')).toBeNull();
+    });
+  });
+
   describe('a server that is not to be reached', () => {
     it('fails every call, and rejects none', async (server, master) => {
       await server.unplug();

@@ -44,6 +44,14 @@ test('rights that do not suffice: denied, with what is missing', async () => {
   }
 });
 
+test('without the right to name a script by its digest: one question fails, and then all are sent whole', async () => {
+  const master = await oneMaster({ user: ['job', 'on', 'nopass', '~*', '&*', '+@all', '-evalsha'] });
+  const handle = handleOn(withLogin(master.url, 'job:x'));
+  const ask = async () => (await handle.extend(newClaim(), null, lasting)).kind;
+  expect([await ask(), await ask(), await ask(), await ask()]).toEqual(['gone', 'failed', 'gone', 'gone']);
+  handle.close();
+});
+
 test('a database that there is not: a failure that says so', async () => {
   const master = await oneMaster();
   expect(await acquireAt(`${master.url}?db=99`)).toEqual(failed('reply', /DB index is out of range/));

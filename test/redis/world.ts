@@ -67,6 +67,7 @@ function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMast
     restore: () => proxy.pass(),
     cut: async () => proxy.cut(),
     restart: () => master.restart(),
+    forgetScripts: async () => void (await master.command('script', 'flush')),
     pass: (ms) => sleep(ms),
   };
 }

@@ -70,6 +70,7 @@ function serverOn(stage: Stage): Server {
       redis.restore(null);
       server.start();
     },
+    forgetScripts: async () => server.forgetScripts(),
     pass: (ms) => new Promise((resolve) => stage.world.after(ms, resolve)),
   };
 }

@@ -13,6 +13,7 @@ const lossy: Disturb = (_, random) => ({
   clogMs: 4_000,
   tailChance: 0.05,
   tailMs: random.between(20, 400),
+  forgetScriptsEveryMs: 400,
 });
 
 const partitions: Disturb = ({ ttlMs }, random) => ({

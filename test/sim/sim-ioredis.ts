@@ -72,6 +72,10 @@ export class Redis {
     return this.#send('EVAL', script, keyCount, ...words);
   }
 
+  evalsha(digest: string, keyCount: number, ...words: (string | number)[]): Promise<unknown> {
+    return this.#send('EVALSHA', digest, keyCount, ...words);
+  }
+
   info(section: string): Promise<unknown> {
     return this.#send('INFO', section);
   }

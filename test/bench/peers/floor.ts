@@ -1,33 +1,39 @@
-// The floor: the very requests of redlock-run, made beforehand and written to bare sockets, and a wait for the answers of a quorum.
-// No lock could be built on it: it takes every answer for a yes. The surprise: answers are told apart by counting their lines.
+// The floor: the very requests of redlock-run on connections that are open, made beforehand and written to bare sockets, and a wait for
+// the answers of a quorum. No lock could be built on it: it takes every answer for a yes. The surprise: answers are told apart by
+// counting their lines.
 
 import { connect, type Socket } from 'node:net';
+import { alone } from '../../../src/lock/ports.ts';
 import { quorumOf } from '../../../src/lock/validity.ts';
-import { channelsOf, keysOf } from '../../../src/redis/keys.ts';
-import { acquireScript, releaseScript } from '../../../src/redis/scripts.ts';
+import { toAcquire, toRelease } from '../../../src/redis/script-calls.ts';
+import { digestOf } from '../../../src/redis/script-digest.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 
-const day = 24 * 60 * 60 * 1000;
-const value = 'floor-floor-floor-floor-floor';
-const keys = keysOf('', 'floor');
-const channels = channelsOf('', 'floor');
-const acquireBytes = requestOf('EVAL', acquireScript, 4, ...keys, value, ttlMs, day + ttlMs, '', '', channels);
-const releaseBytes = requestOf('EVAL', releaseScript, 4, ...keys, value, 0, '', '', channels);
+const value = '01234567-89ab-cdef-0123-456789abcdef';
+const claim = { ...alone, resources: ['floor'], value, ttlMs, isFenced: true, waiter: null };
+const acquire = toAcquire(claim, '');
+const release = toRelease({ claim, keepMs: 0, record: null, staysInLine: false }, '');
+const counted = (keys: readonly string[]) => [keys.length, ...keys];
+const first = requestOf('EVAL', acquire.script, ...counted(acquire.keys), ...acquire.words);
+const acquireBytes = requestOf('EVALSHA', digestOf(acquire.script), ...counted(acquire.keys), ...acquire.words);
+const releaseBytes = requestOf('EVAL', release.script, ...counted(release.keys), ...release.words);
 
 export async function floor(urls: readonly string[]): Promise<Cycle> {
   const wires = await Promise.all(urls.map((url) => Wire.open(url.replace('unix://', ''))));
-  const ask = (bytes: Buffer, lineCount: number) =>
+  const ask = (bytes: Buffer, lineCount: number, enough: number) =>
     new Promise<void>((resolve, reject) => {
-      let missingCount = quorumOf(wires.length);
+      let missingCount = enough;
       const answered = () => {
         missingCount -= 1;
         if (missingCount === 0) resolve();
       };
       for (const wire of wires) wire.ask(bytes, lineCount, answered, reject);
     });
+  const quorum = quorumOf(wires.length);
+  await ask(first, 3, wires.length);
   return async () => {
-    await ask(acquireBytes, 3);
-    await ask(releaseBytes, 1);
+    await ask(acquireBytes, 3, quorum);
+    await ask(releaseBytes, 1, quorum);
   };
 }
 
@@ -54,7 +60,7 @@ class Wire {
   #read(bytes: Buffer): void {
     for (const byte of bytes) {
       const [next] = this.#owed;
-      if (next && byte === 45) next.failed(new Error(bytes.toString())); // '-' begins an error, and no number here is below 0.
+      if (next && byte === 45) next.failed(new Error(bytes.toString())); // '-' begins an error, and no answer here is below 0.
       if (!next || byte !== 10) continue;
       next.lineCount -= 1;
       if (next.lineCount > 0) continue;

@@ -1,7 +1,7 @@
 // Ourselves, as one cycle after the other in one process: the lock of redlock-run without its command line, its run and its guard.
 // The surprise: stragglers are only known after a round, so the first release beside a frozen master waits for it once.
 
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { alone } from '../../../src/lock/ports.ts';
 import { Redlock } from '../../../src/lock/redlock.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
@@ -18,7 +18,7 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const redlock = new Redlock(masters, clock, { masterTimeoutMs: callTimeoutMs, reserveMs: 0 }, () => {});
   const resource = isFenced ? 'fenced' : 'unfenced';
   return async () => {
-    const value = randomBytes(20).toString('base64url');
+    const value = randomUUID();
     const claim = { ...alone, resources: [resource], value, ttlMs, isFenced, waiter: null };
     const attempt = await redlock.attempt(claim);
     if (attempt.kind !== 'acquired') throw new Error(`${attempt.kind}`);
