@@ -46,8 +46,9 @@ export async function keepAlive(
   let lease = acquired;
   let nextAt = lease.startedAt + settings.extendEveryMs;
   const line = acquired.claim.yields === 'lock' ? await redlock.joinLine(asHolder(acquired.claim)) : null;
-  ended.addEventListener('abort', () => line?.close(), { once: true });
-  for (;;) {
+  if (ended.aborted) line?.close();
+  else ended.addEventListener('abort', () => line?.close(), { once: true });
+  while (!ended.aborted) {
     await (line ? line.pause(nextAt - clock.now(), ended) : clock.sleep(nextAt - clock.now(), ended));
     line?.forgetCalls();
     const askedAt = clock.now();
@@ -67,6 +68,7 @@ export async function keepAlive(
       nextAt = now + settings.masterTimeoutMs * (0.25 + 0.25 * random());
     }
   }
+  return null;
 }
 
 /** Holders are called over a channel of their own, by those who want what they hold. */

@@ -47,18 +47,24 @@ end
 `;
 
 /**
- * hold(i, ...): sets what shows that we hold resource i; the mark stays until the last of its holders ends. shown(i, ...): whether we are
- * shown to hold it: 1 yes, 0 somebody else is, -1 nobody is. raise(floor, keep): as in scripts.ts, for all counters.
+ * last(i): in how many ms the last of the holders ends; 0: there is none. hold(i, ...): sets what shows that we hold resource i; the mark
+ * stays until that end. shown(i, ...): whether we are shown to hold it: 1 yes, 0 somebody else is, -1 nobody is. raise(floor, keep): as in
+ * scripts.ts, for all counters.
  */
 export const holding = `
+local function last(i)
+  local lastMs = 0
+  for _, one in ipairs(living(i)) do lastMs = math.max(lastMs, one.endsAt - nowMs) end
+  return lastMs
+end
 local function hold(i, mark, slot, value, ttl)
   if mark == '' then
     redis.call('SET', key(i), value, 'PX', ttl)
     return
   end
-  local lastMs = math.max(redis.call('PTTL', key(i)), tonumber(ttl))
-  redis.call('SET', key(i), mark, 'PX', lastMs)
   redis.call('ZADD', holders(i), nowMs + ttl, slot .. ' ' .. value)
+  local lastMs = last(i)
+  redis.call('SET', key(i), mark, 'PX', lastMs)
   redis.call('PEXPIRE', holders(i), lastMs)
 end
 local function shown(i, mark, slot, value)

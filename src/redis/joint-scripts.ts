@@ -9,7 +9,8 @@ import { holding, joint } from './joint-parts.ts';
  * Holds all resources, or none where one of them is not free for us: held by somebody else, or others who cannot stand beside us are
  * before us in its queue. Who shares passes others who share; who takes a slot is told which ones are free.
  * A waiter that yields removes the older ones that do from the queues, and calls them, so that they go; where there is a newer
- * one he is told so, and has no place. One that wants a lock replaced calls its holders.
+ * one he is told so, and has no place. For three seconds it counts as being there what has just been granted, so that those whom it removed
+ * hear of it. One that wants a lock replaced calls its holders.
  * ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 our id in the queues ('': we do not wait), 5 our
  * arrival in microseconds, 6 mark ('': exclusive), 7 slot (0: none), 8 ... starts of the channels' names, one a resource.
  * Returns {1, fence}, one for all resources, or {0, holder or mark ('': others are first), PTTL, place (-1: none), seconds,
@@ -27,19 +28,24 @@ local function answer(holder, remainingMs, by, slots)
   end
   return {0, holder, remainingMs, place, tonumber(time[1]), tonumber(time[2]), by, slots}
 end
+local function comes_after(since, other)
+  return since > tonumber(arrival) or (since == tonumber(arrival) and other > id)
+end
 local newer = ''
 for i = 1, count do
   for _, other in ipairs(waiters(i)) do
     if id ~= '' and other ~= id and has(id, 'newest') and has(other, 'newest') then
-      local since = tonumber(redis.call('ZSCORE', queue(i), other))
-      local own = tonumber(arrival)
-      if since > own or (since == own and other > id) then
+      if comes_after(tonumber(redis.call('ZSCORE', queue(i), other)), other) then
         newer = other
       else
         forget(i, other)
         hears(channel(i), other)
       end
     end
+  end
+  for _, one in ipairs(has(id, 'newest') and redis.call('ZRANGE', seen(i), 0, -1) or {}) do
+    local since, other = string.match(one, '^served (%S+) (.*)$')
+    if since and other ~= id and comes_after(tonumber(since), other) then newer = other end
   end
 end
 if newer ~= '' then
@@ -53,51 +59,54 @@ local function call_holder(i, value)
   if has(id, 'replace') then hears(channel(i), 'holder:' .. (string.match(value, '^%S+') or '')) end
 end
 local blocker, blockedMs = false, 0
-local isFree, isHalfFree = {}, {}
-local function block(i, holder, remainingMs)
+local isFree, isOurs = {}, {}
+local function block(holder, remainingMs)
   blocker = blocker or holder
   if blockedMs >= 0 then blockedMs = remainingMs < 0 and -1 or math.max(blockedMs, remainingMs) end
 end
-local slots = {}
+local taken, soonestMs = {}, math.huge
 for i = 1, count do
   local holder = redis.pcall('GET', key(i))
   if type(holder) == 'table' then
-    block(i, '(a ' .. redis.call('TYPE', key(i)).ok .. ')', redis.call('PTTL', key(i)))
+    block('(a ' .. redis.call('TYPE', key(i)).ok .. ')', redis.call('PTTL', key(i)))
   elseif holder == false then
     isFree[i] = true
     redis.call('DEL', holders(i))
   elseif holder ~= (mark == '' and value or mark) then
-    block(i, holder, redis.call('PTTL', key(i)))
+    block(holder, redis.call('PTTL', key(i)))
     call_holder(i, holder)
     if holder == 'shared' or string.find(holder, '^slots %d+$') then
       for _, one in ipairs(living(i)) do call_holder(i, one.value) end
     end
-  elseif slotCount > 0 then
-    local taken, soonestMs = {}, math.huge
-    for _, one in ipairs(living(i)) do
-      if one.value ~= value then
+  else
+    isOurs[i] = mark == ''
+    for _, one in ipairs(mark == '' and {} or living(i)) do
+      if one.value == value then
+        isOurs[i] = true
+      elseif slotCount > 0 then
         taken[one.slot] = true
         soonestMs = math.min(soonestMs, one.endsAt - nowMs)
       end
     end
-    for number = 1, slotCount do
-      if not taken[tostring(number)] then slots[#slots + 1] = number end
-    end
-    isHalfFree[i] = #slots > 0
-    if #slots == 0 then
-      block(i, holder, soonestMs)
-      for _, one in ipairs(living(i)) do call_holder(i, one.value) end
-    end
-    if not taken[slot] then slots = {} end
+  end
+end
+local slots = {}
+for number = 1, slotCount do
+  if not taken[tostring(number)] then slots[#slots + 1] = number end
+end
+if slotCount > 0 and #slots == 0 then
+  block(mark, soonestMs)
+  for i = 1, count do
+    for _, one in ipairs(living(i)) do call_holder(i, one.value) end
   end
 end
 if blocker then return answer(blocker, blockedMs, '', {}) end
 for i = 1, count do
-  for _, other in ipairs(waiters(i)) do
+  for _, other in ipairs(isOurs[i] and {} or waiters(i)) do
     if other == id then break end
     if mark ~= 'shared' or not has(other, 'shared') then
       local askedAt = tonumber(redis.call('ZSCORE', seen(i), other) or 0)
-      local isCalled = isFree[i] or isHalfFree[i]
+      local isCalled = isFree[i] or slotCount > 0
       if not isCalled or askedAt > nowMs - 500 or hears(channel(i), other) then
         return answer('', math.max(0, redis.call('PTTL', key(i))), '', {})
       end
@@ -105,10 +114,14 @@ for i = 1, count do
     end
   end
 end
-if #slots > 0 then return answer(mark, 0, '', slots) end
+if taken[slot] then return answer(mark, 0, '', slots) end
 for i = 1, count do
   hold(i, mark, slot, value, ttl)
   if id ~= '' then forget(i, id) end
+  if has(id, 'newest') then
+    redis.call('ZADD', seen(i), nowMs, 'served ' .. arrival .. ' ' .. id)
+    redis.call('PEXPIRE', seen(i), 10000)
+  end
   local hasRoom = mark == 'shared' or (slotCount > 0 and #living(i) < slotCount)
   for _, other in ipairs(hasRoom and waiters(i) or {}) do
     if (mark == 'shared' and not has(other, 'shared')) or hears(channel(i), other) then break end
@@ -126,14 +139,16 @@ return {1, fence}
 
 /**
  * Sets the time to live anew where all resources show us, and raises the counters.
- * ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 the fence, 5 mark, 6 slot, 7 'lock' where we
- * would give it up for a newer waiter ('': never).
+ * ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 the fence, 5 mark, 6 slot, 7 our arrival, where we would
+ * give it up for a newer waiter, 0 if we never waited ('': we never give it up). Where all slots are taken, only the
+ * holder of the lowest is wanted: one is enough.
  * Returns {1, seconds, microseconds, id of the newest who wants it ('': none)}; {0} somebody else's; {-1} gone. In both of the latter no
  * holder changes.
  * Atomic: the key could expire and be taken between the comparison and the PEXPIRE.
  */
 export const jointExtendScript = `${joint}${holding}
-local value, ttl, keep, fence, mark, slot, yields = unpack(ARGV, 1, 7)
+local value, ttl, keep, fence, mark, slot, arrival = unpack(ARGV, 1, 7)
+local slotCount = tonumber(string.match(mark, '^slots (%d+)$') or '0')
 local least = 1
 for i = 1, count do
   local state = shown(i, mark, slot, value)
@@ -144,8 +159,14 @@ if least < 1 then return {-1} end
 local wantedBy = ''
 for i = 1, count do
   if mark == '' then redis.call('PEXPIRE', key(i), ttl) else hold(i, mark, slot, value, ttl) end
-  for _, other in ipairs(yields == 'lock' and waiters(i) or {}) do
-    if has(other, 'replace') then wantedBy = other end
+  local isAsked = arrival ~= '' and #living(i) >= slotCount
+  for _, one in ipairs(isAsked and slot ~= '0' and living(i) or {}) do
+    if tonumber(one.slot) < tonumber(slot) then isAsked = false end
+  end
+  for _, other in ipairs(isAsked and waiters(i) or {}) do
+    local isInTheWay = mark ~= 'shared' or not has(other, 'shared')
+    local isNewer = tonumber(redis.call('ZSCORE', queue(i), other)) > tonumber(arrival)
+    if isInTheWay and isNewer and has(other, 'replace') then wantedBy = other end
   end
 end
 if keep ~= '0' then raise(tonumber(fence), keep) end
@@ -197,10 +218,9 @@ for i = 1, count do
   elseif state == 1 then
     redis.call('ZREM', holders(i), slot .. ' ' .. value)
     if tonumber(keepMs) > 0 then redis.call('ZADD', holders(i), nowMs + keepMs, slot .. ' ' .. value) end
-    local lastMs = 0
-    for _, one in ipairs(living(i)) do lastMs = math.max(lastMs, one.endsAt - nowMs) end
+    local lastMs = last(i)
     if lastMs > 0 then redis.call('PEXPIRE', key(i), lastMs) else redis.call('DEL', key(i), holders(i)) end
-    isFreed = lastMs <= 0 or mark ~= 'shared'
+    isFreed = lastMs <= tonumber(keepMs) or mark ~= 'shared'
   end
   local wasFirst = false
   if id ~= '' and arrival == '' then

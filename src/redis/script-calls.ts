@@ -42,8 +42,8 @@ export function toAcquire(claim: Claim, prefix: string): ScriptCall {
 export function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   const words = proofOf(claim, fence);
   if (isPlain(claim)) return plain(extendScript, claim, prefix, words);
-  const yields = claim.yields === 'lock' ? 'lock' : '';
-  return joint(jointExtendScript, claim, prefix, [...words, ...standOf(claim), yields]);
+  const arrival = claim.yields === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
+  return joint(jointExtendScript, claim, prefix, [...words, ...standOf(claim), arrival]);
 }
 
 export function toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall {
