@@ -3,10 +3,9 @@
 //
 // The surprise: calls are hints. A master has to make them, and nobody may rely on hearing them.
 
-import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
-import { claimOf, lasting, type Server, untilAnswered, type World } from './world.ts';
+import { claimOf, earOf, lasting, type Server, untilAnswered, untilCalled, type World } from './world.ts';
 
 /** The claim of one who waits. Arrivals are by the letter of the value: `a` came first. */
 const waiterOf = (value: string) => claimOf(value, { waiter: { id: `id ${value}`, arrivalUs: value.charCodeAt(0) } });
@@ -85,18 +84,10 @@ export function line(world: World): void {
   });
 
   describe('the call', () => {
-    /** A handle that listens for this value, and how often it was called. */
-    async function earOf(server: Server, value: string) {
-      let calls = 0;
-      const ear = await server.handle().listen(waiterOf(value), () => {
-        calls += 1;
-      });
-      assert(!('kind' in ear), 'nobody listens');
-      return { ear, count: () => calls };
-    }
+    const earFor = (server: Server, value: string) => earOf(server, waiterOf(value));
 
     it('reaches the first in line alone, when the holder releases', async (server, master) => {
-      const [first, second] = [await earOf(server, 'b'), await earOf(server, 'c')];
+      const [first, second] = [await earFor(server, 'b'), await earFor(server, 'c')];
       await ask(master, 'a');
       for (const value of ['c', 'b']) await ask(server.handle(), value);
       await master.release(waiterOf('a'), 0);
@@ -107,7 +98,7 @@ export function line(world: World): void {
     });
 
     it('comes when the holder leaves the key for a while, and again when somebody asks for what is free', async (server, master) => {
-      const second = await earOf(server, 'b');
+      const second = await earFor(server, 'b');
       await ask(master, 'a');
       await ask(server.handle(), 'b');
       await master.release(waiterOf('a'), 200);
@@ -120,7 +111,7 @@ export function line(world: World): void {
     });
 
     it('goes to the next one where the first in line does not hear it', async (server, master) => {
-      const third = await earOf(server, 'd');
+      const third = await earFor(server, 'd');
       await ask(master, 'a');
       for (const value of ['b', 'c', 'd']) await ask(server.handle(), value);
       await master.release(waiterOf('a'), 0);
@@ -130,7 +121,7 @@ export function line(world: World): void {
     });
 
     it('is not heard any more by an ear that was closed', async (server, master) => {
-      const first = await earOf(server, 'b');
+      const first = await earFor(server, 'b');
       await ask(master, 'a');
       await ask(server.handle(), 'b');
       first.ear.close();
@@ -147,9 +138,4 @@ export function line(world: World): void {
       await untilAnswered(server, () => master.extend(claimOf('a'), null, lasting));
     });
   });
-}
-
-async function untilCalled(server: Server, count: () => number): Promise<void> {
-  for (let tryCount = 0; count() === 0 && tryCount < 60; tryCount += 1) await server.pass(50);
-  expect(count()).toBeGreaterThan(0);
 }

@@ -7,9 +7,13 @@ import { describe } from 'vitest';
 import { faults } from './faults.ts';
 import { line } from './line.ts';
 import { order } from './order.ts';
+import { several } from './several.ts';
+import { shared } from './shared.ts';
+import { slots } from './slots.ts';
 import { upkeep } from './upkeep.ts';
 import { votes } from './votes.ts';
 import type { World } from './world.ts';
+import { yielding } from './yielding.ts';
 
 export function masterContract(name: string, world: World): void {
   describe(`${name} as a Master`, () => {
@@ -18,5 +22,9 @@ export function masterContract(name: string, world: World): void {
     line(world);
     order(world);
     faults(world);
+    shared(world);
+    slots(world);
+    several(world);
+    yielding(world);
   });
 }

@@ -5,8 +5,10 @@
 // The surprise: a world in virtual time has to drive its clock while a test runs. So a world is a function that is given
 // the test, and tests wait by `server.pass` and in no other way.
 
+import assert from 'node:assert/strict';
 import { expect } from 'vitest';
 import { alone, type Claim, type Master } from '../../src/lock/ports.ts';
+import { waiterIdOf } from '../../src/lock/waiter-id.ts';
 
 export interface Server {
   /** One more handle on the server, as one more program has it; independent of the others. */
@@ -15,6 +17,10 @@ export interface Server {
   read(resource: string): Promise<{ readonly value: string; readonly remainingMs: number | null } | null>;
   /** Puts somebody's value there, over whatever there is; null: it never expires. */
   write(resource: string, value: string, ttlMs: number | null): Promise<void>;
+  /** Takes away what stands there, as a person would. */
+  remove(resource: string): Promise<void>;
+  /** The values of those who hold it together, in alphabetical order; of those on slots, as `2 value`. */
+  holders(resource: string): Promise<readonly string[]>;
   /** The counter of the fence; null when there is none. */
   counter(resource: string): Promise<number | null>;
   setCounter(resource: string, count: number): Promise<void>;
@@ -46,6 +52,36 @@ const usualTtlMs = 60_000;
 
 export function claimOf(value: string, changes: Partial<Claim> = {}): Claim {
   return { ...alone, resources: ['r'], value, ttlMs: usualTtlMs, isFenced: true, waiter: null, ...changes };
+}
+
+/** Who stands on slots is told which one he has. */
+export function slotOf(value: string, slot: number, slotCount = 2, changes: Partial<Claim> = {}): Claim {
+  return claimOf(value, { sharing: { kind: 'slots', slotCount, slot }, ...changes });
+}
+
+export function sharedOf(value: string, changes: Partial<Claim> = {}): Claim {
+  return claimOf(value, { sharing: { kind: 'shared' }, ...changes });
+}
+
+/** The claim of one who waits; `arrivalUs` by the letter of the value: `a` came first. */
+export function waiting(claim: Claim): Claim {
+  const id = waiterIdOf(claim, `random-${claim.value}`, '1@host');
+  return { ...claim, waiter: { id, arrivalUs: claim.value.charCodeAt(0) } };
+}
+
+/** A handle that listens for the waiter of the claim, and how often he was called. */
+export async function earOf(server: Server, claim: Claim) {
+  let calls = 0;
+  const ear = await server.handle().listen(claim, () => {
+    calls += 1;
+  });
+  assert(!('kind' in ear), 'nobody listens');
+  return { ear, count: () => calls };
+}
+
+export async function untilCalled(server: Server, count: () => number): Promise<void> {
+  for (let tryCount = 0; count() === 0 && tryCount < 60; tryCount += 1) await server.pass(50);
+  expect(count()).toBeGreaterThan(0);
 }
 
 /** Matches the lock as `value` holds it, with at most `ttlMs` left, and at most a second less. */

@@ -49,6 +49,16 @@ function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMast
     async write(resource, value, ttlMs) {
       await master.command('set', keyOf(resource), value, ...(ttlMs === null ? [] : ['px', ttlMs]));
     },
+    async remove(resource) {
+      await master.command('del', keyOf(resource));
+    },
+    async holders(resource) {
+      if ((await master.get(keyOf(resource))) === null) return [];
+      const [seconds = 0, micros = 0] = ((await master.command('time')) as string[]).map(Number);
+      const least = `(${seconds * 1_000 + Math.floor(micros / 1_000)}`;
+      const members = await master.command('zrangebyscore', `{${keyOf(resource)}}:holders`, least, '+inf');
+      return (members as string[]).map((member) => member.replace(/^0 /, '')).sort();
+    },
     async counter(resource) {
       const count = await master.get(counterOf(resource));
       return count === null ? null : Number(count);

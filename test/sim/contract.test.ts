@@ -49,6 +49,14 @@ function serverOn(stage: Stage): Server {
     async write(resource, value, ttlMs) {
       redis.put(keyOf(resource), value, ttlMs);
     },
+    async remove(resource) {
+      redis.put(keyOf(resource), null);
+    },
+    async holders(resource) {
+      if (redis.get(keyOf(resource)) === null) return [];
+      const living = redis.holdersOf(keyOf(resource)).living(redis.now);
+      return living.map(({ slot, value }) => (slot === 0 ? value : `${slot} ${value}`)).sort();
+    },
     async counter(resource) {
       const count = redis.get(counterOf(resource));
       return count === null ? null : Number(count);

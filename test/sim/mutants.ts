@@ -3,8 +3,8 @@
 // The surprise: a mutant that no longer applies is a failure too, so whoever rewrites a line here also rewrites its mutant.
 
 import type { Property } from './checkers.ts';
+import type { Flaw } from './flaws.ts';
 import type { FairProfile } from './profiles.ts';
-import type { Flaw } from './sim-redis.ts';
 
 export interface Edit {
   /** In src/. */

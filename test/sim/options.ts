@@ -3,9 +3,9 @@
 // which of the usual troubles stay away ("swarm"), because troubles hide one another.
 
 import { dangerOf, deriveTimings, type Timings } from '../../src/cli/timings.ts';
+import type { Flaw } from './flaws.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';
-import type { Flaw } from './sim-redis.ts';
 
 /** Mean times between troubles, in ms for the whole world; null: never. How long they last, at most. */
 export interface Weather {

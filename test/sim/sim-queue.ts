@@ -1,5 +1,5 @@
-// The queue of one resource on a simulated server: the functions first, see and forget of src/redis/scripts.ts, on two sorted
-// sets. The surprise: equal arrivals are ordered by the bytes of the id, as Redis orders the members of a set.
+// The queue of one resource on a simulated server: the functions first, see and forget of src/redis/scripts.ts, and waiters of
+// joint-parts.ts, on two sorted sets. The surprise: equal arrivals are ordered by the bytes of the id, as Redis orders the members of a set.
 
 const silentMs = 3_000;
 const keptMs = 10_000;
@@ -11,15 +11,28 @@ interface Place {
   readonly enteredAt: number;
 }
 
+/** A waiter that gives way to newer ones, and has just been granted what he waited for. */
+interface Served {
+  readonly arrival: number;
+  readonly at: number;
+}
+
 export class SimQueue {
   readonly #places = new Map<string, Place>();
+  readonly #served = new Map<string, Served>();
   #expiresAt = 0;
 
   /** Drops those who gave no sign of life for three seconds. `now` is the server's time of day in ms, as everywhere here. */
   first(now: number): string | null {
+    return this.waiters(now)[0] ?? null;
+  }
+
+  /** The same, with all who are left. */
+  waiters(now: number): string[] {
     this.#expire(now);
     for (const [id, { seenAt }] of this.#places) if (seenAt <= now - silentMs) this.#places.delete(id);
-    return this.#ids()[0] ?? null;
+    for (const [id, { at }] of this.#served) if (at <= now - silentMs) this.#served.delete(id);
+    return this.#ids();
   }
 
   /** The first as it is, with nobody dropped. */
@@ -37,6 +50,20 @@ export class SimQueue {
 
   forget(id: string): void {
     this.#places.delete(id);
+  }
+
+  serve(id: string, arrival: number, now: number): void {
+    this.#served.set(id, { arrival, at: now });
+    this.#expiresAt = now + keptMs;
+  }
+
+  /** Those who were granted it within the last three seconds. */
+  served(): { id: string; arrival: number }[] {
+    return [...this.#served].map(([id, { arrival }]) => ({ id, arrival }));
+  }
+
+  arrivalOf(id: string): number {
+    return this.#places.get(id)?.arrival ?? Number.NaN;
   }
 
   rankOf(id: string): number {
@@ -58,12 +85,15 @@ export class SimQueue {
   copy(): SimQueue {
     const copy = new SimQueue();
     for (const [id, place] of this.#places) copy.#places.set(id, place);
+    for (const [id, served] of this.#served) copy.#served.set(id, served);
     copy.#expiresAt = this.#expiresAt;
     return copy;
   }
 
   #expire(now: number): void {
-    if (now > this.#expiresAt) this.#places.clear();
+    if (now <= this.#expiresAt) return;
+    this.#places.clear();
+    this.#served.clear();
   }
 
   #ids(): string[] {

@@ -7,6 +7,7 @@ import * as holderModule from '../../src/lock/holder.ts';
 import * as keepAliveModule from '../../src/lock/keep-alive.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
+import * as jointScriptsModule from '../../src/redis/joint-scripts.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as scriptsModule from '../../src/redis/scripts.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
@@ -21,6 +22,7 @@ export interface Modules {
   readonly 'lock/keep-alive': typeof keepAliveModule;
   readonly 'lock/redlock': typeof redlockModule;
   readonly 'redis/identity': typeof identityModule;
+  readonly 'redis/joint-scripts': typeof jointScriptsModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/scripts': typeof scriptsModule;
   readonly 'run/guard/guard': typeof guardModule;
@@ -36,6 +38,7 @@ const realModules: Modules = {
   'lock/keep-alive': keepAliveModule,
   'lock/redlock': redlockModule,
   'redis/identity': identityModule,
+  'redis/joint-scripts': jointScriptsModule,
   'redis/redis-master': redisMasterModule,
   'redis/scripts': scriptsModule,
   'run/guard/guard': guardModule,
@@ -49,11 +52,16 @@ export const realSystem: System = systemOf(realModules);
 
 export function systemOf(modules: Modules) {
   const { acquireScript, extendScript, healScript, releaseScript } = modules['redis/scripts'];
+  const joint = modules['redis/joint-scripts'];
   const names = new Map<string, Script>([
     [acquireScript, 'acquire'],
     [extendScript, 'extend'],
     [healScript, 'heal'],
     [releaseScript, 'release'],
+    [joint.jointAcquireScript, 'joint acquire'],
+    [joint.jointExtendScript, 'joint extend'],
+    [joint.jointHealScript, 'joint heal'],
+    [joint.jointReleaseScript, 'joint release'],
   ]);
   return {
     acquire: modules['lock/acquire'].acquire,
@@ -67,7 +75,7 @@ export function systemOf(modules: Modules) {
     createSystemClock: modules['system-clock'].createSystemClock,
     scriptNamed(text: string): Script {
       const name = names.get(text);
-      if (name === undefined) throw new Error(`no such script in src/redis/scripts.ts: ${text.slice(0, 80)}`);
+      if (name === undefined) throw new Error(`no such script in src/redis/: ${text.slice(0, 80)}`);
       return name;
     },
   };

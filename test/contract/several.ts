@@ -1,0 +1,181 @@
+// A lock on several resources at once: all of them or none, in whichever order they are named. The server is in good health here.
+//
+// The surprise: what was taken together is still there one by one. Another may lose one of them for us, and then we hold none.
+
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import {
+  claimOf,
+  earOf,
+  heldBy,
+  lasting,
+  type Server,
+  sharedOf,
+  untilCalled,
+  upTo,
+  type World,
+  waiting,
+} from './world.ts';
+
+const granted = expect.objectContaining({ kind: 'granted' });
+const both = { resources: ['r', 's'] };
+const reversed = { resources: ['s', 'r'] };
+
+export function several(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+  const ask = (server: Server, claim: ReturnType<typeof claimOf>) => server.handle().acquire(claim, lasting);
+  const standing = async (server: Server) => [await server.read('r'), await server.read('s')];
+
+  describe('several resources', () => {
+    it('are granted together', async (server, master) => {
+      expect(await master.acquire(claimOf('a', both), lasting)).toEqual(granted);
+      expect(await standing(server)).toEqual([heldBy('a'), heldBy('a')]);
+    });
+
+    test.each([
+      ['first', 'r'],
+      ['second', 's'],
+    ])('are refused together where the %s is held by another', async (_which, resource) =>
+      world(async (server) => {
+        await server.write(resource, 'them', 5_000);
+        const reply = await ask(server, claimOf('a', both));
+        expect(reply).toMatchObject({ kind: 'refused', holder: 'them', remainingMs: upTo(5_000) });
+        expect((await standing(server)).filter((one) => one !== null)).toEqual([heldBy('them', 5_000)]);
+      }),
+    );
+
+    it('are refused to the second who names them, in whichever order', async (server, master) => {
+      await master.acquire(claimOf('a', both), lasting);
+      for (const names of [both, reversed, { resources: ['r'] }, { resources: ['t', 's'] }]) {
+        expect(await ask(server, claimOf('b', names))).toMatchObject({ kind: 'refused', holder: 'a' });
+      }
+      expect([...(await standing(server)), await server.read('t')]).toEqual([heldBy('a'), heldBy('a'), null]);
+    });
+
+    it('are extended together, and not at all where one is gone or taken', async (server, master) => {
+      await master.acquire(claimOf('a', both), lasting);
+      const longer = claimOf('a', { ...both, ttlMs: 90_000 });
+      expect(await master.extend(longer, null, lasting)).toMatchObject({ kind: 'extended' });
+      expect(await standing(server)).toEqual([heldBy('a', 90_000), heldBy('a', 90_000)]);
+      await server.remove('s');
+      const longest = claimOf('a', { ...both, ttlMs: 99_000 });
+      expect(await master.extend(longest, null, lasting)).toEqual({ kind: 'gone' });
+      await server.write('s', 'them', 5_000);
+      expect(await master.extend(longest, null, lasting)).toEqual({ kind: 'taken' });
+      expect(await standing(server)).toEqual([heldBy('a', 90_000), heldBy('them', 5_000)]);
+    });
+
+    it('are healed together, and not at all where one is taken', async (server, master) => {
+      await master.acquire(claimOf('a', both), lasting);
+      await server.remove('s');
+      expect(await master.heal(claimOf('a', both), 9, lasting)).toEqual({ kind: 'healed' });
+      expect(await standing(server)).toEqual([heldBy('a'), heldBy('a')]);
+      await server.remove('r');
+      await server.write('s', 'them', 5_000);
+      expect(await master.heal(claimOf('a', both), 9, lasting)).toEqual({ kind: 'taken' });
+      expect(await standing(server)).toEqual([null, heldBy('them', 5_000)]);
+    });
+
+    it('are released together, and what is left of them where another has one', async (server, master) => {
+      await master.acquire(claimOf('a', both), lasting);
+      expect(await master.release(claimOf('a', both), 0)).toEqual({ kind: 'released' });
+      expect(await standing(server)).toEqual([null, null]);
+      await master.acquire(claimOf('b', both), lasting);
+      await server.write('r', 'them', 5_000);
+      expect(await master.release(claimOf('b', both), 0)).toEqual({ kind: 'released' });
+      expect(await standing(server)).toEqual([heldBy('them', 5_000), null]);
+    });
+
+    it('to be kept for a while stand for so long, each of them', async (server, master) => {
+      await master.acquire(claimOf('a', both), lasting);
+      await master.release(claimOf('a', both), 5_000);
+      expect(await standing(server)).toEqual([heldBy('a', 5_000), heldBy('a', 5_000)]);
+    });
+
+    it('have one number for the fence, above those of all of them', async (server, master) => {
+      await server.setCounter('r', 41);
+      await server.setCounter('s', 70);
+      expect(await master.acquire(claimOf('a', both), lasting)).toEqual({ kind: 'granted', fence: 71 });
+      expect([await server.counter('r'), await server.counter('s')]).toEqual([71, 71]);
+      await master.extend(claimOf('a', both), 90, lasting);
+      expect([await server.counter('r'), await server.counter('s')]).toEqual([90, 90]);
+    });
+
+    it('leave a line in the history of each', async (server, master) => {
+      await master.acquire(claimOf('a', both), lasting);
+      await master.release(claimOf('a', both), 0, 'first');
+      expect([await server.history('r'), await server.history('s')]).toEqual([['first'], ['first']]);
+    });
+
+    it('that are shared: each with the others who share it', async (server, master) => {
+      await master.acquire(sharedOf('a', both), lasting);
+      expect(await ask(server, sharedOf('b', { resources: ['s', 't'] }))).toEqual(granted);
+      await master.release(sharedOf('a', both), 0);
+      expect([await server.holders('r'), await server.holders('s'), await server.holders('t')]).toEqual([
+        [],
+        ['b'],
+        ['b'],
+      ]);
+    });
+
+    it('that a server has forgotten are all healed', async (server, master) => {
+      await master.acquire(claimOf('a', both), lasting);
+      await server.restart();
+      expect(await server.handle().heal(claimOf('a', both), 9, lasting)).toEqual({ kind: 'healed' });
+      expect(await standing(server)).toEqual([heldBy('a'), heldBy('a')]);
+    });
+  });
+
+  describe('the queues of several resources', () => {
+    it('are entered together, and the place is the farther one', async (server, master) => {
+      await master.acquire(claimOf('x', both), lasting);
+      await ask(server, waiting(claimOf('a', { resources: ['s'] })));
+      expect(await ask(server, waiting(claimOf('b', both)))).toMatchObject({ kind: 'refused', place: 1 });
+      expect(await ask(server, waiting(claimOf('c', { resources: ['r'] })))).toMatchObject({
+        kind: 'refused',
+        place: 1,
+      });
+    });
+
+    it('let nobody pass who comes later, also where only the other resource is held', async (server, master) => {
+      await master.acquire(claimOf('x', { resources: ['r'] }), lasting);
+      await ask(server, waiting(claimOf('a', both)));
+      expect(await ask(server, waiting(claimOf('b', { resources: ['s'] })))).toMatchObject({
+        kind: 'refused',
+        holder: '',
+        place: 1,
+      });
+      expect(await server.read('s')).toBeNull();
+    });
+
+    it('are left together: whoever is first then in each is called', async (server, master) => {
+      await master.acquire(claimOf('x', { resources: ['r'] }), lasting);
+      const impatient = server.handle();
+      await impatient.acquire(waiting(claimOf('a', both)), lasting);
+      const claim = waiting(claimOf('b', { resources: ['s'] }));
+      const { ear, count } = await earOf(server, claim);
+      await ask(server, claim);
+      await impatient.release(waiting(claimOf('a', both)), 0);
+      await untilCalled(server, count);
+      expect(await ask(server, claim)).toEqual(granted);
+      ear.close();
+    });
+
+    it('call the first in line of each resource that is released', async (server, master) => {
+      await master.acquire(claimOf('x', both), lasting);
+      const claims = [waiting(claimOf('a', { resources: ['r'] })), waiting(claimOf('b', { resources: ['s'] }))];
+      const ears = [];
+      for (const claim of claims) {
+        ears.push(await earOf(server, claim));
+        await ask(server, claim);
+      }
+      await master.release(claimOf('x', both), 0);
+      for (const { count, ear } of ears) {
+        await untilCalled(server, count);
+        ear.close();
+      }
+      for (const claim of claims) expect(await ask(server, claim)).toEqual(granted);
+    });
+  });
+}

@@ -1,0 +1,225 @@
+// A lock that several hold together: who may stand beside whom, until when each of them does, and in which order those who wait are
+// called. The server is in good health here.
+//
+// The surprise: the key itself shows no holder. It stands until the last of them ends, and whoever takes it away ends them all.
+
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import {
+  claimOf,
+  earOf,
+  heldBy,
+  lasting,
+  type Server,
+  sharedOf,
+  untilCalled,
+  upTo,
+  type World,
+  waiting,
+} from './world.ts';
+
+const granted = expect.objectContaining({ kind: 'granted' });
+const refusedBy = (holder: string) => expect.objectContaining({ kind: 'refused', holder });
+
+export function shared(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+  const ask = (server: Server, claim: ReturnType<typeof claimOf>) => server.handle().acquire(claim, lasting);
+
+  describe('a shared lock', () => {
+    it('is held by any number together', async (server, master) => {
+      for (const value of ['a', 'b', 'c']) expect(await master.acquire(sharedOf(value), lasting)).toEqual(granted);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([['a', 'b', 'c'], heldBy('shared')]);
+    });
+
+    it('is kept from whoever wants it alone, and the other way round', async (server, master) => {
+      await master.acquire(sharedOf('a'), lasting);
+      expect(await ask(server, claimOf('b'))).toMatchObject({
+        kind: 'refused',
+        holder: 'shared',
+        remainingMs: upTo(60_000),
+      });
+      expect(await server.holders('r')).toEqual(['a']);
+      await master.release(sharedOf('a'), 0);
+      await master.acquire(claimOf('b'), lasting);
+      expect(await ask(server, sharedOf('c'))).toEqual(refusedBy('b'));
+      expect(await server.read('r')).toEqual(heldBy('b'));
+    });
+
+    it('is kept from others while a program of another make holds the key, and no longer', async (server, master) => {
+      await server.write('r', 'foreign', 100);
+      expect(await master.acquire(sharedOf('a'), lasting)).toEqual(refusedBy('foreign'));
+      await server.pass(110);
+      expect(await master.acquire(sharedOf('a'), lasting)).toEqual(granted);
+    });
+
+    it('is free when the last has released it, and not before', async (server, master) => {
+      for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
+      expect(await master.release(sharedOf('a'), 0)).toEqual({ kind: 'released' });
+      expect(await ask(server, claimOf('c'))).toEqual(refusedBy('shared'));
+      expect(await master.release(sharedOf('b'), 0)).toEqual({ kind: 'released' });
+      expect([await server.read('r'), await server.holders('r')]).toEqual([null, []]);
+      expect(await ask(server, claimOf('c'))).toEqual(granted);
+    });
+
+    it('goes on for one when another has ended, and ends with the last', async (server, master) => {
+      await master.acquire(sharedOf('a', { ttlMs: 100 }), lasting);
+      await master.acquire(sharedOf('b', { ttlMs: 300 }), lasting);
+      await server.pass(150);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([['b'], heldBy('shared', 300)]);
+      expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'gone' });
+      await server.pass(200);
+      expect(await server.read('r')).toBeNull();
+    });
+
+    it('extended by one: the key lasts as long as the last of them, and the other ends when it did', async (server, master) => {
+      await master.acquire(sharedOf('a', { ttlMs: 100 }), lasting);
+      await master.acquire(sharedOf('b', { ttlMs: 100 }), lasting);
+      expect(await master.extend(sharedOf('a', { ttlMs: 5_000 }), null, lasting)).toMatchObject({ kind: 'extended' });
+      await server.pass(150);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([['a'], heldBy('shared', 5_000)]);
+    });
+
+    it('extended to less than it had: the key goes with the last of them', async (server, master) => {
+      for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
+      for (const value of ['a', 'b']) await master.extend(sharedOf(value, { ttlMs: 5_000 }), null, lasting);
+      expect(await server.read('r')).toEqual(heldBy('shared', 5_000));
+    });
+
+    it('released by one to be kept for a while: stands for so long, and no longer than the other', async (server, master) => {
+      for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
+      await master.release(sharedOf('a'), 5_000);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([['a', 'b'], heldBy('shared')]);
+      await master.release(sharedOf('b'), 0);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([['a'], heldBy('shared', 5_000)]);
+    });
+
+    it('whose key a person has deleted is gone for all, and nobody comes back with the next one', async (server, master) => {
+      for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
+      await server.remove('r');
+      expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'gone' });
+      expect(await server.read('r')).toBeNull();
+      await ask(server, sharedOf('c'));
+      expect(await server.holders('r')).toEqual(['c']);
+      expect(await master.extend(sharedOf('b'), null, lasting)).toEqual({ kind: 'gone' });
+    });
+
+    it('whose key a person has deleted is healed for one, and for nobody else', async (server, master) => {
+      for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
+      await server.remove('r');
+      expect(await master.heal(sharedOf('a'), 9, lasting)).toEqual({ kind: 'healed' });
+      expect([await server.holders('r'), await server.read('r')]).toEqual([['a'], heldBy('shared')]);
+    });
+
+    it('is not healed beside one who holds it alone', async (server, master) => {
+      await master.acquire(claimOf('b'), lasting);
+      expect(await master.heal(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.extend(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
+      expect([await server.holders('r'), await server.read('r')]).toEqual([[], heldBy('b')]);
+    });
+
+    it('that a server has forgotten is healed for each of its holders', async (server, master) => {
+      for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
+      await server.restart();
+      for (const value of ['a', 'b']) await server.handle().heal(sharedOf(value), 9, lasting);
+      expect([await server.holders('r'), await server.counter('r')]).toEqual([['a', 'b'], 9]);
+    });
+
+    it('counts for the fence as any other, and raises it', async (server, master) => {
+      await server.setCounter('r', 41);
+      expect(await master.acquire(sharedOf('a'), lasting)).toEqual({ kind: 'granted', fence: 42 });
+      expect(await master.acquire(sharedOf('b'), lasting)).toEqual({ kind: 'granted', fence: 43 });
+      await master.extend(sharedOf('a'), 50, lasting);
+      await master.release(sharedOf('a'), 0);
+      await master.release(sharedOf('b'), 0);
+      expect(await master.acquire(claimOf('c'), lasting)).toEqual({ kind: 'granted', fence: 51 });
+    });
+
+    it('leaves a line in the history for each who releases it with one', async (server, master) => {
+      for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
+      for (const value of ['a', 'b']) await master.release(sharedOf(value), 0, `line of ${value}`);
+      expect(await server.history('r')).toEqual(['line of a', 'line of b']);
+    });
+  });
+
+  describe('the queue of a shared lock', () => {
+    const reader = (value: string) => waiting(sharedOf(value));
+    const writer = (value: string) => waiting(claimOf(value));
+
+    it('lets nobody who shares pass one who wants it alone', async (server, master) => {
+      await master.acquire(sharedOf('a'), lasting);
+      expect(await ask(server, writer('b'))).toMatchObject({ kind: 'refused', holder: 'shared', place: 0 });
+      expect(await ask(server, reader('c'))).toMatchObject({ kind: 'refused', holder: '', place: 1 });
+      expect(await ask(server, sharedOf('d'))).toMatchObject({ kind: 'refused', holder: '', place: null });
+      expect(await server.holders('r')).toEqual(['a']);
+    });
+
+    it('lets those who share pass one another, and those before them who share', async (server, master) => {
+      await master.acquire(claimOf('x'), lasting);
+      for (const value of ['a', 'b', 'c']) await ask(server, reader(value));
+      await master.release(claimOf('x'), 0);
+      for (const value of ['c', 'a', 'b']) expect(await ask(server, reader(value))).toEqual(granted);
+    });
+
+    it('calls one who shares when another has been granted, and so on down to one who wants it alone', async (server, master) => {
+      await master.acquire(claimOf('x'), lasting);
+      const ears = [];
+      for (const claim of [reader('a'), reader('b'), writer('c'), reader('d')]) {
+        ears.push(await earOf(server, claim));
+        await ask(server, claim);
+      }
+      const [a, b, c, d] = ears.map(({ count }) => count) as [() => number, () => number, () => number, () => number];
+      await master.release(claimOf('x'), 0);
+      await untilCalled(server, a);
+      expect(b()).toBe(0);
+      expect(await ask(server, reader('a'))).toEqual(granted);
+      await untilCalled(server, b);
+      expect(await ask(server, reader('b'))).toEqual(granted);
+      await server.pass(50);
+      expect([c(), d()]).toEqual([0, 0]);
+      for (const { ear } of ears) ear.close();
+    });
+
+    it('calls one who wants it alone only when the last has gone', async (server) => {
+      const masters = { a: server.handle(), b: server.handle() };
+      for (const [value, master] of Object.entries(masters)) await master.acquire(sharedOf(value), lasting);
+      const { ear, count } = await earOf(server, writer('c'));
+      await ask(server, writer('c'));
+      await masters.a.release(sharedOf('a'), 0);
+      await server.pass(50);
+      expect(count()).toBe(0);
+      await masters.b.release(sharedOf('b'), 0);
+      await untilCalled(server, count);
+      expect(await ask(server, writer('c'))).toEqual(granted);
+      ear.close();
+    });
+
+    it('calls one who wants it alone when the last leaves it for a while', async (server, master) => {
+      await master.acquire(sharedOf('a'), lasting);
+      const { ear, count } = await earOf(server, writer('c'));
+      await ask(server, writer('c'));
+      await master.release(sharedOf('a'), 300);
+      await untilCalled(server, count);
+      expect(await ask(server, writer('c'))).toMatchObject({ kind: 'refused', remainingMs: upTo(300) });
+      ear.close();
+    });
+
+    it('calls those who share when the one before them, who wanted it alone, gives up', async (server, master) => {
+      await master.acquire(sharedOf('a'), lasting);
+      const impatient = server.handle();
+      await impatient.acquire(writer('b'), lasting);
+      const { ear, count } = await earOf(server, reader('c'));
+      await ask(server, reader('c'));
+      await impatient.release(writer('b'), 0);
+      await untilCalled(server, count);
+      expect(await ask(server, reader('c'))).toEqual(granted);
+      ear.close();
+    });
+
+    it('our own value counts as ours, whoever is before us by now', async (server, master) => {
+      await master.acquire(reader('b'), lasting);
+      await ask(server, writer('a'));
+      expect(await master.acquire(reader('b'), lasting)).toEqual(granted);
+    });
+  });
+}

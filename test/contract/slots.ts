@@ -1,0 +1,172 @@
+// A lock with so many slots, each of which one holds: who gets which, what he is told who finds his slot taken, and who is called when one
+// is free. The server is in good health here.
+//
+// The surprise: a master never counts holders. It would have to agree with the others on who they are; so everybody says which slot he
+// wants, and asks again for another.
+
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import {
+  claimOf,
+  earOf,
+  heldBy,
+  lasting,
+  type Server,
+  sharedOf,
+  slotOf,
+  untilCalled,
+  upTo,
+  type World,
+  waiting,
+} from './world.ts';
+
+const granted = expect.objectContaining({ kind: 'granted' });
+
+export function slots(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+  const ask = (server: Server, claim: ReturnType<typeof claimOf>) => server.handle().acquire(claim, lasting);
+
+  describe('a slot', () => {
+    it('is held by one, the next one by another', async (server, master) => {
+      expect(await master.acquire(slotOf('a', 1), lasting)).toEqual(granted);
+      expect(await ask(server, slotOf('b', 2))).toEqual(granted);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([['1 a', '2 b'], heldBy('slots 2')]);
+    });
+
+    it('that is taken: refused, and told which ones are free', async (server, master) => {
+      await master.acquire(slotOf('a', 2, 3), lasting);
+      expect(await ask(server, slotOf('b', 2, 3))).toMatchObject({
+        kind: 'refused',
+        holder: 'slots 3',
+        freeSlots: [1, 3],
+      });
+      expect(await server.holders('r')).toEqual(['2 a']);
+    });
+
+    it('of which none is free: refused, with the time until the first of them ends', async (server, master) => {
+      await master.acquire(slotOf('a', 1, 2, { ttlMs: 5_000 }), lasting);
+      await ask(server, slotOf('b', 2, 2));
+      const reply = await ask(server, slotOf('c', 2, 2));
+      expect(reply).toMatchObject({ kind: 'refused', holder: 'slots 2', remainingMs: upTo(5_000) });
+      expect(reply).not.toHaveProperty('freeSlots');
+    });
+
+    it('of another number: refused, however many are free', async (server, master) => {
+      await master.acquire(slotOf('a', 1, 3), lasting);
+      const reply = await ask(server, slotOf('b', 2, 2));
+      expect(reply).toMatchObject({ kind: 'refused', holder: 'slots 3', remainingMs: upTo(60_000) });
+      expect(reply).not.toHaveProperty('freeSlots');
+    });
+
+    it('is kept from those who want the lock alone or share it, and the other way round', async (server, master) => {
+      await master.acquire(slotOf('a', 1), lasting);
+      for (const other of [claimOf('b'), sharedOf('c')]) {
+        expect(await ask(server, other)).toMatchObject({ kind: 'refused', holder: 'slots 2' });
+      }
+      await master.release(slotOf('a', 1), 0);
+      await master.acquire(sharedOf('c'), lasting);
+      expect(await ask(server, slotOf('a', 1))).toMatchObject({ kind: 'refused', holder: 'shared' });
+    });
+
+    it('that was released is free, and so is the lock after the last one', async (server, master) => {
+      for (const slot of [1, 2]) await master.acquire(slotOf(`a${slot}`, slot), lasting);
+      await master.release(slotOf('a1', 1), 0);
+      expect(await ask(server, slotOf('b', 1))).toEqual(granted);
+      expect(await server.holders('r')).toEqual(['1 b', '2 a2']);
+      await master.release(slotOf('a2', 2), 0);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([['1 b'], heldBy('slots 2')]);
+    });
+
+    it('is free again after its end, while another goes on', async (server, master) => {
+      await master.acquire(slotOf('a', 1, 2, { ttlMs: 100 }), lasting);
+      await master.acquire(slotOf('b', 2), lasting);
+      await server.pass(150);
+      expect(await ask(server, slotOf('c', 1))).toEqual(granted);
+      expect(await master.extend(slotOf('a', 1), null, lasting)).toEqual({ kind: 'taken' });
+      expect(await server.holders('r')).toEqual(['1 c', '2 b']);
+    });
+
+    it('that has ended: gone when extended, and healed where nobody has it', async (server, master) => {
+      await master.acquire(slotOf('a', 1, 2, { ttlMs: 100 }), lasting);
+      await master.acquire(slotOf('b', 2), lasting);
+      await server.pass(150);
+      expect(await master.extend(slotOf('a', 1), null, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.heal(slotOf('a', 1), null, lasting)).toEqual({ kind: 'healed' });
+      expect(await server.holders('r')).toEqual(['1 a', '2 b']);
+    });
+
+    it('that another has by now is neither extended, healed nor released', async (server, master) => {
+      await master.acquire(slotOf('a', 1, 2, { ttlMs: 50 }), lasting);
+      await server.pass(60);
+      await ask(server, slotOf('b', 1));
+      expect(await master.extend(slotOf('a', 1), 9, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.heal(slotOf('a', 1), 9, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.release(slotOf('a', 1), 0)).toEqual({ kind: 'taken' });
+      expect(await server.holders('r')).toEqual(['1 b']);
+    });
+
+    it('whose key a person has deleted: gone for all, and nobody comes back with the next one', async (server, master) => {
+      for (const slot of [1, 2]) await master.acquire(slotOf(`a${slot}`, slot), lasting);
+      await server.remove('r');
+      expect(await ask(server, slotOf('b', 1))).toEqual(granted);
+      expect(await server.holders('r')).toEqual(['1 b']);
+      expect(await master.extend(slotOf('a2', 2), null, lasting)).toEqual({ kind: 'gone' });
+    });
+
+    it('that was asked for under several names is taken under all of them', async (server, master) => {
+      await master.acquire(slotOf('a', 1, 2, { resources: ['r'] }), lasting);
+      await master.acquire(slotOf('b', 2, 2, { resources: ['s'] }), lasting);
+      for (const slot of [1, 2]) {
+        const reply = await ask(server, slotOf('c', slot, 2, { resources: ['r', 's'] }));
+        expect(reply).toMatchObject({ kind: 'refused', holder: 'slots 2' });
+      }
+      expect([await server.holders('r'), await server.holders('s')]).toEqual([['1 a'], ['2 b']]);
+    });
+  });
+
+  describe('the queue of slots', () => {
+    const waiter = (value: string, slot: number) => waiting(slotOf(value, slot));
+
+    it('calls the first in line when a slot is free, and tells him which', async (server) => {
+      const masters = [server.handle(), server.handle()];
+      for (const [index, master] of masters.entries())
+        await master.acquire(slotOf(`x${index + 1}`, index + 1), lasting);
+      const ears = [];
+      for (const value of ['a', 'b']) {
+        ears.push(await earOf(server, waiter(value, 1)));
+        expect(await ask(server, waiter(value, 1))).toMatchObject({ kind: 'refused', holder: 'slots 2' });
+      }
+      const [first, second] = ears.map(({ count }) => count) as [() => number, () => number];
+      await masters[1]?.release(slotOf('x2', 2), 0);
+      await untilCalled(server, first);
+      expect(await ask(server, waiter('a', 1))).toMatchObject({ kind: 'refused', freeSlots: [2] });
+      expect(await ask(server, waiter('a', 2))).toEqual(granted);
+      await server.pass(50);
+      expect(second()).toBe(0);
+      for (const { ear } of ears) ear.close();
+    });
+
+    it('calls the next one when there is another slot for him', async (server, master) => {
+      await master.acquire(claimOf('x'), lasting);
+      const { ear, count } = await earOf(server, waiter('b', 2));
+      for (const value of ['a', 'b']) await ask(server, waiter(value, 2));
+      await master.release(claimOf('x'), 0);
+      expect(await ask(server, waiter('a', 2))).toEqual(granted);
+      await untilCalled(server, count);
+      expect(await ask(server, waiter('b', 1))).toEqual(granted);
+      ear.close();
+    });
+
+    it('lets nobody pass who comes later, although there is a slot', async (server, master) => {
+      for (const slot of [1, 2]) await master.acquire(slotOf(`x${slot}`, slot), lasting);
+      const { ear } = await earOf(server, waiter('a', 1));
+      await ask(server, waiter('a', 1));
+      await master.release(slotOf('x2', 2), 0);
+      expect(await ask(server, waiter('b', 2))).toMatchObject({ kind: 'refused', holder: '', place: 1 });
+      expect(await ask(server, slotOf('c', 2))).toMatchObject({ kind: 'refused', holder: '', place: null });
+      expect(await server.holders('r')).toEqual(['1 x1']);
+      ear.close();
+    });
+  });
+}

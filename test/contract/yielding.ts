@@ -1,0 +1,147 @@
+// Those who give way to a newer one: waiters who leave the queue for him, and holders who are asked to. The server is in good health here.
+//
+// The surprise: both sides have agreed to it beforehand. Who has not keeps his place and his lock, whoever comes.
+
+import { describe, expect, test } from 'vitest';
+import type { Claim, Master, Yields } from '../../src/lock/ports.ts';
+import { holderIdOf } from '../../src/lock/waiter-id.ts';
+import { claimOf, earOf, lasting, type Server, sharedOf, slotOf, untilCalled, type World, waiting } from './world.ts';
+
+const granted = expect.objectContaining({ kind: 'granted' });
+const waiter = (value: string, yields: Yields) => waiting(claimOf(value, { yields }));
+const idOf = (claim: Claim) => claim.waiter?.id;
+
+export function yielding(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+  const ask = (server: Server, claim: Claim) => server.handle().acquire(claim, lasting);
+
+  describe('a waiter who gives way', () => {
+    it('is called and told when a newer one has come, and has no place any more', async (server, master) => {
+      await master.acquire(claimOf('x'), lasting);
+      const older = waiter('a', 'place');
+      const newer = waiter('b', 'place');
+      const { ear, count } = await earOf(server, older);
+      expect(await ask(server, older)).toMatchObject({ kind: 'refused', place: 0 });
+      expect(await ask(server, newer)).toMatchObject({ kind: 'refused', place: 0 });
+      await untilCalled(server, count);
+      expect(await ask(server, older)).toMatchObject({ kind: 'refused', place: null, supersededBy: idOf(newer) });
+      expect(await ask(server, newer)).toMatchObject({ kind: 'refused', place: 0 });
+      ear.close();
+    });
+
+    it('is told by the newest of several, and the others are, too', async (server, master) => {
+      await master.acquire(claimOf('x'), lasting);
+      for (const value of ['a', 'b', 'c']) await ask(server, waiter(value, 'place'));
+      const by = idOf(waiter('c', 'place'));
+      for (const value of ['a', 'b'])
+        expect(await ask(server, waiter(value, 'place'))).toMatchObject({ supersededBy: by });
+      const reply = await ask(server, waiter('c', 'place'));
+      expect(reply).not.toHaveProperty('supersededBy');
+    });
+
+    it('is told also when the newer one has been granted it meanwhile', async (server, master) => {
+      await master.acquire(claimOf('x'), lasting);
+      const [older, newer] = [waiter('a', 'place'), waiter('b', 'place')];
+      await ask(server, older);
+      await master.release(claimOf('x'), 0);
+      const holder = server.handle();
+      expect(await holder.acquire(newer, lasting)).toEqual(granted);
+      expect(await ask(server, older)).toMatchObject({ kind: 'refused', place: null, supersededBy: idOf(newer) });
+      await holder.release(newer, 0);
+      expect(await ask(server, older)).toMatchObject({ kind: 'refused', supersededBy: idOf(newer) });
+      await server.pass(3_100);
+      expect(await ask(server, older)).toEqual(granted);
+    });
+
+    it('gives way to nobody who would not do the same, and takes nobody else’s place', async (server, master) => {
+      await master.acquire(claimOf('x'), lasting);
+      await ask(server, waiter('a', 'place'));
+      expect(await ask(server, waiting(claimOf('b')))).toMatchObject({ place: 1 });
+      expect(await ask(server, waiter('c', 'place'))).toMatchObject({ place: 1 });
+      expect(await ask(server, waiting(claimOf('b')))).toMatchObject({ place: 0 });
+    });
+
+    it('gives way in the queues of all its resources', async (server, master) => {
+      const both = { resources: ['r', 's'] };
+      await master.acquire(claimOf('x', both), lasting);
+      const older = waiting(claimOf('a', { ...both, yields: 'place' }));
+      await ask(server, older);
+      await ask(server, waiter('b', 'place'));
+      expect(await ask(server, older)).toMatchObject({ place: null, supersededBy: idOf(waiter('b', 'place')) });
+      const other = waiting(claimOf('c', { resources: ['s'] }));
+      expect(await ask(server, other)).toMatchObject({ place: 0 });
+    });
+
+    it('takes no place of one who came at the same instant, one way round only', async (server, master) => {
+      await master.acquire(claimOf('x'), lasting);
+      const twins = ['a', 'b'].map((value) => {
+        const claim = waiter(value, 'place');
+        return { ...claim, waiter: { id: idOf(claim) ?? '', arrivalUs: 7 } };
+      }) as [Claim, Claim];
+      for (const twin of twins) await ask(server, twin);
+      expect(await ask(server, twins[0])).toMatchObject({ supersededBy: idOf(twins[1]) });
+      expect(await ask(server, twins[1])).not.toHaveProperty('supersededBy');
+    });
+  });
+
+  describe('a holder who gives way', () => {
+    const asHolder = (claim: Claim): Claim => ({ ...claim, waiter: { id: holderIdOf(claim.value), arrivalUs: 0 } });
+    const extended = { kind: 'extended', masterTimeMs: expect.any(Number) };
+
+    it('is called when a newer one wants the lock, and told by whom', async (server, master) => {
+      const holder = claimOf('x', { yields: 'lock' });
+      await master.acquire(holder, lasting);
+      expect(await master.extend(holder, null, lasting)).toEqual(extended);
+      const { ear, count } = await earOf(server, asHolder(holder));
+      await ask(server, waiter('b', 'lock'));
+      await untilCalled(server, count);
+      expect(await master.extend(holder, null, lasting)).toEqual({ ...extended, wantedBy: idOf(waiter('b', 'lock')) });
+      ear.close();
+    });
+
+    it('is told of nobody who only waits, and who does not give way is told of nobody', async (server, master) => {
+      const holder = claimOf('x', { yields: 'lock' });
+      await master.acquire(holder, lasting);
+      for (const other of [waiting(claimOf('a')), waiter('b', 'place')]) await ask(server, other);
+      expect(await master.extend(holder, null, lasting)).toEqual(extended);
+      await ask(server, waiter('c', 'lock'));
+      const stubborn = claimOf('x', { yields: 'place' });
+      expect(await master.extend(stubborn, null, lasting)).toEqual(extended);
+    });
+
+    it('is told of nobody who came before him', async (server, master) => {
+      await server.write('r', 'them', 60_000);
+      await ask(server, waiter('a', 'lock'));
+      await server.remove('r');
+      const holder = waiter('b', 'lock');
+      expect(await master.acquire(holder, lasting)).toEqual(granted);
+      await server.pass(3_100);
+      expect(await ask(server, waiter('a', 'lock'))).toMatchObject({ kind: 'refused', place: 0 });
+      expect(await master.extend(holder, null, lasting)).toEqual(extended);
+    });
+
+    it('of several who share is each told of one who wants it alone, and of nobody who shares', async (server, master) => {
+      const claims = ['x', 'y'].map((value) => sharedOf(value, { yields: 'lock' }));
+      for (const claim of claims) await master.acquire(claim, lasting);
+      await ask(server, waiting(claimOf('a')));
+      await ask(server, waiting(sharedOf('b', { yields: 'lock' })));
+      for (const claim of claims) expect(await master.extend(claim, null, lasting)).toEqual(extended);
+      await ask(server, waiter('c', 'lock'));
+      for (const claim of claims) {
+        expect(await master.extend(claim, null, lasting)).toMatchObject({ wantedBy: idOf(waiter('c', 'lock')) });
+      }
+    });
+
+    it('of all who are on slots is the lowest alone told, when all slots are taken', async (server, master) => {
+      const claims = [1, 2].map((slot) => slotOf(`x${slot}`, slot, 2, { yields: 'lock' })) as [Claim, Claim];
+      for (const claim of claims) await master.acquire(claim, lasting);
+      const newer = waiting(slotOf('a', 1, 2, { yields: 'lock' }));
+      await ask(server, newer);
+      expect(await master.extend(claims[1], null, lasting)).toEqual(extended);
+      expect(await master.extend(claims[0], null, lasting)).toMatchObject({ wantedBy: idOf(newer) });
+      await master.release(claims[1], 0);
+      expect(await master.extend(claims[0], null, lasting)).toEqual(extended);
+    });
+  });
+}

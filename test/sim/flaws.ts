@@ -1,0 +1,44 @@
+// Deliberate mistakes in the scripts, which the simulated server makes in their place: see mutants.ts.
+
+/** In those of a lock that one holds alone. */
+type PlainFlaw =
+  | 'release-without-comparing'
+  | 'extend-without-comparing'
+  | 'extend-revives'
+  | 'heal-overwrites'
+  | 'acquire-overwrites-expiring'
+  | 'fence-raised-without-owner-check'
+  | 'fence-starts-at-zero'
+  | 'fence-not-raised'
+  | 'acquire-ignores-own-value'
+  | 'acquire-jumps-the-queue'
+  | 'release-calls-nobody'
+  | 'release-calls-everybody'
+  | 'release-always-calls'
+  | 'release-calls-oneself'
+  | 'refusal-always-calls'
+  | 'queue-keeps-the-deaf';
+
+/** In those of all other forms. */
+type JointFlaw =
+  | 'shared-beside-a-writer'
+  | 'writer-beside-readers'
+  | 'mark-not-renewed'
+  | 'release-of-all-readers'
+  | 'readers-pass-the-writer'
+  | 'reader-calls-no-reader'
+  | 'reader-calls-the-writer'
+  | 'slots-counted'
+  | 'slot-not-looked-at'
+  | 'any-number-of-slots'
+  | 'heal-beside-the-slot-of-another'
+  | 'holders-outlive-the-key'
+  | 'names-one-by-one'
+  | 'names-first-only'
+  | 'names-released-first-only'
+  | 'fence-of-the-first-name'
+  | 'superseded-keeps-his-place'
+  | 'served-is-forgotten'
+  | 'replaced-for-anybody';
+
+export type Flaw = PlainFlaw | JointFlaw;

@@ -1,0 +1,49 @@
+// The holders beside one key on a simulated server: a sorted set of members, a slot and a value each, by the time of day at which they
+// end. It knows nothing of the key. The surprise: whoever looks drops those that have ended, as the scripts do, so that time alone
+// changes nothing here until somebody does.
+
+export interface SimHolder {
+  readonly slot: number;
+  readonly value: string;
+  /** By the server's clock, in ms; he is gone at that instant. */
+  readonly endsAt: number;
+}
+
+export class SimHolders {
+  readonly #ends = new Map<string, SimHolder>();
+  #expiresAt = 0;
+
+  /** Those that have not ended, by their ends and then by the bytes of the member, as Redis orders them. */
+  living(now: number): SimHolder[] {
+    if (now > this.#expiresAt) this.#ends.clear();
+    for (const [member, { endsAt }] of this.#ends) if (endsAt <= now) this.#ends.delete(member);
+    return [...this.#ends.values()].sort((a, b) => a.endsAt - b.endsAt || (memberOf(a) < memberOf(b) ? -1 : 1));
+  }
+
+  add(holder: SimHolder): void {
+    this.#ends.set(memberOf(holder), holder);
+  }
+
+  remove(holder: Pick<SimHolder, 'slot' | 'value'>): void {
+    this.#ends.delete(memberOf(holder));
+  }
+
+  expireAt(instant: number): void {
+    this.#expiresAt = instant;
+  }
+
+  clear(): void {
+    this.#ends.clear();
+  }
+
+  copy(): SimHolders {
+    const copy = new SimHolders();
+    for (const [member, holder] of this.#ends) copy.#ends.set(member, holder);
+    copy.#expiresAt = this.#expiresAt;
+    return copy;
+  }
+}
+
+function memberOf({ slot, value }: Pick<SimHolder, 'slot' | 'value'>): string {
+  return `${slot} ${value}`;
+}

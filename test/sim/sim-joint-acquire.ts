@@ -1,0 +1,201 @@
+// What the joint acquire does to the memory of a simulated server: jointAcquireScript of src/redis/joint-scripts.ts in TypeScript, step
+// by step. The surprise: most of it is about those who are not free to go on yet, and who is told what.
+
+import { isMark } from '../../src/lock/sharing.ts';
+import { counterOf, has, hold, type Stand, slotCountOf, standIn } from './sim-joint-parts.ts';
+import type { Reply, SimRedis, Words } from './sim-redis.ts';
+
+export class JointAcquisition {
+  readonly #redis: SimRedis;
+  readonly #keys: readonly string[];
+  readonly #words: Words;
+  readonly #stand: Stand;
+  readonly #id: string;
+  readonly #arrival: number;
+  readonly #slotCount: number;
+  #holder: string | null = null;
+  #blockedMs = 0;
+
+  constructor(redis: SimRedis, keys: readonly string[], words: Words) {
+    this.#redis = redis;
+    this.#keys = keys;
+    this.#words = words;
+    this.#stand = standIn(words, 5);
+    this.#id = String(words[3]);
+    this.#arrival = Number(words[4]);
+    this.#slotCount = slotCountOf(this.#stand.mark);
+  }
+
+  run(): Reply {
+    const redis = this.#redis;
+    const { flaws, now } = redis;
+    const { value, mark, slot } = this.#stand;
+    const newer = this.#newest();
+    if (newer !== null) {
+      for (const key of this.#keys) redis.queueOf(key).forget(this.#id);
+      return this.#answer('', 0, newer);
+    }
+    if (this.#id !== '') {
+      for (const key of this.#keys) redis.queueOf(key).see(this.#id, this.#arrival, now, redis.trueTime);
+    }
+    const free = new Set<string>();
+    const ours = new Set<string>();
+    const taken = new Map<number, number>();
+    for (const key of this.#keys) {
+      const holder = redis.get(key);
+      const others = redis.holdersOf(key);
+      if (holder === null) {
+        free.add(key);
+        if (!flaws.has('holders-outlive-the-key')) others.clear();
+      } else if (holder !== (mark === '' ? value : mark) && !this.#overlooks(holder)) {
+        this.#block(holder, redis.remainingMs(key) ?? -1);
+        this.#callHolders(key, holder);
+      } else {
+        if (mark === '') ours.add(key);
+        for (const one of mark === '' ? [] : others.living(now)) {
+          if (one.value === value) ours.add(key);
+          else taken.set(one.slot, Math.min(taken.get(one.slot) ?? one.endsAt, one.endsAt));
+        }
+      }
+    }
+    const slots = this.#freeSlots(taken);
+    if (this.#slotCount > 0 && slots.length === 0) {
+      this.#block(mark, Math.min(...taken.values()) - now);
+      for (const key of this.#keys) this.#callHolders(key, mark);
+    }
+    if (this.#holder !== null && flaws.has('names-first-only') && free.has(this.#keys[0] ?? ''))
+      return this.#grant([...free]);
+    if (this.#holder !== null) {
+      if (flaws.has('names-one-by-one')) for (const key of free) hold(redis, key, this.#stand, Number(this.#words[1]));
+      return this.#answer(this.#holder, this.#blockedMs);
+    }
+    for (const key of this.#keys) {
+      if (!ours.has(key) && this.#isLetFirst(key, free.has(key))) {
+        return this.#answer('', Math.max(0, redis.remainingMs(key) ?? 0));
+      }
+    }
+    if (this.#slotCount > 0 && taken.has(slot) && !flaws.has('slot-not-looked-at') && !flaws.has('slots-counted')) {
+      return this.#answer(mark, 0, '', slots);
+    }
+    return this.#grant(this.#keys);
+  }
+
+  /** Who yields makes the older ones go that do; the newer one for whom he goes himself, or null. */
+  #newest(): string | null {
+    const [redis, id] = [this.#redis, this.#id];
+    let newer: string | null = null;
+    const comesAfter = (arrival: number, other: string) =>
+      arrival > this.#arrival || (arrival === this.#arrival && other > id);
+    for (const [index, key] of this.#keys.entries()) {
+      const queue = redis.queueOf(key);
+      const waiters = queue.waiters(redis.now);
+      if (!has(id, 'newest')) continue;
+      for (const other of waiters) {
+        if (other === id || !has(other, 'newest')) continue;
+        if (redis.flaws.has('superseded-keeps-his-place')) continue;
+        if (comesAfter(queue.arrivalOf(other), other)) {
+          newer = other;
+        } else {
+          queue.forget(other);
+          redis.hears(this.#channel(index), other);
+        }
+      }
+      for (const one of redis.flaws.has('served-is-forgotten') ? [] : queue.served()) {
+        if (one.id !== id && comesAfter(one.arrival, one.id)) newer = one.id;
+      }
+    }
+    return newer;
+  }
+
+  #overlooks(holder: string): boolean {
+    const { flaws } = this.#redis;
+    const { mark } = this.#stand;
+    if (flaws.has('shared-beside-a-writer') && mark === 'shared') return !isMark(holder);
+    if (flaws.has('any-number-of-slots') && this.#slotCount > 0) return holder.startsWith('slots ');
+    return flaws.has('writer-beside-readers') && mark === '' && holder === 'shared';
+  }
+
+  #freeSlots(taken: ReadonlyMap<number, number>): number[] {
+    const all = Array.from({ length: this.#slotCount }, (_, index) => index + 1);
+    if (this.#redis.flaws.has('slots-counted')) return this.#heldCount() < this.#slotCount ? all : [];
+    return all.filter((number) => !taken.has(number));
+  }
+
+  #heldCount(): number {
+    const [key = ''] = this.#keys;
+    return this.#redis.holdersOf(key).living(this.#redis.now).length;
+  }
+
+  /** Whether somebody who was here before us gets it first; who does not hear that he may have it loses his place. */
+  #isLetFirst(key: string, isFree: boolean): boolean {
+    const redis = this.#redis;
+    const queue = redis.queueOf(key);
+    const channel = this.#channel(this.#keys.indexOf(key));
+    for (const other of queue.waiters(redis.now)) {
+      if (other === this.#id) return false;
+      if (this.#isReader() && (has(other, 'shared') || redis.flaws.has('readers-pass-the-writer'))) continue;
+      const isCalled = isFree || this.#slotCount > 0;
+      if (!isCalled || queue.seenAt(other) > redis.now - 500 || redis.hears(channel, other)) return true;
+      queue.forget(other);
+    }
+    return false;
+  }
+
+  #grant(keys: readonly string[]): Reply {
+    const redis = this.#redis;
+    const { flaws, now } = redis;
+    const [ttlMs, keepMs] = [Number(this.#words[1]), Number(this.#words[2])];
+    for (const key of keys) {
+      const queue = redis.queueOf(key);
+      hold(redis, key, this.#stand, ttlMs);
+      if (this.#id !== '') queue.forget(this.#id);
+      if (has(this.#id, 'newest')) queue.serve(this.#id, this.#arrival, now);
+      const heldCount = redis.holdersOf(key).living(now).length;
+      const hasRoom = this.#isReader() || (this.#slotCount > 0 && heldCount < this.#slotCount);
+      if (flaws.has('reader-calls-no-reader')) continue;
+      for (const other of hasRoom ? queue.waiters(now) : []) {
+        if (this.#isReader() && !has(other, 'shared')) break;
+        if (redis.hears(this.#channel(this.#keys.indexOf(key)), other)) break;
+        queue.forget(other);
+      }
+    }
+    if (keepMs === 0) return [1, 0];
+    const counters = keys.map(counterOf);
+    const counted = flaws.has('fence-of-the-first-name') ? counters.slice(0, 1) : counters;
+    const fence = Math.max(...counted.map((counter) => redis.countOf(counter))) + 1;
+    for (const counter of counted) redis.set(counter, String(fence), keepMs);
+    return [1, fence];
+  }
+
+  #answer(holder: string, remainingMs: number, by = '', slots: readonly number[] = []): Reply {
+    const hasPlace = this.#id !== '' && by === '';
+    const places = hasPlace ? this.#keys.map((key) => this.#redis.queueOf(key).rankOf(this.#id)) : [];
+    return [0, holder, remainingMs, Math.max(-1, ...places), ...this.#redis.time(), by, slots];
+  }
+
+  #block(holder: string, remainingMs: number): void {
+    this.#holder ??= holder;
+    if (this.#blockedMs >= 0) this.#blockedMs = remainingMs < 0 ? -1 : Math.max(this.#blockedMs, remainingMs);
+  }
+
+  #callHolders(key: string, holder: string): void {
+    if (!has(this.#id, 'replace')) return;
+    const redis = this.#redis;
+    const living = isMark(holder)
+      ? redis
+          .holdersOf(key)
+          .living(redis.now)
+          .map(({ value }) => value)
+      : [holder];
+    const channel = this.#channel(this.#keys.indexOf(key));
+    for (const value of living) redis.hears(channel, `holder:${value.split(' ')[0]}`);
+  }
+
+  #isReader(): boolean {
+    return this.#stand.mark === 'shared';
+  }
+
+  #channel(index: number): string {
+    return String(this.#words[7 + index] ?? '');
+  }
+}

@@ -1,0 +1,65 @@
+// What the joint scripts have in common on a simulated server: src/redis/joint-parts.ts in TypeScript. No script by itself.
+
+import { parseWaiterId, type Trait } from '../../src/lock/waiter-id.ts';
+import type { SimRedis, Words } from './sim-redis.ts';
+
+/** What a claim says of itself in the words of a script. */
+export interface Stand {
+  readonly value: string;
+  /** '': exclusive. */
+  readonly mark: string;
+  /** 0: none. */
+  readonly slot: number;
+}
+
+export type State = 'ours' | 'taken' | 'gone';
+
+export function has(id: string, trait: Trait): boolean {
+  return parseWaiterId(id).traits.includes(trait);
+}
+
+export function slotCountOf(mark: string): number {
+  return Number(/^slots (\d+)$/.exec(mark)?.[1] ?? 0);
+}
+
+export function counterOf(key: string): string {
+  return `{${key}}:fence`;
+}
+
+/** In how many ms the last of the holders ends; 0: there is none. */
+export function last(redis: SimRedis, key: string): number {
+  return Math.max(
+    0,
+    ...redis
+      .holdersOf(key)
+      .living(redis.now)
+      .map(({ endsAt }) => endsAt - redis.now),
+  );
+}
+
+export function hold(redis: SimRedis, key: string, { value, mark, slot }: Stand, ttlMs: number): void {
+  if (mark === '') return redis.set(key, value, ttlMs);
+  const holders = redis.holdersOf(key);
+  holders.expireAt(redis.now + ttlMs);
+  holders.add({ slot, value, endsAt: redis.now + ttlMs });
+  const lastMs = last(redis, key);
+  if (redis.get(key) === null || !redis.flaws.has('mark-not-renewed')) redis.set(key, mark, lastMs);
+  holders.expireAt(redis.now + lastMs);
+}
+
+export function shown(redis: SimRedis, key: string, { value, mark, slot }: Stand): State {
+  const holder = redis.get(key);
+  if (holder === null) return 'gone';
+  if (mark === '') return holder === value ? 'ours' : 'taken';
+  if (holder !== mark) return 'taken';
+  for (const one of redis.holdersOf(key).living(redis.now)) {
+    if (one.slot === slot && one.value === value) return 'ours';
+    const isAnothers = one.slot === slot && slot !== 0 && !redis.flaws.has('slots-counted');
+    if (isAnothers && !redis.flaws.has('heal-beside-the-slot-of-another')) return 'taken';
+  }
+  return 'gone';
+}
+
+export function standIn(words: Words, at: number): Stand {
+  return { value: String(words[0]), mark: String(words[at]), slot: Number(words[at + 1]) };
+}

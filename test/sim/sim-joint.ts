@@ -1,0 +1,95 @@
+// What the joint scripts do to the memory of a simulated server: src/redis/joint-scripts.ts in TypeScript. The contract suite runs on
+// this and on real servers, so that it cannot lie. joint acquire has a file of its own.
+
+import { JointAcquisition } from './sim-joint-acquire.ts';
+import { counterOf, has, hold, last, type State, shown, slotCountOf, standIn } from './sim-joint-parts.ts';
+import type { Reply, SimRedis, Words } from './sim-redis.ts';
+
+export type JointScript = 'joint acquire' | 'joint extend' | 'joint heal' | 'joint release';
+
+export function runJoint(redis: SimRedis, script: JointScript, keys: readonly string[], words: Words): Reply {
+  switch (script) {
+    case 'joint acquire':
+      return new JointAcquisition(redis, keys, words).run();
+    case 'joint extend':
+      return extend(redis, keys, words);
+    case 'joint heal':
+      return heal(redis, keys, words);
+    case 'joint release':
+      return release(redis, keys, words);
+  }
+}
+
+function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
+  const [ttlMs, keepMs, fence] = words.slice(1, 4).map(Number) as [number, number, number];
+  const stand = standIn(words, 4);
+  const arrival = String(words[6] ?? '');
+  const states = keys.map((key) => shown(redis, key, stand));
+  if (states.includes('taken')) return [0];
+  if (states.includes('gone')) return [-1];
+  let wantedBy = '';
+  for (const key of keys) {
+    const queue = redis.queueOf(key);
+    if (stand.mark === '') redis.set(key, stand.value, ttlMs);
+    else hold(redis, key, stand, ttlMs);
+    const living = redis.holdersOf(key).living(redis.now);
+    const isLowest = stand.slot === 0 || living.every(({ slot }) => slot >= stand.slot);
+    const isAsked = arrival !== '' && living.length >= slotCountOf(stand.mark) && isLowest;
+    for (const other of isAsked ? queue.waiters(redis.now) : []) {
+      const isInTheWay = stand.mark !== 'shared' || !has(other, 'shared');
+      const isNewer = queue.arrivalOf(other) > Number(arrival) || redis.flaws.has('replaced-for-anybody');
+      const isWanted = has(other, 'replace') || redis.flaws.has('replaced-for-anybody');
+      if (isInTheWay && isNewer && isWanted) wantedBy = other;
+    }
+  }
+  if (keepMs > 0) for (const key of keys) redis.raise(counterOf(key), fence, keepMs);
+  return [1, ...redis.time(), wantedBy];
+}
+
+function heal(redis: SimRedis, keys: readonly string[], words: Words): Reply {
+  const [ttlMs, keepMs, fence] = words.slice(1, 4).map(Number) as [number, number, number];
+  const stand = standIn(words, 4);
+  if (keys.some((key) => shown(redis, key, stand) === 'taken')) return 0;
+  for (const key of keys) {
+    const isStale = stand.mark !== '' && redis.get(key) === null && !redis.flaws.has('holders-outlive-the-key');
+    if (isStale) redis.holdersOf(key).clear();
+    hold(redis, key, stand, ttlMs);
+  }
+  if (keepMs > 0) for (const key of keys) redis.raise(counterOf(key), fence, keepMs);
+  return 1;
+}
+
+function release(redis: SimRedis, keys: readonly string[], words: Words): Reply {
+  const { flaws, now } = redis;
+  const keepMs = Number(words[1]);
+  const [id, arrival] = [String(words[2]), String(words[3])];
+  const stand = standIn(words, 4);
+  for (const [index] of keys.entries()) redis.record(String(words[7 + keys.length + index] ?? ''), String(words[6]));
+  let best: State = 'gone';
+  for (const [index, key] of keys.entries()) {
+    const [queue, holders] = [redis.queueOf(key), redis.holdersOf(key)];
+    const isSkipped = flaws.has('names-released-first-only') && index > 0;
+    const state = isSkipped ? 'gone' : shown(redis, key, stand);
+    let isFreed = state === 'ours';
+    if (state === 'ours' || best === 'gone') best = state;
+    if (state === 'ours' && stand.mark === '') {
+      redis.set(key, keepMs > 0 ? stand.value : null, keepMs);
+    } else if (state === 'ours') {
+      holders.remove(stand);
+      if (keepMs > 0) holders.add({ ...stand, endsAt: now + keepMs });
+      const lastMs = flaws.has('release-of-all-readers') && stand.mark === 'shared' ? 0 : last(redis, key);
+      redis.set(key, lastMs > 0 ? stand.mark : null, lastMs);
+      if (lastMs === 0) holders.clear();
+      isFreed = lastMs <= keepMs || stand.mark !== 'shared' || flaws.has('reader-calls-the-writer');
+    }
+    const leaves = id !== '' && arrival === '';
+    const wasFirst = leaves && queue.first(now) === id;
+    if (leaves) queue.forget(id);
+    else if (id !== '') queue.see(id, Number(arrival), now, redis.trueTime);
+    for (const other of isFreed || wasFirst ? queue.waiters(now) : []) {
+      if (other === id || redis.hears(String(words[7 + index]), other)) break;
+      queue.forget(other);
+    }
+  }
+  return best === 'ours' ? 1 : best === 'taken' ? 0 : -1;
+}
