@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+process.on('SIGUSR1', () => {}); // As src/no-inspector.ts, but before anything is loaded.
 require('../dist/ctl.js')
   .main(process.argv.slice(2))
   .then((code) => {

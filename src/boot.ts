@@ -1,6 +1,8 @@
 // Where the npm package begins: starts the guard, then loads the rest while the guard starts beside it. Decides nothing. The
 // surprise: this file is a bundle of its own with next to nothing in it, and main.ts is not imported but loaded.
 
+import './no-inspector.ts';
+
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { codeCacheFolder, openCodeCache } from './code-cache.ts';

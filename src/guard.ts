@@ -3,6 +3,8 @@
 // and has another name than node, because whoever ends redlock-run with `killall` or Ctrl-C must not end it as well. And it
 // reads and writes bare descriptors: redlock-run waits for it to be ready, and Node's streams take as long to load as Node.
 
+import './no-inspector.ts';
+
 import { read, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import { Guard } from './run/guard/guard.ts';

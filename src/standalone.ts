@@ -1,6 +1,8 @@
 // Where the executable for hosts without Node begins: all programs in one file, told apart by the name they are called by. The
 // surprise: the guard is one of them, and redlock-run starts its own file under that name.
 
+import './no-inspector.ts';
+
 import path from 'node:path';
 import { startEarly } from './early-guard.ts';
 import { main } from './main.ts';

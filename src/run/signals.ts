@@ -1,5 +1,5 @@
-// Which signals reach a run, and how to die of one. What they mean is the supervisor's business. The surprise: a handler
-// for USR1 is needed even to do nothing, because Node opens its inspector on that signal otherwise.
+// Which signals reach a run, and how to die of one. What they mean is the supervisor's business. The surprise: SIGUSR1 has
+// another handler besides, from the first line of the program to its end (no-inspector.ts).
 
 import type { Signal } from './supervisor.ts';
 

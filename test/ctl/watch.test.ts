@@ -24,6 +24,15 @@ test('into a pipe: one JSON object a line, as things are by then', async () => {
   expect([...new Set(states)]).toEqual(['free', 'held']);
 });
 
+test('SIGUSR1 opens no inspector', async () => {
+  const run = startCtl(masters, ['status', 'deploy', '--watch', '--json']);
+  await run.says('stdout', /free/);
+  run.signal('SIGUSR1');
+  await run.says('stdout', /free.*\n.*free/);
+  run.signal('SIGINT');
+  expect(await run.result).toMatchObject({ signal: 'SIGINT', stderr: '' });
+});
+
 test.skipIf(obstacle !== null)('on a terminal: in place, also where lines are broken', async () => {
   const terminal = await Terminal.open(masters, 60);
   try {

@@ -59,6 +59,20 @@ it.concurrent('SIGUSR1 opens no inspector, in neither of the two', async () => {
   expect(linesOf(await job.run.result)).toEqual([]);
 });
 
+it.concurrent('SIGUSR1 opens no inspector at any moment of a run, from the start of its guard to its exit', async () => {
+  const masters = await sharedMasters();
+  const ends = Array.from({ length: 5 }, async () => {
+    const { run } = startJob(masters, ['true'], { flags: patient });
+    await eventually('its guard is there', () => guardsOf(run.pid).length > 0);
+    while (isAlive(run.pid)) {
+      run.signal('SIGUSR1');
+      await new Promise(setImmediate);
+    }
+    return linesOf(await run.result);
+  });
+  expect((await Promise.all(ends)).flat()).toEqual([]);
+});
+
 it.concurrent.each([
   ['a command that succeeds', ['true'], 0],
   ['a command that fails', ['false'], 1],
