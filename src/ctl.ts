@@ -5,9 +5,8 @@
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { askerOf, callerOf, isThere } from './asker.ts';
-import { complain } from './cli/complaint.ts';
+import { complain, complainOfOutput } from './cli/complaint.ts';
 import type { Call } from './ctl/call.ts';
-import { exitCode } from './ctl/exit-code.ts';
 import { readSettings } from './ctl/settings.ts';
 import type { Screen } from './ctl/top/screen.ts';
 import type { VerbName } from './ctl/verb-table.ts';
@@ -42,11 +41,7 @@ const ourselves = { file: process.execPath, words: process.argv.slice(1, 2) };
 /** Returns the exit code. Never rejects. */
 export async function main(argv: readonly string[], program = ourselves): Promise<number> {
   const { stdin, stdout, stderr, env: environment } = process;
-  stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    // Whoever reads us may have seen enough, as head(1) has: no reason to complain, but not a success either.
-    if (code !== 'EPIPE') stderr.write(`redlockctl: output: cannot be written: ${code}\n`);
-    process.exit(exitCode.output);
-  });
+  stdout.on('error', (error) => process.exit(complainOfOutput('redlockctl', error)));
   const print = (text: string) => stdout.write(text);
   try {
     const words = parseWords(argv);

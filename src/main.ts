@@ -2,7 +2,7 @@
 // much is under way at once (the masters are dialled while execa loads), but the child starts only when all of it is there
 // and the lease has been looked at once more.
 
-import { complain } from './cli/complaint.ts';
+import { complain, complainOfOutput } from './cli/complaint.ts';
 import { parseWords } from './cli/options.ts';
 import { renderPlan } from './cli/plan.ts';
 import { Reporter } from './cli/reporter.ts';
@@ -18,18 +18,15 @@ import { RunTrouble } from './run/trouble.ts';
  * Never rejects.
  */
 export async function main(argv: readonly string[], guards: GuardSupply): Promise<number> {
-  const print = (text: string) => process.stdout.write(text);
   try {
     const words = parseWords(argv);
     if (words.kind === 'print') {
-      print(words.text);
-      return 0;
+      return await print(words.text);
     }
     const environment = process.env;
     const settings = await resolveSettings({ words, environment, cwd: process.cwd(), home: environment.HOME });
     if (words.dryRun) {
-      print(renderPlan(settings));
-      return 0;
+      return await print(renderPlan(settings));
     }
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
@@ -41,6 +38,15 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
   } catch (error) {
     return complain('redlock-run', error, isUnavailable);
   }
+}
+
+/** Returns the exit code, when all of it is where it belongs or cannot get there. */
+function print(text: string): Promise<number> {
+  const { stdout } = process;
+  stdout.on('error', () => {}); // The callback hears of it too.
+  return new Promise((resolve) => {
+    stdout.write(text, (error) => resolve(error ? complainOfOutput('redlock-run', error) : 0));
+  });
 }
 
 /** What this machine has not got: masters of its own, a guard, isolation. */

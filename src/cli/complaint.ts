@@ -4,9 +4,17 @@
 import { ConfigError, UsageError } from './trouble.ts';
 
 const bugExitCode = 70;
+const outputExitCode = 74;
 
 /** An error with one line for people and the exit code that belongs to it. */
 export type Expected = Error & { readonly exitCode: number };
+
+/** Says that what was asked for cannot be written to stdout, and returns the exit code. */
+export function complainOfOutput(program: string, { code }: NodeJS.ErrnoException): number {
+  // Whoever reads us may have seen enough, as head(1) has: no reason to complain, but not a success either.
+  if (code !== 'EPIPE') process.stderr.write(`${program}: output: cannot be written: ${code}\n`);
+  return outputExitCode;
+}
 
 /** Writes `redlock-run: what: which: why` to stderr and returns the exit code. */
 export async function complain(

@@ -51,6 +51,15 @@ test('--help and --version are on stdout, and nothing is on stderr', async () =>
   });
 });
 
+test('what was asked for and cannot be written is 74, said in one line unless nobody wanted more', () => {
+  for (const words of [['--help'], ['--version'], ['--dry-run', 'name', '--', 'true']]) {
+    const full = shell('"$0" "$@" >/dev/full; echo "code $?"', ...words);
+    expect([full.stdout, full.stderr]).toEqual(['code 74\n', 'redlock-run: output: cannot be written: ENOSPC\n']);
+    const closed = shell('{ "$0" "$@"; echo "code $?" >&2; } | :', ...words);
+    expect(closed.stderr).toBe('code 74\n');
+  }
+});
+
 test('stdin reaches the command: what is typed, nothing, and its end', async () => {
   const results = await Promise.all([
     run(['a', '--', 'cat'], { stdin: 'typed\n' }),
