@@ -3,49 +3,35 @@
 
 import { execFileSync, fork } from 'node:child_process';
 import os from 'node:os';
-import { parseArgs } from 'node:util';
 import { wishesFor } from './hunt.ts';
 import { checkout } from './mutant-build.ts';
 import { printMutants } from './mutant-table.ts';
 import { mutants } from './mutants.ts';
 import { drawAll } from './pictures.ts';
-import { fairNames, hostileNames, hostileProfiles, isFair, type Profile } from './profiles.ts';
+import { hostileProfiles, isFair, type Profile } from './profiles.ts';
 import { type Outcome, simulate, type Wishes } from './simulate.ts';
 import { Tally } from './tally.ts';
+import { parseWords, type Share, type Wanted } from './words.ts';
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    runs: { type: 'string', default: '1' },
-    profile: { type: 'string', default: 'fair' },
-    log: { type: 'boolean', default: false },
-    mutant: { type: 'string' },
-    mutants: { type: 'boolean', default: false },
-    pictures: { type: 'boolean', default: false },
-    share: { type: 'string' },
-  },
-});
-
-/** What one process does of all: every so manieth seed. */
-interface Share {
-  readonly index: number;
-  readonly count: number;
+const wanted = parseWords(process.argv.slice(2));
+if ('text' in wanted) {
+  process[wanted.exitCode === 0 ? 'stdout' : 'stderr'].write(wanted.text);
+  process.exitCode = wanted.exitCode;
+} else {
+  process.exitCode = await (wanted.mutants ? printMutants() : wanted.pictures ? drawAll() : runWorlds(wanted));
 }
 
-process.exitCode = await (values.mutants ? printMutants() : values.pictures ? drawAll() : runWorlds());
-
-async function runWorlds(): Promise<number> {
-  const profiles = profilesOf(values.profile);
-  const [seed, runs] = [Number(values.seed), Number(values.runs)];
-  if (values.share !== undefined) {
-    const [index = 0, count = 1] = values.share.split('/').map(Number);
-    await runShare(profiles, seed, runs, { index, count }, (outcome) => process.send?.(Tally.rowOf(outcome)));
+async function runWorlds(wanted: Wanted): Promise<number> {
+  const { profile: profiles, seed, runs, share } = wanted;
+  const wishes = await wishesOf(wanted);
+  if (share !== undefined) {
+    await runShare(wanted, share, wishes, (outcome) => process.send?.(Tally.rowOf(outcome)));
     return 0;
   }
   const tally = new Tally(commit(), (line) => console.log(line));
   if (profiles.length * runs === 1) {
     const [profile] = profiles as [Profile];
-    const outcome = await simulate(profile, seed, { ...(await wishes()), isLogKept: values.log });
+    const outcome = await simulate(profile, seed, { ...wishes, isLogKept: wanted.log ?? false });
     console.log(`profile ${profile}, seed ${seed}, options ${JSON.stringify(outcome.options)}`);
     for (const line of outcome.lines) console.log(line);
     tally.add(Tally.rowOf(outcome));
@@ -60,15 +46,14 @@ async function runWorlds(): Promise<number> {
 }
 
 async function runShare(
-  profiles: readonly Profile[],
-  seed: number,
-  runs: number,
+  { profile: profiles, seed, runs }: Wanted,
   { index, count }: Share,
+  wishes: Wishes,
   tell: (outcome: Outcome) => void,
 ): Promise<void> {
   for (let number = seed; number < seed + runs; number += 1) {
     if (number % count !== index) continue;
-    for (const profile of profiles) tell(await simulate(profile, number, await wishes()));
+    for (const profile of profiles) tell(await simulate(profile, number, wishes));
   }
 }
 
@@ -88,19 +73,9 @@ function runEverywhere(tally: Tally): Promise<unknown> {
 }
 
 /** The system under test: src/ as it is, or with one deliberate mistake. */
-async function wishes(): Promise<Wishes> {
-  if (values.mutant === undefined) return {};
-  const mutant = mutants.find(({ name }) => name === values.mutant);
-  if (!mutant) throw new Error(`no such mutant: ${values.mutant} (test/README.md lists them)`);
-  return wishesFor(mutant);
-}
-
-function profilesOf(word: string): readonly Profile[] {
-  if (word === 'fair') return fairNames;
-  if (word === 'hostile') return hostileNames;
-  const all: readonly string[] = [...fairNames, ...hostileNames];
-  if (all.includes(word)) return [word as Profile];
-  throw new Error(`no such profile: ${word} (fair, hostile, ${all.join(', ')})`);
+async function wishesOf({ mutant }: Wanted): Promise<Wishes> {
+  const found = mutants.find(({ name }) => name === mutant);
+  return found ? wishesFor(found) : {};
 }
 
 function firesOf(profile: Profile): readonly string[] {

@@ -1,0 +1,109 @@
+// The command line of `npm run sim`: words in, what is wanted out. It runs nothing. The surprise: whatever cannot be meant is an
+// error, also what would merely do nothing, because a proof that ran no world looks like one that found no fault.
+
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { mutants } from './mutants.ts';
+import { fairNames, hostileNames, type Profile } from './profiles.ts';
+
+/** What one process does of all: every so manieth seed. */
+export interface Share {
+  readonly index: number;
+  readonly count: number;
+}
+
+export interface Wanted {
+  readonly seed: number;
+  readonly runs: number;
+  readonly profile: readonly Profile[];
+  readonly log?: true;
+  /** A name; undefined: without any. */
+  readonly mutant?: string;
+  readonly mutants?: true;
+  readonly pictures?: true;
+  /** undefined: all of it. */
+  readonly share?: Share;
+}
+
+/** Nothing is to be run: a text is to be shown. */
+export interface Told {
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+const usageExitCode = 64;
+
+const examples = `
+Examples:
+  npm run sim -- --profile fair --seed 1 --runs 100      no checker may fire
+  npm run sim -- --profile hostile --seed 1 --runs 20    each breaks one assumption: a checker must fire
+  npm run sim -- --profile lossy --seed 4 --log          one run, told event by event
+
+Exit status: 0 as it should be; 1 a fair world broke a property, or a hostile one broke none; 64 usage error.
+
+Profiles:
+  fair: ${fairNames.join(', ')}
+  hostile: ${hostileNames.join(', ')}`;
+
+export function parseWords(argv: readonly string[]): Wanted | Told {
+  let text = '';
+  const write = (more: string) => {
+    text += more;
+  };
+  const command = new Command('npm run sim --')
+    .description('Runs redlock-run as it is in worlds that follow from a seed, and checks what it promises.')
+    .addOption(
+      new Option('--profile <name>', 'kind of world: fair (all of them), hostile (all of them), or one')
+        .argParser(profilesOf)
+        .default(fairNames, 'fair'),
+    )
+    .option('--seed <number>', 'the first seed', wholeNumberFrom(0), 1)
+    .option('--runs <number>', 'how many seeds, one after the other', wholeNumberFrom(1), 1)
+    .option('--log', 'tell one run event by event')
+    .option('--mutant <name>', 'with this deliberate mistake, one of the table in test/README.md', mutantNamed)
+    .option('--mutants', 'hunt all mutants and print the table')
+    .option('--pictures', 'draw the pictures of docs/')
+    .addOption(new Option('--share <index/count>').argParser(shareOf).hideHelp())
+    .addHelpText('after', examples)
+    .showSuggestionAfterError(false)
+    .configureOutput({
+      writeOut: write,
+      writeErr: write,
+      outputError: (line) => write(line.replace(/^error: /, 'sim: ').replace(/\n(?=.)/g, ' ')),
+    })
+    .exitOverride();
+  try {
+    const wanted = command.parse(argv, { from: 'user' }).opts<Wanted>();
+    const isOneRun = wanted.profile.length * wanted.runs === 1;
+    if (wanted.log && !isOneRun) command.error("error: option '--log' needs one --profile and one run");
+    return wanted;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return { text, exitCode: error.exitCode === 0 ? 0 : usageExitCode };
+  }
+}
+
+function profilesOf(word: string): readonly Profile[] {
+  if (word === 'fair') return fairNames;
+  if (word === 'hostile') return hostileNames;
+  const profile = [...fairNames, ...hostileNames].find((name) => name === word);
+  if (profile === undefined) throw new InvalidArgumentError('(--help lists them)');
+  return [profile];
+}
+
+function wholeNumberFrom(least: number): (word: string) => number {
+  return (word) => {
+    const number = Number(word);
+    if (/^\d+$/.test(word) && Number.isSafeInteger(number) && number >= least) return number;
+    throw new InvalidArgumentError(`(a whole number, ${least} or more)`);
+  };
+}
+
+function mutantNamed(word: string): string {
+  if (mutants.some(({ name }) => name === word)) return word;
+  throw new InvalidArgumentError('(test/README.md lists them)');
+}
+
+function shareOf(word: string): Share {
+  const [index = 0, count = 1] = word.split('/').map(Number);
+  return { index, count };
+}
