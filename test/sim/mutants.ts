@@ -160,8 +160,8 @@ export const mutants: readonly Mutant[] = [
     'a master that may have forgotten a lock votes at once',
     within(60, 'restarts-empty', 'exclusion', 'oneChild'),
     'redis/restart.ts',
-    'if (agoMs >= graceMs || (await connection.survivesRestart())) return null;',
-    'if (agoMs > Number.NEGATIVE_INFINITY || (await connection.survivesRestart())) return null;',
+    'return agoMs < graceMs ? unlessDurable(connection, agoMs, graceMs) : null;',
+    'return agoMs < Number.NEGATIVE_INFINITY ? unlessDurable(connection, agoMs, graceMs) : null;',
   ),
   inSource(
     'stopped-too-late',
