@@ -3,7 +3,6 @@
 // get a moment to say who they are before the command starts, so that a replica or a server listed twice is found out
 // also when it answers last.
 
-import type { execa } from 'execa';
 import { newClaim, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
@@ -18,23 +17,22 @@ import { Roster } from './redis/identity.ts';
 import { Inspector } from './redis/inspector.ts';
 import { OuterLock } from './redis/outer-lock.ts';
 import { RedisMaster } from './redis/redis-master.ts';
-import { type StartedChild, startChild } from './run/child.ts';
+import type { StartedChild } from './run/child.ts';
 import { endedBefore, objectionTo } from './run/command.ts';
-import { childEnvironment } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
 import { GuardKeeper } from './run/guard/keeper.ts';
 import { heldNames } from './run/held.ts';
-import { findIsolation, type Isolation } from './run/isolation.ts';
+import { findIsolation } from './run/isolation.ts';
+import { Launcher } from './run/launcher.ts';
 import { runOnLost } from './run/on-lost.ts';
 import { Recorder } from './run/recorder.ts';
-import { type Finished, Run } from './run/run.ts';
+import { type Finished, Run, type RunParts } from './run/run.ts';
 import { subscribe } from './run/signals.ts';
 import type { Cause } from './run/supervisor.ts';
 import { hasTerminal, isInFront } from './run/terminal.ts';
-import { objectionToTable, processTable } from './run/tree/process-table.ts';
-import { Tree } from './run/tree/tree.ts';
+import { objectionToTable } from './run/tree/process-table.ts';
 import { RunTrouble } from './run/trouble.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
@@ -88,8 +86,7 @@ class Job {
   readonly #isForeground: boolean;
   readonly #runId = randomBytes(12).toString('hex');
   readonly #recorder: Recorder;
-  #execa: typeof execa | null = null;
-  #isolation: Isolation | null = null;
+  #launcher: Launcher | null = null;
   #lease: Lease | null = null;
   #child: StartedChild | null = null;
   #onLost: Promise<void> | null = null;
@@ -127,10 +124,17 @@ class Job {
     if (objection) return endedBefore(objection);
     const blindness = objectionToTable();
     if (blindness) throw new RunTrouble(`guard: processes cannot be guarded here: ${blindness}`);
-    this.#isolation = settings.isIsolated ? findIsolation() : null;
+    const launcher = new Launcher({
+      command: settings.command,
+      runId: this.#runId,
+      isForeground: this.#isForeground,
+      isolation: settings.isIsolated ? findIsolation() : null,
+      clock: this.#clock,
+    });
+    this.#launcher = launcher;
     const keeper = this.#startGuard();
     // When the first requests have been sent: loading takes longer than their answers.
-    const loadingExeca = new Promise(setImmediate).then(() => import('execa'));
+    const loading = new Promise(setImmediate).then(() => launcher.load());
     const run: Run = new Run(settings, {
       redlock: this.#outer ?? this.#redlock,
       clock: this.#clock,
@@ -143,13 +147,17 @@ class Job {
       },
       acquire: async (aborted) => {
         return this.#acquire(aborted, async () => {
-          this.#execa = (await loadingExeca).execa;
+          await loading;
           return keeper.ready();
         });
       },
-      startChild: (lease) => this.#startChild(lease),
+      startChild: (lease) => {
+        this.#lease = lease;
+        this.#child = launcher.launch(lease);
+        return this.#child;
+      },
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
-      recordOf: (...facts) => (settings.hasHistory ? this.#recorder.ofRun(...facts) : null),
+      recordOf: this.#recordOf,
     });
     this.#post = (event) => run.post(event);
     const unsubscribe = subscribe(this.#isForeground, (signal) => run.post(this.#signalEvent(signal)));
@@ -180,28 +188,21 @@ class Job {
     });
   }
 
-  #startChild(lease: Lease): StartedChild {
-    const { command } = this.#settings;
-    this.#lease = lease;
-    this.#child = startChild(this.#execa as typeof execa, {
-      command,
-      environment: childEnvironment(process.env, lease, this.#runId),
-      isForeground: this.#isForeground,
-      isolation: this.#isolation,
-      table: processTable,
-      tree: new Tree(processTable, this.#runId, process.pid),
-      clock: this.#clock,
-    });
-    return this.#child;
-  }
+  readonly #recordOf: RunParts['recordOf'] = (...facts) =>
+    this.#settings.hasHistory ? this.#recorder.ofRun(...facts) : null;
 
   #report(event: RunEvent): void {
     this.#tell(event);
+    if (event.kind === 'waiting') {
+      const settings = this.#settings;
+      const rehearsed = { settings, newClaim: () => newClaim(settings), recordOf: this.#recordOf };
+      void this.#launcher?.await(event.place !== null, rehearsed);
+    }
     if (event.kind === 'extended') this.#child?.remember();
     const { onLost } = this.#settings;
     if (onLost === null || event.kind !== 'stopping' || event.cause.kind !== 'lost') return;
     const environment = {
-      ...childEnvironment(process.env, this.#lease as Lease, ''),
+      ...this.#launcher?.environmentFor(this.#lease as Lease, ''),
       REDLOCK_LOST: event.cause.reason,
     };
     this.#onLost ??= runOnLost(onLost, environment);
@@ -245,7 +246,7 @@ class Job {
       redlock: this.#redlock,
       clock: this.#clock,
       random: Math.random,
-      report: this.#tell,
+      report: (event: RunEvent) => this.#report(event),
       newClaim: () => newClaim(this.#settings),
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>

@@ -8,6 +8,7 @@ import type { Clock } from '../lock/ports.ts';
 import { exitInside, type Isolation, statusDescriptor } from './isolation.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
 import type { ProcessTable } from './tree/census.ts';
+import type { Newcomers } from './tree/newcomers.ts';
 import { countAlive, killTree, remember, send, stopTree } from './tree/sweep.ts';
 import type { Root, Tree } from './tree/tree.ts';
 
@@ -35,6 +36,8 @@ export interface ChildPlan {
   readonly isolation: Isolation | null;
   readonly table: ProcessTable;
   readonly tree: Tree;
+  /** They have begun. */
+  readonly newcomers: Newcomers;
   readonly clock: Clock;
 }
 
@@ -47,7 +50,7 @@ export interface StartedChild extends Child {
 
 /** `start` is execa's own function, passed in so that loading it can overlap with waiting for the masters. */
 export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
-  const { command, environment, isForeground, isolation, table, tree, clock } = plan;
+  const { command, environment, isForeground, isolation, table, tree, newcomers, clock } = plan;
   const [file = '', ...words] = [...(isolation ?? []), ...command];
   const options = {
     stdio: isolation ? ['inherit', 'inherit', 'inherit', 'pipe'] : 'inherit',
@@ -64,13 +67,22 @@ export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
     pid === undefined
       ? null
       : { pid, startedAt: table.startedAt(pid), isLeader: !isForeground, isEnclosure: isolation !== null };
-  if (root !== null) tree.setRoot(root);
+  if (root !== null) {
+    tree.setRoot(root);
+    newcomers.setRoot(root.pid);
+  }
+  // The event itself for all but failed starts: what execa puts together of it takes longer.
+  const exit = new Promise<ChildExit>((resolve) => {
+    subprocess.once('exit', (code, signal) =>
+      resolve(exitOf({ exitCode: code ?? undefined, signal: signal ?? undefined })),
+    );
+  });
   const ended = subprocess.then(exitOf);
   const status = isolation ? [exitInside(subprocess.stdio[statusDescriptor] as Readable)] : [];
   return {
     pid,
     root,
-    exited: Promise.race([ended, ...status]),
+    exited: Promise.race([exit, ended, ...status]),
     isEnclosed: isolation !== null,
     relay: (signal) => {
       if (root === null) return;
@@ -80,7 +92,7 @@ export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
     },
     stop: (signal) => stopTree(tree, signal),
     kill: () => killTree(tree, clock),
-    aliveCount: () => countAlive(tree),
+    aliveCount: () => (newcomers.areGone() ? 0 : countAlive(tree)),
     remember: () => remember(tree),
   };
 }

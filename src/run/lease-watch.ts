@@ -50,8 +50,13 @@ export class LeaseWatch {
     this.#deadlines = deadlines;
     this.#parts = parts;
     this.#prove(lease);
-    this.#sound().catch(parts.onBug);
-    this.#extend().catch(parts.onBug);
+  }
+
+  /** The command has been started: from here on the lease is kept alive, and the alarms sound. */
+  begin(): void {
+    const { onBug } = this.#parts;
+    this.#sound().catch(onBug);
+    this.#extend().catch(onBug);
   }
 
   get lease(): Lease {

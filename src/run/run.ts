@@ -169,6 +169,7 @@ export class Run {
     const child = isDue ? neverStarted : startChild(lease);
     this.#child = child;
     guard.watch(child);
+    this.#watch.begin();
     report({ kind: 'child-started', pid: child.pid });
     child.exited.then((exit) => {
       this.#exitedAt = this.#now();
@@ -224,12 +225,13 @@ export class Run {
   async #release(): Promise<void> {
     const { redlock, report, guard, recordOf } = this.#parts;
     this.#end();
-    guard.done();
     const { claim, validUntil } = this.#proven;
     const now = this.#now();
     const keepMs = Math.max(0, this.#keepUntil() - now);
     const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
-    const { releasedCount, isConfirmed, failures } = await redlock.release(claim, Math.ceil(keepMs), record);
+    const releasing = redlock.release(claim, Math.ceil(keepMs), record);
+    guard.done();
+    const { releasedCount, isConfirmed, failures } = await releasing;
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: Math.max(0, validUntil - this.#now()) });
     await redlock.settled();

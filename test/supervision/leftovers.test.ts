@@ -52,6 +52,19 @@ it.concurrent('a lone rabbit that the command leaves behind is not overlooked', 
   }
 });
 
+it.concurrent('nobody is overlooked whom the command starts in its last moment, by way of others who end at once', async () => {
+  const masters = await sharedMasters();
+  const late = `fork && exit; POSIX::setsid(); fork && exit; exec {"sleep"} "$ENV{JOB}-late", "600"`;
+  const jobs = Array.from({ length: 4 }, () =>
+    startJob(masters, ['sh', '-c', `perl -MPOSIX -e '${late}' & exit 0`], { flags: patient }),
+  );
+  for (const job of jobs) {
+    expect(linesOf(await job.run.result)).toEqual([expect.stringMatching(warning)]);
+    await job.witness.looks();
+    expect(job.witness.alive).toEqual([]);
+  }
+});
+
 it.concurrent('--keep-background leaves them, and says so', async () => {
   const job = startFamily(await sharedMasters(), {
     flags: [...patient, '--keep-background'],

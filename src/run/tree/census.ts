@@ -17,13 +17,19 @@ export interface ProcessEntry {
 export interface Census {
   /** Everyone alive; zombies are not. */
   readonly entries: readonly ProcessEntry[];
-  /** False: somebody on the list was gone, however often we looked. */
+  /** False: somebody on the list was gone, or showed no environment, however often we looked. */
   readonly isSettled: boolean;
 }
 
+/** As pids, both included. */
+export interface Numbers {
+  readonly first: number;
+  readonly last: number;
+}
+
 export interface ProcessTable {
-  /** Those who started at `since` or later, and which of these texts their environments hold. */
-  read(since: number, texts: readonly string[]): Census;
+  /** Those who started at `since` or later, and which of these texts their environments hold; of all numbers, or of these. */
+  read(since: number, texts: readonly string[], numbers?: Numbers): Census;
   /** Also of a zombie, whose number is still taken; null when nobody has this number. */
   startedAt(pid: number): number | null;
 }

@@ -4,7 +4,7 @@
 // he was looked at: who forks and ends all the time would always be gone, and his child not listed yet.
 
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
-import type { Census, ProcessEntry, ProcessTable } from './census.ts';
+import type { Census, Numbers, ProcessEntry, ProcessTable } from './census.ts';
 import { foreignTable } from './foreign-table.ts';
 
 /** Rounds after the first take a fraction of a ms each; only a machine that does nothing but fork needs so many. */
@@ -26,7 +26,21 @@ export function objectionToTable(): string | null {
   }
 }
 
-function readProc(since: number, texts: readonly string[]): Census {
+function readProc(since: number, texts: readonly string[], numbers?: Numbers): Census {
+  return numbers ? readNumbers(numbers, since, texts) : readAll(since, texts);
+}
+
+/** One look at each, in rising order; nobody is looked at again, and who shows no environment leaves it unsettled. */
+function readNumbers({ first, last }: Numbers, since: number, texts: readonly string[]): Census {
+  const entries: ProcessEntry[] = [];
+  for (let number = first; number <= last; number += 1) {
+    const look = lookAt(String(number), since, texts);
+    if (typeof look !== 'string') entries.push(look);
+  }
+  return { entries, isSettled: !entries.some(({ isBlank }) => isBlank) };
+}
+
+function readAll(since: number, texts: readonly string[]): Census {
   const seen = new Map<string, ProcessEntry | null>();
   let listed: string[] = [];
   let isSettled = false;

@@ -2,7 +2,7 @@
 // from parent to child, and by a marker in the environment. It finds and kills nothing. The surprise: each of these alone
 // misses somebody (who left the group, who was orphaned, who wiped his environment), and what was once found stays known.
 
-import type { Census, ProcessEntry, ProcessTable } from './census.ts';
+import type { Census, Numbers, ProcessEntry, ProcessTable } from './census.ts';
 
 /** The variable with the ids of all runs that a process is part of, outermost first. */
 export const markerName = 'REDLOCK_RUN_IDS';
@@ -51,8 +51,9 @@ export class Tree {
     this.#root = root;
   }
 
-  scan(): Members {
-    const { isSettled, ...census } = this.#read();
+  /** Of all that are alive, or of those with these numbers. */
+  scan(numbers?: Numbers): Members {
+    const { isSettled, ...census } = this.#read(numbers);
     // The guard of an inner run ends by itself; our own, and we, are no part of the run.
     const entries = census.entries.filter((entry) => entry.pid !== process.pid && !this.#isGuard(entry));
     const found = new Map<number, ProcessEntry>();
@@ -88,8 +89,8 @@ export class Tree {
     return inside.map(({ pid }) => pid).slice(0, isCommandAlone ? 1 : inside.length);
   }
 
-  #read(): Census {
-    return this.#table.read(this.#since, [this.#runId, guardMark]);
+  #read(numbers?: Numbers): Census {
+    return this.#table.read(this.#since, [this.#runId, guardMark], numbers);
   }
 
   #isMember({ pid, group, session, startedAt, found }: ProcessEntry, isGroupOurs: boolean): boolean {

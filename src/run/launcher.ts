@@ -1,0 +1,98 @@
+// Starts the command, and has everything ready for it that can be before the lock is ours. It decides nothing and waits for nobody.
+// The surprise: who waits in line rehearses. Code that runs for the first time takes five times as long, and the moment at which
+// a lock is handed over is the one for which everybody waits.
+
+import type { execa } from 'execa';
+import type { Claim, Clock } from '../lock/ports.ts';
+import type { Lease } from '../lock/redlock.ts';
+import { type StartedChild, startChild } from './child.ts';
+import { childEnvironment } from './environment.ts';
+import type { Isolation } from './isolation.ts';
+import { rehearse } from './rehearsal.ts';
+import type { RunParts, RunSettings } from './run.ts';
+import { findCounters } from './tree/counters.ts';
+import { Newcomers } from './tree/newcomers.ts';
+import { processTable } from './tree/process-table.ts';
+import { Tree } from './tree/tree.ts';
+
+export interface LauncherParts {
+  readonly command: readonly string[];
+  readonly runId: string;
+  readonly isForeground: boolean;
+  /** null: none. */
+  readonly isolation: Isolation | null;
+  readonly clock: Clock;
+}
+
+/** What a rehearsal needs of the job that it is one of. */
+export interface Rehearsed {
+  readonly settings: RunSettings & { readonly masterTimeoutMs: number };
+  readonly newClaim: () => Claim;
+  readonly recordOf: RunParts['recordOf'];
+}
+
+/** How long somebody is in line before he rehearses: his turn may come sooner than that. */
+const rehearsalMs = 100;
+/** No command can be called so: it is a folder. */
+const unstartable = ['/'];
+
+export class Launcher {
+  readonly #parts: LauncherParts;
+  /** As it is now: asking for all of it takes time when it counts. */
+  readonly #environment = { ...process.env };
+  readonly #tree: Tree;
+  readonly #newcomers: Newcomers;
+  #execa: typeof execa | null = null;
+  #isRehearsed = false;
+  #hasLaunched = false;
+
+  constructor(parts: LauncherParts) {
+    this.#parts = parts;
+    this.#tree = new Tree(processTable, parts.runId, process.pid);
+    this.#newcomers = new Newcomers(findCounters(), this.#tree);
+    this.#newcomers.begin();
+  }
+
+  /** Resolves when the command can be started. */
+  async load(): Promise<void> {
+    this.#execa = (await import('execa')).execa;
+  }
+
+  launch(lease: Lease): StartedChild {
+    const { command, isolation } = this.#parts;
+    this.#hasLaunched = true;
+    return this.#start(command, isolation, lease);
+  }
+
+  /** What the command is told of its lease, and of the run as `runId`. */
+  environmentFor(lease: Lease, runId: string): NodeJS.ProcessEnv {
+    return childEnvironment(this.#environment, lease, runId);
+  }
+
+  /** It is not our turn yet, in this moment; `isInLine`: but it will be. */
+  async await(isInLine: boolean, rehearsed: Rehearsed): Promise<void> {
+    this.#newcomers.begin();
+    if (!isInLine || this.#isRehearsed) return;
+    this.#isRehearsed = true;
+    await this.#parts.clock.sleep(rehearsalMs);
+    if (this.#hasLaunched || !this.#execa) return;
+    const { settings, ...facts } = rehearsed;
+    const startChild = (lease: Lease) => this.#start(unstartable, null, lease);
+    await rehearse(settings, { ...facts, clock: this.#parts.clock, random: Math.random, startChild });
+    this.#tree.scan({ first: process.pid, last: process.pid });
+  }
+
+  #start(command: readonly string[], isolation: Isolation | null, lease: Lease): StartedChild {
+    const { runId, isForeground, clock } = this.#parts;
+    return startChild(this.#execa as typeof execa, {
+      command,
+      environment: this.environmentFor(lease, runId),
+      isForeground,
+      isolation,
+      table: processTable,
+      tree: this.#tree,
+      newcomers: this.#newcomers,
+      clock,
+    });
+  }
+}
