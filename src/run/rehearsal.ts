@@ -1,11 +1,11 @@
-// A run of nothing, made by whoever waits for his turn: everything that happens between the lock and the start of the command, and
-// between its end and the release, is done once on a master that is not there and with a command that cannot be started. It
-// decides nothing and nobody is told of it. The surprise: code that runs for the first time takes five times as long, and the
-// moment at which the lock is handed over is the one at which everybody waits for it.
+// A run of nothing, made by whoever waits for his turn: being called, the lock, the start of a command and its end, the sweep and the
+// release all happen once, on a master that is not there and with a command that cannot be started. It decides nothing and nobody
+// is told of it. The surprise: code that runs for the first time takes several times as long, and here that would be at the moment
+// at which the lock is handed over.
 
-import type { Claim, Clock, Master, Random } from '../lock/ports.ts';
+import { acquire } from '../lock/acquire.ts';
+import type { AcquireReply, Claim, Clock, Master, Random } from '../lock/ports.ts';
 import { Redlock } from '../lock/redlock.ts';
-import type { Child } from './child.ts';
 import { Run, type RunParts, type RunSettings } from './run.ts';
 
 export interface RehearsalParts {
@@ -22,25 +22,61 @@ export async function rehearse(
   settings: RunSettings & { readonly masterTimeoutMs: number },
   parts: RehearsalParts,
 ): Promise<void> {
-  const { clock, newClaim } = parts;
-  const redlock = new Redlock([pretender], clock, { ...settings, reserveMs: 0 }, () => {});
-  const acquire: RunParts['acquire'] = async () => {
-    const attempt = await redlock.attempt(newClaim());
-    return attempt.kind === 'acquired' ? attempt : { kind: 'aborted' };
-  };
-  const run = new Run(settings, { ...parts, redlock, acquire, report: () => {}, guard: nobody, suspendUs: () => {} });
+  const { clock } = parts;
+  const report = () => {};
+  const redlock = new Redlock([new Pretender(clock)], clock, { ...settings, reserveMs: 0 }, report);
+  const run = new Run(settings, {
+    ...parts,
+    redlock,
+    report,
+    guard: { arm: () => {}, watch: () => {}, done: () => {} },
+    acquire: (aborted) =>
+      acquire({ ...parts, redlock, report, waiterId: '', recordOf: () => null }, { ...patience, aborted }),
+    suspendUs: () => {},
+  });
   await run.start().catch(() => {});
 }
 
-/** A master that grants everything at once and keeps nothing. */
-const pretender: Master = {
-  name: 'none',
-  acquire: async () => ({ kind: 'granted', fence: 1 }),
-  extend: async () => ({ kind: 'gone' }),
-  heal: async () => ({ kind: 'taken' }),
-  release: async () => ({ kind: 'released' }),
-  giveBack: async () => ({ kind: 'released' }),
-  listen: async () => ({ close: () => {} }),
-};
+const patience = { waitMs: null, giveUpAfterMs: 1_000 };
+/** Long enough for whoever has been refused to be waiting by then. */
+const calledAfterMs = 10;
 
-const nobody: RunParts['guard'] = { arm: () => {}, watch: (_child: Child) => {}, done: () => {} };
+/** A master that has us wait, calls us, grants everything from then on, and keeps nothing. */
+class Pretender implements Master {
+  readonly name = 'none';
+  readonly #clock: Clock;
+  #hasCalled = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async acquire(): Promise<AcquireReply> {
+    if (this.#hasCalled) return { kind: 'granted', fence: 1 };
+    return { kind: 'refused', holder: 'somebody', remainingMs: null, place: 0, masterTimeUs: 1 };
+  }
+
+  async listen(_claim: Claim, onCall: () => void) {
+    this.#clock.sleep(calledAfterMs).then(() => {
+      this.#hasCalled = true;
+      onCall();
+    });
+    return { close: () => {} };
+  }
+
+  async extend() {
+    return { kind: 'gone' } as const;
+  }
+
+  async heal() {
+    return { kind: 'taken' } as const;
+  }
+
+  async release() {
+    return { kind: 'released' } as const;
+  }
+
+  async giveBack() {
+    return { kind: 'released' } as const;
+  }
+}

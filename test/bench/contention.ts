@@ -2,84 +2,88 @@
 // masters. Each contender has connections of his own, made before the clock starts. The floor is the work itself and two
 // round trips a hand-over, measured beside each. The surprise: peers that poll are often not slow in time but in commands, so both are told.
 
-import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { RedlockMutex } from 'redis-semaphore';
-import PeerRedlock from 'redlock';
-import { acquire } from '../../src/lock/acquire.ts';
-import { alone } from '../../src/lock/ports.ts';
-import { Redlock } from '../../src/lock/redlock.ts';
 import { parseAddress } from '../../src/redis/address.ts';
-import { Roster } from '../../src/redis/identity.ts';
-import { RedisMaster } from '../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../src/system-clock.ts';
+import { type Contender, ours, type Peer, redlock4, semaphore, ttlMs, universal } from './peers/contenders.ts';
+import { quantile } from './rounds.ts';
 
 const workMs = 2;
-const ttlMs = 30_000;
 const counts = [1, 10, 50, 200];
 /** So many at once take the peers minutes; we are tried alone. */
 const crowd = 1_000;
-const roundCount = 3;
-
-/** Takes the lock, resolves with the function that gives it back. */
-type Contender = { readonly take: () => Promise<() => Promise<unknown>>; readonly close: () => void };
-type Peer = { readonly name: string; readonly join: (urls: readonly string[], index: number) => Promise<Contender> };
+const roundCount = Number(process.env.CONTENTION_ROUNDS ?? 3);
 
 /** One drain of so many contenders, in units that can be compared. */
 interface Drain {
-  readonly timesFloor: number;
+  readonly floorMs: number;
   readonly drainMs: number;
   readonly handOversMs: readonly number[];
   readonly inversionCount: number;
+  /** How many gave up. */
+  readonly missedCount: number;
   readonly commands: number;
 }
 
-/** Each peer in turn, three times over, so that nobody has the only warm or the only busy moment; the medians are told. */
-export async function contention(urls: readonly string[]): Promise<Record<string, object>> {
-  const rows: Record<string, object> = {};
+/** One peer with so many contenders: medians over the rounds. */
+export interface ContentionRow {
+  readonly to_floor: number;
+  readonly drain_ms: number;
+  readonly floor_ms: number;
+  /** null: nobody handed anything over. */
+  readonly p50: number | null;
+  readonly p99: number | null;
+  readonly out_of_order: number;
+  /** In all rounds together; then the other figures are those of the others. */
+  readonly gave_up: number;
+  readonly commands: number;
+}
+
+/** By the number of contenders, and by name. Peers take turns, so that nobody has the only warm or the only busy moment. */
+export async function contention(urls: readonly string[]): Promise<Record<string, Record<string, ContentionRow>>> {
+  const results: Record<string, Record<string, ContentionRow>> = {};
   const watch = urls.map((url) => new Redis({ path: parseAddress(url).path ?? '' }));
-  const peers = [ours, redlock4, semaphore];
-  for (const count of counts) {
-    const drains = new Map<Peer, Drain[]>(peers.map((peer) => [peer, []]));
-    for (let round = 0; round < roundCount; round += 1) {
-      for (const peer of peers) drains.get(peer)?.push(await drainOnce(peer, urls, watch, count));
+  const peers = [ours, redlock4, universal(), semaphore].filter((peer) => peer !== null);
+  for (const count of [...counts, crowd]) {
+    const drains = new Map<Peer, Drain[]>((count === crowd ? [ours] : peers).map((peer) => [peer, []]));
+    for (let round = 0; round < (count === crowd ? 1 : roundCount); round += 1) {
+      for (const [peer, all] of drains) all.push(await drainOnce(peer, urls, watch, count));
     }
-    for (const [{ name }, all] of drains) rows[`${count} x ${name}`] = rowOf(all);
+    const rows = Object.fromEntries([...drains].map(([{ name }, all]) => [name, rowOf(all)]));
+    console.log(`\n${count} at once`);
+    console.table(rows);
+    results[count] = rows;
   }
-  rows[`${crowd} x ${ours.name}`] = rowOf([await drainOnce(ours, urls, watch, crowd)]);
   for (const client of watch) client.disconnect();
-  return rows;
+  return results;
 }
 
-async function drainOnce({ join }: Peer, urls: readonly string[], watch: readonly Redis[], count: number) {
+async function drainOnce(peer: Peer, urls: readonly string[], watch: readonly Redis[], count: number) {
   for (const client of watch) await client.flushall();
-  const contenders = await Promise.all(Array.from({ length: count }, (_, index) => join(urls, index)));
-  const before = await commandsOf(watch);
-  const { drainMs, handOversMs, inversionCount } = await drain(contenders);
-  const commands = ((await commandsOf(watch)) - before) / urls.length / count;
+  const contenders = await Promise.all(Array.from({ length: count }, (_, index) => peer.join(urls, index)));
+  const before = await commandsOf(watch, peer);
+  const drained = await drain(contenders);
+  const commands = ((await commandsOf(watch, peer)) - before) / urls.length / count;
   for (const contender of contenders) contender.close();
-  return { timesFloor: drainMs / (await floorOf(watch, count)), drainMs, handOversMs, inversionCount, commands };
+  return { ...drained, floorMs: await floorOf(watch, count), commands };
 }
 
-function rowOf(drains: readonly Drain[]): object {
+function rowOf(drains: readonly Drain[]): ContentionRow {
   const handOversMs = drains.flatMap((one) => one.handOversMs);
+  const median = (of: (drain: Drain) => number) => round(quantile(drains.map(of), 0.5));
   return {
-    'times the floor': quantile(
-      drains.map(({ timesFloor }) => timesFloor),
-      0.5,
-    ),
-    'drained in ms': quantile(
-      drains.map(({ drainMs }) => drainMs),
-      0.5,
-    ),
-    'hand-over p50 ms': quantile(handOversMs, 0.5),
-    'p99 ms': quantile(handOversMs, 0.99),
-    'out of order': drains.map(({ inversionCount }) => inversionCount).join(' '),
-    'commands a master and hand-over': quantile(
-      drains.map(({ commands }) => commands),
-      0.5,
-    ),
+    to_floor: median(({ drainMs, floorMs }) => drainMs / floorMs),
+    drain_ms: median(({ drainMs }) => drainMs),
+    floor_ms: median(({ floorMs }) => floorMs),
+    p50: handOversMs.length === 0 ? null : round(quantile(handOversMs, 0.5)),
+    p99: handOversMs.length === 0 ? null : round(quantile(handOversMs, 0.99)),
+    out_of_order: median(({ inversionCount }) => inversionCount),
+    gave_up: drains.reduce((sum, { missedCount }) => sum + missedCount, 0),
+    commands: median(({ commands }) => commands),
   };
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
 }
 
 /** The work itself, and a SET and a DEL answered by a quorum, one after the other: what no lock can do without. */
@@ -121,81 +125,17 @@ async function drain(contenders: readonly Contender[]) {
     releasedAt = performance.now();
     await giveBack();
   });
-  await Promise.all(runs);
+  const missedCount = (await Promise.allSettled(runs)).filter(({ status }) => status === 'rejected').length;
   const inversionCount = order.filter((index, place) => place > 0 && index < (order[place - 1] ?? 0)).length;
-  return { drainMs: performance.now() - startedAt, handOversMs, inversionCount };
+  return { drainMs: performance.now() - startedAt, handOversMs, inversionCount, missedCount };
 }
 
-const ours: Peer = {
-  name: 'redlock-run',
-  join: async (urls) => {
-    const clock = createSystemClock();
-    const roster = new Roster();
-    const settings = { prefix: '', restartGraceMs: 0 };
-    const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
-    await Promise.all(masters.map((master) => master.introduce()));
-    const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
-    const newValue = () => randomBytes(20).toString('base64url');
-    const newClaim = () => ({ ...alone, resources: ['ours'], value: newValue(), ttlMs, isFenced: true, waiter: null });
-    const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: newValue() };
-    const patience = { waitMs: null, giveUpAfterMs: 10_000, aborted: new AbortController().signal };
-    const take = async () => {
-      const acquisition = await acquire(parts, patience);
-      if (acquisition.kind !== 'acquired') throw new Error(acquisition.kind);
-      return () => redlock.release(acquisition.lease.claim);
-    };
-    return { take, close: () => masters.forEach((master) => void master.close()) };
-  },
-};
-
-const redlock4: Peer = {
-  name: 'redlock 4.2.0',
-  join: async (urls) => {
-    const clients = await connected(urls);
-    const peer = new PeerRedlock(clients as unknown as PeerRedlock.CompatibleRedisClient[], { retryCount: 100_000 });
-    const take = async () => {
-      const lock = await peer.lock('redlock4', ttlMs);
-      return () => lock.unlock();
-    };
-    return { take, close: () => clients.forEach((client) => void client.disconnect()) };
-  },
-};
-
-const semaphore: Peer = {
-  name: 'redis-semaphore 5.8.0',
-  join: async (urls) => {
-    const clients = await connected(urls);
-    const mutex = new RedlockMutex(clients, 'semaphore', {
-      lockTimeout: ttlMs,
-      refreshInterval: 0,
-      acquireTimeout: 120_000,
-    });
-    const take = async () => {
-      await mutex.acquire();
-      return () => mutex.release();
-    };
-    return { take, close: () => clients.forEach((client) => void client.disconnect()) };
-  },
-};
-
-async function connected(urls: readonly string[]): Promise<Redis[]> {
-  const clients = urls.map((url) => new Redis({ path: parseAddress(url).path ?? '', protocol: 2 }));
-  await Promise.all(clients.map((client) => client.ping()));
-  return clients;
-}
-
-/** All commands that the masters have been sent by clients; those that scripts run are not counted twice. */
-async function commandsOf(clients: readonly Redis[]): Promise<number> {
+/** All commands that the masters have been sent by clients. Those that scripts run count there like others. */
+async function commandsOf(clients: readonly Redis[], { asksBy }: Peer): Promise<number> {
   const infos = await Promise.all(clients.map((client) => client.info('commandstats')));
-  const sent = /^cmdstat_(?:eval|evalsha|set|subscribe|script\|load):calls=(\d+)/gm;
-  const scripted = /^cmdstat_eval(?:sha)?:/m;
+  const sent = ['eval', 'evalsha', 'subscribe', 'script|load', ...(asksBy === 'SET' ? ['set'] : [])];
   return infos.reduce((sum, info) => {
-    const calls = [...info.matchAll(sent)].filter(([row]) => !row.startsWith('cmdstat_set:') || !scripted.test(info));
-    return sum + calls.reduce((count, [, number]) => count + Number(number), 0);
+    const calls = [...info.matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)].filter(([, name = '']) => sent.includes(name));
+    return sum + calls.reduce((count, [, , number]) => count + Number(number), 0);
   }, 0);
-}
-
-function quantile(values: readonly number[], share: number): string {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]?.toFixed(2) ?? '-';
 }

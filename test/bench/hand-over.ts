@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startEtcd } from './etcd.ts';
+import { quantile } from './rounds.ts';
 
 const waiterCount = 12;
 const roundCount = 5;
@@ -18,10 +19,20 @@ const workSeconds = 0.05;
 /** The words before a job's own. */
 type Locker = { readonly words: readonly string[]; readonly env: Record<string, string> };
 
-export async function handOver(masters: readonly string[]): Promise<Record<string, object>> {
+export interface HandOverRow {
+  /** Ratio of the medians; null: etcd did not take part. */
+  readonly to_etcdctl: number | null;
+  readonly median_ms: number;
+  readonly p90_ms: number;
+  readonly longest_ms: number;
+  readonly count: number;
+}
+
+export async function handOver(masters: readonly string[]): Promise<Record<string, HandOverRow>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'redlock-bench-queue-'));
   const etcd = await startEtcd();
   try {
+    const etcdName = `etcdctl lock ${etcd?.version}`;
     const [program, executable] = ['bin/redlock-run.js', 'dist/redlock-run'].map((file) =>
       fileURLToPath(new URL(`../../../../../${file}`, import.meta.url)),
     ) as [string, string];
@@ -29,26 +40,22 @@ export async function handOver(masters: readonly string[]): Promise<Record<strin
     const lockers: Record<string, Locker> = {
       'redlock-run': { words: [process.execPath, program, 'bench', '--'], env },
       ...(existsSync(executable) ? { 'redlock-run, executable': { words: [executable, 'bench', '--'], env } } : {}),
-      ...(etcd ? { 'etcdctl lock': { words: etcd.lock('sh').slice(0, -1), env: { ETCDCTL_API: '3' } } } : {}),
+      ...(etcd ? { [etcdName]: { words: etcd.lock('sh').slice(0, -1), env: { ETCDCTL_API: '3' } } } : {}),
       flock: { words: ['flock', path.join(folder, 'lock')], env: {} },
     };
     const times = new Map<string, number[]>(Object.keys(lockers).map((name) => [name, []]));
     for (let round = 0; round < roundCount; round += 1) {
       for (const [name, locker] of Object.entries(lockers)) times.get(name)?.push(...(await queue(locker, folder)));
     }
-    const etcdMedian = quantile(times.get('etcdctl lock') ?? [], 0.5);
-    return Object.fromEntries(
-      [...times].map(([name, all]) => [
-        name,
-        {
-          'to etcdctl lock': (quantile(all, 0.5) / etcdMedian).toFixed(2),
-          'median ms': quantile(all, 0.5).toFixed(1),
-          'p90 ms': quantile(all, 0.9).toFixed(1),
-          'longest ms': Math.max(...all).toFixed(1),
-          'hand-overs': all.length,
-        },
-      ]),
-    );
+    const etcdTimes = times.get(etcdName);
+    const rowOf = (all: readonly number[]): HandOverRow => ({
+      to_etcdctl: etcdTimes ? Math.round((100 * quantile(all, 0.5)) / quantile(etcdTimes, 0.5)) / 100 : null,
+      median_ms: round(quantile(all, 0.5)),
+      p90_ms: round(quantile(all, 0.9)),
+      longest_ms: round(Math.max(...all)),
+      count: all.length,
+    });
+    return Object.fromEntries([...times].map(([name, all]) => [name, rowOf(all)]));
   } finally {
     await etcd?.stop();
     rmSync(folder, { recursive: true });
@@ -85,7 +92,6 @@ async function queue({ words, env }: Locker, folder: string): Promise<number[]> 
   );
 }
 
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+function round(ms: number): number {
+  return Math.round(10 * ms) / 10;
 }

@@ -57,7 +57,8 @@ try {
     console.log(`\n${name}: Node ${process.versions.node}, masters on unix sockets`);
     results[name] = await run(masters);
     keep();
-    if (name !== 'cycles') console.table(results[name]); // Those show each situation as it ends.
+    // Those show each situation as it ends.
+    if (name !== 'cycles' && name !== 'contention') console.table(results[name]);
   }
 } finally {
   await stopAll();

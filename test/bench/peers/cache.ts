@@ -1,4 +1,4 @@
-// The peers of the cycles, installed on demand by their own registries' clients into a folder outside the tree, in exact versions.
+// The peers of the benchmarks, installed on demand by their own registries' clients into a folder outside the tree, in exact versions.
 // What cannot be installed here (no Go, no Python, no network) takes no part, and one line says so. The surprise: a folder that
 // holds a finished installation is named after what is in it, so another version is another folder.
 
@@ -8,7 +8,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, 
 import { homedir } from 'node:os';
 import path from 'node:path';
 
-const npm = {
+export const versions = {
   redlock: '4.2.0',
   '@sesamecare-oss/redlock': '1.4.0',
   'redlock-universal': '0.8.5',
@@ -29,13 +29,8 @@ export interface Installed {
 export function installPeers(program: string): Installed[] {
   return [
     ...attempt('npm', () => {
-      const client = `ioredis@${JSON.parse(readFileSync('node_modules/ioredis/package.json', 'utf8')).version}`;
-      const wishes = [...Object.entries(npm).map(([name, version]) => `${name}@${version}`), client];
-      const folder = once('npm', wishes, (cwd) => {
-        writeFileSync(path.join(cwd, 'package.json'), '{}');
-        run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...wishes], cwd);
-      });
-      return Object.entries(npm).map(([name, version]) => ({
+      const folder = installNpm();
+      return Object.entries(versions).map(([name, version]) => ({
         name: `${name} ${version}`,
         words: [process.execPath, program, name, folder],
       }));
@@ -68,12 +63,27 @@ export function installPeers(program: string): Installed[] {
   ];
 }
 
-function attempt(toolchain: string, install: () => Installed[]): Installed[] {
+/** Where the peers that npm has are, in node_modules; null where they cannot be installed. */
+export function npmFolder(): string | null {
+  const [folder = null] = attempt('npm', () => [installNpm()]);
+  return folder;
+}
+
+function installNpm(): string {
+  const client = `ioredis@${JSON.parse(readFileSync('node_modules/ioredis/package.json', 'utf8')).version}`;
+  const wishes = [...Object.entries(versions).map(([name, version]) => `${name}@${version}`), client];
+  return once('npm', wishes, (cwd) => {
+    writeFileSync(path.join(cwd, 'package.json'), '{}');
+    run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...wishes], cwd);
+  });
+}
+
+function attempt<Peer>(toolchain: string, install: () => Peer[]): Peer[] {
   try {
     return install();
   } catch (error) {
     const [reason] = String(error instanceof Error ? error.message : error).split('\n');
-    console.log(`cycles: peers that need ${toolchain} take no part: ${reason}`);
+    console.log(`bench: peers that need ${toolchain} take no part: ${reason}`);
     return [];
   }
 }

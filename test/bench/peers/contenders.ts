@@ -1,0 +1,116 @@
+// Who takes part in the contention: ours and the peers that npm has, each with connections of its own, made beforehand, and all told to
+// wait for as long as it takes. Otherwise as their authors have them. The surprise: `redlock-universal` waits by a count of attempts,
+// all of them in the same moments, so some may have used theirs up before they were ever alone.
+
+import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { Redis } from 'ioredis';
+import { RedlockMutex } from 'redis-semaphore';
+import PeerRedlock from 'redlock';
+import { acquire } from '../../../src/lock/acquire.ts';
+import { alone } from '../../../src/lock/ports.ts';
+import { Redlock } from '../../../src/lock/redlock.ts';
+import { parseAddress } from '../../../src/redis/address.ts';
+import { Roster } from '../../../src/redis/identity.ts';
+import { RedisMaster } from '../../../src/redis/redis-master.ts';
+import { createSystemClock } from '../../../src/system-clock.ts';
+import { npmFolder, versions } from './cache.ts';
+
+/** Takes the lock, resolves with the function that gives it back; rejects when he has given up. */
+export type Contender = { readonly take: () => Promise<() => Promise<unknown>>; readonly close: () => void };
+export type Peer = {
+  readonly name: string;
+  /** How it asks a master: by a command of its own, or by a script that runs one. */
+  readonly asksBy: 'SET' | 'script';
+  readonly join: (urls: readonly string[], index: number) => Promise<Contender>;
+};
+
+export const ttlMs = 30_000;
+/** So long for those that count attempts 200 ms apart. */
+const patienceMs = 60_000;
+
+export const ours: Peer = {
+  name: 'redlock-run',
+  asksBy: 'script',
+  join: async (urls) => {
+    const clock = createSystemClock();
+    const roster = new Roster();
+    const settings = { prefix: '', restartGraceMs: 0 };
+    const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
+    await Promise.all(masters.map((master) => master.introduce()));
+    const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
+    const newValue = () => randomBytes(20).toString('base64url');
+    const newClaim = () => ({ ...alone, resources: ['ours'], value: newValue(), ttlMs, isFenced: true, waiter: null });
+    const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: newValue() };
+    const patience = { waitMs: null, giveUpAfterMs: 10_000, aborted: new AbortController().signal };
+    const take = async () => {
+      const acquisition = await acquire(parts, patience);
+      if (acquisition.kind !== 'acquired') throw new Error(acquisition.kind);
+      return () => redlock.release(acquisition.lease.claim);
+    };
+    return { take, close: () => masters.forEach((master) => void master.close()) };
+  },
+};
+
+export const redlock4: Peer = {
+  name: 'redlock 4.2.0',
+  asksBy: 'script',
+  join: async (urls) => {
+    const clients = await connected(urls);
+    const peer = new PeerRedlock(clients as unknown as PeerRedlock.CompatibleRedisClient[], { retryCount: 100_000 });
+    const take = async () => {
+      const lock = await peer.lock('redlock4', ttlMs);
+      return () => lock.unlock();
+    };
+    return { take, close: () => clients.forEach((client) => void client.disconnect()) };
+  },
+};
+
+export const semaphore: Peer = {
+  name: 'redis-semaphore 5.8.0',
+  asksBy: 'script',
+  join: async (urls) => {
+    const clients = await connected(urls);
+    const mutex = new RedlockMutex(clients, 'semaphore', {
+      lockTimeout: ttlMs,
+      refreshInterval: 0,
+      acquireTimeout: 120_000,
+    });
+    const take = async () => {
+      await mutex.acquire();
+      return () => mutex.release();
+    };
+    return { take, close: () => clients.forEach((client) => void client.disconnect()) };
+  },
+};
+
+type Universal = { acquire(): Promise<unknown>; release(handle: unknown): Promise<unknown> };
+type UniversalPackage = {
+  createRedlock: (options: object) => Universal;
+  IoredisAdapter: new (client: Redis) => unknown;
+};
+
+/** null where it cannot be installed. */
+export function universal(): Peer | null {
+  const folder = npmFolder();
+  if (folder === null) return null;
+  const name = 'redlock-universal';
+  const { createRedlock, IoredisAdapter } = createRequire(`${folder}/package.json`)(name) as UniversalPackage;
+  const join: Peer['join'] = async (urls) => {
+    const clients = await connected(urls);
+    const adapters = clients.map((client) => new IoredisAdapter(client));
+    const lock = createRedlock({ adapters, key: 'universal', ttl: ttlMs, retryAttempts: patienceMs / 200 });
+    const take = async () => {
+      const handle = await lock.acquire();
+      return () => lock.release(handle);
+    };
+    return { take, close: () => clients.forEach((client) => void client.disconnect()) };
+  };
+  return { name: `${name} ${versions[name]}`, asksBy: 'SET', join };
+}
+
+async function connected(urls: readonly string[]): Promise<Redis[]> {
+  const clients = urls.map((url) => new Redis({ path: parseAddress(url).path ?? '', protocol: 2 }));
+  await Promise.all(clients.map((client) => client.ping()));
+  return clients;
+}
