@@ -1,6 +1,7 @@
 // A rehearsal goes through a whole run and leaves no trace, whatever goes wrong in it.
 
 import { expect, it } from 'vitest';
+import { alone } from '../../../src/lock/ports.ts';
 import { neverStarted } from '../../../src/run/never-started.ts';
 import { rehearse } from '../../../src/run/rehearsal.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
@@ -21,7 +22,7 @@ function partsOf(startChild: () => typeof neverStarted) {
   const parts = {
     clock: createSystemClock(),
     random: Math.random,
-    newClaim: () => ({ resource: 'x', value: 'token {}', ttlMs: 3_000, isFenced: true, waiter: null }),
+    newClaim: () => ({ ...alone, resources: ['x'], value: 'token {}', ttlMs: 3_000, isFenced: true, waiter: null }),
     startChild: () => {
       acts.push('start');
       return startChild();
