@@ -1,6 +1,6 @@
 // @ts-check
 // What the bundles leave out of the packages in them, because it is loaded at every start and never used here. Only what is
-// loaded changes, never what is done. The surprise: each change names the text that it replaces, and a build fails when a new
+// loaded changes, never what is done, but for one thing that Bun cannot do. The surprise: each change names the text that it replaces, and a build fails when a new
 // version of a package does not have it any more.
 
 import { join } from 'node:path';
@@ -57,6 +57,15 @@ const changes = [
     file: 'human-signals/build/src/main.js',
     from: 'signalsByNumber=getSignalsByNumber()',
     to: 'signalsByNumber=/* @__PURE__ */getSignalsByNumber()',
+  },
+  // What stands for a command that could not be started is given streams, which Bun has as properties that cannot be assigned.
+  {
+    file: 'execa/lib/return/early-error.js',
+    from: 'new ChildProcess()',
+    to: `Object.defineProperties(
+      new ChildProcess(),
+      Object.fromEntries(['stdin', 'stdout', 'stderr', 'stdio'].map((name) => [name, { writable: true, value: null }])),
+    )`,
   },
   // To look at stdin is to open it, and to change how the command finds it.
   {

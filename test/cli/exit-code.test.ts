@@ -75,6 +75,11 @@ test('126 and 127, when the command cannot be executed or is not there', async (
   for (const { stderr } of results) expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: command/)]);
 });
 
+test('a script that names no interpreter is given to a shell, as by execvp; by the executable it is refused', async () => {
+  const [result] = await expectStatuses([[isStandalone ? 126 : 5, ['a', '--', fixture('no-interpreter')]]]);
+  expect(result?.stderr).toMatch(isStandalone ? /^redlock-run: command: .*ENOEXEC/ : /^$/);
+});
+
 test('64, when it was called in a wrong way', async () => {
   const results = await expectStatuses([
     [64, []],
