@@ -3,10 +3,11 @@
 
 import type { Cancelled } from './ports.ts';
 
+const none: readonly never[] = [];
+
 export class Ending implements Cancelled {
   #isOver = false;
-  /** Made for the first of them: most have none. */
-  #listeners: Set<() => void> | null = null;
+  #listeners: readonly (() => void)[] = none;
 
   get aborted(): boolean {
     return this.#isOver;
@@ -16,17 +17,16 @@ export class Ending implements Cancelled {
   abort(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const listeners = this.#listeners ?? [];
-    this.#listeners = null;
+    const listeners = this.#listeners;
+    this.#listeners = none;
     for (const listener of listeners) listener();
   }
 
   addEventListener(_kind: 'abort', listener: () => void): void {
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
+    this.#listeners = [...this.#listeners, listener];
   }
 
   removeEventListener(_kind: 'abort', listener: () => void): void {
-    this.#listeners?.delete(listener);
+    if (this.#listeners.length > 0) this.#listeners = this.#listeners.filter((other) => other !== listener);
   }
 }

@@ -59,6 +59,7 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
       round.ask(master, withdrawn).then((vote) => receive(master, vote), reject);
     }
     clock.sleep(masterTimeoutMs, isOver).then(() => {
+      if (votes.size === masters.length) return;
       withdrawn.abort();
       const mute = masters.filter((master) => !votes.has(master));
       // All of them first: a round that ends here must know of every master.

@@ -16,10 +16,11 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const settings = { prefix: '', restartGraceMs: 0 };
   const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
   const redlock = new Redlock(masters, clock, { masterTimeoutMs: callTimeoutMs, reserveMs: 0 }, () => {});
-  const resource = isFenced ? 'fenced' : 'unfenced';
+  const resources = [isFenced ? 'fenced' : 'unfenced'];
+  const { sharing, yields } = alone;
   return async () => {
     const value = randomUUID();
-    const claim = { ...alone, resources: [resource], value, ttlMs, isFenced, waiter: null };
+    const claim = { resources, sharing, yields, value, ttlMs, isFenced, waiter: null };
     const attempt = await redlock.attempt(claim);
     if (attempt.kind !== 'acquired') throw new Error(`${attempt.kind}`);
     await redlock.release(claim);
