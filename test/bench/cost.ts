@@ -111,7 +111,7 @@ async function measure(
 async function commandsOf(master: TestMaster): Promise<number> {
   const stats = String(await master.command('info', 'commandstats'));
   const calls = [...stats.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)];
-  const asked = new Set(['eval', 'subscribe', 'hello', 'role', 'auth', 'config|get']);
+  const asked = new Set(['eval', 'evalsha', 'subscribe', 'hello', 'role', 'auth', 'config|get']);
   return calls.reduce((total, [, command, count]) => total + (asked.has(command ?? '') ? Number(count) : 0), 0);
 }
 
