@@ -1,4 +1,4 @@
-// `npm run bench -- [startup|cycles|contention|hand-over|cost|guard|all]... [--json FILE] [--plot]`: how fast we are, as ratios
+// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|all]... [--json FILE] [--plot]`: how fast we are, as ratios
 // against a peer or a floor that ran in turn with us; `-- --plot --from FILE` writes docs/ anew from an earlier run. No test:
 // machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
 // turns, A B C A B C, so that a machine that slows down slows all of them down.
@@ -13,6 +13,7 @@ import { guard } from './guard.ts';
 import { handOver } from './hand-over.ts';
 import { describeMachine } from './machine.ts';
 import { type Run, writePage } from './page.ts';
+import { profile } from './profile.ts';
 import { startup } from './startup.ts';
 
 const { values: options, positionals } = parseArgs({
@@ -30,6 +31,7 @@ const suites: Record<
   { readonly masterCount: number; readonly run: (masters: readonly TestMaster[]) => Promise<object> }
 > = {
   startup: { masterCount: 3, run: (masters) => startup(urlsOf(masters)) },
+  profile: { masterCount: 3, run: async (masters) => profile(urlsOf(masters)) },
   cycles: { masterCount: 0, run: cycles },
   contention: { masterCount: 5, run: (masters) => contention(urlsOf(masters)) },
   'hand-over': { masterCount: 3, run: (masters) => handOver(urlsOf(masters)) },

@@ -1,0 +1,9 @@
+// redlock-run without its bundles: the same source module by module, with the packages of node_modules and a guard that is started when
+// it is needed. It is what the bundles are compared with, and nothing that anybody runs.
+
+import { fileURLToPath } from 'node:url';
+import { main } from '../../../src/main.ts';
+
+const guard = fileURLToPath(new URL('../../../src/guard.js', import.meta.url));
+const program = { file: process.execPath, words: [guard] };
+process.exit(await main(process.argv.slice(2), { program, spare: null }));
