@@ -6,11 +6,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { startEtcd } from './etcd.ts';
 import { quantile, ratioOf, timesInTurns } from './rounds.ts';
 
 /** The checkout; the benchmark is compiled into a folder below it. */
 const bin = path.resolve('bin/redlock-run.js');
+const modules = fileURLToPath(new URL('peers/unbundled.js', import.meta.url));
 const executable = path.resolve('dist/redlock-run');
 const roundCount = Number(process.env.STARTUP_ROUNDS ?? 30);
 
@@ -35,6 +37,7 @@ function programs(masters: readonly string[], lock: readonly string[] | null, ca
   const hasFlock = spawnSync('flock', ['--version']).status === 0;
   return {
     [node]: { words: [process.execPath, '-e', '0'] },
+    'as modules, not bundled': { words: [process.execPath, modules, ...job], env },
     'npm package': { words: [process.execPath, bin, ...job], env },
     'npm package, first run': {
       words: [process.execPath, bin, ...job],
