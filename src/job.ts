@@ -97,7 +97,7 @@ class Job {
     guards: GuardSupply,
     tell: (event: RunEvent) => void,
   ) {
-    const { prefix, restartGraceMs, masterTimeoutMs, graceMs, marginMs } = settings;
+    const { prefix, restartGraceMs, protocol, masterTimeoutMs, graceMs, marginMs } = settings;
     const roster = new Roster();
     this.#settings = settings;
     this.#guards = guards;
@@ -108,11 +108,12 @@ class Job {
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
     this.#masters = addresses.map(
-      (address) => new RedisMaster(address, { prefix, restartGraceMs }, roster, this.#clock),
+      (address) => new RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, this.#clock),
     );
     const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
-    const look = (address: MasterAddress) => new Inspector(address, { prefix, restartGraceMs }, roster, this.#clock);
+    const look = (address: MasterAddress) =>
+      new Inspector(address, { prefix, restartGraceMs, protocol }, roster, this.#clock);
     this.#outer =
       settings.outer && new OuterLock(settings.outer, addresses.map(look), this.#clock, lockSettings, this.#tell);
     this.#recorder = new Recorder(who(settings), settings.conflictExitCode, this.#clock);

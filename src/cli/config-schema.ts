@@ -61,6 +61,7 @@ const schemas: Readonly<Record<ValueKind, v.GenericSchema>> = {
   status: textOrNumber('not an exit status (write a number from 0 to 255)'),
   signal: textOrNumber('not a signal (write TERM, INT, HUP, KILL or a number)'),
   format: v.string(say('not a log format (write text or json)')),
+  protocol: v.string(say('not a protocol (write redlock, setnx or setnx-ms)')),
   boolean: v.union([v.string(), v.boolean()], say('neither yes nor no (write true or false)')),
   text,
   path: text,

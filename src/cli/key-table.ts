@@ -12,6 +12,7 @@ export type ValueKind =
   | 'status'
   | 'signal'
   | 'format'
+  | 'protocol'
   | 'boolean'
   | 'text'
   | 'path'
@@ -45,6 +46,12 @@ export const keyTable = [
     description: 'where the local masters keep their sockets and files',
   },
   { key: 'prefix', kind: 'text', default: 'redlock:', description: 'what every key on the masters begins with' },
+  {
+    key: 'protocol',
+    kind: 'protocol',
+    default: 'redlock',
+    description: 'what the key holds: redlock, or for one master shared with older programs setnx or setnx-ms',
+  },
   { key: 'ttl', kind: 'duration', default: '30s', description: 'lock validity, extended while the command runs' },
   {
     key: 'masterTimeout',

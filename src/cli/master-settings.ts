@@ -3,8 +3,10 @@
 
 import { resolve } from 'node:path';
 import type { MasterAddress } from '../redis/address.ts';
+import type { Protocol } from '../redis/protocol.ts';
 import type { Sources } from './sources.ts';
-import { readDuration, readText } from './values.ts';
+import { ConfigError } from './trouble.ts';
+import { readDuration, readProtocol, readText } from './values.ts';
 
 export interface MasterSettings {
   /** Empty when local. */
@@ -14,6 +16,7 @@ export interface MasterSettings {
   readonly localDirectory: string | null;
   /** May be empty. */
   readonly prefix: string;
+  readonly protocol: Protocol;
   /** How long a master that restarted, and may have forgotten locks, does not vote. */
   readonly restartGraceMs: number;
   /** Absolute path of the configuration file that was read. */
@@ -31,8 +34,14 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   const chosen = await sources.masters();
   // With fewer masters there is no majority that could go on without the one that restarted.
   const restartGraceMs = chosen.masters.length < 3 ? 0 : ttlMs;
+  const protocol = sources.must('protocol', readProtocol);
+  const count = chosen.local ? 'the local ones are three' : `${chosen.masters.length} are configured`;
+  if (protocol !== 'redlock' && chosen.masters.length !== 1) {
+    throw new ConfigError(`protocol: ${protocol}: is for one master, without a quorum: ${count} (configure one)`);
+  }
   return {
     prefix,
+    protocol,
     localDirectory: directory === null ? null : resolve(directory.base, directory.text),
     restartGraceMs: sources.get('restartGrace', readDuration)?.value ?? restartGraceMs,
     masters: chosen.masters,

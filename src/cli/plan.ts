@@ -47,6 +47,7 @@ function rowsOf(settings: Settings): Row[] {
     ...(settings.sharing === 'slots' ? [from('slots', 'slots', String(settings.slotCount))] : []),
     ...(settings.yields === 'place' ? [from('supersede', 'supersede', 'yes')] : []),
     ...(settings.yields === 'lock' ? [from('replace', 'replace', 'yes')] : []),
+    ...(settings.protocol === 'redlock' ? [] : [from('protocol', 'protocol', settings.protocol)]),
     ...mastersOf(settings),
     ...(masters.length > 0
       ? [{ label: 'quorum', value: `${quorumOf(masters.length)} of ${masters.length}`, source: 'derived' }]

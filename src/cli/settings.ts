@@ -110,11 +110,18 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     reportFile: checkReportPath(words.flags.report, cwd),
   };
   const masters = await readMasterSettings(sources, timings.ttlMs);
+  const isOld = masters.protocol !== 'redlock';
+  if (isOld && (words.names.length > 1 || values.sharing !== 'exclusive' || values.yields !== 'never')) {
+    throw new UsageError(
+      `protocol: ${masters.protocol}: knows one lock, held alone (leave out other names, --shared, --slots, --supersede and --replace)`,
+    );
+  }
   return deepFreeze({
     names: [...words.names],
     command: [...words.command],
     ...timings,
     ...values,
+    isFenced: values.isFenced && !isOld,
     ...masters,
     verbosity: words.flags.verbosity,
     sources: { ...masters.sources, ...(values.reportFile === null ? {} : { report: 'flag --report' }) },

@@ -3,6 +3,7 @@
 // of more than 2^31 ms fires at once, and a `--max-run 30d` that kills the command at once would be a bad joke.
 
 import { constants } from 'node:os';
+import type { Protocol } from '../redis/protocol.ts';
 import { parseDuration, renderDuration } from './duration.ts';
 import { quoted, ValueError } from './trouble.ts';
 
@@ -86,6 +87,15 @@ export function readLogFormat(text: string): 'text' | 'json' {
   if (text !== 'text' && text !== 'json')
     throw new ValueError(`${quoted(text)}: not a log format (write text or json)`);
   return text;
+}
+
+const protocols: readonly Protocol[] = ['redlock', 'setnx', 'setnx-ms'];
+
+/** What the key holds, and means. */
+export function readProtocol(text: string): Protocol {
+  const protocol = protocols.find((name) => name === text);
+  if (protocol === undefined) throw new ValueError(`${quoted(text)}: not a protocol (write ${protocols.join(', ')})`);
+  return protocol;
 }
 
 export function readBoolean(text: string): boolean {

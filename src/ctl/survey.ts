@@ -38,10 +38,12 @@ export class Survey {
 
   /** On the masters of the settings. Local ones are not started: who looks must not change what is so. Throws LocalTrouble. */
   static async of(settings: CtlSettings, clock: Clock): Promise<Survey> {
-    const { prefix, restartGraceMs, masterTimeoutMs } = settings;
+    const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
     const roster = new Roster();
     const addresses = await addressesOf(settings);
-    const inspectors = addresses.map((address) => new Inspector(address, { prefix, restartGraceMs }, roster, clock));
+    const inspectors = addresses.map(
+      (address) => new Inspector(address, { prefix, restartGraceMs, protocol }, roster, clock),
+    );
     return new Survey(inspectors, clock, masterTimeoutMs);
   }
 

@@ -7,20 +7,12 @@ import { parseMember } from '../lock/sharing.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import type { Roster } from './identity.ts';
-import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
-import {
-  channelsOf,
-  historiesOf,
-  historyKeyOf,
-  historyResourceOf,
-  jointKeysOf,
-  keysOf,
-  patternOf,
-  resourceOf,
-} from './keys.ts';
+import { historyScript } from './inspection-scripts.ts';
+import { channelsOf, historiesOf, historyKeyOf, historyResourceOf, patternOf, resourceOf } from './keys.ts';
+import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { doubtAbout } from './restart.ts';
-import { removalOf, toRelease } from './script-calls.ts';
+import { type Calls, removalOf, type ScriptCall } from './script-calls.ts';
 import { failed, isFailed } from './trouble.ts';
 
 export interface SeenWaiter {
@@ -69,6 +61,7 @@ export class Inspector {
   readonly name: string;
   readonly address: MasterAddress;
   readonly #settings: RedisMasterSettings;
+  readonly #calls: Calls;
   readonly #roster: Roster;
   readonly #clock: Clock;
   #dialled: Promise<Connection | Failed> | null = null;
@@ -77,14 +70,14 @@ export class Inspector {
     this.name = address.name;
     this.address = address;
     this.#settings = settings;
+    this.#calls = callsOf(settings.protocol);
     this.#roster = roster;
     this.#clock = clock;
   }
 
   /** What the server shows of each of these, in their order. */
   async look(resources: readonly string[]): Promise<readonly Sight[] | Failed> {
-    const keys = resources.flatMap((resource) => jointKeysOf(this.#settings.prefix, resource));
-    const reply = await this.#ask((connection) => connection.eval(lookScript, keys));
+    const reply = await this.#call(this.#calls.toLook(resources, this.#settings.prefix));
     return isFailed(reply) ? reply : (reply as RawSight[]).map(sightOf);
   }
 
@@ -135,8 +128,7 @@ export class Inspector {
       waiter: null,
     } as const;
     const undoing = { claim, keepMs: 0, record: null, staysInLine: false };
-    const { script, keys, words } = toRelease(undoing, this.#settings.prefix);
-    const reply = await this.#ask((connection) => connection.eval(script, keys, ...words));
+    const reply = await this.#call(this.#calls.toRelease(undoing, this.#settings.prefix));
     return isFailed(reply) ? reply : removalOf(reply);
   }
 
@@ -147,8 +139,7 @@ export class Inspector {
 
   /** The same, but the key stays in the way of others, under another value, for as long as it would have lasted. */
   async replace(resource: string, value: string, by: string): Promise<ReleaseReply> {
-    const [key = ''] = keysOf(this.#settings.prefix, resource);
-    const reply = await this.#ask((connection) => connection.eval(replaceScript, [key], value, by));
+    const reply = await this.#call(this.#calls.toReplace(resource, value, by, this.#settings.prefix));
     return isFailed(reply) ? reply : removalOf(reply);
   }
 
@@ -164,6 +155,10 @@ export class Inspector {
 
   close(): void {
     void this.#dialled?.then((connection) => isFailed(connection) || connection.close());
+  }
+
+  #call({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
+    return this.#ask((connection) => connection.eval(script, keys, ...words));
   }
 
   async #ask(send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {

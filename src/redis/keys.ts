@@ -1,7 +1,7 @@
 // What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of its fence, its queue,
 // its waiters' signs of life, its holders where they are several, and its history. The surprise: the prefix may be empty, and then every key of the database looks like a lock.
 
-const helperEnd = /^\{.*\}:(fence|queue|waiters|holders|history)$/s;
+const helperEnd = /^\{.*\}:(fence|queue|waiters|holders|owner|history)$/s;
 
 /** KEYS of every script, in this order: the key, the counter, the queue, the signs of life. */
 export function keysOf(prefix: string, resource: string): string[] {
@@ -12,6 +12,11 @@ export function keysOf(prefix: string, resource: string): string[] {
 /** KEYS of the scripts for locks that several may hold, or of several resources: the same, and the holders. */
 export function jointKeysOf(prefix: string, resource: string): string[] {
   return [...keysOf(prefix, resource), `{${prefix}${resource}}:holders`];
+}
+
+/** Beside a key that holds only a time: whose it is. */
+export function noteKeyOf(prefix: string, resource: string): string {
+  return `{${prefix}${resource}}:owner`;
 }
 
 /** The stream of what became of its runs. Not among KEYS: who has no right to it loses the line, and not the release. */

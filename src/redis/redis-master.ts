@@ -19,16 +19,14 @@ import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import { listenApart } from './ear.ts';
 import type { Roster, ServerIdentity } from './identity.ts';
+import { callsOf, type Protocol } from './protocol.ts';
 import { doubtAbout } from './restart.ts';
 import {
+  type Calls,
   channelNamesOf,
   extensionOf,
   refusalOf,
   removalOf,
-  toAcquire,
-  toExtend,
-  toHeal,
-  toRelease,
   type Undoing,
   withoutPlace,
 } from './script-calls.ts';
@@ -38,6 +36,8 @@ export interface RedisMasterSettings {
   readonly prefix: string;
   /** How long after a restart that may have lost keys a server's grants do not count; 0: they always do. */
   readonly restartGraceMs: number;
+  /** Default: redlock. */
+  readonly protocol?: Protocol;
 }
 
 /** How long a connection may owe an answer before it is given up; doubled each time, back to the first by an answer. */
@@ -49,6 +49,7 @@ export class RedisMaster implements Master {
   readonly name: string;
   readonly #address: MasterAddress;
   readonly #settings: RedisMasterSettings;
+  readonly #calls: Calls;
   readonly #roster: Roster;
   readonly #clock: Clock;
   #connection: Connection | null = null;
@@ -74,6 +75,7 @@ export class RedisMaster implements Master {
     this.name = address.name;
     this.#address = address;
     this.#settings = settings;
+    this.#calls = callsOf(settings.protocol);
     this.#roster = roster;
     this.#clock = clock;
   }
@@ -88,7 +90,7 @@ export class RedisMaster implements Master {
     const { value, isFenced } = claim;
     this.#mayHold.add(value);
     if (claim.waiter) this.#inLine.set(claim.waiter.id, claim);
-    const call = toAcquire(claim, this.#settings.prefix);
+    const call = this.#calls.toAcquire(claim, this.#settings.prefix);
     const read = (reply: unknown, connection: Connection) => {
       const [granted, fence] = reply as [number, number];
       if (granted === 1) return this.#unlessInDoubt(connection, { kind: 'granted', fence: isFenced ? fence : null });
@@ -99,7 +101,7 @@ export class RedisMaster implements Master {
   }
 
   extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply> {
-    const call = toExtend(claim, fence, this.#settings.prefix);
+    const call = this.#calls.toExtend(claim, fence, this.#settings.prefix);
     return this.#ask(
       withdrawn,
       (connection) => connection.run(call),
@@ -109,7 +111,7 @@ export class RedisMaster implements Master {
 
   heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
     this.#mayHold.add(claim.value);
-    const call = toHeal(claim, fence, this.#settings.prefix);
+    const call = this.#calls.toHeal(claim, fence, this.#settings.prefix);
     const read = (reply: unknown): HealReply => ({ kind: reply === 1 ? 'healed' : 'taken' });
     return this.#ask(withdrawn, (connection) => connection.run(call), read, claim);
   }
@@ -197,7 +199,7 @@ export class RedisMaster implements Master {
 
   /** Sent whole: nobody may be there any more to hear that the server has forgotten the script. */
   #release(connection: Connection, undoing: Undoing): Promise<unknown> {
-    const { script, keys, words } = toRelease(undoing, this.#settings.prefix);
+    const { script, keys, words } = this.#calls.toRelease(undoing, this.#settings.prefix);
     return connection.eval(script, keys, ...words);
   }
 

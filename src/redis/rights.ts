@@ -5,6 +5,7 @@
 import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
 import * as jointScripts from './joint-scripts.ts';
 import * as scripts from './scripts.ts';
+import * as setnxScripts from './setnx-scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
 const plainCommands = ['eval', 'evalsha', 'select', 'info', 'role', 'config|get', 'subscribe'];
@@ -16,7 +17,7 @@ export type ProgramName = 'redlock-run' | 'redlockctl';
 
 /** Lower case, sorted; a subcommand as `config|get`. */
 export function commandsOf(program: ProgramName): string[] {
-  const texts = [lookScript, ...Object.values({ ...scripts, ...jointScripts })].filter(
+  const texts = [lookScript, ...Object.values({ ...scripts, ...jointScripts, ...setnxScripts })].filter(
     (part) => typeof part === 'string',
   );
   const own = [historyScript, replaceScript].flatMap(commandsIn);

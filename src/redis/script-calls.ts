@@ -3,6 +3,7 @@
 
 import type { AcquireReply, Claim, ExtendReply, ReleaseReply, Waiter } from '../lock/ports.ts';
 import { markOf } from '../lock/sharing.ts';
+import { lookScript, replaceScript } from './inspection-scripts.ts';
 import { jointAcquireScript, jointExtendScript, jointHealScript, jointReleaseScript } from './joint-scripts.ts';
 import { channelsOf, historyKeyOf, jointKeysOf, keysOf } from './keys.ts';
 import { acquireScript, extendScript, healScript, releaseScript } from './scripts.ts';
@@ -11,6 +12,18 @@ export interface ScriptCall {
   readonly script: string;
   readonly keys: readonly string[];
   readonly words: readonly (string | number)[];
+}
+
+/** What is sent for what is wanted. */
+export interface Calls {
+  toAcquire(claim: Claim, prefix: string): ScriptCall;
+  toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall;
+  toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall;
+  toRelease(undoing: Undoing, prefix: string): ScriptCall;
+  /** At so many locks in one step, by those who only look. */
+  toLook(resources: readonly string[], prefix: string): ScriptCall;
+  /** Another value instead of this one, for the time that it had left. */
+  toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall;
 }
 
 /** Counters are kept so long after their last use; a new one starts above them, so this bounds memory and nothing else. */
@@ -31,7 +44,7 @@ export function withoutPlace(undoing: Undoing): Undoing {
   return { ...undoing, claim: { ...undoing.claim, waiter: null }, staysInLine: true };
 }
 
-export function toAcquire(claim: Claim, prefix: string): ScriptCall {
+function toAcquire(claim: Claim, prefix: string): ScriptCall {
   const { value, ttlMs, isFenced, waiter } = claim;
   const words = [value, ttlMs, isFenced ? counterKeptMs + ttlMs : 0, ...placeOf(waiter)];
   const channels = channelsIn(claim, prefix);
@@ -39,21 +52,21 @@ export function toAcquire(claim: Claim, prefix: string): ScriptCall {
   return joint(jointAcquireScript, claim, prefix, [...words, ...standOf(claim), ...channels]);
 }
 
-export function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   const words = proofOf(claim, fence);
   if (isPlain(claim)) return plain(extendScript, claim, prefix, words);
   const arrival = claim.yields === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
   return joint(jointExtendScript, claim, prefix, [...words, ...standOf(claim), arrival]);
 }
 
-export function toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+function toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   const words = proofOf(claim, fence);
   if (isPlain(claim)) return plain(healScript, claim, prefix, words);
   return joint(jointHealScript, claim, prefix, [...words, ...standOf(claim)]);
 }
 
 /** Who stays in line names his arrival, who leaves does not. */
-export function toRelease({ claim, keepMs, record, staysInLine }: Undoing, prefix: string): ScriptCall {
+function toRelease({ claim, keepMs, record, staysInLine }: Undoing, prefix: string): ScriptCall {
   const [id, arrivalUs] = placeOf(claim.waiter);
   const words = [claim.value, keepMs, id, staysInLine ? arrivalUs : ''];
   const channels = channelsIn(claim, prefix);
@@ -61,6 +74,16 @@ export function toRelease({ claim, keepMs, record, staysInLine }: Undoing, prefi
   if (isPlain(claim)) return plain(releaseScript, claim, prefix, [...words, ...channels, record ?? '', ...streams]);
   return joint(jointReleaseScript, claim, prefix, [...words, ...standOf(claim), record ?? '', ...channels, ...streams]);
 }
+
+function toLook(resources: readonly string[], prefix: string): ScriptCall {
+  return { script: lookScript, keys: resources.flatMap((resource) => jointKeysOf(prefix, resource)), words: [] };
+}
+
+function toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall {
+  return { script: replaceScript, keys: keysOf(prefix, resource).slice(0, 1), words: [value, by] };
+}
+
+export const redlockCalls: Calls = { toAcquire, toExtend, toHeal, toRelease, toLook, toReplace };
 
 /** Of what acquire answers when it has refused. */
 export function refusalOf(reply: readonly unknown[]): AcquireReply {

@@ -34,10 +34,11 @@ export function attempt(
   label: string,
 ): Promise<Acquisition> {
   const { ttlMs, waitMs } = settings;
+  const isFenced = settings.protocol === 'redlock';
   const resources = [words.operands[0] ?? ''];
   const token = () => randomBytes(20).toString('base64url');
   const value = () => renderValue(token(), { ...note(), label });
-  const newClaim = () => ({ ...alone, resources, value: value(), ttlMs, isFenced: true, waiter: null });
+  const newClaim = () => ({ ...alone, resources, value: value(), ttlMs, isFenced, waiter: null });
   const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: token() };
   return acquire(parts, { waitMs, giveUpAfterMs, aborted });
 }

@@ -14,10 +14,10 @@ export async function openRedlock(
   settings: CtlSettings,
   clock: Clock,
 ): Promise<{ redlock: Redlock; close: () => void }> {
-  const { prefix, restartGraceMs, masterTimeoutMs } = settings;
+  const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
   const roster = new Roster();
   const masters = (await addressesOf(settings)).map(
-    (address) => new RedisMaster(address, { prefix, restartGraceMs }, roster, clock),
+    (address) => new RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock),
   );
   const redlock = new Redlock(masters, clock, { masterTimeoutMs, reserveMs: 0 }, () => {});
   const close = () => {

@@ -5,14 +5,14 @@
 import { connect, type Socket } from 'node:net';
 import { alone } from '../../../src/lock/ports.ts';
 import { quorumOf } from '../../../src/lock/validity.ts';
-import { toAcquire, toRelease } from '../../../src/redis/script-calls.ts';
+import { redlockCalls } from '../../../src/redis/script-calls.ts';
 import { digestOf } from '../../../src/redis/script-digest.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 
 const value = '01234567-89ab-cdef-0123-456789abcdef';
 const claim = { ...alone, resources: ['floor'], value, ttlMs, isFenced: true, waiter: null };
-const acquire = toAcquire(claim, '');
-const release = toRelease({ claim, keepMs: 0, record: null, staysInLine: false }, '');
+const acquire = redlockCalls.toAcquire(claim, '');
+const release = redlockCalls.toRelease({ claim, keepMs: 0, record: null, staysInLine: false }, '');
 const counted = (keys: readonly string[]) => [keys.length, ...keys];
 const first = requestOf('EVAL', acquire.script, ...counted(acquire.keys), ...acquire.words);
 const acquireBytes = requestOf('EVALSHA', digestOf(acquire.script), ...counted(acquire.keys), ...acquire.words);

@@ -37,6 +37,7 @@ describe('defaults', () => {
       restartGraceMs: 0,
       isFenced: true,
       isReentrant: false,
+      protocol: 'redlock',
       outer: null,
       hasHistory: true,
       onLost: null,
@@ -61,7 +62,14 @@ describe('defaults', () => {
 
   it('have environment twins in capitals', () => {
     expect(keyTable.filter((row) => row.key !== 'tls').map((row) => environmentName(row.key))).toEqual([
-      ...['REDLOCK_MASTERS', 'REDLOCK_LOCAL', 'REDLOCK_LOCAL_DIRECTORY', 'REDLOCK_PREFIX', 'REDLOCK_TTL'],
+      ...[
+        'REDLOCK_MASTERS',
+        'REDLOCK_LOCAL',
+        'REDLOCK_LOCAL_DIRECTORY',
+        'REDLOCK_PREFIX',
+        'REDLOCK_PROTOCOL',
+        'REDLOCK_TTL',
+      ],
       ...['REDLOCK_MASTER_TIMEOUT', 'REDLOCK_GIVE_UP_AFTER', 'REDLOCK_KILL_AFTER', 'REDLOCK_SIGNAL', 'REDLOCK_WAIT'],
       ...['REDLOCK_CONFLICT_EXIT_CODE', 'REDLOCK_RETRY_COUNT', 'REDLOCK_RETRY_DELAY', 'REDLOCK_RETRY_JITTER'],
       ...['REDLOCK_JITTER', 'REDLOCK_HOLD_AT_LEAST', 'REDLOCK_SHARED', 'REDLOCK_SLOTS', 'REDLOCK_SUPERSEDE'],
@@ -187,7 +195,7 @@ describe.each(scalars)('%s', (key, option, [flag, variable, line], field, [fromF
 
 it('has a test above for every scalar key but those about masters', () => {
   const counted = ['retryCount', 'retryDelay', 'retryJitter']; // Below, together.
-  const others = ['local', 'localDirectory', 'username', 'password', 'passwordFile', ...counted];
+  const others = ['protocol', 'local', 'localDirectory', 'username', 'password', 'passwordFile', ...counted];
   const tested = [...scalars.map(([key]) => key), ...others];
   expect(tested.toSorted()).toEqual(
     keyTable
