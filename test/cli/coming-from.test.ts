@@ -1,0 +1,99 @@
+// docs/coming-from.md is what happens: every command line of ours in its tables is run, on masters where `busy` is held by somebody else, and
+// exits as the row says; and every option of the other tools has its row.
+
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { pathOf } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { environmentFor, interpreter, takeBy, useMasters } from './rig.ts';
+
+const page = readFileSync(new URL('../../docs/coming-from.md', import.meta.url), 'utf8');
+const { masters } = useMasters(3);
+
+interface Row {
+  readonly theirs: string;
+  /** null: there is none. */
+  readonly ours: string | null;
+  readonly code: number;
+}
+
+/** The rows under each heading. */
+const sections = page
+  .split(/^## /m)
+  .slice(1)
+  .map((text) => ({
+    title: text.split('\n', 1)[0] ?? '',
+    rows: text
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .slice(2)
+      .map(rowOf),
+  }));
+
+function rowOf(line: string): Row {
+  const [, theirs = '', ours = '', code = ''] = line
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll('\\|', '|'));
+  return { theirs, ours: ours === 'none' ? null : ours.replace(/^`(.*)`$/, '$1'), code: Number(code) };
+}
+
+/** What each of them can be told, as far as it is about locks. */
+const options: Readonly<Record<string, string>> = {
+  flock:
+    '-s --shared -e -x --exclusive -u --unlock -n --nb --nonblock --nonblocking -w --wait --timeout -E --conflict-exit-code -o --close -F --no-fork -c --command --fcntl --start --length --verbose -h --help -V --version',
+  setlock: '-n -N -x -X --redis --expires --keep',
+  cronlock:
+    'CRONLOCK_CONFIG CRONLOCK_HOST CRONLOCK_PORT CRONLOCK_AUTH CRONLOCK_DB CRONLOCK_REDIS_TIMEOUT CRONLOCK_GRACE CRONLOCK_RELEASE CRONLOCK_RECONNECT_ATTEMPTS CRONLOCK_RECONNECT_BACKOFF CRONLOCK_KEY CRONLOCK_PREFIX CRONLOCK_VERBOSE CRONLOCK_NTPDATE CRONLOCK_TIMEOUT CRONLOCK_RESET CRONLOCK_USE_SENTINEL',
+  lockrun:
+    '-L --lockfile -I --idempotent -W --wait -S --sleep -R --retries -T --maxtime -V --verbose -Q --quiet -port -noport -silent -sleep -timeout -verbose',
+  consul:
+    '-child-exit-code -n -monitor-retry -name -pass-stdin -shell -timeout -try -verbose -http-addr -token -token-file -ca-file CONSUL_LOCK_HELD',
+  etcdctl:
+    '--ttl --endpoints --user --password --cacert --cert --key --dial-timeout --command-timeout ETCD_LOCK_KEY ETCD_LOCK_REV',
+};
+
+let folder: string;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(scratchFolder(), 'coming-from-'));
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const place = (name: string, script: string) => {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  for (const name of ['redlock-run', 'redlockctl']) place(name, `exec '${interpreter}' '${pathOf(name)}' "$@"`);
+  place('job', 'echo done');
+  // Whoever breaks a lock, or a master that forgets it.
+  place('steal', 'redlockctl break "$1" --yes >&2');
+  const [first] = masters;
+  env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, MASTER: first?.url ?? '', ...environmentFor(masters) };
+  await takeBy('them', masters, 'busy');
+});
+
+describe.each(sections)('$title', ({ title, rows }) => {
+  test.each(rows.filter(({ ours }) => ours !== null))('$theirs: $ours', ({ ours, code }) => {
+    const result = spawnSync('sh', ['-c', ours ?? ''], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+    expect([result.status, result.stderr]).toEqual([code, expect.any(String)]);
+    const hasJob = /\b(job|cat)\b/.test(ours ?? '') && !/--dry-run/.test(ours ?? '');
+    if (hasJob) expect(result.stdout).toMatch(code === 0 && !ours?.includes('busy') ? /^done$/m : /^$/);
+  });
+
+  test('has a row for every option', () => {
+    const names = Object.entries(options).find(([tool]) => title.includes(tool))?.[1] ?? '';
+    const theirs = rows.map((row) => row.theirs).join(' ');
+    const missing = names
+      .split(' ')
+      .filter((name) => !new RegExp(`(^|[\\s\`])${name}\\b`).test(theirs) && !isBundled(name, theirs));
+    expect(missing).toEqual([]);
+    expect(names).not.toBe('');
+  });
+});
+
+/** As -x in -nx. */
+function isBundled(name: string, text: string): boolean {
+  return /^-\w$/.test(name) && new RegExp(`\\s-\\w*${name[1]}`).test(text);
+}
