@@ -84,7 +84,10 @@ export class Inspector {
   /** Why free keys on this server are no votes yet: it restarted, and may have forgotten locks. null: they are. */
   async doubt(): Promise<Failed | null> {
     const connection = await this.connected();
-    return isFailed(connection) ? connection : doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
+    if (isFailed(connection)) return connection;
+    // Nothing has been asked yet that would have had it known by now.
+    await connection.identity;
+    return doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
   }
 
   /** Some of the names that match a glob, as SCAN gives them: perhaps none, perhaps some twice. Begin with cursor '0'. */
