@@ -2,7 +2,7 @@
 // master says for itself always wins, field by field, over what the top level of the configuration says for all of them; and
 // the same thing said twice about one master (in its URL and beside it) is an error, not a race.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MasterAddress, TlsOptions } from '../redis/address.ts';
 import type { MasterEntry, TlsEntry } from './config-schema.ts';
@@ -18,11 +18,15 @@ export interface DefaultLogin {
   readonly sources: Readonly<Record<string, string>>;
 }
 
+/** Takes what should be mended, though it can be gone on with: one line. */
+export type Warn = (line: string) => void;
+
 /** @throws ConfigError when a file cannot be read, or when password and passwordFile come from the same place */
 export async function readDefaultLogin(
   layers: readonly Layer[],
   tls: { readonly entry: TlsEntry; readonly subject: string } | null,
   base: string,
+  warn: Warn,
 ): Promise<DefaultLogin> {
   const user = layers.map((layer) => layer.get('username')).find((given) => given !== undefined);
   const secrets = layers.map((layer) => ({ literal: layer.get('password'), file: layer.get('passwordFile') }));
@@ -33,6 +37,7 @@ export async function readDefaultLogin(
     secret?.literal?.text,
     secret?.file?.text,
     folder,
+    warn,
     subject,
     secret?.file?.subject,
   );
@@ -55,6 +60,7 @@ export async function logIn(
   entry: MasterEntry,
   standard: DefaultLogin,
   base: string,
+  warn: Warn,
   subject: string,
 ): Promise<MasterAddress> {
   const username = entry.username === undefined ? undefined : notEmpty(entry.username, `${subject}.username`);
@@ -62,6 +68,7 @@ export async function logIn(
     entry.password,
     entry.passwordFile,
     base,
+    warn,
     `${subject}.password`,
     `${subject}.passwordFile`,
   );
@@ -87,6 +94,7 @@ async function readPassword(
   literal: string | undefined,
   file: string | undefined,
   base: string,
+  warn: Warn,
   subject: string,
   fileSubject = subject,
 ): Promise<string | undefined> {
@@ -94,6 +102,9 @@ async function readPassword(
   if (literal !== undefined) return notEmpty(literal, subject);
   if (file === undefined) return undefined;
   const text = await readText(file, base, fileSubject);
+  const path = resolve(base, file);
+  // A group may be meant to read it, as with the secrets of a container; everybody is not.
+  if ((statSync(path).mode & 0o004) !== 0) warn(`${path}: holds a password and is readable by others (chmod 600 it)`);
   return notEmpty(text.replace(/\r?\n$/, ''), `${fileSubject}: ${quoted(file)}`);
 }
 

@@ -56,14 +56,17 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
   if (isLocal) return { local: true, masters: [], sources: { local: said.source }, warnings: [] };
   const stage = stages.find((candidate) => candidate.list.length > 0);
   if (stage === undefined) throw noMasters();
+  const warnings = new Set(evenness(stage.list.length));
+  const warn = (line: string) => warnings.add(line);
   const login = await readDefaultLogin(
     [from.environment, from.file?.layer ?? new Map()],
     from.file?.tls ?? null,
     from.fileBase,
+    warn,
   );
   const masters: MasterAddress[] = [];
   for (const { entry, subject } of stage.list) {
-    masters.push(await logIn(parseEntry(entry, stage.layer, subject), entry, login, stage.base, subject));
+    masters.push(await logIn(parseEntry(entry, stage.layer, subject), entry, login, stage.base, warn, subject));
   }
   refuseDuplicates(masters);
   const local = said?.value === false ? said.source : 'default';
@@ -71,7 +74,7 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
     local: false,
     masters,
     sources: { ...login.sources, masters: stage.source, local },
-    warnings: evenness(masters),
+    warnings: [...warnings],
   };
 }
 
@@ -130,7 +133,7 @@ function refuseDuplicates(masters: readonly MasterAddress[]): void {
   }
 }
 
-function evenness({ length }: readonly MasterAddress[]): string[] {
+function evenness(length: number): string[] {
   if (length % 2 === 1) return [];
   return [`even number of masters: ${length}: survives no more failures than ${length - 1} (add one or remove one)`];
 }

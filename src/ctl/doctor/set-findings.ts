@@ -71,16 +71,15 @@ export function duplicates(facts: readonly (MasterFacts | Failed)[]): Said {
   return { grade: 'unknown', message, why, fix: 'grant INFO, or see that no server is listed twice' };
 }
 
-/** Permissions of the configuration file, from the warnings of reading it. */
+/** Permissions of the configuration file and of files with passwords, from the warnings of reading it. */
 export function configFile(path: string | null, warnings: readonly string[]): Said {
-  const exposed = warnings.find((warning) => warning.includes('readable by others'));
-  if (path === null) return ok('no configuration file');
-  if (exposed === undefined) return ok(`${path}: shows no password to others`);
+  const exposed = warnings.flatMap((line) => /^(.*): holds a password and is readable by others/.exec(line)?.[1] ?? []);
+  if (exposed.length === 0) return ok(path === null ? 'no configuration file' : `${path}: shows no password to others`);
   const why = 'every user of this machine could read the password and end locks';
   return {
     grade: 'error',
-    message: `${path}: holds a password and is readable by others`,
+    message: exposed.map((file) => `${file}: holds a password and is readable by others`).join('; '),
     why,
-    fix: `chmod 600 ${path}`,
+    fix: `chmod 600 ${exposed.join(' ')}`,
   };
 }

@@ -229,6 +229,21 @@ describe('warns about a password that others can read', () => {
   });
 
   test.each([
+    ['passwordFile: pw', 0o644, 1],
+    ['passwordFile: pw', 0o604, 1],
+    ['passwordFile: pw', 0o640, 0], // Meant for a group, as the secrets of containers are.
+    ['passwordFile: pw', 0o600, 0],
+    ['password: p', 0o644, 0],
+    ['masters: [{url: a, passwordFile: pw}, {url: b, passwordFile: pw}, c]', 0o644, 1],
+  ])('%j, the file of which has mode %o: %i times', async (line, mode, count) => {
+    const masters = line.startsWith('masters') ? '' : 'masters: [a]\n';
+    const root = createScratch({ 'work/.redlockrc': `${masters}${line}`, 'work/pw': 'x' });
+    chmodSync(join(root, 'work/pw'), mode);
+    const told = `${join(root, 'work/pw')}: holds a password and is readable by others (chmod 600 it)`;
+    expect((await settle({}, root)).warnings).toEqual(Array(count).fill(told));
+  });
+
+  test.each([
     ['redis://u:p@h', true],
     ['redis://:p@h', true],
     ['redis://u:${P}@h', false],

@@ -161,11 +161,17 @@ describe('of the set', () => {
     ).toMatchObject({ grade: 'unknown' });
   });
 
-  it('a configuration file that shows a password', () => {
+  it('a file that shows a password', () => {
     expect(configFile('/etc/redlockrc', ['/etc/redlockrc: holds a password and is readable by others']).grade).toBe(
       'error',
     );
     expect(configFile('/etc/redlockrc', ['even number of masters: 2']).grade).toBe('ok');
+    const warning = '/run/pw: holds a password and is readable by others (chmod 600 it)';
+    expect(configFile(null, [warning])).toMatchObject({
+      grade: 'error',
+      message: '/run/pw: holds a password and is readable by others',
+      fix: 'chmod 600 /run/pw',
+    });
   });
 });
 
