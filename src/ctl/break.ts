@@ -1,4 +1,4 @@
-// `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other. It stops nothing itself: the holder's
+// `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other. It stops nothing itself: a holder's
 // redlock-run finds out when it next extends, stops the command and exits 79. The surprise: until then the command still runs, and
 // who waits may begin already; the fencing number is what protects the resource meanwhile. With --safely nobody may: our own value
 // takes the place of the holder's, and lasts as long as his would have, which is longer than his command may run.
@@ -11,7 +11,7 @@ import type { ReleaseReply } from '../lock/ports.ts';
 import { quorumOf } from '../lock/validity.ts';
 import type { Call } from './call.ts';
 import { exitCode } from './exit-code.ts';
-import { holdingsByToken, lockStateOf } from './lock-state.ts';
+import { type Holder, holdingsByToken, lockStateOf, type State } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { codeOf } from './status.ts';
 import { Survey } from './survey.ts';
@@ -63,6 +63,8 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
   }
   const { value, sharing } = holding;
   const isSafe = words.has('--safely');
+  const holder = lock.holders.find((one) => one.token === token);
+  const effect = effectOn(holder, lock.state, isSafe);
   if (isSafe && sharing.kind !== 'exclusive') {
     throw new UsageError(
       `break: --safely: ${quoted(name)} is held by several, and one cannot keep the others out (leave it out)`,
@@ -71,18 +73,32 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
   if (!words.has('--yes')) {
     if (ask === null)
       throw new UsageError('break: no terminal to ask on (say --yes, or name the holder by --token too)');
-    const risk = isSafe ? '' : ', perhaps after another has begun';
-    const answer = await ask(`Break ${quoted(name)}? The command of this holder is stopped${risk} [y/N] `);
+    const answer = await ask(`Break ${quoted(name)}? If so, ${effect} [y/N] `);
     if (!/^y(es)?$/i.test(answer.trim())) return refused('nobody said yes: left alone');
   }
   survey.forgive();
-  if (!isSafe) return judged(await survey.remove(name, value, sharing), null);
+  if (!isSafe) return judged(await survey.remove(name, value, sharing), effect);
   const by = renderValue(randomBytes(20).toString('base64url'), note());
-  return judged(await survey.replace(name, value, by), lock.remainingMs);
+  const { remainingMs } = lock;
+  const kept =
+    remainingMs === null
+      ? ''
+      : `; others are kept out for another ${roughly(remainingMs)}${holder?.kind === 'redlock-run' ? ', by when it has stopped' : ''}`;
+  return judged(await survey.replace(name, value, by), `${effect}${kept}`);
 }
 
-/** What came of it, from one reply a master. `keptMs`: for how long others are kept out; null: they are not. */
-export function judged(replies: readonly ReleaseReply[], keptMs: number | null): Broken {
+/** What becomes of whoever had it. */
+export function effectOn(holder: Holder | undefined, state: State, isSafe: boolean): string {
+  if (state === 'orphan') return 'nothing changes for anybody: the remainder kept nobody out';
+  if (holder?.kind !== 'redlock-run')
+    return 'the program that set it is not told, and may go on as if it held the lock';
+  if (/^redlockctl\b/.test(holder.label ?? '')) return 'whoever took it finds out with the next extend or check';
+  const risk = isSafe ? '' : ', perhaps after another has begun';
+  return `its redlock-run, if alive, stops the command when it next extends, a third of its ttl at most${risk}`;
+}
+
+/** What came of it, from one reply a master. `effect`: what becomes of whoever had it. */
+export function judged(replies: readonly ReleaseReply[], effect: string): Broken {
   const count = (kind: ReleaseReply['kind']) => replies.filter((reply) => reply.kind === kind).length;
   const [removed, taken, gone, all] = [count('released'), count('taken'), count('gone'), replies.length];
   if (removed + taken + gone < quorumOf(all)) {
@@ -91,8 +107,7 @@ export function judged(replies: readonly ReleaseReply[], keptMs: number | null):
   }
   if (removed > 0) {
     const rest = taken > 0 ? `; ${taken} in other hands by now, left alone` : '';
-    const then = keptMs === null ? '' : `; others are kept out for another ${roughly(keptMs)}, by when it has stopped`;
-    const message = `removed on ${removed} of ${all} masters${rest}; its redlock-run stops the command when it next extends, a third of its ttl at most${then}`;
+    const message = `removed on ${removed} of ${all} masters${rest}; ${effect}`;
     return { outcome: 'broken', message, removed, code: exitCode.ok };
   }
   if (taken > 0) {

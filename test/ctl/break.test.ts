@@ -4,7 +4,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { judged } from '../../src/ctl/break.ts';
+import { effectOn, judged } from '../../src/ctl/break.ts';
 import { countOf, useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -23,7 +23,7 @@ test('the run of a broken lock is stopped by its own redlock-run, and exits 79',
   await expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
   const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
   expect(stderr).toMatch(/"deploy": held by .*, sleep, since /);
-  expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters; its redlock-run stops the command/);
+  expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters; its redlock-run, if alive, stops the command/);
   expect(code).toBe(0);
   expect((await run.result).code).toBe(79);
   expect(await countOf(masters, 'deploy')).toBe(0);
@@ -145,9 +145,13 @@ test('a key of another type is left alone', async () => {
 
 test("another library's string and an orphan are broken like any holder", async () => {
   await Promise.all(masters.map((master) => master.command('set', key, 'c3VwZXI')));
-  expect((await ctl(masters, ['break', 'deploy', '--yes'])).code).toBe(0);
+  const { code, stdout } = await ctl(masters, ['break', 'deploy', '--yes']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/removed on 3 of 3 masters; the program that set it is not told/);
   await all()[2].command('set', key, newValue());
-  expect((await ctl(masters, ['break', 'deploy', '--yes'])).stdout).toMatch(/removed on 1 of 3 masters/);
+  expect((await ctl(masters, ['break', 'deploy', '--yes'])).stdout).toMatch(
+    /removed on 1 of 3 masters; nothing changes for anybody: the remainder kept nobody out$/m,
+  );
   expect(await values()).toEqual([null, null, null]);
 });
 
@@ -166,6 +170,17 @@ test('a majority down: nothing is broken, also not on the master that answers', 
 });
 
 test.each([
+  ['redlock-run', 'backup.sh', 'held', false, /^its redlock-run, if alive, stops .*, perhaps after another has begun$/],
+  ['redlock-run', 'backup.sh', 'held', true, /^its redlock-run, if alive, stops .* at most$/],
+  ['redlock-run', 'redlockctl hold', 'held', false, /^whoever took it finds out/],
+  ['redlock-run', 'backup.sh', 'orphan', false, /^nothing changes/],
+  ['string', null, 'held', false, /^the program that set it is not told/],
+  ['string', null, 'orphan', false, /^nothing changes/],
+] as const)('what becomes of a %s, %s, %s, safely: %s', (kind, label, state, isSafe, expected) => {
+  expect(effectOn({ kind, label } as never, state, isSafe)).toMatch(expected);
+});
+
+test.each([
   [['released', 'released', 'failed'], 'broken', 0],
   [['released', 'failed', 'failed'], 'no-quorum', 69],
   [['released', 'gone', 'failed'], 'broken', 0],
@@ -178,7 +193,7 @@ test.each([
   expect(
     judged(
       kinds.map((kind) => ({ kind, ...failure }) as never),
-      null,
+      '',
     ),
   ).toMatchObject({ outcome, code });
 });
