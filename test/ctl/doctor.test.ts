@@ -53,6 +53,7 @@ test('masters with an ill each: named, graded, with what mends it', { timeout: 6
     duplicates: said(answer, 'duplicates'),
     hosts: said(answer, 'hosts'),
     count: said(answer, 'count'),
+    quorum: said(answer, 'quorum'),
   }).toEqual({
     durable: 'ok: keeps every change over a restart',
     rights: 'ok: a lock can be acquired, waited for, extended and released',
@@ -68,6 +69,7 @@ test('masters with an ill each: named, graded, with what mends it', { timeout: 6
     duplicates: 'unknown: 1 master does not tell who they are',
     hosts: 'warning: 8 on this machine',
     count: 'warning: 8 masters: 3 may fail',
+    quorum: 'error: no quorum: 4 of 8 masters keep locks, 5 are needed',
   });
   expect(answer.text).toContain(
     `error: eviction: ${evicting.url}: maxmemory-policy is allkeys-lru\n  why: an evicted lock is free`,

@@ -9,7 +9,7 @@ import { renderTable } from '../table.ts';
 import { gatherFacts } from './facts.ts';
 import { type Finding, type Grade, grades } from './finding.ts';
 import { masterFindings } from './master-findings.ts';
-import { configFile, count, duplicates, hosts, reachable } from './set-findings.ts';
+import { configFile, count, duplicates, hosts, quorum, reachable } from './set-findings.ts';
 
 export async function doctor({ words, settings, clock, print }: Call): Promise<number> {
   const survey = await Survey.of(settings, clock);
@@ -17,6 +17,7 @@ export async function doctor({ words, settings, clock, print }: Call): Promise<n
   const { restartGraceMs, masterTimeoutMs, local } = settings;
   const addresses = survey.inspectors.map(({ address }) => address);
   const findings: Finding[] = [
+    { check: 'quorum', master: null, ...quorum(facts) },
     { check: 'count', master: null, ...count(addresses.length) },
     { check: 'hosts', master: null, ...hosts(addresses) },
     { check: 'duplicates', master: null, ...duplicates(facts) },

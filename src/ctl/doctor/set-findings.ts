@@ -14,12 +14,26 @@ const ok = (message: string): Said => ({ grade: 'ok', message, why: null, fix: n
 
 export function reachable(failed: Failed | null): Said {
   if (failed === null) return ok('answers');
-  const why = 'each master that does not answer leaves one less that may fail';
+  const why = 'it does not vote: the quorum has to come from the others';
   const fix =
     failed.cause === 'denied'
       ? 'see user and password, and what redlockctl acl prints'
       : 'see that it runs and can be reached from here';
   return { grade: 'error', message: failed.message, why, fix };
+}
+
+/** Whether a lock can be had at this moment. */
+export function quorum(facts: readonly (MasterFacts | Failed)[]): Said {
+  const fitCount = facts.filter((fact) => !isFailed(fact) && fact.refusal === null).length;
+  const needed = quorumOf(facts.length);
+  const message = `${fitCount} of ${facts.length} masters keep locks, ${needed} are needed`;
+  if (fitCount >= needed) return ok(message);
+  return {
+    grade: 'error',
+    message: `no quorum: ${message}`,
+    why: 'nobody can get a lock, and whoever holds one loses it',
+    fix: 'mend those that do not answer or refuse',
+  };
 }
 
 /** The number of masters. */

@@ -6,7 +6,7 @@ import { rateOf } from '../../../src/ctl/doctor/clock-reading.ts';
 import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
 import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
 import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
-import { configFile, count, duplicates, hosts } from '../../../src/ctl/doctor/set-findings.ts';
+import { configFile, count, duplicates, hosts, quorum } from '../../../src/ctl/doctor/set-findings.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
 const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({ at, aheadMs, uncertaintyMs });
@@ -135,6 +135,19 @@ describe('of the set', () => {
     [5, 'ok'],
   ])('%i masters: %s', (masterCount, grade) => {
     expect(count(masterCount).grade).toBe(grade);
+  });
+
+  const down = { kind: 'failed', cause: 'timeout', message: 'no answer within 1500 ms' } as const;
+  const refusing = { ...healthy, refusal: denied };
+
+  test.each([
+    [[healthy, healthy, healthy], 'ok', '3 of 3 masters keep locks, 2 are needed'],
+    [[healthy, down, healthy], 'ok', '2 of 3 masters keep locks, 2 are needed'],
+    [[healthy, down, down], 'error', 'no quorum: 1 of 3 masters keep locks, 2 are needed'],
+    [[healthy, down, refusing], 'error', 'no quorum: 1 of 3 masters keep locks, 2 are needed'],
+    [[healthy, healthy, down, down], 'error', 'no quorum: 2 of 4 masters keep locks, 3 are needed'],
+  ])('a lock can be had, or not (%#)', (facts, grade, message) => {
+    expect(quorum(facts)).toMatchObject({ grade, message });
   });
 
   test.each([
