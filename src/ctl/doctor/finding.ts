@@ -20,11 +20,11 @@ export interface Finding {
   readonly fix: string | null;
 }
 
-/** The words that call a server from a shell, without a password. */
-export function redisCli({ path, host, port, tls, username, password }: MasterAddress): string {
+/** The line for a shell that has a server do these things. Who we log in as may most likely not, so nobody is named. */
+export function redisCli({ path, host, port, tls, password }: MasterAddress, ...commands: readonly string[]): string {
   const place = path === undefined ? `-h ${host} -p ${port}${tls ? ' --tls' : ''}` : `-s ${path}`;
-  const login = password === undefined ? '' : `${username === undefined ? '' : ` --user ${username}`} --askpass`;
-  return `redis-cli ${place}${login}`;
+  const line = commands.map((command) => `redis-cli ${place} ${command}`).join(' && ');
+  return password === undefined ? line : `as an administrator: ${line}`;
 }
 
 /** Whether the address leads over no network: a unix socket or this machine by name. */

@@ -29,7 +29,7 @@ export const role: Check = ({ role, address }) => {
     'error',
     `is a ${role === 'slave' ? 'replica' : role}`,
     why,
-    `list its master instead, or ${redisCli(address)} REPLICAOF NO ONE`,
+    `list its master instead, or ${redisCli(address, 'REPLICAOF NO ONE')}`,
   ];
 };
 
@@ -58,7 +58,9 @@ export const restart: Check = ({ isAppending, fsync, uptimeMs, address }, { rest
   const why = 'a master that restarts empty, or without its last second, grants a lock that somebody still holds';
   if (isLocal)
     return ['warning', 'forgets all locks when it is ended', why, 'use masters of your own where it matters'];
-  const fix = `set restartGrace to the longest ttl in use, or ${redisCli(address)} CONFIG SET appendonly yes appendfsync always`;
+  // Two pairs in one CONFIG SET need version 7.
+  const durable = redisCli(address, 'CONFIG SET appendfsync always', 'CONFIG SET appendonly yes');
+  const fix = `set restartGrace to the longest ttl in use, or ${durable}`;
   if (isAppending === null || (isAppending && fsync === null)) {
     return ['unknown', 'does not tell whether a restart forgets locks', why, `${grantConfig}, or set restartGrace`];
   }
@@ -69,7 +71,7 @@ export const eviction: Check = ({ maxMemory, evictionPolicy, address }) => {
   const why = 'an evicted lock is free for the next who asks, while its holder still works';
   if (evictionPolicy === null) return ['unknown', 'does not tell whether it evicts', why, grantInfo];
   if (evictionPolicy === 'noeviction') return ['ok', 'never evicts'];
-  const fix = `${redisCli(address)} CONFIG SET maxmemory-policy noeviction`;
+  const fix = redisCli(address, 'CONFIG SET maxmemory-policy noeviction');
   if (maxMemory === 0)
     return ['warning', `maxmemory-policy is ${evictionPolicy}, without a maxmemory so far`, why, fix];
   return ['error', `maxmemory-policy is ${evictionPolicy}`, why, fix];
@@ -83,6 +85,6 @@ export const memory: Check = ({ maxMemory, usedMemory, address }) => {
   const percent = Math.round((100 * usedMemory) / maxMemory);
   const message = `${percent}% of maxmemory are used`;
   if (percent < 90) return ['ok', message];
-  const fix = `${redisCli(address)} CONFIG SET maxmemory ${2 * maxMemory}`;
+  const fix = redisCli(address, `CONFIG SET maxmemory ${2 * maxMemory}`);
   return ['warning', message, 'a full master grants no locks, and counts as failed', fix];
 };

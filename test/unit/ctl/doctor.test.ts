@@ -92,6 +92,21 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
   expect(lessThanOk(changes, circumstances)).toEqual(expected);
 });
 
+test.each<[Partial<MasterFacts>, string]>([
+  [{ evictionPolicy: 'allkeys-lru' }, 'CONFIG SET maxmemory-policy noeviction'],
+  [{ usedMemory: 950 }, 'CONFIG SET maxmemory 2000'],
+])('what mends %j names no user, who may not be one that may', (changes, command) => {
+  const fixes = (address: MasterFacts['address']) => judge({ ...changes, address }).flatMap(({ fix }) => fix ?? []);
+  expect(fixes(healthy.address)).toEqual([`as an administrator: redis-cli -h 10.0.0.1 -p 6380 --tls ${command}`]);
+  expect(fixes(parseAddress('unix:///a'))).toEqual([`redis-cli -s /a ${command}`]);
+});
+
+test('keeping every change takes two commands, as version 6 understands them', () => {
+  const [fix] = judge({ ...noAof, address: parseAddress('unix:///a') }).flatMap(({ fix }) => fix ?? []);
+  const commands = 'redis-cli -s /a CONFIG SET appendfsync always && redis-cli -s /a CONFIG SET appendonly yes';
+  expect(fix).toBe(`set restartGrace to the longest ttl in use, or ${commands}`);
+});
+
 const mute = {
   version: null,
   runId: null,
