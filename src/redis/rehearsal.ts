@@ -8,6 +8,7 @@ import { alone, type Claim, type Clock, type Failed } from '../lock/ports.ts';
 import { Roster } from './identity.ts';
 import type { Inspector } from './inspector.ts';
 import { historyKeyOf, keysOf } from './keys.ts';
+import { missingRights } from './missing-rights.ts';
 import { RedisMaster } from './redis-master.ts';
 import { failed, isFailed } from './trouble.ts';
 
@@ -18,19 +19,38 @@ const note = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doct
 export async function rehearse(inspector: Inspector, prefix: string, clock: Clock): Promise<Failed | null> {
   const master = new RedisMaster(inspector.address, { prefix, restartGraceMs: 0 }, new Roster(), clock);
   try {
-    return await perform(master, inspector, prefix);
+    const refusal = await perform(master, inspector, prefix);
+    return refusal?.cause === 'denied' ? await explained(refusal, inspector, prefix) : refusal;
   } finally {
     master.close();
   }
 }
 
+/** Inside a script the server does not say which command it is. */
+async function explained(refusal: Failed, inspector: Inspector, prefix: string): Promise<Failed> {
+  const connection = await inspector.connected();
+  if (isFailed(connection)) return refusal;
+  const [, key = ''] = keysOf(prefix, nobodys());
+  const missing = await missingRights(connection, key);
+  if (isFailed(missing) || missing.length === 0) return refusal;
+  return failed('denied', `no right to ${missing.map((command) => command.toUpperCase()).join(', ')}`);
+}
+
+/** A name that nobody else draws. */
+function nobodys(): string {
+  return `doctor-${randomBytes(8).toString('hex')}`;
+}
+
 async function perform(master: RedisMaster, inspector: Inspector, prefix: string): Promise<Failed | null> {
-  const resource = `doctor-${randomBytes(8).toString('hex')}`;
+  const resource = nobodys();
   const [holder, stranger] = [newClaim(resource, false), newClaim(resource, false)];
   const waiter = newClaim(resource, true);
   const lasting = new AbortController().signal;
   const granted = await master.acquire(holder, lasting);
-  if (isFailed(granted)) return granted;
+  if (isFailed(granted)) {
+    await forget(inspector, prefix, resource);
+    return granted;
+  }
   const fence = granted.kind === 'granted' ? granted.fence : null;
   const refused = await master.acquire(waiter, lasting);
   const ear = await master.listen(waiter, () => {});
@@ -45,9 +65,7 @@ async function perform(master: RedisMaster, inspector: Inspector, prefix: string
   const shared = await master.acquire(sharer, lasting);
   const unshared = await master.release(sharer, 0);
   if (!isFailed(ear)) ear.close();
-  const connection = await inspector.connected();
-  const staying = [keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource)];
-  const forgotten = isFailed(connection) ? connection : await connection.call('DEL', ...staying);
+  const forgotten = await forget(inspector, prefix, resource);
   for (const reply of [refused, ear, extended, seen, released, passed, left, shared, unshared, forgotten])
     if (isFailed(reply)) return reply;
   const kinds = [refused, extended, released, shared, unshared].map((reply) =>
@@ -56,6 +74,13 @@ async function perform(master: RedisMaster, inspector: Inspector, prefix: string
   if (kinds.join() !== 'refused,extended,released,granted,released')
     return failed('reply', `a lock was not kept: ${kinds.join(', ')}`);
   return null;
+}
+
+/** Removes what stays after a run: the counter and the history. */
+async function forget(inspector: Inspector, prefix: string, resource: string): Promise<unknown | Failed> {
+  const connection = await inspector.connected();
+  if (isFailed(connection)) return connection;
+  return connection.call('DEL', keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource));
 }
 
 function newClaim(resource: string, waits: boolean): Claim {
