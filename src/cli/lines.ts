@@ -97,7 +97,7 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
       return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, lock valid for another ${roughly(event.validMs)}`;
     case 'leftovers':
       return event.isKept
-        ? `warning: ${which}: the command left ${processes(event.count)} behind, going on without the lock`
+        ? `left: ${which}: the command left ${processes(event.count)} behind, going on without the lock`
         : `warning: ${which}: the command left ${processes(event.count)} behind; ending them (--keep-background leaves them)`;
     case 'untouchable':
       return `warning: ${which}: cannot kill ${event.pids.join(', ')} (another user's, or not to be interrupted); the lock is not released and expires within ${roughly(event.remainingMs)}`;

@@ -45,7 +45,7 @@ export class Reporter {
     const { names, verbosity } = this.#settings;
     if (event.kind === 'acquired') this.#endSpinner();
     if (event.kind === 'waiting' || event.kind === 'no-quorum') this.#waiting(event);
-    else if (verbosity === 'verbose' || (verbosity === 'normal' && warnings.has(event.kind))) {
+    else if (verbosity === 'verbose' || (verbosity === 'normal' && isWarning(event))) {
       this.#say(event.kind, eventLine(names, event), event);
     }
   }
@@ -106,6 +106,11 @@ export class Reporter {
     this.#spinner?.stop();
     this.#spinner = null;
   }
+}
+
+function isWarning(event: RunEvent): boolean {
+  // What was asked for is no news.
+  return warnings.has(event.kind) && !(event.kind === 'leftovers' && event.isKept);
 }
 
 /** The wait is for masters that have just come back: nobody would guess that, so it is told at once. */

@@ -90,6 +90,17 @@ describe('a wait', () => {
 
 describe('what a person must hear of without asking', () => {
   const unreleased: RunEvent = { kind: 'release-unconfirmed', failures, remainingMs: 4_000 };
+  test.each<[boolean, Verbosity, number]>([
+    [false, 'normal', 1],
+    [false, 'quiet', 0],
+    [true, 'normal', 0],
+    [true, 'verbose', 1],
+  ])('processes left behind, kept because it was wanted: %s, %s: %d line', (isKept, verbosity, count) => {
+    const { reporter, lines } = reporterFor(verbosity);
+    reporter.event({ kind: 'leftovers', count: 2, isKept });
+    expect(lines).toHaveLength(count);
+  });
+
   test.each<[Verbosity, number]>([
     ['quiet', 0],
     ['normal', 1],
