@@ -68,6 +68,16 @@ describe('every run once', () => {
   });
 });
 
+test('without a name: also a lock whose first run is still going', async () => {
+  await took(masters, 'a', '2026-11-21T02:00:00Z', recordOf());
+  await hold(masters, 'first');
+  await masters[0]?.command('set', 'redlock:foreign', 'x');
+  expect((await ask()).json.runs).toMatchObject([
+    { name: 'a', outcome: 'ran' },
+    { name: 'first', outcome: 'running', endedAt: null },
+  ]);
+});
+
 test('without a name: of all locks under the prefix, the newest fifty; --since takes a span instead', async () => {
   for (const name of ['a', 'b}', 'c*']) await took(masters, name, '2026-11-21T02:00:00Z', recordOf());
   await masters[0]?.command('xadd', '{other:a}:history', '*', 'run', 'x');

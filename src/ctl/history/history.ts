@@ -27,9 +27,8 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   const name = words.operands[0] ?? null;
   const sinceMs = sinceOf(words.textOf('--since'));
   const survey = await Survey.of(settings, clock);
-  const names = name === null ? await survey.historyNames() : [name];
   const nowMs = Date.now();
-  const all = await runsOf(survey, names, sinceMs === null && name === null ? usualRuns : allLines, nowMs);
+  const all = await runsOf(survey, name, sinceMs === null && name === null ? usualRuns : allLines, nowMs);
   const runs = sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
   const failures = survey.failures();
   for (const [index, failed] of failures.entries()) {
@@ -58,16 +57,14 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
 }
 
-async function runsOf(survey: Survey, names: readonly string[], mostLines: number, nowMs: number): Promise<PastRun[]> {
-  const histories = await survey.histories(names, mostLines);
-  const locks = await survey.look(names);
-  const runs = names.flatMap((name, index) => {
-    const past = pastRunsOf(name, histories[index] ?? []);
-    const lock = locks[index];
-    const present = lock === undefined ? null : presentRunOf(lock, past, nowMs);
-    return present === null ? past : [...past, present];
-  });
-  return runs.sort(byStart);
+/** `name`: null for all locks, also those whose first run is still going. */
+async function runsOf(survey: Survey, name: string | null, mostLines: number, nowMs: number): Promise<PastRun[]> {
+  const [written, held] = name === null ? [await survey.historyNames(), await survey.names('*')] : [[name], []];
+  const histories = await survey.histories(written, mostLines);
+  const past = new Map(written.map((each, index) => [each, pastRunsOf(each, histories[index] ?? [])]));
+  const locks = await survey.look([...new Set([...written, ...held])]);
+  const present = locks.flatMap((lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? []);
+  return [...[...past.values()].flat(), ...present].sort(byStart);
 }
 
 function sinceOf(text: string | null): number | null {
