@@ -197,7 +197,7 @@ class Job {
     if (event.kind === 'waiting') {
       const settings = this.#settings;
       const rehearsed = { settings, newClaim: () => newClaim(settings), recordOf: this.#recordOf };
-      void this.#launcher?.await(event.place !== null, rehearsed);
+      void this.#launcher?.prepare(event.place !== null, rehearsed);
     }
     if (event.kind === 'extended') this.#child?.remember();
     const { onLost } = this.#settings;

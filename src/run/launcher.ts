@@ -70,7 +70,7 @@ export class Launcher {
   }
 
   /** It is not our turn yet, in this moment; `isInLine`: but it will be. */
-  async await(isInLine: boolean, rehearsed: Rehearsed): Promise<void> {
+  async prepare(isInLine: boolean, rehearsed: Rehearsed): Promise<void> {
     this.#newcomers.begin();
     if (!isInLine || this.#isRehearsed) return;
     this.#isRehearsed = true;
