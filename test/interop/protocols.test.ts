@@ -196,6 +196,14 @@ describe.each([
     expect(await master.get(key)).toBe(value);
   });
 
+  test('the loser of a GETSET has moved our time: that counts as taken, 79, and his time is left to pass', async () => {
+    const job = await holding('--ttl', '2s');
+    const moved = String(Number(await master.get(key)) + 1);
+    await master.command('getset', key, moved);
+    expect(await job.result).toMatchObject({ code: 79 });
+    expect(await master.get(key)).toBe(moved);
+  });
+
   test('cut off from the master: the command is gone before the time that stands at the key', async () => {
     const job = await holding('--ttl', '2s');
     const mark = Number(await master.get(key));
