@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rulesOf } from '../../src/redis/rights.ts';
-import { takeBy, useMasters } from '../cli/rig.ts';
+import { interpreter, program, type TestMaster, takeBy, useMasters } from '../cli/rig.ts';
+import { eventually, isAlive } from '../servers/processes.ts';
 import { ctl, startCtl } from './rig.ts';
 
 const { masters, run } = useMasters(3);
@@ -66,6 +67,30 @@ test('redlock-run leaves its line under its rules, and redlockctl reads it under
     code: 69,
     stderr: expect.stringMatching(/can't run this command|has no permissions/),
   });
+});
+
+test('a nested run goes on under the outer lock, and redlockctl holds and gives back, under their rules', async () => {
+  const inner = [interpreter, program, '--reentrant', 'job', '--', 'sleep', '1'];
+  expect(await run(['--ttl', '1s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({ code: 0, stderr: '' });
+  const held = await ctl(masters, ['hold', 'job', '--background', '--json', '--ttl', '20s'], as('redlockctl'));
+  expect(held).toMatchObject({ code: 0, stderr: '' });
+  const { token, pid } = JSON.parse(held.stdout);
+  expect(await ctl(masters, ['release', 'job', '--token', token], as('redlockctl'))).toMatchObject({ code: 0 });
+  // Called, and not after a third of the ttl.
+  await eventually('ended', () => !isAlive(pid), 2_000);
+});
+
+test('one master under the older protocol: both programs work under the same rules', async () => {
+  const [master] = masters as [TestMaster];
+  const old = { REDLOCK_PROTOCOL: 'setnx', REDLOCK_MASTERS: master.url };
+  const env = { ...as('redlock-run').env, ...old };
+  expect(await run(['--ttl', '1s', 'old', '--', 'sleep', '1'], { env })).toMatchObject({ code: 0, stderr: '' });
+  const options = { env: { ...as('redlockctl').env, ...old } };
+  await master.command('set', 'redlock:old', Math.floor(Date.now() / 1_000) + 60);
+  expect((await ctl([], ['status', 'old'], options)).code).toBe(75);
+  expect((await ctl([], ['break', 'old', '--yes', '--safely'], options)).code).toBe(0);
+  expect((await ctl([], ['break', 'old', '--yes'], options)).code).toBe(0);
+  expect((await ctl([], ['status', 'old'], options)).code).toBe(0);
 });
 
 test('neither may touch what is not a lock', async () => {
