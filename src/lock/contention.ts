@@ -29,19 +29,21 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
   const grantedCount = votes.filter((vote) => vote.kind === 'granted').length;
   const holders = refusals.flatMap(({ holder }) => (holder === '' ? [] : [holder]));
   const holder = mostCommon(holders, 1) ?? '';
-  const holderCount = holders.filter((one) => one === holder).length;
+  const holderCount = refusals.filter((one) => one.holder === holder && !one.freeSlots).length;
   const reservedCount = refusals.filter((refusal) => refusal.holder === '').length;
   const expiries = ascending(refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY));
   const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
   const places = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
+  // Those who have not voted may grant it as well.
+  const unheardCount = masterCount - votes.length;
   const freeSlot = mostCommon(
     refusals.flatMap(({ freeSlots = [] }) => freeSlots),
-    quorum - grantedCount,
+    Math.max(1, quorum - grantedCount - unheardCount),
   );
   return {
     holder,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
-    isHeld: holderCount + reservedCount >= quorum && freeSlot === null,
+    isHeld: holderCount + reservedCount >= quorum,
     place: places.length === 0 ? null : median(places),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
     freeSlot,

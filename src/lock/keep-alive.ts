@@ -31,7 +31,7 @@ export function stopAtOf(lease: Lease, reserveMs: number): number {
 
 /**
  * Resolves with the reason when a quorum says that the lock is not ours, and with null when `ended` aborts or stopAt has
- * been reached without proof. Who yields the lock listens for calls meanwhile, and extends at once to learn more.
+ * been reached without proof. Who yields the lock listens for calls meanwhile, until he has been told, and extends at once to learn more.
  */
 export async function keepAlive(
   redlock: HeldLock,
@@ -59,7 +59,10 @@ export async function keepAlive(
     if (extension.kind === 'extended') {
       lease = extension.lease;
       keeper.onLease(lease);
-      if (extension.wantedBy !== null) keeper.onWanted(extension.wantedBy);
+      if (extension.wantedBy !== null) {
+        keeper.onWanted(extension.wantedBy);
+        line?.close();
+      }
       report({ kind: 'extended', extendedCount: extension.extendedCount, elapsedMs: clock.now() - askedAt });
       nextAt = lease.startedAt + settings.extendEveryMs;
     } else {

@@ -7,7 +7,8 @@ import { holding, joint } from './joint-parts.ts';
 
 /**
  * Holds all resources, or none where one of them is not free for us: held by somebody else, or others who cannot stand beside us are
- * before us in its queue. Who shares passes others who share; who takes a slot is told which ones are free.
+ * before us in its queue. Who shares passes others who share; who takes a slot is told which ones are free. Where there is room for one
+ * more, the next one behind us is called; those before us have been.
  * A waiter that yields removes the older ones that do from the queues, and calls them, so that they go; where there is a newer
  * one he is told so, and has no place. For three seconds it counts as being there what has just been granted, so that those whom it removed
  * hear of it. One that wants a lock replaced calls its holders.
@@ -97,7 +98,9 @@ end
 if slotCount > 0 and #slots == 0 then
   block(mark, soonestMs)
   for i = 1, count do
-    for _, one in ipairs(living(i)) do call_holder(i, one.value) end
+    for _, one in ipairs(living(i)) do
+      if one.slot == '1' then call_holder(i, one.value) end
+    end
   end
 end
 if blocker then return answer(blocker, blockedMs, '', {}) end
@@ -117,15 +120,20 @@ end
 if taken[slot] then return answer(mark, 0, '', slots) end
 for i = 1, count do
   hold(i, mark, slot, value, ttl)
+  local hasRoom = mark == 'shared' or (slotCount > 0 and #living(i) < slotCount)
+  local isBehindUs = false
+  for _, other in ipairs(hasRoom and waiters(i) or {}) do
+    if other == id then
+      isBehindUs = true
+    elseif isBehindUs then
+      if (mark == 'shared' and not has(other, 'shared')) or hears(channel(i), other) then break end
+      forget(i, other)
+    end
+  end
   if id ~= '' then forget(i, id) end
   if has(id, 'newest') then
     redis.call('ZADD', seen(i), nowMs, 'served ' .. arrival .. ' ' .. id)
     redis.call('PEXPIRE', seen(i), 10000)
-  end
-  local hasRoom = mark == 'shared' or (slotCount > 0 and #living(i) < slotCount)
-  for _, other in ipairs(hasRoom and waiters(i) or {}) do
-    if (mark == 'shared' and not has(other, 'shared')) or hears(channel(i), other) then break end
-    forget(i, other)
   end
 end
 if tonumber(keep) == 0 then return {1, 0} end
@@ -141,7 +149,7 @@ return {1, fence}
  * Sets the time to live anew where all resources show us, and raises the counters.
  * ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 the fence, 5 mark, 6 slot, 7 our arrival, where we would
  * give it up for a newer waiter, 0 if we never waited ('': we never give it up). Where all slots are taken, only the
- * holder of the lowest is wanted: one is enough.
+ * holder of the first is wanted: one is enough.
  * Returns {1, seconds, microseconds, id of the newest who wants it ('': none)}; {0} somebody else's; {-1} gone. In both of the latter no
  * holder changes.
  * Atomic: the key could expire and be taken between the comparison and the PEXPIRE.
@@ -159,10 +167,7 @@ if least < 1 then return {-1} end
 local wantedBy = ''
 for i = 1, count do
   if mark == '' then redis.call('PEXPIRE', key(i), ttl) else hold(i, mark, slot, value, ttl) end
-  local isAsked = arrival ~= '' and #living(i) >= slotCount
-  for _, one in ipairs(isAsked and slot ~= '0' and living(i) or {}) do
-    if tonumber(one.slot) < tonumber(slot) then isAsked = false end
-  end
+  local isAsked = arrival ~= '' and (slotCount == 0 or (slot == '1' and #living(i) >= slotCount))
   for _, other in ipairs(isAsked and waiters(i) or {}) do
     local isInTheWay = mark ~= 'shared' or not has(other, 'shared')
     local isNewer = tonumber(redis.call('ZSCORE', queue(i), other)) > tonumber(arrival)
@@ -193,7 +198,7 @@ return 1
 
 /**
  * Removes us from every resource that shows us, or lets that expire so much later. Lines for the histories come first, places in the queues
- * are given up or kept, and the first in line is called, all as in the plain release.
+ * are given up or kept, and the first in line is called, all as in the plain release; but who shares is no news to others who do.
  * ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('': give up the places), 5 mark,
  * 6 slot, 7 the line ('': none), 8 ... starts of the channels' names, one a resource, then the streams, one a resource.
  * Returns 1 released (on any resource), 0 somebody else's, -1 gone.
@@ -230,7 +235,8 @@ for i = 1, count do
     see(i, id, arrival)
   end
   for _, other in ipairs((isFreed or wasFirst) and waiters(i) or {}) do
-    if other == id or hears(ARGV[7 + i], other) then break end
+    local isNews = wasFirst or mark ~= 'shared' or not has(other, 'shared')
+    if other == id or not isNews or hears(ARGV[7 + i], other) then break end
     forget(i, other)
   end
 end

@@ -133,7 +133,7 @@ export function yielding(world: World): void {
       }
     });
 
-    it('of all who are on slots is the lowest alone told, when all slots are taken', async (server, master) => {
+    it('of all who are on slots is the first alone told, when all slots are taken', async (server, master) => {
       const claims = [1, 2].map((slot) => slotOf(`x${slot}`, slot, 2, { yields: 'lock' })) as [Claim, Claim];
       for (const claim of claims) await master.acquire(claim, lasting);
       const newer = waiting(slotOf('a', 1, 2, { yields: 'lock' }));

@@ -3,7 +3,9 @@
 // could have broken, at once, so that a breach is told at the moment at which it begins.
 
 import { quorumOf } from '../../src/lock/validity.ts';
+import { formCheckers } from './form-checkers.ts';
 import { waitingCheckers } from './waiting-checkers.ts';
+import { areRivals, haveCommon, objectionTo } from './wish.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 
 export type Property = keyof typeof checkers;
@@ -15,21 +17,21 @@ const grainMs = 1e-3;
 export const livenessTtls = 4;
 
 export const checkers = {
-  /** At most one process believes that it holds the lock, at every instant of true time. */
+  /** Nobody believes that he holds the lock beside one who believes the same, at any instant of true time, but where both may. */
   exclusion(fact, witness) {
     if (fact.kind !== 'acquired') return null;
     const { holding } = fact;
     const soon = witness.world.now + grainMs;
-    const other = others(holding, witness).find((one) => one.isBelieved && one.validUntil > soon);
-    return other ? `${holding.value} acquired what ${other.value} holds until ${other.validUntil.toFixed(3)}` : null;
+    const others = [...witness.live()].filter((one) => one !== holding && one.isBelieved && one.validUntil > soon);
+    return objectionTo(holding, others, ({ value, validUntil }) => `${value}, valid until ${validUntil.toFixed(3)},`);
   },
 
-  /** At most one command runs under the lock. */
+  /** At most one command runs under the lock, or those that may run side by side. */
   oneChild(fact, witness) {
     if (fact.kind !== 'child-running') return null;
     const { holding } = fact;
-    const other = others(holding, witness).find((one) => one.tree?.isRunning);
-    return other ? `the command of ${other.value} still runs beside that of ${holding.value}` : null;
+    const others = [...witness.live()].filter((one) => one !== holding && one.tree?.isRunning);
+    return objectionTo(holding, others, ({ value }) => `the command of ${value}`);
   },
 
   /** No command outlives the validity of its lease, nor the release of its lock. */
@@ -60,13 +62,23 @@ export const checkers = {
     return null;
   },
 
-  /** Fencing numbers grow in the order of acquisition. */
-  fence(fact, { highestFence }) {
+  /**
+   * Fencing numbers grow in the order of acquisition, whatever the form. Of those that may hold it together, and whose attempts
+   * overlap, neither is the earlier one.
+   */
+  fence(fact, { holdings, firstGrantAt, world }) {
     if (fact.kind !== 'acquired') return null;
-    const { value, resource, lease } = fact.holding;
-    const highest = highestFence.get(resource) ?? 0;
-    if (lease.fence === null || lease.fence > highest) return null;
-    return `${value} got number ${lease.fence}, an earlier holder ${highest}`;
+    const { value, resources, sharing, lease } = fact.holding;
+    const { fence } = lease;
+    if (fence === null) return null;
+    const since = firstGrantAt.get(value) ?? world.now;
+    for (const earlier of holdings.values()) {
+      if (earlier === fact.holding || (earlier.lease.fence ?? 0) < fence || !haveCommon(earlier, fact.holding))
+        continue;
+      const isEarlier = earlier.acquiredAt < since || areRivals(earlier, { resources, sharing });
+      if (isEarlier) return `${value} got number ${fence}, an earlier holder ${earlier.lease.fence}`;
+    }
+    return null;
   },
 
   /** Nothing of ours is left: at once where no connection was ever in doubt, after a ttl anywhere. */
@@ -75,17 +87,23 @@ export const checkers = {
       const { program, endpoint } = fact;
       if (endpoint.wasBroken || program.keepMs > 0 || program.wasKilled) return null;
       const { redis, name } = endpoint.server;
-      const left = redis.keys().find((key) => key.startsWith(prefix) && program.values.includes(redis.get(key) ?? ''));
-      if (left !== undefined) return `${redis.get(left)} is left on ${name}, for ${redis.remainingMs(left)} ms`;
+      for (const resource of program.wish.resources) {
+        const shown = [...redis.shownAt(prefix + resource).keys()];
+        const left = shown.find((value) => program.values.includes(value));
+        if (left !== undefined) return `${left} is left on ${name}, for ${redis.remainingMs(prefix + resource)} ms`;
+      }
       return redis.waits(program.waiterId) && !endpoint.wasDoubled
         ? `${program.waiterId} is left in the queue of ${name}`
         : null;
     }
     if (fact.kind !== 'quiet') return null;
-    const finished = new Set(programs.flatMap(({ values, endedAt }) => (endedAt === null ? [] : values)));
     for (const { redis, name } of servers) {
-      const left = redis.keys().find((key) => finished.has(redis.get(key) ?? ''));
-      if (left !== undefined) return `${redis.get(left)} is still left on ${name}`;
+      for (const { values, waiterId, endedAt } of programs) {
+        if (endedAt === null) continue;
+        const left = values.find((value) => redis.hasTraceOf(value));
+        if (left !== undefined) return `${left} is still left on ${name}`;
+        if (redis.waits(waiterId)) return `${waiterId} is still in a queue of ${name}`;
+      }
     }
     return null;
   },
@@ -110,26 +128,30 @@ export const checkers = {
   /** Once the masters are well, somebody who wants the lock gets it, or somebody has it and keeps it. */
   liveness(fact, witness) {
     if (fact.kind !== 'healthy-for') return null;
-    const isWon = witness.acquiredAt.some((at) => at >= fact.sinceAt && at <= fact.sinceAt + fact.ms);
+    const times = [...witness.holdings.values()].map(({ acquiredAt }) => acquiredAt);
+    const isWon = times.some((at) => at >= fact.sinceAt && at <= fact.sinceAt + fact.ms);
     const isHeld = [...witness.live()].some((holding) => holding.isBelieved);
     return isWon || isHeld ? null : `nobody got the lock within ${Math.round(fact.ms)} ms of good health`;
   },
   ...waitingCheckers,
+  ...formCheckers,
 } satisfies Record<string, Checker>;
 
-function others(holding: Holding, witness: Witness): Holding[] {
-  return [...witness.live()].filter((one) => one !== holding && one.resource === holding.resource);
+/** Of several resources, each. */
+function dishonestyOf(holding: Holding, witness: Witness): string | null {
+  const texts = holding.resources.map((resource) => absenceOf(holding, resource, witness));
+  return texts.find((text) => text !== null) ?? null;
 }
 
-function dishonestyOf(holding: Holding, witness: Witness): string | null {
+function absenceOf(holding: Holding, resource: string, witness: Witness): string | null {
   const { servers, world, prefix, masterCount } = witness;
-  const key = prefix + holding.resource;
   const isKept = servers.filter(({ redis }) => {
-    return redis.get(key) === holding.value && redis.goneAt(key) > holding.validUntil - grainMs;
+    const goneAt = redis.shownAt(prefix + resource).get(holding.value) ?? Number.NEGATIVE_INFINITY;
+    return goneAt > holding.validUntil - grainMs;
   });
   const excused = servers.filter((server) => !isKept.includes(server) && witness.wasRobbed(server, holding));
   if (isKept.length + excused.length >= quorumOf(masterCount)) return null;
   const names = isKept.map(({ name }) => name).join(' ');
   const validMs = (holding.validUntil - world.now).toFixed(1);
-  return `${holding.value} believes for ${validMs} ms more, but has its value only on: ${names || 'none'}`;
+  return `${holding.value} believes for ${validMs} ms more, but is shown to hold ${resource} only on: ${names || 'none'}`;
 }

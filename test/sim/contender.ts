@@ -4,6 +4,7 @@
 import type { Machine } from './machine.ts';
 import { type Plan, Program, type Surroundings } from './program.ts';
 import type { Random } from './random.ts';
+import { drawWish } from './wish.ts';
 
 export interface Crowd extends Surroundings {
   /** The programs that run now. */
@@ -60,7 +61,7 @@ export class Contender {
     const { ttlMs, graceMs, marginMs, waitMs } = options;
     const leftoverMs = random.chance(options.leftoverChance) ? random.around(ttlMs) : null;
     return {
-      resource: `r${random.integer(1, options.resourceCount)}`,
+      wish: drawWish(options, random),
       waitMs,
       holdAtLeastMs: random.chance(options.holdAtLeastChance) ? ttlMs / 2 : 0,
       maxRunMs: random.chance(0.1) ? random.between(1, 2 * ttlMs) : null,

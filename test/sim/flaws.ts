@@ -27,6 +27,7 @@ type JointFlaw =
   | 'release-of-all-readers'
   | 'readers-pass-the-writer'
   | 'reader-calls-no-reader'
+  | 'reader-calls-those-before'
   | 'reader-calls-the-writer'
   | 'slots-counted'
   | 'slot-not-looked-at'

@@ -39,7 +39,8 @@ export function observedRedlock(
     }
 
     override release(...words: Words<'release'>) {
-      witness.ended(words[0].value, true);
+      if (witness.holdings.has(words[0].value)) witness.ended(words[0].value, true);
+      else witness.gaveUp(words[0]);
       return super.release(...words);
     }
   }

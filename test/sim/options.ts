@@ -35,6 +35,16 @@ export interface Options extends Timings, NetworkOptions, Weather {
   readonly masterCount: number;
   readonly contenderCount: number;
   readonly resourceCount: number;
+  /** How many of them one may want at once. */
+  readonly nameCount: number;
+  /** How often one would share it. */
+  readonly readerChance: number;
+  /** 1: nobody wants slots. Some may count one more, or none. */
+  readonly slotCount: number;
+  readonly otherSlotsChance: number;
+  /** How often one would give way to newer ones while he waits, and also when he holds it. */
+  readonly supersedeChance: number;
+  readonly replaceChance: number;
   readonly restartGraceMs: number;
   readonly hasGuard: boolean;
   readonly isFenced: boolean;
@@ -99,6 +109,12 @@ export function calmOptions(random: Random): Options {
     masterCount: random.pick([3, 3, 5, 5, 7]),
     contenderCount: random.integer(2, 5),
     resourceCount: random.chance(0.2) ? 2 : 1,
+    nameCount: 1,
+    readerChance: 0,
+    slotCount: 1,
+    otherSlotsChance: 0,
+    supersedeChance: 0,
+    replaceChance: 0,
     restartGraceMs: 0,
     hasGuard: true,
     isFenced: random.chance(0.9),

@@ -54,6 +54,19 @@ const anyOf =
   (calm, random) =>
     Object.assign({}, ...some.map((disturb) => (random.chance(0.6) ? disturb(calm, random) : {})));
 
+const deaths: Disturb = () => ({ killChance: 0.15 });
+
+/** The other forms of lock: in good weather, where waiting is judged too, or in any. */
+const inAnyWeather =
+  (form: Disturb): Disturb =>
+  (calm, random) => {
+    const crowd = { contenderCount: random.integer(3, 8), thinkMs: 60, ...form(calm, random) };
+    // Who came later is told by the masters' clocks, which agree as well as NTP makes them.
+    if (random.chance(0.35)) return { ...crowd, wallSpreadMs: 20 };
+    const restart: Disturb = (...words) => random.pick([restarts, forgetfulRestarts])(...words);
+    return { ...crowd, ...anyOf(lossy, partitions, slowMasters, restart, deaths)(calm, random) };
+  };
+
 export const fairProfiles = {
   calm: () => ({}),
   contention: (_, random) => ({ contenderCount: random.integer(6, 14), thinkMs: 60, waitMs: 4_000, signalChance: 0.1 }),
@@ -109,6 +122,37 @@ export const fairProfiles = {
     partitionMs: ttlMs * random.between(0.2, 0.5),
     workMs: ttlMs * 3,
   }),
+  'readers-and-writers': inAnyWeather((_, random) => ({ readerChance: random.between(0.3, 0.9) })),
+  slots: inAnyWeather((_, random) => ({
+    slotCount: random.integer(2, 4),
+    otherSlotsChance: random.pick([0, 0, 0.1]),
+    readerChance: random.pick([0, 0, 0.1]),
+  })),
+  'several-names': inAnyWeather((_, random) => ({
+    resourceCount: random.integer(2, 4),
+    nameCount: random.integer(2, 3),
+    readerChance: random.pick([0, 0, 0.4]),
+    workMs: random.between(20, 400),
+  })),
+  'newest-wins': inAnyWeather(({ ttlMs }, random) => ({
+    supersedeChance: random.pick([0, 0.5, 1]),
+    replaceChance: random.pick([0, 0.5, 1]),
+    resourceCount: 1,
+    slotCount: random.pick([1, 1, 2]),
+    readerChance: random.pick([0, 0, 0.3]),
+    workMs: ttlMs * random.between(0.3, 3),
+    thinkMs: 400,
+  })),
+  'all-forms': inAnyWeather((_, random) => ({
+    resourceCount: random.integer(2, 3),
+    nameCount: 2,
+    readerChance: 0.3,
+    slotCount: random.pick([1, 2, 3]),
+    otherSlotsChance: 0.5,
+    supersedeChance: 0.2,
+    replaceChance: 0.2,
+    isFenced: true,
+  })),
   storm: (calm, random) => ({
     clientDrift: fairDrift,
     masterDrift: fairDrift,

@@ -3,7 +3,7 @@
 // sudden death takes it away.
 
 import type { AcquireParts, Acquisition } from '../../src/lock/acquire.ts';
-import { alone, type Claim, type Clock } from '../../src/lock/ports.ts';
+import type { Claim, Clock, Sharing } from '../../src/lock/ports.ts';
 import type { RunEvent } from '../../src/run/events.ts';
 import type { Finished } from '../../src/run/run.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
@@ -18,6 +18,7 @@ import { SimGuard } from './sim-guard.ts';
 import { SimProcess } from './sim-process.ts';
 import type { SimServer } from './sim-server.ts';
 import type { System } from './system.ts';
+import type { Wish } from './wish.ts';
 import type { ProgramRecord, Witness } from './witness.ts';
 
 export interface Surroundings {
@@ -32,7 +33,7 @@ export interface Surroundings {
 
 /** What one invocation is told, and how its command behaves. */
 export interface Plan {
-  readonly resource: string;
+  readonly wish: Wish;
   readonly waitMs: number;
   readonly holdAtLeastMs: number;
   readonly maxRunMs: number | null;
@@ -67,12 +68,14 @@ export class Program {
       machine,
       endpoints,
       values: [],
-      waiterId: name,
+      waiterId: this.#waiterId(name),
+      wish: plan.wish,
       startedAt: machine.world.now,
       allowedMs: this.#allowedMs(),
       stoppedMsBefore: machine.stoppedMs,
       keepMs: plan.holdAtLeastMs,
       endedAt: null,
+      cause: null,
       wasKilled: false,
     };
     around.witness.programs.push(this.record);
@@ -135,7 +138,7 @@ export class Program {
       guard: guard ?? { arm: () => {}, watch: () => {}, done: () => {} },
       acquire: (aborted) => {
         const recordOf = ({ value }: Claim) => value;
-        return this.#acquire({ ...parts, waiterId: process.name, recordOf }, masters, aborted, guard?.ready);
+        return this.#acquire({ ...parts, waiterId: this.record.waiterId, recordOf }, masters, aborted, guard?.ready);
       },
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       suspendUs: () => process.pause(),
@@ -143,6 +146,7 @@ export class Program {
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
     this.finished = await run.start();
+    this.record.cause = this.finished.ending.cause;
     world.note(process.name, `ends: ${this.finished.ending.cause.kind}`);
     guard?.done();
     for (const master of masters) master.close();
@@ -168,7 +172,21 @@ export class Program {
     const value = system.renderValue(`${name}.${values.length + 1}`, note);
     values.push(value);
     const { ttlMs, isFenced } = options;
-    return { ...alone, resources: [this.#plan.resource], value, ttlMs, isFenced, waiter: null };
+    const { resources, yields } = this.#plan.wish;
+    return { resources, sharing: this.#sharing(), yields, value, ttlMs, isFenced, waiter: null };
+  }
+
+  /** As in src/claim.ts: a slot is drawn by chance. */
+  #sharing(): Sharing {
+    const { form, slotCount } = this.#plan.wish;
+    return form === 'slots' ? { kind: form, slotCount, slot: this.#random.integer(1, slotCount) } : { kind: form };
+  }
+
+  #waiterId(name: string): string {
+    const { system } = this.#around;
+    const { form, yields } = this.#plan.wish;
+    const isPlain = form === 'exclusive' && yields === 'never';
+    return isPlain ? name : system.waiterIdOf({ sharing: this.#sharing(), yields }, name, `1@${name}`);
   }
 
   /** As Job#acquire in src/job.ts. */
@@ -201,6 +219,9 @@ export class Program {
     const { world, name } = this.process;
     const { kind, ...facts } = event;
     this.events.push(event);
+    if (event.kind === 'stopping' && event.cause.kind === 'replaced') {
+      this.#around.witness.tell({ kind: 'replaced', program: this.record, by: event.cause.by });
+    }
     world.mark(markOf(event));
     world.note(name, `${kind} ${JSON.stringify(facts)}`);
   }

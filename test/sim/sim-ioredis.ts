@@ -84,8 +84,8 @@ export class Redis {
     return this.#send(...words);
   }
 
-  subscribe(channel: string): Promise<unknown> {
-    return this.#send('SUBSCRIBE', channel);
+  subscribe(...channels: string[]): Promise<unknown> {
+    return this.#send('SUBSCRIBE', ...channels);
   }
 
   async #send(...words: (string | number)[]): Promise<unknown> {

@@ -61,7 +61,7 @@ export class JointAcquisition {
     const slots = this.#freeSlots(taken);
     if (this.#slotCount > 0 && slots.length === 0) {
       this.#block(mark, Math.min(...taken.values()) - now);
-      for (const key of this.#keys) this.#callHolders(key, mark);
+      for (const key of this.#keys) this.#callHolders(key, mark, 1);
     }
     if (this.#holder !== null && flaws.has('names-first-only') && free.has(this.#keys[0] ?? ''))
       return this.#grant([...free]);
@@ -143,21 +143,14 @@ export class JointAcquisition {
 
   #grant(keys: readonly string[]): Reply {
     const redis = this.#redis;
-    const { flaws, now } = redis;
+    const { flaws } = redis;
     const [ttlMs, keepMs] = [Number(this.#words[1]), Number(this.#words[2])];
     for (const key of keys) {
       const queue = redis.queueOf(key);
       hold(redis, key, this.#stand, ttlMs);
+      this.#callNext(key);
       if (this.#id !== '') queue.forget(this.#id);
-      if (has(this.#id, 'newest')) queue.serve(this.#id, this.#arrival, now);
-      const heldCount = redis.holdersOf(key).living(now).length;
-      const hasRoom = this.#isReader() || (this.#slotCount > 0 && heldCount < this.#slotCount);
-      if (flaws.has('reader-calls-no-reader')) continue;
-      for (const other of hasRoom ? queue.waiters(now) : []) {
-        if (this.#isReader() && !has(other, 'shared')) break;
-        if (redis.hears(this.#channel(this.#keys.indexOf(key)), other)) break;
-        queue.forget(other);
-      }
+      if (has(this.#id, 'newest')) queue.serve(this.#id, this.#arrival, redis.now);
     }
     if (keepMs === 0) return [1, 0];
     const counters = keys.map(counterOf);
@@ -165,6 +158,23 @@ export class JointAcquisition {
     const fence = Math.max(...counted.map((counter) => redis.countOf(counter))) + 1;
     for (const counter of counted) redis.set(counter, String(fence), keepMs);
     return [1, fence];
+  }
+
+  /** Where there is room for one more, he is called who is next behind us. */
+  #callNext(key: string): void {
+    const redis = this.#redis;
+    const queue = redis.queueOf(key);
+    const heldCount = redis.holdersOf(key).living(redis.now).length;
+    const hasRoom = this.#isReader() || (this.#slotCount > 0 && heldCount < this.#slotCount);
+    const waiters = queue.waiters(redis.now);
+    const behind = waiters.includes(this.#id) ? waiters.slice(waiters.indexOf(this.#id) + 1) : [];
+    if (!hasRoom || redis.flaws.has('reader-calls-no-reader')) return;
+    const channel = this.#channel(this.#keys.indexOf(key));
+    for (const other of redis.flaws.has('reader-calls-those-before') ? waiters : behind) {
+      if (this.#isReader() && !has(other, 'shared')) return;
+      if (redis.hears(channel, other)) return;
+      queue.forget(other);
+    }
   }
 
   #answer(holder: string, remainingMs: number, by = '', slots: readonly number[] = []): Reply {
@@ -178,15 +188,12 @@ export class JointAcquisition {
     if (this.#blockedMs >= 0) this.#blockedMs = remainingMs < 0 ? -1 : Math.max(this.#blockedMs, remainingMs);
   }
 
-  #callHolders(key: string, holder: string): void {
+  /** All of them, or the one on this slot. */
+  #callHolders(key: string, holder: string, slot: number | null = null): void {
     if (!has(this.#id, 'replace')) return;
     const redis = this.#redis;
-    const living = isMark(holder)
-      ? redis
-          .holdersOf(key)
-          .living(redis.now)
-          .map(({ value }) => value)
-      : [holder];
+    const holders = isMark(holder) ? redis.holdersOf(key).living(redis.now) : [{ value: holder, slot: 0 }];
+    const living = holders.filter((one) => slot === null || one.slot === slot).map(({ value }) => value);
     const channel = this.#channel(this.#keys.indexOf(key));
     for (const value of living) redis.hears(channel, `holder:${value.split(' ')[0]}`);
   }

@@ -33,8 +33,8 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
     if (stand.mark === '') redis.set(key, stand.value, ttlMs);
     else hold(redis, key, stand, ttlMs);
     const living = redis.holdersOf(key).living(redis.now);
-    const isLowest = stand.slot === 0 || living.every(({ slot }) => slot >= stand.slot);
-    const isAsked = arrival !== '' && living.length >= slotCountOf(stand.mark) && isLowest;
+    const slotCount = slotCountOf(stand.mark);
+    const isAsked = arrival !== '' && (slotCount === 0 || (stand.slot === 1 && living.length >= slotCount));
     for (const other of isAsked ? queue.waiters(redis.now) : []) {
       const isInTheWay = stand.mark !== 'shared' || !has(other, 'shared');
       const isNewer = queue.arrivalOf(other) > Number(arrival) || redis.flaws.has('replaced-for-anybody');
@@ -87,7 +87,8 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
     if (leaves) queue.forget(id);
     else if (id !== '') queue.see(id, Number(arrival), now, redis.trueTime);
     for (const other of isFreed || wasFirst ? queue.waiters(now) : []) {
-      if (other === id || redis.hears(String(words[7 + index]), other)) break;
+      const isNews = wasFirst || stand.mark !== 'shared' || !has(other, 'shared');
+      if (other === id || !isNews || redis.hears(String(words[7 + index]), other)) break;
       queue.forget(other);
     }
   }

@@ -20,6 +20,7 @@ interface Served {
 export class SimQueue {
   readonly #places = new Map<string, Place>();
   readonly #served = new Map<string, Served>();
+  readonly #everSeen = new Set<string>();
   #expiresAt = 0;
 
   /** Drops those who gave no sign of life for three seconds. `now` is the server's time of day in ms, as everywhere here. */
@@ -45,6 +46,7 @@ export class SimQueue {
     this.#expire(now);
     const enteredAt = this.#places.get(id)?.enteredAt ?? trueTime;
     this.#places.set(id, { arrival, seenAt: now, enteredAt });
+    this.#everSeen.add(id);
     this.#expiresAt = now + keptMs;
   }
 
@@ -74,8 +76,9 @@ export class SimQueue {
     return this.#places.get(id)?.seenAt ?? 0;
   }
 
-  has(id: string): boolean {
-    return this.#places.has(id);
+  /** For the judges: whether he has ever had a place here. */
+  hasEverSeen(id: string): boolean {
+    return this.#everSeen.has(id);
   }
 
   places(): { id: string; arrival: number; enteredAt: number }[] {
@@ -86,6 +89,7 @@ export class SimQueue {
     const copy = new SimQueue();
     for (const [id, place] of this.#places) copy.#places.set(id, place);
     for (const [id, served] of this.#served) copy.#served.set(id, served);
+    for (const id of this.#everSeen) copy.#everSeen.add(id);
     copy.#expiresAt = this.#expiresAt;
     return copy;
   }

@@ -160,9 +160,9 @@ export class SimRedis {
     if (line !== '') this.#histories.set(key, [...this.historyOf(key), line].slice(-1_000));
   }
 
-  /** Whether anybody of this name is in a queue. */
+  /** Whether anybody of this name is in a queue, and not forgotten. */
   waits(id: string): boolean {
-    return [...this.#queues.values()].some((queue) => queue.has(id));
+    return [...this.#queues.values()].some((queue) => queue.waiters(this.now).includes(id));
   }
 
   queueOf(key: string): SimQueue {

@@ -161,9 +161,10 @@ export class SimServer {
       case 'HELLO':
         return this.#speaks3 ? ['proto', 3] : replyError("ERR unknown command 'HELLO'");
       case 'SUBSCRIBE': {
-        const channel = String(words[0]);
-        this.#subscribers.set(channel, (this.#subscribers.get(channel) ?? new Set()).add(peer));
-        return 1;
+        for (const channel of words.map(String)) {
+          this.#subscribers.set(channel, (this.#subscribers.get(channel) ?? new Set()).add(peer));
+        }
+        return words.length;
       }
       default:
         return replyError(`ERR unknown command '${name}'`);

@@ -105,7 +105,7 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
     findings: witness.findings,
     marks: world.trace.marks,
     eventCount: world.eventCount,
-    acquisitionCount: witness.acquiredAt.length,
+    acquisitionCount: witness.holdings.size,
     hash: world.trace.hash,
     lines: world.trace.lines,
   };

@@ -17,6 +17,7 @@ import { SimRedis } from './sim-redis.ts';
 import { SimServer } from './sim-server.ts';
 import type { SimSocket } from './sim-socket.ts';
 import { realSystem as system } from './system.ts';
+import type { Wish } from './wish.ts';
 import { type Finding, Witness } from './witness.ts';
 import { World } from './world.ts';
 
@@ -88,7 +89,8 @@ export class Stage {
     const { options, network, servers, witness } = this;
     const around = { system, options, network, servers, witness, prefix };
     const calmHabits = { workMs: 3_600_000, exitCode: 0, obeysInMs: 5, diesInMs: 1, leftoverMs: null };
-    const plan = { resource, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, ...changes };
+    const wish: Wish = { resources: [resource], form: 'exclusive', slotCount: 1, yields: 'never' };
+    const plan = { wish, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, ...changes };
     const habits = { ...calmHabits, ...changes.habits };
     return new Program(around, this.machine(name), name, { ...plan, habits }, new Random(name));
   }

@@ -6,6 +6,7 @@ import * as acquireModule from '../../src/lock/acquire.ts';
 import * as holderModule from '../../src/lock/holder.ts';
 import * as keepAliveModule from '../../src/lock/keep-alive.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
+import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import * as identityModule from '../../src/redis/identity.ts';
 import * as jointScriptsModule from '../../src/redis/joint-scripts.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
@@ -21,6 +22,7 @@ export interface Modules {
   readonly 'lock/holder': typeof holderModule;
   readonly 'lock/keep-alive': typeof keepAliveModule;
   readonly 'lock/redlock': typeof redlockModule;
+  readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
   readonly 'redis/joint-scripts': typeof jointScriptsModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
@@ -37,6 +39,7 @@ const realModules: Modules = {
   'lock/holder': holderModule,
   'lock/keep-alive': keepAliveModule,
   'lock/redlock': redlockModule,
+  'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
   'redis/joint-scripts': jointScriptsModule,
   'redis/redis-master': redisMasterModule,
@@ -68,6 +71,7 @@ export function systemOf(modules: Modules) {
     renderValue: modules['lock/holder'].renderValue,
     stopAtOf: modules['lock/keep-alive'].stopAtOf,
     Redlock: modules['lock/redlock'].Redlock,
+    waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
     Roster: modules['redis/identity'].Roster,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
     Guard: modules['run/guard/guard'].Guard,

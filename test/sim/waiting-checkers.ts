@@ -3,8 +3,9 @@
 // the other two are judged in worlds without any trouble, because trouble costs time and commands by right.
 
 import { quorumOf } from '../../src/lock/validity.ts';
+import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { Options } from './options.ts';
-import type { Fact, Witness } from './witness.ts';
+import type { Fact, Holding, Witness } from './witness.ts';
 
 /** A release, the call, a few milliseconds of gathering, an attempt, a write-back: round trips of a calm network. */
 const handOverMs = 150;
@@ -18,35 +19,40 @@ const evenCommands = 8;
 const leastPollMs = 850;
 
 export const waitingCheckers = {
-  /** Nobody gets a lock past somebody who was before him in the queue of a quorum. */
+  /** Nobody gets a lock past somebody who was before him in the queue of a quorum, unless both share it. */
   order(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired') return null;
-    const { value, resource, lease } = fact.holding;
+    const { value, resources, sharing, lease } = fact.holding;
     const { waiter } = lease.claim;
-    const key = witness.prefix + resource;
-    const since = witness.firstGrantAt.get(value) ?? witness.world.now;
-    const counts = new Map<string, number>();
-    for (const { redis } of witness.servers) {
-      for (const { id, arrival, enteredAt } of redis.queueOf(key).places()) {
-        const isAhead =
-          waiter === null || arrival < waiter.arrivalUs || (arrival === waiter.arrivalUs && id < waiter.id);
-        if (isAhead && id !== waiter?.id && enteredAt < since) counts.set(id, (counts.get(id) ?? 0) + 1);
-      }
+    const isReader = (id: string) => parseWaiterId(id).traits.includes('shared');
+    const isAhead = ({ id, arrival }: { id: string; arrival: number }) => {
+      if (id === waiter?.id || (sharing.kind === 'shared' && isReader(id))) return false;
+      return waiter === null || arrival < waiter.arrivalUs || (arrival === waiter.arrivalUs && id < waiter.id);
+    };
+    for (const resource of resources) {
+      const passed = waitingOnQuorum(witness, resource, fact.holding, isAhead);
+      if (passed !== null)
+        return `${value} acquired ${resource} past ${passed}, who was before it in the queue of a quorum`;
     }
-    const passed = [...counts].find(([, count]) => count >= quorumOf(witness.masterCount));
-    return passed ? `${value} acquired past ${passed[0]}, who was first in the queue of ${passed[1]} masters` : null;
+    return null;
   },
 
   /** In calm weather somebody who waits has the lock within a few round trips of its release, or soon after a death. */
   handOver(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired' || !witness.isCalm) return null;
-    const { value, resource, lease } = fact.holding;
-    const end = witness.lastEnd.get(resource);
+    const { value, resources, sharing, lease } = fact.holding;
+    const ends = resources.flatMap((resource) => witness.lastEnd.get(resource) ?? []);
+    const end = ends.sort((a, b) => b.freeAt - a.freeAt)[0];
     const { waiter } = lease.claim;
     if (!end || !waiter || !end.waiters.includes(waiter.id)) return null;
     const tookMs = witness.world.now - end.freeAt;
+    // One who shares it calls the next one.
+    const rounds = witness.acquiredSince(end.freeAt, fact.holding);
     // Who dies in the middle of an attempt leaves keys on some masters.
-    const allowedMs = handOverMs + (witness.isDeadly ? 1.02 * witness.ttlMs + pollMs : 0);
+    // Who shares one of them is not called past one who shares several, and waits for another.
+    const isPastOthers = sharing.kind === 'shared' && witness.programs.some(({ wish }) => wish.resources.length > 1);
+    const isCalled = !witness.isDeadly && !end.isLeft && !isPastOthers;
+    const allowedMs = rounds * handOverMs + (witness.isDeadly ? 1.02 * witness.ttlMs : 0) + (isCalled ? 0 : pollMs);
     return tookMs > allowedMs ? `${value} waited, and got the lock ${Math.round(tookMs)} ms after it was free` : null;
   },
 
@@ -55,7 +61,9 @@ export const waitingCheckers = {
     if (fact.kind !== 'ended' || !witness.isCalm || witness.isDeadly) return null;
     const { name, startedAt, endpoints } = fact.program;
     const livedMs = witness.world.now - startedAt;
-    const base = baseCommands + (witness.masterCount % 2 === 0 ? evenCommands : 0);
+    const evens = witness.masterCount % 2 === 0 ? evenCommands : 0;
+    // Each slot that was not free after all is one more attempt.
+    const base = baseCommands + evens + fact.program.wish.slotCount - 1;
     const allowed = base + livedMs / leastPollMs + (4 * livedMs) / witness.ttlMs;
     const most = Math.max(...endpoints.map(({ scriptCount }) => scriptCount));
     return most > allowed
@@ -63,6 +71,23 @@ export const waitingCheckers = {
       : null;
   },
 };
+
+/** Who waits for it on a quorum and is so, since before the first master granted it to this holder; null: nobody. */
+export function waitingOnQuorum(
+  { servers, prefix, firstGrantAt, world, masterCount }: Witness,
+  resource: string,
+  { value }: Holding,
+  isSo: (place: { id: string; arrival: number }) => boolean,
+): string | null {
+  const since = firstGrantAt.get(value) ?? world.now;
+  const counts = new Map<string, number>();
+  for (const { redis } of servers) {
+    for (const place of redis.queueOf(prefix + resource).places()) {
+      if (place.enteredAt < since && isSo(place)) counts.set(place.id, (counts.get(place.id) ?? 0) + 1);
+    }
+  }
+  return [...counts].find(([, count]) => count >= quorumOf(masterCount))?.[0] ?? null;
+}
 
 /** Nothing but the contenders themselves gets in the way; some may die. */
 export function isCalm(options: Options): boolean {

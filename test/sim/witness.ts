@@ -2,9 +2,10 @@
 // robbed of a key. It hands every fact to the checkers and keeps what they find. The surprise: "until when" is computed from
 // the holder's own clock as it runs, so a slow clock really does believe for longer.
 
-import type { Clock } from '../../src/lock/ports.ts';
+import type { Claim, Clock, Sharing } from '../../src/lock/ports.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
 import { quorumOf } from '../../src/lock/validity.ts';
+import type { Cause } from '../../src/run/supervisor.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
@@ -12,19 +13,24 @@ import type { Options } from './options.ts';
 import type { SimTree } from './sim-child.ts';
 import type { SimServer } from './sim-server.ts';
 import { isCalm } from './waiting-checkers.ts';
+import { haveCommon, type Wish } from './wish.ts';
 import type { World } from './world.ts';
 
 export interface Holding {
   readonly value: string;
-  readonly resource: string;
+  readonly resources: readonly string[];
+  readonly sharing: Sharing;
   readonly machine: Machine;
   readonly clock: Clock;
   lease: Lease;
-  /** In true time. */
+  /** In true time, as all that follows. */
+  readonly acquiredAt: number;
   validUntil: number;
+  /** When nobody needs to see it any more; infinite while it is believed in. */
+  goneAt: number;
   /** Has neither released nor heard that it is lost, nor died. */
   isBelieved: boolean;
-  /** In true time, when the round began that last proved the lease. */
+  /** When the round began that last proved the lease. */
   provenSince: number;
   tree: SimTree | null;
 }
@@ -36,6 +42,7 @@ export interface ProgramRecord {
   readonly values: string[];
   /** Its name in the queues. */
   readonly waiterId: string;
+  readonly wish: Wish;
   readonly endpoints: readonly Endpoint[];
   readonly startedAt: number;
   /** How long it may take when nothing stops its machine. */
@@ -43,6 +50,8 @@ export interface ProgramRecord {
   readonly stoppedMsBefore: number;
   /** In true time; null: it has not ended. */
   endedAt: number | null;
+  /** Why it ended; null also for one that died. */
+  cause: Cause | null;
   wasKilled: boolean;
   /** A key of its own may stand for so long after the end. */
   readonly keepMs: number;
@@ -63,10 +72,19 @@ export type Fact =
     }
   | { readonly kind: 'clock-stepped' }
   | { readonly kind: 'ended'; readonly program: ProgramRecord }
+  /** It gives up what it holds for somebody else. */
+  | { readonly kind: 'replaced'; readonly program: ProgramRecord; readonly by: string }
   | { readonly kind: 'idle'; readonly program: ProgramRecord; readonly endpoint: Endpoint }
   | { readonly kind: 'warned'; readonly warning: string }
   | { readonly kind: 'quiet' }
   | { readonly kind: 'healthy-for'; readonly sinceAt: number; readonly ms: number };
+
+export interface End {
+  readonly freeAt: number;
+  readonly waiters: readonly string[];
+  /** One of several has left it to expire: who becomes the first in line after that learns of it when he asks the next time. */
+  readonly isLeft: boolean;
+}
 
 export interface Finding {
   readonly property: Property;
@@ -82,19 +100,19 @@ export class Witness {
   readonly masterCount: number;
   readonly holdings = new Map<string, Holding>();
   readonly programs: ProgramRecord[] = [];
-  readonly acquiredAt: number[] = [];
   readonly findings: Finding[] = [];
-  /** By resource. */
-  readonly highestFence = new Map<string, number>();
-
   /** When the first master granted it, by value. */
   readonly firstGrantAt = new Map<string, number>();
-  /** By resource: when it was free after its last holder, and who waited on a quorum when that one gave it up or died. */
-  readonly lastEnd = new Map<string, { freeAt: number; waiters: readonly string[] }>();
+  /** By resource: since when it was free for the next one, and who waited on a quorum when somebody gave it up, or his place, or died. */
+  readonly lastEnd = new Map<string, End>();
   /** Nothing but the contenders themselves gets in the way; where it is deadly, some of them die. */
   readonly isCalm: boolean;
   readonly isDeadly: boolean;
+  /** The masters' clocks agree, so that who came earlier arrived earlier by them. */
+  readonly isPunctual: boolean;
   readonly ttlMs: number;
+  /** What it takes to stop a command that does not obey. */
+  readonly stopMs: number;
 
   readonly #live = new Set<Holding>();
   readonly #robberies: { readonly server: SimServer; readonly value: string; readonly at: number }[] = [];
@@ -104,7 +122,9 @@ export class Witness {
     this.masterCount = options.masterCount;
     this.isCalm = isCalm(options);
     this.isDeadly = options.killChance > 0;
+    this.isPunctual = options.wallSpreadMs < 100;
     this.ttlMs = options.ttlMs;
+    this.stopMs = options.graceMs + options.marginMs;
     this.servers = servers;
     this.prefix = prefix;
     for (const server of servers) {
@@ -146,27 +166,25 @@ export class Witness {
   }
 
   acquired(machine: Machine, clock: Clock, lease: Lease): void {
-    const { value, resources } = lease.claim;
-    const [resource = ''] = resources;
+    const { value, resources, sharing } = lease.claim;
     const holding: Holding = {
       value,
-      resource,
+      resources,
+      sharing,
       machine,
       clock,
       lease,
+      acquiredAt: this.world.now,
       validUntil: 0,
+      goneAt: Number.POSITIVE_INFINITY,
       isBelieved: true,
       provenSince: 0,
       tree: null,
     };
     this.holdings.set(value, holding);
     this.#live.add(holding);
-    this.acquiredAt.push(this.world.now);
     this.#prove(holding, lease);
     this.tell({ kind: 'acquired', holding });
-    if (lease.fence !== null) {
-      this.highestFence.set(resource, Math.max(lease.fence, this.highestFence.get(resource) ?? 0));
-    }
   }
 
   extended(lease: Lease): void {
@@ -182,12 +200,30 @@ export class Witness {
     const keepMs = isReleased
       ? (this.programs.find(({ values }) => values.includes(value))?.keepMs ?? 0)
       : this.ttlMs * 1.02;
-    this.lastEnd.set(holding.resource, {
-      freeAt: this.world.now + keepMs,
-      waiters: this.#waitersFor(holding.resource),
-    });
+    holding.goneAt = this.world.now + keepMs;
+    this.#freed(holding, keepMs);
     if (!isReleased) return;
     this.tell({ kind: 'released', holding });
+  }
+
+  /** Who has waited goes without: it is the turn of the next one. */
+  gaveUp(claim: Claim): void {
+    this.#freed(claim, 0);
+  }
+
+  /** How many have acquired any of these since then. */
+  acquiredSince(at: number, claim: { readonly resources: readonly string[] }): number {
+    return [...this.holdings.values()].filter((one) => one.acquiredAt >= at && haveCommon(one, claim)).length;
+  }
+
+  #freed({ resources, sharing }: Pick<Claim, 'resources' | 'sharing'>, keepMs: number): void {
+    for (const resource of resources) {
+      const last = this.lastEnd.get(resource);
+      const freeAt = Math.max(this.world.now + keepMs, last?.freeAt ?? 0);
+      const isLeft =
+        (keepMs > 0 && sharing.kind !== 'exclusive') || (last?.isLeft === true && last.freeAt > this.world.now);
+      this.lastEnd.set(resource, { freeAt, waiters: this.#waitersFor(resource), isLeft });
+    }
   }
 
   childStarted(value: string, tree: SimTree): void {
