@@ -31,6 +31,8 @@ export interface Retries {
   /** After the first attempt. */
   readonly count: number;
   readonly delayMs: number;
+  /** Instead of that, when each pause depends on how many attempts there were. */
+  readonly delayMsAfter?: (attemptCount: number) => number;
   /** A random part of this is added to each pause. */
   readonly jitterMs: number;
 }
@@ -178,7 +180,11 @@ class Wait {
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
     }
-    if (retries) return clock.sleep(retries.delayMs + this.#parts.random() * retries.jitterMs, aborted);
+    if (retries) {
+      const { delayMs, delayMsAfter, jitterMs } = retries;
+      const pauseMs = delayMsAfter ? delayMsAfter(this.#attemptCount) : delayMs;
+      return clock.sleep(pauseMs + this.#parts.random() * jitterMs, aborted);
+    }
     const leftMs = waitMs ? waitMs - waitedMs : Number.POSITIVE_INFINITY;
     const pauseMs = Math.min(this.#pauseMs(attempt), leftMs);
     if (this.#line) await this.#line.pause(pauseMs, aborted);

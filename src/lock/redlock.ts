@@ -23,6 +23,8 @@ export interface RedlockSettings {
   readonly masterTimeoutMs: number;
   /** Validity that must be left for a grant to be of use: the time it takes to stop what would be started. */
   readonly reserveMs: number;
+  /** By how much clocks may run faster or slower than one another, as a part of the time; absent: see validity.ts. */
+  readonly driftFactor?: number | undefined;
 }
 
 /** As much of a Redlock as a lease needs once it is held. */
@@ -34,6 +36,7 @@ export class Redlock {
   readonly #clock: Clock;
   readonly #reserveMs: number;
   readonly #masterTimeoutMs: number;
+  readonly #driftFactor: number | undefined;
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
   /** Values that were not released yet: only these may be healed. */
@@ -45,6 +48,7 @@ export class Redlock {
     this.#clock = clock;
     this.#reserveMs = settings.reserveMs;
     this.#masterTimeoutMs = settings.masterTimeoutMs;
+    this.#driftFactor = settings.driftFactor;
     this.#report = report;
   }
 
@@ -61,7 +65,7 @@ export class Redlock {
       cancelled: aborted,
     });
     const verdict = acquireVerdictOf(votes.values(), this.masterCount);
-    const validUntil = validUntilOf(startedAt, claim.ttlMs);
+    const validUntil = validUntilOf(startedAt, claim.ttlMs, this.#driftFactor);
     const now = this.#clock.now();
     if (verdict === 'granted' && now + this.#reserveMs < validUntil) {
       const fence = fenceOf(votes.values(), this.masterCount);
@@ -114,7 +118,7 @@ export class Redlock {
         for (const master of forgetful) this.#heal(master, lease, ended);
         return {
           kind: 'extended',
-          lease: { ...lease, startedAt, validUntil: validUntilOf(startedAt, claim.ttlMs) },
+          lease: { ...lease, startedAt, validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor) },
           extendedCount: countOf(votes, 'extended'),
           wantedBy: wantedBy([...votes.values()], this.masterCount),
         };

@@ -6,15 +6,18 @@ export function quorumOf(masterCount: number): number {
   return Math.floor(masterCount / 2) + 1;
 }
 
+/** One percent is a hundred times what an undisturbed quartz clock needs, and twenty times the fastest NTP slew. */
+const usualDriftFactor = 0.01;
+
 /**
- * Allowance in ms for clocks that run at different rates and for the rounding of expiry in Redis (1 ms) and here.
- * One percent is a hundred times what an undisturbed quartz clock needs, and twenty times the fastest NTP slew.
+ * Allowance in ms for clocks that run at different rates, by the given part of the time, and for the rounding of expiry in
+ * Redis (1 ms) and here.
  */
-export function driftMsOf(ttlMs: number): number {
-  return Math.ceil(ttlMs * 0.01) + 2;
+export function driftMsOf(ttlMs: number, driftFactor = usualDriftFactor): number {
+  return Math.ceil(ttlMs * driftFactor) + 2;
 }
 
 /** The instant until which a lease is exclusive. `startedAt` must have been read before the first byte was sent. */
-export function validUntilOf(startedAt: number, ttlMs: number): number {
-  return startedAt + ttlMs - driftMsOf(ttlMs);
+export function validUntilOf(startedAt: number, ttlMs: number, driftFactor?: number): number {
+  return startedAt + ttlMs - driftMsOf(ttlMs, driftFactor);
 }
