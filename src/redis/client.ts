@@ -1,6 +1,6 @@
 // An ioredis client set up so that nothing is ever queued or sent twice: it connects once, and ends at the first trouble. The
 // surprise: ioredis is given no password and no database. It would wait a round trip for each before it sends anything; here
-// AUTH goes out in front of the first command.
+// AUTH goes out in front of the first command. A client that somebody lends us is never used: its twin is, with these settings.
 
 import { Redis } from 'ioredis';
 import type { Failed } from '../lock/ports.ts';
@@ -10,36 +10,70 @@ import { failedBy } from './trouble.ts';
 /** A silent host must not hold up a dial for longer than this; connections refused fail at once. */
 const connectTimeoutMs = 2_000;
 
+/** A client of somebody else's, of whatever version of ioredis. It keeps its host, its login, its TLS and its connector. */
+export interface LentClient {
+  /** For messages, as in a MasterAddress. */
+  readonly name: string;
+  readonly db: number;
+  /** A new client with these options on top of its own. */
+  readonly duplicate: (options: object) => Redis;
+}
+
+/** Where a connection is made to. */
+export type Origin = MasterAddress | LentClient;
+
 export interface OpenedClient {
   readonly client: Redis;
   /** Why the server refuses us, or null; unknown until its answer comes. */
   readonly access: Promise<Failed | null>;
+  /** Whether it understands RESP3 once the server was told to speak that. */
+  readonly canSpeak3: boolean;
 }
 
+const safe = {
+  lazyConnect: true,
+  connectTimeout: connectTimeoutMs,
+  retryStrategy: null,
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  enableReadyCheck: false,
+  protocol: 2,
+  disableClientInfo: true,
+} as const;
+
+/** What others may have set and a twin must not have: whatever holds commands back, changes them or reads replies differently. */
+const plain = {
+  db: 0,
+  keyPrefix: '',
+  monitor: false,
+  autoResubscribe: false,
+  reconnectOnError: null,
+  commandTimeout: undefined,
+  socketTimeout: undefined,
+  enableAutoPipelining: false,
+  stringNumbers: false,
+  replyMapping: 'legacy',
+  scripts: undefined,
+};
+
 /** Connects and sends AUTH without waiting for the answer. */
-export async function openClient(address: MasterAddress): Promise<OpenedClient | Failed> {
-  const client = new Redis({
-    ...endpointOptions(address),
-    lazyConnect: true,
-    connectTimeout: connectTimeoutMs,
-    retryStrategy: null,
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    enableReadyCheck: false,
-    protocol: 2,
-    disableClientInfo: true,
-  });
+export async function openClient(origin: Origin): Promise<OpenedClient | Failed> {
+  const client =
+    'duplicate' in origin
+      ? origin.duplicate({ ...safe, ...plain })
+      : new Redis({ ...endpointOptions(origin), ...safe });
   let cause: unknown = null;
   client.on('error', (error) => {
     cause = error;
   });
   try {
     await client.connect();
-    const access = authenticate(client, address);
+    // A twin has logged in by itself.
+    const access = 'duplicate' in origin ? Promise.resolve(null) : authenticate(client, origin);
     // In another database our key would exclude nobody, so this answer is worth a round trip.
-    if (address.db !== 0) await client.select(address.db);
-    return { client, access };
+    if (origin.db !== 0) await client.select(origin.db);
+    return { client, access, canSpeak3: !('duplicate' in origin) };
   } catch (error) {
     // One that never opened has ended already, and would only set a timer that keeps the program alive.
     if (client.status !== 'end') client.disconnect();

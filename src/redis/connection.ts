@@ -4,8 +4,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Clock, Failed } from '../lock/ports.ts';
-import type { MasterAddress } from './address.ts';
-import { openClient } from './client.ts';
+import { type OpenedClient, type Origin, openClient } from './client.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
 import type { ScriptCall } from './script-calls.ts';
 import { digestOf } from './script-digest.ts';
@@ -18,6 +17,7 @@ export class Connection {
   /** Who answers; known before the reply to the first command is. */
   readonly identity: Promise<ServerIdentity | Failed>;
   readonly #client: Redis;
+  readonly #canSpeak3: boolean;
   readonly #clock: Clock;
   /** When each request was sent. */
   readonly #unanswered = new Map<number, number>();
@@ -30,16 +30,17 @@ export class Connection {
   /** The greeting of a server that speaks RESP3, or why it does not; null: it was not asked. */
   #speaks3: Promise<unknown | Failed> | null = null;
 
-  private constructor(client: Redis, clock: Clock, access: Promise<Failed | null>) {
+  private constructor({ client, access, canSpeak3 }: OpenedClient, clock: Clock) {
     this.#client = client;
+    this.#canSpeak3 = canSpeak3;
     this.#clock = clock;
     this.identity = this.#introduce(access);
   }
 
   /** Connects and sends AUTH, INFO server and ROLE without waiting for their answers. */
-  static async dial(address: MasterAddress, clock: Clock): Promise<Connection | Failed> {
-    const opened = await openClient(address);
-    return isFailed(opened) ? opened : new Connection(opened.client, clock, opened.access);
+  static async dial(origin: Origin, clock: Clock): Promise<Connection | Failed> {
+    const opened = await openClient(origin);
+    return isFailed(opened) ? opened : new Connection(opened, clock);
   }
 
   /** Who answers; null until that is known. */
@@ -76,9 +77,10 @@ export class Connection {
 
   /**
    * Calls back for every message on the channel from now on; resolves with null when the server has confirmed that. Only a server
-   * that speaks RESP3 sends messages on a connection for commands: with another one, and on any trouble, a Failed.
+   * and a client that speak RESP3 have messages on a connection for commands: with others, and on any trouble, a Failed.
    */
   async hear(channel: string, onMessage: () => void): Promise<Failed | null> {
+    if (!this.#canSpeak3) return failed('reply', 'a client that may not understand RESP3');
     this.#speaks3 ??= this.#send(() => this.#client.call('HELLO', '3'));
     const greeting = await this.#speaks3;
     if (isFailed(greeting)) return greeting;

@@ -3,17 +3,16 @@
 // anyway, so a call that is lost costs a second and nothing else.
 
 import type { Ear, Failed } from '../lock/ports.ts';
-import type { MasterAddress } from './address.ts';
-import { openClient } from './client.ts';
+import { type Origin, openClient } from './client.ts';
 import { failedBy, isFailed } from './trouble.ts';
 
 /** Resolves when the server has confirmed that calls on these channels will be heard from now on. */
 export async function listenApart(
-  address: MasterAddress,
+  origin: Origin,
   channels: readonly string[],
   onCall: () => void,
 ): Promise<Ear | Failed> {
-  const opened = await openClient(address);
+  const opened = await openClient(origin);
   if (isFailed(opened)) return opened;
   const { client, access } = opened;
   try {

@@ -15,7 +15,7 @@ import type {
   ReleaseReply,
   Withdrawn,
 } from '../lock/ports.ts';
-import type { MasterAddress } from './address.ts';
+import type { Origin } from './client.ts';
 import { Connection } from './connection.ts';
 import { listenApart } from './ear.ts';
 import type { Roster, ServerIdentity } from './identity.ts';
@@ -47,7 +47,7 @@ const always = new AbortController().signal;
 
 export class RedisMaster implements Master {
   readonly name: string;
-  readonly #address: MasterAddress;
+  readonly #origin: Origin;
   readonly #settings: RedisMasterSettings;
   readonly #calls: Calls;
   readonly #roster: Roster;
@@ -71,9 +71,9 @@ export class RedisMaster implements Master {
   /** Values that the present connection was sent a SET for and has not answered. */
   readonly #unanswered = new Set<string>();
 
-  constructor(address: MasterAddress, settings: RedisMasterSettings, roster: Roster, clock: Clock) {
-    this.name = address.name;
-    this.#address = address;
+  constructor(origin: Origin, settings: RedisMasterSettings, roster: Roster, clock: Clock) {
+    this.name = origin.name;
+    this.#origin = origin;
     this.#settings = settings;
     this.#calls = callsOf(settings.protocol);
     this.#roster = roster;
@@ -136,7 +136,7 @@ export class RedisMaster implements Master {
     // Nobody unsubscribes: who has left the queue is not called, and the subscription goes with the connection.
     if (heard.every((trouble) => trouble === null)) return { close };
     close();
-    return connection.isOpen ? listenApart(this.#address, channels, onCall) : failed('connection', 'it broke');
+    return connection.isOpen ? listenApart(this.#origin, channels, onCall) : failed('connection', 'it broke');
   }
 
   close(): void {
@@ -239,7 +239,7 @@ export class RedisMaster implements Master {
   }
 
   #connected(): Promise<Connection | Failed> {
-    this.#dialing ??= Connection.dial(this.#address, this.#clock).then((connection) => {
+    this.#dialing ??= Connection.dial(this.#origin, this.#clock).then((connection) => {
       this.#dialing = null;
       this.#connection = isFailed(connection) ? null : connection;
       this.#unanswered.clear();
