@@ -29,6 +29,7 @@ export default defineConfig({
       suite('redis', { retry: 2 }),
       suite('sim', { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } }),
       suite('interop', onRealTime),
+      suite('library', onRealTime),
       suite('cli', onRealTime),
       suite('supervision', onRealTime),
       suite('ctl', onRealTime),

@@ -4,11 +4,22 @@
 // build under a running program, do no harm.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bundleForCheckout, bundlePackage } from './bundle.js';
 import { writeManual } from './manual.js';
 import { Failure, root, run } from './program.js';
+import { library } from './programs.js';
 
 const dist = join(root, 'dist');
 const cache = join(root, '.cache');
@@ -24,16 +35,41 @@ export async function ensureBuilt() {
   const aside = join(cache, `build-${process.pid}`);
   try {
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    const words = [compiler, '-p', join(root, 'tsconfig.json'), '--noEmit'];
+    const types = join(aside, 'types');
+    const words = [
+      compiler,
+      '-p',
+      join(root, 'tsconfig.json'),
+      '--declaration',
+      '--emitDeclarationOnly',
+      '--outDir',
+      types,
+    ];
     const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
     if (code !== 0) throw new Failure(code, `src/ does not compile:\n${output}`);
     await bundlePackage(join(aside, 'dist'));
+    for (const name of Object.keys(library)) copyTypes(types, `${name}.d.ts`, join(aside, 'dist', 'library', 'types'));
     await bundleForCheckout(join(aside, 'modules'));
     await writeManual(join(aside, 'dist'), join(aside, 'modules'));
     const files = [...replace(dist, join(aside, 'dist')), ...replace(checkoutModules, join(aside, 'modules'))];
     writeFileSync(stamp, JSON.stringify({ wanted, files }));
   } finally {
     rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Copies a file of types and those that it imports, and no others, so that nothing but the library's own words is in the package.
+ * @param {string} from
+ * @param {string} file
+ * @param {string} to
+ */
+function copyTypes(from, file, to) {
+  if (existsSync(join(to, file))) return;
+  mkdirSync(dirname(join(to, file)), { recursive: true });
+  copyFileSync(join(from, file), join(to, file));
+  for (const [, imported = ''] of readFileSync(join(from, file), 'utf8').matchAll(/from '(\.[^']+)\.ts'/g)) {
+    copyTypes(from, join(dirname(file), `${imported}.d.ts`), to);
   }
 }
 

@@ -7,7 +7,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './program.js';
-import { forCheckout, large, small, standalone } from './programs.js';
+import { forCheckout, large, library, small, standalone } from './programs.js';
 import { slimmed } from './slimmed.js';
 
 /**
@@ -20,9 +20,21 @@ export async function bundlePackage(folder) {
     modules.push(...(await bundle({ [name]: file }, { dir: folder, codeSplitting: false })));
   }
   modules.push(...(await bundle(large, { dir: folder, chunkFileNames: '[name]-[hash].js', codeSplitting: inOrder })));
+  modules.push(...(await bundleLibrary(join(folder, 'library'))));
   // The checkout's package.json says that files are ES modules.
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   writeFileSync(join(folder, 'LICENSES.txt'), licences(modules));
+}
+
+/**
+ * Writes the library. Not minified: it stands in the stacks of other people's programs. Returns the files that went into it.
+ * @param {string} folder
+ */
+async function bundleLibrary(folder) {
+  const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
+  const modules = await bundle(library, /** @type {const} */ ({ ...options, format: 'esm' }));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
+  return modules;
 }
 
 /**

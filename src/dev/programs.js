@@ -1,6 +1,7 @@
 // @ts-check
 // What is built from src/: a line a program. How it is built: bundle.js. The surprise: a program that must start fast begins
-// in a file that holds next to nothing and loads the rest while something else is under way (src/boot.ts).
+// in a file that holds next to nothing and loads the rest while something else is under way (src/boot.ts). The library starts nothing,
+// and is the only one that is an ES module.
 
 /** Programs that are loaded by others or by Node itself, one file each: name in dist/ and where it begins. */
 export const small = {
@@ -13,6 +14,9 @@ export const large = {
   main: 'src/main.ts',
   ctl: 'src/ctl.ts',
 };
+
+/** What other programs import; the types beside it are those of the same file. */
+export const library = { library: 'src/library.ts' };
 
 /** All of them in one executable, told apart by the name they are called by. */
 export const standalone = { 'redlock-run': 'src/standalone.ts' };

@@ -2,11 +2,12 @@
 // depends on nothing, because all that it uses is in its bundles, so this needs no network.
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
+import { install, pack } from '../servers/packed.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, untilNothingIsLeft, useMasters } from './rig.ts';
 
@@ -14,33 +15,14 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { masters } = useMasters(3);
 let prefix: string;
-let files: string[];
+let files: readonly string[];
 
 const json = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
-/** Runs npm, the one that runs us if one does. */
-function npm(cwd: string, ...words: string[]) {
-  const script = process.env.npm_execpath;
-  const [program, first] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []];
-  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  return run(program as string, [...(first as string[]), ...words, ...quiet], { cwd, timeout: 100_000 });
-}
-
-/** Installs a tarball into an empty folder. It needs nothing else, and so no network. */
-async function install(tarball: string): Promise<string> {
-  const folder = mkdtempSync(join(scratchFolder(), 'installed-'));
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }));
-  await npm(folder, 'install', '--offline', tarball);
-  return folder;
-}
-
 beforeAll(async () => {
-  const folder = join(scratchFolder(), 'packed');
-  mkdirSync(folder);
-  const { stdout } = await npm(root, 'pack', '--json', '--pack-destination', folder);
-  const [packed] = JSON.parse(stdout);
-  files = packed.files.map(({ path }: { path: string }) => path);
-  prefix = await install(join(folder, packed.filename));
+  const packed = await pack();
+  files = packed.files;
+  prefix = await install(packed);
 }, 120_000);
 
 /** Runs what was installed, in a folder and with a HOME that know nothing of the checkout. */
@@ -58,6 +40,9 @@ test('holds the program, its licence and the example, and neither sources nor te
       ...json(join(root, 'package.json')).man,
       'dist/main.js',
       'dist/guard.js',
+      'dist/library/library.js',
+      'dist/library/package.json',
+      'dist/library/types/library.d.ts',
       'dist/LICENSES.txt',
       'LICENSE',
       '.redlockrc.example',

@@ -1,0 +1,9 @@
+// Where the library begins: what `import ... from 'redlock-run'` finds, and nothing that it does not. The surprise: there is no
+// default export, because the ways to import one differ between module systems and bundlers.
+
+export { type ErrorKind, type LostReason, RedlockError } from './library/error.ts';
+export type { Lease } from './library/lease.ts';
+export type { IoredisClient, MasterSource } from './library/master-source.ts';
+export type { AcquireOptions, LockOptions, RedlockOptions, RetryOptions } from './library/options.ts';
+export { Redlock, type Routine } from './library/redlock.ts';
+export type { LockEvent, MasterFailure } from './lock/events.ts';

@@ -1,0 +1,67 @@
+// The claims of the library, made here and nowhere else: a resource, a value that nobody else has, and how long. The surprise: a
+// program may bring its own tokens, but never the same one twice, because what is still under way of an earlier attempt would give
+// back the later one.
+
+import os from 'node:os';
+import { basename } from 'node:path';
+import { renderValue } from '../lock/holder.ts';
+import { alone, type Claim } from '../lock/ports.ts';
+import { waiterIdOf } from '../lock/waiter-id.ts';
+import { randomBytes } from '../random.ts';
+import { usageError } from './complaint.ts';
+
+export interface Wish {
+  readonly resource: string;
+  readonly ttlMs: number;
+  readonly isFenced: boolean;
+  /** null: the name of the program. */
+  readonly label: string | null;
+}
+
+export class Claims {
+  readonly #newToken: () => string;
+  #lastToken = '';
+
+  constructor(newToken: () => string = () => randomBytes(20).toString('base64url')) {
+    this.#newToken = newToken;
+  }
+
+  /** @throws RedlockError `usage` when the program's own tokens will not do */
+  next({ resource, ttlMs, isFenced, label }: Wish): Claim {
+    const note = {
+      host: os.hostname(),
+      pid: process.pid,
+      user: userName(),
+      since: new Date().toISOString(),
+      label: label ?? basename(process.argv[1] ?? process.execPath),
+    };
+    const value = renderValue(this.#token(), note);
+    return { ...alone, resources: [resource], value, ttlMs, isFenced, waiter: null };
+  }
+
+  /** A name in the queue, new at every call. */
+  waiterId(): string {
+    return waiterIdOf(alone, randomBytes(12).toString('hex'), `${process.pid}@${os.hostname()}`);
+  }
+
+  #token(): string {
+    const token: unknown = this.#newToken();
+    if (typeof token !== 'string' || !/^\S{8,200}$/.test(token)) {
+      throw usageError('newToken: its token will not do (return 8 to 200 characters without white space)');
+    }
+    if (token === this.#lastToken) {
+      throw usageError('newToken: the same token twice in a row (return a new one at every call)');
+    }
+    this.#lastToken = token;
+    return token;
+  }
+}
+
+/** A uid without a name, as in containers, is told by number. */
+function userName(): string {
+  try {
+    return os.userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

@@ -1,0 +1,59 @@
+// The errors of the library, with what they say. The surprise: the lines are those of the programs, `what: which: why (what to do)`, so
+// one in a log can be looked up in the same place, and nothing in them has a password or a line break.
+
+import { failuresLine, holderLine, roughly } from '../cli/lines.ts';
+import { quoted } from '../cli/trouble.ts';
+import type { NotAcquired } from '../lock/acquire.ts';
+import { type LostReason, RedlockError } from './error.ts';
+
+export function usageError(message: string): RedlockError {
+  return new RedlockError('usage', message);
+}
+
+export function notAcquiredError(resource: string, acquisition: NotAcquired, cause: unknown): RedlockError {
+  const which = quoted(resource);
+  switch (acquisition.kind) {
+    case 'busy': {
+      const { holder, freeInMs } = acquisition;
+      return new RedlockError('busy', `busy: ${which}: ${holderLine(holder, freeInMs)} (raise waitMs)`, {
+        holder,
+        freeInMs,
+      });
+    }
+    case 'unreachable': {
+      const { failures } = acquisition;
+      const message = `no quorum: ${which}: ${failuresLine(failures)} (check that a majority of the masters is up)`;
+      return new RedlockError('unreachable', message, { failures });
+    }
+    case 'too-slow': {
+      const tookMs = roughly(acquisition.elapsedMs);
+      const message = `no quorum: ${which}: the masters took ${tookMs}, too long for this ttl (raise ttlMs)`;
+      return new RedlockError('too-slow', message);
+    }
+    case 'misconfigured': {
+      const { failures } = acquisition;
+      return new RedlockError('misconfigured', `masters: ${failuresLine(failures)}`, { failures });
+    }
+    case 'aborted':
+      return abortedError(resource, 'told to stop waiting', cause);
+    default:
+      return new RedlockError('busy', `busy: ${which}: ${acquisition.kind}`);
+  }
+}
+
+export function abortedError(resource: string, why: string, cause?: unknown): RedlockError {
+  return new RedlockError('aborted', `aborted: ${quoted(resource)}: ${why}`, { cause });
+}
+
+const lossLine: Readonly<Record<LostReason, string>> = {
+  taken: 'taken: masters show the value of somebody else',
+  expired: 'expired: too few masters still show our value, or nobody has extended it in time',
+  unreachable: 'unreachable: no quorum extended it in time',
+  stalled: 'stalled: we were stopped, asleep or busy when it had to be extended',
+  released: 'released: it was given back before',
+  closed: 'closed: the Redlock that acquired it was closed',
+};
+
+export function lostError(resource: string, reason: LostReason, cause?: unknown): RedlockError {
+  return new RedlockError('lost', `lost: ${quoted(resource)}: ${lossLine[reason]}`, { reason, cause });
+}

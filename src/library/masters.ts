@@ -1,0 +1,63 @@
+// Where the masters are that a program has named, by URLs or by clients that it has anyway. The surprise: a lent client is never used. It
+// would keep commands back while it is not connected and send them again afterwards, so that a key could appear long after the
+// attempt has failed and been given back; a twin with other settings takes its place.
+
+import { AddressError, endpointOf, parseAddress } from '../redis/address.ts';
+import type { LentClient, Origin } from '../redis/client.ts';
+import { usageError } from './complaint.ts';
+import type { IoredisClient, MasterSource } from './master-source.ts';
+
+type Twin = ReturnType<LentClient['duplicate']>;
+
+/** @throws RedlockError `usage` for what is neither, for none at all, and for the same server twice */
+export function originsOf(sources: readonly MasterSource[]): Origin[] {
+  if (!Array.isArray(sources) || sources.length === 0) {
+    throw usageError('masters: none given (give URLs or clients of ioredis, in an array)');
+  }
+  const places = new Map<string, string>();
+  return sources.map((source) => {
+    const { origin, endpoint } = typeof source === 'string' ? fromUrl(source) : fromClient(source);
+    const earlier = places.get(endpoint);
+    if (earlier) throw usageError(`masters: ${origin.name}: the same server as ${earlier} (list each server once)`);
+    places.set(endpoint, origin.name);
+    return origin;
+  });
+}
+
+interface Place {
+  readonly origin: Origin;
+  /** The same for the same server, whatever the database and the login. */
+  readonly endpoint: string;
+}
+
+function fromUrl(text: string): Place {
+  try {
+    const address = parseAddress(text);
+    return { origin: address, endpoint: endpointOf(address) };
+  } catch (error) {
+    if (error instanceof AddressError) throw usageError(`masters: ${error.message}`);
+    throw error;
+  }
+}
+
+function fromClient(client: IoredisClient & { readonly isCluster?: boolean }): Place {
+  if (client?.isCluster) {
+    throw usageError('masters: a client of a cluster (list independent masters, each with its own client)');
+  }
+  const { options } = client ?? {};
+  if (!options || !isFunction(client.duplicate) || !isFunction(client.call)) {
+    throw usageError('masters: neither a URL nor a client of ioredis (clients of other packages cannot be used)');
+  }
+  if ('sentinels' in options && options.sentinels) {
+    throw usageError('masters: a client of sentinels (list independent masters: a failover can lose a lock)');
+  }
+  const { host = 'localhost', port = 6379, path, db = 0 } = options;
+  const endpoint = endpointOf({ name: '', host, port, db, ...(path ? { path } : {}) });
+  const name = path ? `unix://${path}${db ? `?db=${db}` : ''}` : `redis://${endpoint}${db ? `/${db}` : ''}`;
+  const duplicate = (override: object) => client.duplicate(override) as Twin;
+  return { origin: { name, db, duplicate } satisfies LentClient, endpoint };
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
+}

@@ -1,0 +1,75 @@
+// What each option may be. The surprise: an option that does not exist is an error and never ignored, because a misspelt `waitMs` would
+// be found out in the night when it is needed.
+
+import { nearest } from '../cli/nearest.ts';
+import { quoted } from '../cli/trouble.ts';
+import { usageError } from './complaint.ts';
+import type { AcquireOptions, LockOptions, RedlockOptions, RetryOptions } from './options.ts';
+
+/** A check, and what it wants in words. */
+type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string];
+
+const isDuration = (value: unknown) => typeof value === 'number' && value >= 0 && value <= longestMs;
+const isFunction = (value: unknown) => typeof value === 'function';
+const isText = (value: unknown) => typeof value === 'string';
+const isFlag = (value: unknown) => typeof value === 'boolean';
+
+/** The longest duration in ms that is not taken for a mistake: a day. */
+export const longestMs = 86_400_000;
+const duration: Rule = [isDuration, 'write milliseconds, at most a day'];
+
+const retryRules: Record<keyof RetryOptions, Rule> = {
+  count: [(count) => count === Infinity || (Number.isSafeInteger(count) && Number(count) >= 0), 'write 0 or more'],
+  delayMs: [(delay) => isDuration(delay) || isFunction(delay), 'write milliseconds, or a function'],
+  jitterMs: duration,
+};
+
+const lockRules: Record<keyof LockOptions, Rule> = {
+  waitMs: [(wait) => wait === null || isDuration(wait), 'write milliseconds, or null for ever'],
+  giveUpAfterMs: duration,
+  retries: [(retries) => retries === null || typeof retries === 'object', 'write { count, delayMs, jitterMs } or null'],
+  masterTimeoutMs: [(timeout) => isDuration(timeout) && timeout !== 0, 'write milliseconds, more than 0'],
+  reserveMs: duration,
+  driftFactor: [
+    (factor) => typeof factor === 'number' && factor >= 0 && factor < 1,
+    'write a number from 0 to below 1',
+  ],
+  fence: [isFlag, 'write true or false'],
+  label: [isText, 'write a string'],
+};
+
+export const acquireRules: Record<keyof AcquireOptions, Rule> = {
+  ...lockRules,
+  signal: [(signal) => signal instanceof AbortSignal, 'write an AbortSignal'],
+  keepAlive: [isFlag, 'write true or false'],
+};
+
+export const redlockRules: Record<keyof RedlockOptions, Rule> = {
+  ...lockRules,
+  prefix: [isText, 'write a string'],
+  restartGraceMs: duration,
+  newToken: [isFunction, 'write a function'],
+  onEvent: [isFunction, 'write a function'],
+};
+
+/** @throws RedlockError `usage` */
+export function checkOptions(options: object, rules: Readonly<Record<string, Rule>>, within = ''): void {
+  for (const [name, value] of Object.entries(options)) {
+    const rule = rules[name];
+    if (!rule) {
+      const near = nearest(name, Object.keys(rules));
+      throw usageError(
+        `option: ${quoted(within + name)}: unknown (${near === null ? `there are ${Object.keys(rules).join(', ')}` : `did you mean ${near}?`})`,
+      );
+    }
+    const [isRight, wanted] = rule;
+    if (value !== undefined && !isRight(value)) {
+      throw usageError(`option: ${quoted(within + name)}: ${quoted(String(value))} will not do (${wanted})`);
+    }
+  }
+  const { retries } = options as LockOptions;
+  if (retries && within === '') {
+    checkOptions(retries, retryRules, 'retries.');
+    if (retries.count === undefined) throw usageError('option: "retries.count": missing (write 0 or more)');
+  }
+}

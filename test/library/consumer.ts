@@ -1,0 +1,63 @@
+// A program of somebody else's that has the package installed: a folder, in which modules are compiled and run. It finds the checkout's
+// ioredis and types of Node there, as a program would its own.
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { rolldown } from 'rolldown';
+import { install, type Packed } from '../servers/packed.ts';
+
+const run = promisify(execFile);
+export const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
+
+export class Consumer {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async of(packed: Packed): Promise<Consumer> {
+    const consumer = new Consumer(await install(packed));
+    for (const name of ['@types', '@ioredis']) mkdirSync(consumer.#module(name));
+    for (const name of ['@types/node', 'undici-types', 'ioredis', 'ioredis-5', '@ioredis/commands']) {
+      symlinkSync(join(modules, name), consumer.#module(name));
+    }
+    return consumer;
+  }
+
+  /** Runs JavaScript; a rejection that nobody handles ends it. */
+  async run(text: string, words: readonly string[] = [], name = 'program.mjs') {
+    writeFileSync(join(this.folder, name), text);
+    const all = ['--unhandled-rejections=strict', name, ...words];
+    return run(process.execPath, all, { cwd: this.folder, timeout: 20_000 });
+  }
+
+  /** Compiles TypeScript, strictly, with the types of its packages looked into as well. Returns what the compiler says. */
+  async complaintsAbout(text: string): Promise<string> {
+    writeFileSync(join(this.folder, 'program.mts'), text);
+    const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
+    const target = ['--noEmit', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
+    const words = [join(modules, 'typescript', 'bin', 'tsc'), ...target, ...strict, 'program.mts'];
+    return run(process.execPath, words, { cwd: this.folder, timeout: 60_000 }).then(
+      () => '',
+      ({ stdout }: { stdout: string }) => stdout,
+    );
+  }
+
+  /** TypeScript as JavaScript for this Node. */
+  async translated(text: string): Promise<string> {
+    const input = join(this.folder, 'program.ts');
+    writeFileSync(input, text);
+    const build = await rolldown({ input, external: ['redlock-run', 'ioredis'], transform: { target: 'node20' } });
+    const { output } = await build.generate({ format: 'esm' });
+    await build.close();
+    return output[0].code;
+  }
+
+  #module(name: string): string {
+    return join(this.folder, 'node_modules', name);
+  }
+}

@@ -1,0 +1,56 @@
+// docs/library.md is true: each of its examples compiles and prints what it says, on real masters and with the packed package, and its tables
+// have every option and every kind of error. The surprise: what an example prints stands behind its console.log.
+
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { acquireRules, redlockRules } from '../../src/library/option-rules.ts';
+import { pack } from '../servers/packed.ts';
+import { Consumer } from './consumer.ts';
+import { untilNothingIsLeft, useMasters } from './rig.ts';
+
+const text = readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8');
+const examples = [...text.matchAll(/^#+ ([^\n]+)\n(?:(?!^#|^```).*\n)*?```ts\n([\s\S]*?)^```/gm)];
+// They fsync every change, so that they may vote although they were started a moment ago.
+const { masters } = useMasters(3, { transport: 'tcp', persist: true });
+let consumer: Consumer;
+
+beforeAll(async () => {
+  consumer = await Consumer.of(await pack());
+}, 120_000);
+
+test('every example is found', () => {
+  expect(examples).toHaveLength(text.match(/^```ts$/gm)?.length ?? 0);
+  expect(examples.length).toBeGreaterThan(8);
+});
+
+describe.each(examples.map(([, title = '', code = '']) => [title, code] as const))('%s', (_title, code) => {
+  test('compiles', async () => {
+    expect(await consumer.complaintsAbout(code)).toBe('');
+  });
+
+  test('prints what it says', async () => {
+    const there = code.replace(/redis:\/\/10\.0\.0\.(\d):6379/g, (_, number) => masters[number - 1]?.url ?? '');
+    const { stdout, stderr } = await consumer.run(await consumer.translated(there));
+    const said = [...code.matchAll(/console\.log\(.*?\/\/ (.*)$/gm)].map(([, line]) => line);
+    expect(stdout).toBe(`${said.join('\n')}\n`);
+    expect(stderr).toBe('');
+    await untilNothingIsLeft(masters);
+  });
+});
+
+describe('tables', () => {
+  test.each([...new Set([...Object.keys(redlockRules), ...Object.keys(acquireRules)])])(
+    'have the option %s',
+    (name) => {
+      expect(text).toContain(`\n| \`${name}\` | `);
+    },
+  );
+
+  test('have every kind of error, reason and event', () => {
+    const source = readFileSync(new URL('../../src/library/error.ts', import.meta.url), 'utf8');
+    const kinds = [...source.matchAll(/^ \* - `([\w-]+)`(?:, `([\w-]+)`)?:/gm)].flatMap(([, ...words]) => words);
+    for (const kind of kinds.filter(Boolean)) expect(text).toMatch(new RegExp(`^\\| .*\`${kind}\``, 'm'));
+    const events = readFileSync(new URL('../../src/lock/events.ts', import.meta.url), 'utf8');
+    for (const [, kind] of events.matchAll(/readonly kind: '([\w-]+)'/g)) expect(text).toContain(`\`${kind}\``);
+  });
+});

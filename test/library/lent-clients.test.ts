@@ -1,0 +1,168 @@
+// Masters lent as clients of ioredis, as a program has them: with settings that queue, resend, prefix and rewrite. The lock must not
+// notice, and the clients neither.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+// @ts-expect-error It has no types of its own.
+import Redis4 from 'ioredis-4';
+import { Redis as Redis5 } from 'ioredis-5';
+import { afterEach, describe, expect, test } from 'vitest';
+import { FaultyProxy } from '../servers/faulty-proxy.ts';
+import { startMasters } from '../servers/masters.ts';
+import { clientsOf, collector, countOf, errorOf, redlockOn, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters } = useMasters(3);
+const proxies: FaultyProxy[] = [];
+afterEach(async () => {
+  for (const proxy of proxies.splice(0)) await proxy.stop();
+});
+
+const versions = [
+  ['4', Redis4 as unknown as typeof Redis],
+  ['5', Redis5 as unknown as typeof Redis],
+  ['6', Redis],
+] as const;
+
+describe.each(versions)('clients of ioredis %s', (_version, Client) => {
+  test('acquire, extend, hand over to a waiter at once, and release', async () => {
+    const one = redlockOn(clientsOf(masters, {}, Client));
+    const other = redlockOn(clientsOf(masters, {}, Client));
+    const lease = await one.acquire('job', 10_000);
+    await lease.extend();
+    const { events, onEvent } = collector();
+    const third = redlockOn(masters, { onEvent });
+    const waiting = other.acquire('job', 10_000);
+    await sleep(300);
+    expect((await errorOf(third.acquire('job', 10_000, { waitMs: 0 }))).kind).toBe('busy');
+    const releasedAt = performance.now();
+    expect(await lease.release()).toBe(true);
+    const next = await waiting;
+    // Whoever waits polls once a second; this one was called.
+    expect(performance.now() - releasedAt).toBeLessThan(500);
+    expect(next.fence).toBeGreaterThan(Number(lease.fence));
+    await next.release();
+    expect(events.map(({ kind }) => kind)).not.toContain('master-failing');
+    await untilNothingIsLeft(masters);
+  });
+
+  test('may be set up in any way: what changes commands or replies is not taken over', async () => {
+    const strange = {
+      keyPrefix: 'app:',
+      stringNumbers: true,
+      enableAutoPipelining: true,
+      commandTimeout: 1,
+      reconnectOnError: () => true,
+    };
+    const redlock = redlockOn(clientsOf(masters, strange, Client));
+    await redlock.using('job', 2_000, async (_signal, lease) => {
+      expect(await countOf(masters, 'job')).toBe(3);
+      await lease.extend();
+    });
+    await untilNothingIsLeft(masters);
+  });
+
+  test('on another database lock there, and exclude nobody elsewhere', async () => {
+    const redlock = redlockOn(clientsOf(masters, { db: 2 }, Client));
+    const lease = await redlock.acquire('job', 10_000);
+    expect(await countOf(masters, 'job')).toBe(0);
+    const there = redlockOn(masters.map(({ url }) => `${url}?db=2`));
+    expect((await errorOf(there.acquire('job', 10_000, { waitMs: 0 }))).kind).toBe('busy');
+    await lease.release();
+  });
+
+  test('are neither used nor connected nor closed', async () => {
+    const idle = clientsOf(masters, { lazyConnect: true }, Client);
+    await redlockOn(idle).using('job', 2_000, () => {});
+    expect(idle.map(({ status }) => status)).toEqual(['wait', 'wait', 'wait']);
+    const busy = clientsOf(masters, {}, Client);
+    const redlock = redlockOn(busy);
+    const lease = await redlock.acquire('job', 2_000);
+    await Promise.all(busy.map((client) => client.ping()));
+    await Promise.all(busy.map((client) => client.quit()));
+    await lease.extend();
+    expect(await lease.release()).toBe(true);
+    const fresh = clientsOf(masters, {}, Client);
+    const other = redlockOn(fresh);
+    await other.using('job', 2_000, () => {});
+    await other.close();
+    expect(await fresh[0]?.ping()).toBe('PONG');
+  });
+
+  test('that log in by a password are logged in, and a wrong one is told', async () => {
+    const [guarded] = await startMasters(1, { config: { requirepass: 'secret' } });
+    if (!guarded) throw new Error('no master');
+    const lease = await redlockOn(clientsOf([guarded], { password: 'secret' }, Client)).acquire('job', 2_000);
+    expect(await lease.release()).toBe(true);
+    const error = await errorOf(redlockOn(clientsOf([guarded], { password: 'wrong' }, Client)).acquire('job', 2_000));
+    expect(error.kind).toBe('misconfigured');
+    expect(error.message).not.toMatch(/secret|wrong/);
+  });
+
+  test('would send again what was on its way when a connection broke; nothing of an attempt is', async () => {
+    for (const { url } of masters) proxies.push(await FaultyProxy.start(url));
+    const redlock = redlockOn(clientsOf(proxies, {}, Client), { giveUpAfterMs: 0, masterTimeoutMs: 500 });
+    await redlock.using('other', 5_000, () => {}); // All are connected.
+    for (const proxy of proxies) proxy.holdRequests();
+    for (const master of masters) await master.command('config', 'resetstat');
+    const failing = errorOf(redlock.acquire('job', 60_000));
+    await sleep(100);
+    for (const proxy of proxies) {
+      proxy.cut();
+      await proxy.pass();
+    }
+    expect((await failing).kind).toBe('unreachable');
+    await sleep(500);
+    for (const master of masters) expect(await master.command('info', 'commandstats')).not.toContain('cmdstat_set:');
+  });
+
+  test('whose connection is cut with the request on its way set no key either', async () => {
+    for (const { url } of masters) proxies.push(await FaultyProxy.start(url));
+    for (const proxy of proxies.slice(1)) proxy.dropReplies();
+    const redlock = redlockOn(clientsOf(proxies, {}, Client), { giveUpAfterMs: 0, masterTimeoutMs: 200 });
+    const failing = errorOf(redlock.acquire('job', 60_000));
+    await sleep(100);
+    for (const proxy of proxies) proxy.cut();
+    expect((await failing).kind).toBe('unreachable');
+    for (const proxy of proxies) {
+      proxy.cut(); // Connections on which answers were lost are good for nothing.
+      await proxy.pass();
+    }
+    // What was left is given back on the next connections.
+    const lease = await redlock.acquire('job', 60_000, { giveUpAfterMs: 5_000 });
+    await lease.release();
+    await untilNothingIsLeft(masters);
+  });
+});
+
+describe('what is no master', () => {
+  const client = () => clientsOf(masters.slice(0, 1), { lazyConnect: true })[0] as Redis;
+
+  test.each([
+    ['nothing', () => [], /^masters: none given/],
+    ['a wrong URL', () => ['redis://h:port'], /^masters: .*not a port/],
+    [
+      'a client of another package',
+      () => [{ duplicate() {}, sendCommand() {}, options: {} } as never],
+      /neither a URL nor/,
+    ],
+    ['a cluster', () => [{ isCluster: true } as never], /^masters: a client of a cluster/],
+    [
+      'sentinels',
+      () => [new Redis({ sentinels: [{ host: 'h', port: 1 }], name: 'm', lazyConnect: true })],
+      /sentinels/,
+    ],
+    ['one server twice', () => [client(), client()], /the same server as unix:.* \(list each server once\)/],
+    ['one server by a client and a URL', () => [client(), masters[0]?.url ?? ''], /the same server/],
+  ])('%s is refused at once', (_what, sources, message) => {
+    expect(() => redlockOn(sources())).toThrow(message);
+  });
+
+  test('one server by two names is found out by asking it', async () => {
+    const proxy = await FaultyProxy.start(masters[0]?.url ?? '');
+    proxies.push(proxy);
+    const redlock = redlockOn([...clientsOf([...masters.slice(0, 2), proxy])]);
+    const error = await errorOf(redlock.acquire('job', 2_000, { waitMs: 500 }));
+    expect(error.kind).toBe('misconfigured');
+    expect(error.message).toMatch(/it would vote twice/);
+  });
+});

@@ -1,0 +1,227 @@
+// When the lock cannot be counted on any more: who is told, how early, in which words, and that nobody else gets it while the work may
+// still be going on.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { collector, countOf, errorOf, redlockOn, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters } = useMasters(3);
+
+/** Works until it is asked to stop, and tells what it was asked with. */
+function untilAsked(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
+}
+
+/** Keeps the event loop from doing anything else. */
+function block(durationMs: number): void {
+  const endAt = performance.now() + durationMs;
+  while (performance.now() < endAt);
+}
+
+test('masters that freeze: the signal fires before validity ends, and using rejects with its reason', async () => {
+  const redlock = redlockOn(masters);
+  let validMs = 0;
+  let reason: unknown;
+  const error = await errorOf(
+    redlock.using('job', 1_500, async (signal, lease) => {
+      for (const master of masters) await master.freeze();
+      reason = await untilAsked(signal);
+      validMs = lease.validMs;
+    }),
+  );
+  for (const master of masters) master.thaw();
+  expect(error).toMatchObject({ kind: 'lost', reason: 'unreachable', name: 'RedlockError' });
+  expect(error.message).toBe('lost: "job": unreachable: no quorum extended it in time');
+  expect(error).toBe(reason);
+  expect(validMs).toBeGreaterThan(100);
+  expect(validMs).toBeLessThanOrEqual(375);
+  await untilNothingIsLeft(masters);
+});
+
+test('a minority that freezes changes nothing', async () => {
+  const { events, onEvent } = collector();
+  const redlock = redlockOn(masters, { onEvent });
+  await redlock.using('job', 1_000, async (signal, lease) => {
+    await masters[0]?.freeze();
+    await sleep(2_000);
+    expect(signal.aborted).toBe(false);
+    expect(lease.validMs).toBeGreaterThan(300);
+  });
+  masters[0]?.thaw();
+  expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['acquired', 'extended', 'released']));
+  await untilNothingIsLeft(masters);
+});
+
+test.each([
+  ['taken', () => takeBy('thief', masters, 'job'), /taken: masters show the value of somebody else/],
+  ['expired', () => Promise.all(masters.map((master) => master.flush())), /expired: too few masters/],
+] as const)('%s: a quorum says so, and nobody waits for the rest of the validity', async (why, happens, message) => {
+  let validMs = -1;
+  const error = await errorOf(
+    redlockOn(masters).using('job', 3_000, async (signal, lease) => {
+      await happens();
+      await untilAsked(signal);
+      validMs = lease.validMs;
+    }),
+  );
+  expect(error).toMatchObject({ kind: 'lost', reason: why });
+  expect(error.message).toMatch(message);
+  expect(validMs).toBe(0);
+  if (why === 'taken') expect(await masters[0]?.get('redlock:job')).toBe('thief');
+});
+
+test('a loop that stood still for longer than the ttl: lost, although no timer has had a chance to say so', async () => {
+  const error = await errorOf(redlockOn(masters).using('job', 400, () => block(500)));
+  expect(error).toMatchObject({ kind: 'lost', reason: 'stalled' });
+  const lease = await redlockOn(masters).acquire('other', 400);
+  block(500);
+  expect(lease.validMs).toBe(0);
+  expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', reason: 'stalled' });
+  await lease.release();
+});
+
+test('a loss beats what the work came to; its own error becomes the cause', async () => {
+  const mine = new Error('mine');
+  const redlock = redlockOn(masters);
+  const lost = await errorOf(
+    redlock.using('job', 1_000, async (signal) => {
+      await Promise.all(masters.map((master) => master.flush()));
+      await untilAsked(signal);
+      throw mine;
+    }),
+  );
+  expect(lost).toMatchObject({ kind: 'lost', cause: mine });
+  const obedient = await errorOf(
+    redlock.using('job', 1_000, async (signal) => {
+      await Promise.all(masters.map((master) => master.flush()));
+      await untilAsked(signal);
+      signal.throwIfAborted();
+    }),
+  );
+  expect(obedient.kind).toBe('lost');
+  expect(obedient.cause).toBeUndefined();
+});
+
+test('without a loss the work is rejected with its own error, and the lock is released', async () => {
+  const mine = new Error('mine');
+  const redlock = redlockOn(masters);
+  await expect(redlock.using('job', 2_000, () => Promise.reject(mine))).rejects.toBe(mine);
+  const thrown = redlock.using('job', 2_000, () => {
+    throw mine;
+  });
+  await expect(thrown).rejects.toBe(mine);
+  await untilNothingIsLeft(masters);
+});
+
+test('work that never ends is only asked: using goes on waiting for it, and nothing is released under it', async () => {
+  const redlock = redlockOn(masters);
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let hasSettled = false;
+  let asked: Promise<unknown> = Promise.resolve();
+  const working = errorOf(
+    redlock.using('job', 60_000, (signal) => {
+      asked = untilAsked(signal);
+      return ended;
+    }),
+  ).finally(() => {
+    hasSettled = true;
+  });
+  await sleep(100);
+  const closing = redlock.close();
+  await asked;
+  await sleep(200);
+  expect(hasSettled).toBe(false);
+  expect(await countOf(masters, 'job')).toBe(3);
+  end();
+  expect(await working).toMatchObject({ kind: 'lost', reason: 'closed' });
+  await closing;
+  await untilNothingIsLeft(masters);
+});
+
+test('a lease that nobody extends: its signal fires as much before the end as was asked for', async () => {
+  const redlock = redlockOn(masters, { reserveMs: 300 });
+  const lease = await redlock.acquire('job', 1_000);
+  await untilAsked(lease.signal);
+  expect(lease.signal.reason).toMatchObject({ kind: 'lost', reason: 'expired' });
+  expect(lease.validMs).toBeGreaterThan(200);
+  expect(lease.validMs).toBeLessThanOrEqual(300);
+  expect(await errorOf(lease.extend())).toBe(lease.signal.reason);
+  expect(await lease.release()).toBe(true);
+});
+
+test('an extension that too few answer leaves the proven validity as it is, and may be tried again', async () => {
+  const { events, onEvent } = collector();
+  const lease = await redlockOn(masters, { masterTimeoutMs: 100, onEvent }).acquire('job', 5_000);
+  for (const master of masters.slice(1)) await master.freeze();
+  const error = await errorOf(lease.extend());
+  expect(error.kind).toBe('unreachable');
+  expect(error.message).toMatch(
+    /^not extended: "job": .*no answer within 100 ms.* \(valid for another \d+ ms; try again\)$/,
+  );
+  expect(error.failures).toHaveLength(2);
+  expect(lease.validMs).toBeGreaterThan(3_000);
+  expect(lease.signal.aborted).toBe(false);
+  for (const master of masters) master.thaw();
+  await lease.extend();
+  expect(lease.validMs).toBeGreaterThan(4_500);
+  expect(events.map(({ kind }) => kind)).toContain('extension-failed');
+  await lease.release();
+});
+
+test('release: once, whoever calls it how often; the signal stays silent; extending comes too late', async () => {
+  const lease = await redlockOn(masters).acquire('job', 2_000, { keepAlive: true });
+  const [first, second] = [lease.release(), lease.release()];
+  expect(await first).toBe(true);
+  expect(await second).toBe(true);
+  expect(lease.signal.aborted).toBe(false);
+  expect(lease.validMs).toBe(0);
+  for (const master of masters) await master.command('config', 'resetstat');
+  expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', reason: 'released' });
+  await sleep(1_000);
+  for (const master of masters) expect(await master.command('info', 'commandstats')).not.toContain('cmdstat_eval:');
+});
+
+test('release without a quorum: resolves with false, in time, and tells what stays behind for how long', async () => {
+  const { events, onEvent } = collector();
+  const lease = await redlockOn(masters, { onEvent, masterTimeoutMs: 200 }).acquire('job', 4_000);
+  for (const master of masters.slice(1)) await master.freeze();
+  const beganAt = performance.now();
+  expect(await lease.release()).toBe(false);
+  expect(performance.now() - beganAt).toBeLessThan(1_000);
+  expect(events.at(-1)).toMatchObject({ kind: 'release-unconfirmed', remainingMs: 4_000 });
+  for (const master of masters) master.thaw();
+  await untilNothingIsLeft(masters);
+});
+
+test('a lock that is left to run out stays on the masters until then', async () => {
+  const redlock = redlockOn(masters, { reserveMs: 100 });
+  await redlock.acquire('once-an-hour', 1_000);
+  await sleep(900);
+  expect(await countOf(masters, 'once-an-hour')).toBe(3);
+  const next = await redlock.acquire('once-an-hour', 1_000);
+  await next.release();
+});
+
+test('close: ends waits, waits for what is held, and for no longer than that is valid', async () => {
+  const redlock = redlockOn(masters);
+  const lease = await redlock.acquire('job', 1_000, { keepAlive: true });
+  const waiting = errorOf(redlock.acquire('job', 1_000));
+  await sleep(100);
+  const beganAt = performance.now();
+  await redlock.close();
+  const tookMs = performance.now() - beganAt;
+  expect(tookMs).toBeGreaterThan(400);
+  expect(tookMs).toBeLessThan(1_500);
+  expect((await waiting).kind).toBe('aborted');
+  expect(lease.signal.reason).toMatchObject({ kind: 'lost', reason: 'closed' });
+  await sleep(100); // The connections have ended, and none is made for this.
+  expect(await lease.release()).toBe(false);
+  expect(await errorOf(redlock.acquire('job', 1_000))).toMatchObject({
+    kind: 'aborted',
+    message: 'aborted: "job": this Redlock was closed',
+  });
+  await untilNothingIsLeft(masters); // They let it go by themselves.
+});

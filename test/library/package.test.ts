@@ -1,0 +1,148 @@
+// The library as a program gets it: packed, installed into an empty folder, imported there, compiled against, and judged by the tools that
+// judge packages. The surprise: attw brings the compiler of some years ago, which is just what many programs are built with.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Packed, pack } from '../servers/packed.ts';
+import { Consumer, modules } from './consumer.ts';
+import { countOf, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters } = useMasters(3);
+let packed: Packed;
+let consumer: Consumer;
+
+beforeAll(async () => {
+  packed = await pack();
+  consumer = await Consumer.of(packed);
+}, 120_000);
+
+/** Runs a module with the URLs of the masters as its words. */
+const program = (text: string, name?: string) =>
+  consumer.run(
+    text,
+    masters.map(({ url }) => url),
+    name,
+  );
+
+const start = `
+  import { Redlock } from 'redlock-run';
+  const redlock = new Redlock(process.argv.slice(2), { restartGraceMs: 0 });
+`;
+
+test('is imported by its name, and a program that has released and closed ends by itself', async () => {
+  const { stdout, stderr } = await program(`${start}
+    const lease = await redlock.acquire('job', 60_000, { keepAlive: true });
+    console.log(await redlock.using('other', 5_000, () => 'ran'), lease.validMs > 50_000);
+    await lease.release();
+    await redlock.close();
+  `);
+  expect({ stdout, stderr }).toEqual({ stdout: 'ran true\n', stderr: '' });
+  await untilNothingIsLeft(masters);
+});
+
+test.skipIf(!process.features.require_module)('is required by CommonJS as well, where Node can', async () => {
+  const text = `
+    const { Redlock, RedlockError } = require('redlock-run');
+    const redlock = new Redlock(process.argv.slice(2), { restartGraceMs: 0 });
+    redlock.using('job', 5_000, () => console.log('ran', typeof RedlockError)).finally(() => redlock.close());
+  `;
+  expect((await program(text, 'program.cjs')).stdout).toBe('ran function\n');
+});
+
+test('has nothing else to offer, and no default', async () => {
+  const { stdout } = await program(`console.log(Object.keys(await import('redlock-run')).join());`);
+  expect(stdout).toBe('Redlock,RedlockError\n');
+  await expect(program(`await import('redlock-run/dist/main.js');`)).rejects.toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
+});
+
+test('what nobody handles is no unhandled rejection: lost locks, freed waiters, masters that are gone', async () => {
+  await takeBy('them', masters, 'held', 300_000);
+  const { stdout, stderr } = await program(`${start}
+    const lease = await redlock.acquire('job', 800, { keepAlive: true });
+    const gone = new Redlock(['redis://127.0.0.1:1', 'redis://127.0.0.1:2', 'redis://127.0.0.1:3']);
+    redlock.acquire('held', 1_000).catch(({ kind }) => console.log(kind));
+    const giving = gone.acquire('job', 1_000, { giveUpAfterMs: 200 }).catch(({ kind }) => console.log(kind));
+    const { createRequire } = await import('node:module');
+    const Redis = createRequire(${JSON.stringify(modules)})('ioredis');
+    const clients = process.argv.slice(2).map((url) => new Redis(url.slice('unix://'.length)));
+    await Promise.all(clients.map((client) => client.del('redlock:job')));
+    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+    console.log(lease.signal.reason.reason);
+    for (const client of clients) client.disconnect();
+    await giving;
+    await Promise.all([redlock.close(), gone.close()]);
+  `);
+  expect(stdout.trim().split('\n').sort()).toEqual(['aborted', 'expired', 'unreachable']);
+  expect(stderr).toBe('');
+  for (const master of masters) await master.flush();
+});
+
+test('a process that ends while it holds leaves the lock to run out, and nothing else', async () => {
+  await program(`${start}
+    await redlock.acquire('job', 1_500);
+    process.exit();
+  `);
+  expect(await countOf(masters, 'job')).toBe(3);
+  await untilNothingIsLeft(masters);
+});
+
+describe('types', () => {
+  test('compile in a program that has no other package', async () => {
+    expect(
+      await consumer.complaintsAbout(`
+        import { Redlock, RedlockError, type Lease, type LockEvent } from 'redlock-run';
+        const redlock = new Redlock(['redis://10.0.0.1'], { onEvent: (event: LockEvent, resource: string) => {} });
+        await using lease: Lease = await redlock.acquire('job', 1_000, { retries: { count: 3 } });
+        const text: string = await redlock.using('job', 1_000, async (signal: AbortSignal) => signal.aborted ? 'a' : 'b');
+        const kind = (error: unknown) => error instanceof RedlockError && error.kind === 'busy' ? error.holder : text;
+      `),
+    ).toBe('');
+  });
+
+  test('know clients of ioredis, old and new, and refuse what is none', async () => {
+    const complaints = await consumer.complaintsAbout(`
+      import { Redis } from 'ioredis';
+      import { Redis as Redis5 } from 'ioredis-5';
+      import { Redlock } from 'redlock-run';
+      new Redlock([new Redis(), new Redis5({ keyPrefix: 'a' }), 'rediss://10.0.0.1']);
+      new Redlock([new URL('redis://10.0.0.1')]);
+      await new Redlock([new Redis()]).acquire(['a', 'b'], 1_000);
+    `);
+    // Two mistakes of the program, and none in the types.
+    expect(complaints.match(/^\S+\(\d+/gm)).toEqual(['program.mts(6', 'program.mts(7']);
+  });
+
+  test('import no package, so a program needs none to compile', () => {
+    const files = packed.files.filter((file) => file.endsWith('.d.ts'));
+    expect(files.length).toBeGreaterThan(5);
+    for (const file of files) {
+      const text = readFileSync(join(consumer.folder, 'node_modules', 'redlock-run', file), 'utf8');
+      expect([...text.matchAll(/from '([^.][^']*)'/g)].map(([line]) => line)).toEqual([]);
+    }
+  });
+});
+
+test('publint has nothing to say', async () => {
+  const pkgDir = join(consumer.folder, 'node_modules', 'redlock-run');
+  const { messages, pkg } = await publint({ pkgDir, level: 'suggestion', strict: true, pack: false });
+  expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+});
+
+test('attw has nothing to say of it as an ES module', async () => {
+  const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(packed.tarball))));
+  if (!analysis.types) throw new Error('no types');
+  // What its profile "esm-only" leaves out: Node without exports, and CommonJS without require of ES modules.
+  const others = ['node10', 'node16-cjs'];
+  const ours = analysis.problems.filter(
+    (problem) => !('resolutionKind' in problem && others.includes(problem.resolutionKind)),
+  );
+  expect(ours).toEqual([]);
+  expect(Object.keys(analysis.entrypoints)).toContain('.');
+  for (const kind of ['node16-esm', 'bundler'] as const) {
+    expect(analysis.entrypoints['.']?.resolutions[kind].resolution?.fileName).toMatch(/library\.d\.ts$/);
+  }
+});

@@ -1,0 +1,43 @@
+// The package as a user gets it: packed once for a test file, and installed into empty folders. The surprise: it depends on nothing,
+// because all that it uses is in its bundles, so this needs no network.
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { scratchFolder } from './watchdog.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface Packed {
+  readonly tarball: string;
+  /** The files in it, by their paths. */
+  readonly files: readonly string[];
+}
+
+/** The package of this checkout, as it was built last. */
+export async function pack(): Promise<Packed> {
+  const folder = join(scratchFolder(), 'packed');
+  mkdirSync(folder);
+  const { stdout } = await npm(root, 'pack', '--json', '--pack-destination', folder);
+  const [packed] = JSON.parse(stdout);
+  return { tarball: join(folder, packed.filename), files: packed.files.map(({ path }: { path: string }) => path) };
+}
+
+/** Installs a package into an empty folder, and returns that. */
+export async function install({ tarball }: Packed): Promise<string> {
+  const folder = mkdtempSync(join(scratchFolder(), 'installed-'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }));
+  await npm(folder, 'install', '--offline', tarball);
+  return folder;
+}
+
+/** Runs npm, the one that runs us if one does. */
+function npm(cwd: string, ...words: string[]) {
+  const script = process.env.npm_execpath;
+  const [program, first] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []];
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  return run(program as string, [...(first as string[]), ...words, ...quiet], { cwd, timeout: 100_000 });
+}
