@@ -133,7 +133,7 @@ for i = 1, count do
   if id ~= '' then forget(i, id) end
   if has(id, 'newest') then
     redis.call('ZADD', seen(i), nowMs, 'served ' .. arrival .. ' ' .. id)
-    redis.call('PEXPIRE', seen(i), 10000)
+    redis.call('PEXPIRE', seen(i), #waiters(i) > 0 and 10000 or 3000)
   end
 end
 if tonumber(keep) == 0 then return {1, 0} end

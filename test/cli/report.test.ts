@@ -56,6 +56,7 @@ test('times, extensions, the fencing number and the masters', async () => {
   const report = await reportOf(['--ttl', '1s', 'name', '--', 'sleep', '1.5']);
   expect(report).toEqual({
     name: 'name',
+    names: ['name'],
     outcome: 'ran',
     waitMs: expect.toSatisfy((ms) => Number.isInteger(ms) && ms >= 0 && ms < 5_000),
     place: null,

@@ -74,9 +74,10 @@ export async function locksOn(master: TestMaster): Promise<string[]> {
   return (await master.keys()).filter((key) => !/:(fence|history)$/.test(key));
 }
 
+/** In four seconds: for three of them it is remembered that somebody has superseded others. */
 export async function untilNothingIsLeft(masters: readonly TestMaster[]): Promise<void> {
   for (const master of masters) {
-    await eventually(`${master.name} keeps nothing`, async () => (await locksOn(master)).length === 0, 2_000);
+    await eventually(`${master.name} keeps nothing`, async () => (await locksOn(master)).length === 0, 4_000);
   }
 }
 
