@@ -8,7 +8,7 @@ import { isMark } from '../lock/sharing.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
-import type { Cause, ChildExit } from '../run/supervisor.ts';
+import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
 import { renderDuration } from './duration.ts';
 import { oneLine, quoted } from './trouble.ts';
 
@@ -20,8 +20,8 @@ export function roughly(ms: number): string {
   return (ms < 0 ? '-' : '') + renderDuration(Math.round(magnitude / 1000) * 1000);
 }
 
-/** Who holds the lock: "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z". */
-export function holderLine(value: string, remainingMs: number | null): string {
+/** Who holds the lock: "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z"; `count`: as how many different holders. */
+export function holderLine(value: string, remainingMs: number | null, count: number): string {
   if (value === '') return 'free, but others are before us';
   const { token, note } = parseValue(value);
   const who = isMark(value)
@@ -29,6 +29,11 @@ export function holderLine(value: string, remainingMs: number | null): string {
     : note
       ? `held by ${printable(note.user)}@${printable(note.host)}, pid ${note.pid}, ${printable(note.label)}, since ${printable(note.since)}`
       : `held by another program (value ${printable(token, 40)})`;
+  if (count > 1) {
+    const end =
+      remainingMs === null ? 'not all of this expires by itself' : `free in ${roughly(remainingMs)} unless extended`;
+    return `masters show ${count} holders, on some it is ${who}; ${end}`;
+  }
   return `${who}; ${remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`}`;
 }
 
@@ -72,7 +77,7 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
     case 'writing-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
     case 'waiting':
-      return `waiting: ${which}: ${placeLine(event.place)}${holderLine(event.holder, event.remainingMs)}`;
+      return `waiting: ${which}: ${placeLine(event.place)}${holderLine(event.holder, event.remainingMs, event.holderCount)}`;
     case 'no-quorum':
       return `waiting: ${which}: no quorum answers: ${failuresLine(event.failures)}`;
     case 'acquired':
@@ -114,16 +119,16 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
 export function endingLine(names: readonly string[], command: readonly string[], finished: Finished): string | null {
   const { ending, unprovenMs } = finished;
   const which = whichOf(names);
-  const { cause, childExit, isKilled } = ending;
+  const { cause, childExit } = ending;
   switch (cause.kind) {
     case 'not-acquired':
       return notAcquiredLine(which, cause.acquisition);
     case 'lost':
-      return `lost: ${which}: ${lossLine(cause)}${unprovenMs === null ? '' : `, unproven for ${roughly(unprovenMs)}`}; the command ${isKilled ? 'was killed' : 'was stopped'}${childExit ? `: ${exitLine(childExit)}` : ''}`;
+      return `lost: ${which}: ${lossLine(cause)}${unprovenMs === null ? '' : `, unproven for ${roughly(unprovenMs)}`}; the command ${stopLine(ending)}`;
     case 'replaced':
-      return `replaced: ${which}: given up for ${waiterLine(cause.by)}; the command ${isKilled ? 'was killed' : 'was stopped'}${childExit ? `: ${exitLine(childExit)}` : ''}`;
+      return `replaced: ${which}: given up for ${waiterLine(cause.by)}; the command ${stopLine(ending)}`;
     case 'max-run':
-      return `max-run: ${which}: the command ran too long and ${isKilled ? 'was killed' : 'was stopped'} (raise --max-run)`;
+      return `max-run: ${which}: the command ran too long and ${stopWord(ending)} (raise --max-run)`;
     case 'signal':
       return null;
     case 'child':
@@ -150,7 +155,7 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
     case 'outer-lost':
       return `lost: ${which}: the masters do not show it as held by the run around this one; the command was not started`;
     case 'busy':
-      return `busy: ${which}: ${holderLine(acquisition.holder, acquisition.freeInMs)} (wait longer with -w)`;
+      return `busy: ${which}: ${holderLine(acquisition.holder, acquisition.freeInMs, acquisition.holderCount)} (wait longer with -w)`;
     case 'unreachable':
       return `no quorum: ${which}: ${failuresLine(acquisition.failures)} (check that a majority of the masters is up)`;
     case 'too-slow':
@@ -188,6 +193,17 @@ function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
     case 'unguarded':
       return 'unguarded: no guard process could be kept alive';
   }
+}
+
+/** SIGKILL may have been sent, and have met only what the command had started. */
+function stopWord({ childExit, isKilled }: Ending): string {
+  const hasDiedOfIt = childExit === null || (childExit.kind === 'signaled' && childExit.signal === 'SIGKILL');
+  return isKilled && hasDiedOfIt ? 'was killed' : 'was stopped';
+}
+
+/** "was stopped: exit code 3" */
+function stopLine(ending: Ending): string {
+  return `${stopWord(ending)}${ending.childExit ? `: ${exitLine(ending.childExit)}` : ''}`;
 }
 
 function exitLine(exit: ChildExit): string {

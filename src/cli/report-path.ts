@@ -24,7 +24,9 @@ export function checkReportPath(report: string | null, cwd: string): string | nu
   try {
     accessSync(target, constants.W_OK);
   } catch (error) {
-    throw new UsageError(`--report: ${quoted(target)}: ${fileTrouble(error)} (name a file that can be written)`);
+    throw new UsageError(
+      `--report: ${quoted(target)}: ${fileTrouble(error, 'written')} (name a file that can be written)`,
+    );
   }
   return path;
 }

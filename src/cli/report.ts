@@ -68,6 +68,6 @@ export function writeReport(file: string, report: RunReport): string | null {
     return null;
   } catch (error) {
     rmSync(draft, { force: true });
-    return `--report: ${quoted(file)}: ${fileTrouble(error)}`;
+    return `--report: ${quoted(file)}: ${fileTrouble(error, 'written')}`;
   }
 }

@@ -3,6 +3,8 @@
 // only after five seconds (with -v at once, and whenever the holder or our place changes); with one there is a spinner, which is
 // gone before the command starts.
 
+import type { MasterFailure } from '../lock/events.ts';
+import type { Failed } from '../lock/ports.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import { endingLine, eventLine } from './lines.ts';
@@ -35,6 +37,9 @@ export class Reporter {
   #spinner: Spinner | null = null;
   /** What is waited for, as it was last told: who holds it, and our place. */
   #mentionedWait: string | null = null;
+  #noQuorumCount = 0;
+  /** An attempt ends when there can be no quorum; masters that answer later fail too. */
+  readonly #failing = new Map<string, Failed>();
 
   constructor(settings: ReporterSettings, output: Output) {
     this.#settings = settings;
@@ -44,7 +49,10 @@ export class Reporter {
   event(event: RunEvent): void {
     const { names, verbosity } = this.#settings;
     if (event.kind === 'acquired') this.#endSpinner();
-    if (event.kind === 'waiting' || event.kind === 'no-quorum') this.#waiting(event);
+    if (event.kind === 'master-failing') this.#failing.set(event.master, event.failed);
+    if (event.kind === 'master-recovered') this.#failing.delete(event.master);
+    if (event.kind === 'waiting') this.#waiting(event);
+    else if (event.kind === 'no-quorum') this.#waiting({ ...event, failures: this.#completed(event.failures) });
     else if (verbosity === 'verbose' || (verbosity === 'normal' && isWarning(event))) {
       this.#say(event.kind, eventLine(names, event), event);
     }
@@ -79,10 +87,20 @@ export class Reporter {
       return;
     }
     const state = event.kind === 'waiting' ? `${event.holder} ${event.place}` : event.kind;
-    const isDue = verbosity === 'verbose' || event.waitedMs >= patientMs || hasRestarted(event);
+    if (event.kind === 'no-quorum') this.#noQuorumCount += 1;
+    // At the second attempt, by when all of them have answered.
+    const isSurprising = hasRestarted(event) && this.#noQuorumCount > 1;
+    const isDue = verbosity === 'verbose' || event.waitedMs >= patientMs || isSurprising;
     if (!isDue || state === this.#mentionedWait || (verbosity !== 'verbose' && this.#mentionedWait !== null)) return;
     this.#mentionedWait = state;
     this.#say(event.kind, line, event);
+  }
+
+  /** With those that answered too late to be counted. */
+  #completed(failures: readonly MasterFailure[]): MasterFailure[] {
+    const known = new Set(failures.map(({ master }) => master));
+    const others = [...this.#failing].filter(([master]) => !known.has(master));
+    return [...failures, ...others.map(([master, failed]) => ({ master, failed }))];
   }
 
   #say(kind: string, message: string, facts: object = {}): void {
@@ -113,7 +131,7 @@ function isWarning(event: RunEvent): boolean {
   return warnings.has(event.kind) && !(event.kind === 'leftovers' && event.isKept);
 }
 
-/** The wait is for masters that have just come back: nobody would guess that, so it is told at once. */
+/** The wait is for masters that have just come back: nobody would guess that, so it is told soon. */
 function hasRestarted(event: RunEvent): boolean {
   return event.kind === 'no-quorum' && event.failures.some(({ failed }) => failed.cause === 'restarted');
 }

@@ -53,9 +53,10 @@ export function quoted(text: string, limit = 80): string {
   return oneLine(JSON.stringify(cut));
 }
 
-/** Why a file could not be used, in words, from what node:fs threw. */
-export function fileTrouble(error: unknown): string {
+/** Why a file could not be used, in words, from what node:fs threw. A file that cannot be written lacks its directory. */
+export function fileTrouble(error: unknown, use: 'read' | 'written' = 'read'): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  if (code === 'ENOENT' && use === 'written') return 'no such directory';
   const words: Readonly<Record<string, string>> = {
     ENOENT: 'no such file',
     ENOTDIR: 'no such file',
@@ -64,6 +65,9 @@ export function fileTrouble(error: unknown): string {
     EISDIR: 'is a directory',
     ELOOP: 'too many symbolic links',
     ENAMETOOLONG: 'name too long',
+    ENOSPC: 'no space left',
+    EDQUOT: 'no space left',
+    EROFS: 'is on a read-only file system',
   };
-  return words[code] ?? `cannot be read: ${code}`;
+  return words[code] ?? `cannot be ${use}: ${code}`;
 }

@@ -78,8 +78,11 @@ function detailOf(lock: LockState): string {
   }
   if (holder === undefined || others.length > 0) return '';
   const { token } = holder;
-  const parts = [token === null ? '' : `token ${shortened(token)}`, fence === null ? '' : `fence ${fence}`];
-  return `${`  ${parts.filter((part) => part !== '').join(', ')}`.trimEnd()}\n`;
+  const parts = [
+    ...(token === null ? [] : [`token ${shortened(token)}`]),
+    ...(fence === null ? [] : [`fence ${fence}`]),
+  ];
+  return parts.length === 0 ? '' : `  ${parts.join(', ')}\n`;
 }
 
 function endOf(remainingMs: number | null): string {

@@ -11,7 +11,8 @@ import { quorumOf } from './validity.ts';
 
 export type Acquisition =
   | { readonly kind: 'acquired'; readonly lease: Lease }
-  | { readonly kind: 'busy'; readonly holder: string; readonly freeInMs: number | null }
+  /** As in Contention. */
+  | { readonly kind: 'busy'; readonly holder: string; readonly holderCount: number; readonly freeInMs: number | null }
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
   /** The servers themselves say that the list of masters or the credentials are wrong: waiting mends nothing. */
@@ -174,8 +175,8 @@ class Wait {
     const { waitMs, aborted, retries } = this.#patience;
     const waitedMs = clock.now() - this.#beganAt;
     if (attempt.kind === 'busy') {
-      const { holder, freeInMs: remainingMs, place } = attempt;
-      report({ kind: 'waiting', holder, remainingMs, place, waitedMs });
+      const { holder, holderCount, freeInMs: remainingMs, place } = attempt;
+      report({ kind: 'waiting', holder, holderCount, remainingMs, place, waitedMs });
       if (waitMs !== 0 && !retries && !this.#line) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
@@ -223,9 +224,11 @@ type Failure = Exclude<Attempt, { kind: 'acquired' }>;
 function endingOf(attempt: Failure, masterCount: number): NotAcquired {
   if (isMisconfigured(attempt, masterCount)) return { kind: 'misconfigured', failures: failuresOf(attempt) };
   switch (attempt.kind) {
-    case 'busy':
+    case 'busy': {
       if (attempt.supersededBy !== null) return { kind: 'superseded', by: attempt.supersededBy };
-      return { kind: 'busy', holder: attempt.holder, freeInMs: attempt.freeInMs };
+      const { holder, holderCount, freeInMs } = attempt;
+      return { kind: 'busy', holder, holderCount, freeInMs };
+    }
     case 'too-slow':
       return attempt;
     default:

@@ -8,6 +8,8 @@ import { quorumOf } from './validity.ts';
 export interface Contention {
   /** The foreign value seen on most masters; '' where none was seen, and the lock is free for those who came before us. */
   readonly holder: string;
+  /** How many different foreign values were seen. */
+  readonly holderCount: number;
   /** When enough keys will have expired for a quorum to be free, if nobody extends; null: never by themselves. */
   readonly freeInMs: number | null;
   /** One foreign value, or a queue where there was none, was seen on a quorum: no split vote, and no use in trying again. */
@@ -29,7 +31,7 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
   const grantedCount = votes.filter((vote) => vote.kind === 'granted').length;
   const holders = refusals.flatMap(({ holder }) => (holder === '' ? [] : [holder]));
   const holder = mostCommon(holders, 1) ?? '';
-  const holderCount = refusals.filter((one) => one.holder === holder && !one.freeSlots).length;
+  const holderVotes = refusals.filter((one) => one.holder === holder && holder !== '' && !one.freeSlots).length;
   const reservedCount = refusals.filter((refusal) => refusal.holder === '').length;
   const expiries = ascending(refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY));
   const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
@@ -42,8 +44,9 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
   );
   return {
     holder,
+    holderCount: new Set(holders).size,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
-    isHeld: holderCount + reservedCount >= quorum,
+    isHeld: holderVotes + reservedCount >= quorum,
     place: places.length === 0 ? null : median(places),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
     freeSlot,

@@ -19,6 +19,8 @@ export type LockEvent =
   | {
       readonly kind: 'waiting';
       readonly holder: string;
+      /** How many different values were seen. */
+      readonly holderCount: number;
       readonly remainingMs: number | null;
       /** How many are before us in the queue; null: we have no place yet. */
       readonly place: number | null;

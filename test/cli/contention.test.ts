@@ -18,6 +18,15 @@ function section() {
   return { folder, log, count: () => Number(readFileSync(join(folder, 'count'), 'utf8')) };
 }
 
+test('masters that disagree, and not all of it with an end: told so, and not of one value alone', async () => {
+  await takeBy('one', masters.slice(0, 1), 'held', 60_000);
+  for (const [at, master] of masters.slice(1).entries()) await master.command('set', 'redlock:held', `other${at}`);
+  const { code, stderr } = await run(['-n', 'held', '--', 'true']);
+  expect(code).toBe(75);
+  expect(stderr).toMatch(/busy: "held": masters show [23] holders, on some it is held by another program \(value/);
+  expect(stderr).toMatch(/; not all of this expires by itself/);
+});
+
 test('ten at once, counting in one file: never interleaved, all served, fenced in the order in which they ran', async () => {
   const { folder, log, count } = section();
   const job = ['--ttl', '10s', 'section', '--', ...node('critical-section.js', folder, '20')];

@@ -152,7 +152,7 @@ describe('--html and --svg', () => {
     const words = ['history', 'nightly-backup', '--html', '/nowhere/h.html', '--svg', svg];
     expect(await ctl(masters, words, utc)).toMatchObject({
       code: 74,
-      stderr: expect.stringMatching(/--html.*no such file/),
+      stderr: expect.stringMatching(/--html.*no such directory/),
     });
     expect(existsSync(svg)).toBe(true);
   });

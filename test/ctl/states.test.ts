@@ -114,6 +114,7 @@ test('a hash of another library', async () => {
     lock,
     row: /^deploy +held +3\/3 +for ever +another program: a hash$/,
   });
+  expect((await answerOf(masters, ['status', 'deploy'])).text).not.toContain('\n\n\n');
 });
 
 test('an orphan on one master keeps nobody out', async () => {

@@ -2,7 +2,13 @@
 // asks of the masters, by their own statistics. The lines themselves are tested in unit/ctl.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Survey } from '../../src/ctl/survey.ts';
+import { Watch } from '../../src/ctl/top/watch.ts';
+import { parseAddress } from '../../src/redis/address.ts';
+import { Roster } from '../../src/redis/identity.ts';
+import { Inspector } from '../../src/redis/inspector.ts';
 import { useMasters } from '../cli/rig.ts';
+import { clock } from '../redis/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { survivorsOf } from '../servers/survivors.ts';
@@ -11,6 +17,18 @@ import { ctl, hold, queueUp } from './rig.ts';
 
 const { masters } = useMasters(3);
 const all = () => masters as [TestMaster, TestMaster, TestMaster];
+
+test('the first step shows what is held already', async () => {
+  await hold(masters, 'deploy');
+  const roster = new Roster();
+  const settings = { prefix: 'redlock:', restartGraceMs: 0 };
+  const inspectors = masters.map(({ url }) => new Inspector(parseAddress(url), settings, roster, clock));
+  const survey = new Survey(inspectors, clock, 5_000);
+  const watch = new Watch(survey);
+  await watch.step([]);
+  expect(watch.locks).toMatchObject([{ name: 'deploy', state: 'held' }]);
+  survey.close();
+});
 
 test('without a terminal it says what to use instead', async () => {
   const stderr = expect.stringMatching(/^redlockctl: top: no terminal \(redlockctl list prints once/);

@@ -103,6 +103,6 @@ function write(file: string, text: string): string | null {
     writeFileSync(file, text);
     return null;
   } catch (error) {
-    return `${quoted(file)}: ${fileTrouble(error)}`;
+    return `${quoted(file)}: ${fileTrouble(error, 'written')}`;
   }
 }

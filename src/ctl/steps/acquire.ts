@@ -58,7 +58,9 @@ export function failed(
 ): number {
   switch (acquisition.kind) {
     case 'busy':
-      tell(`busy: ${quoted(name)}: ${holderLine(acquisition.holder, acquisition.freeInMs)} (wait with -w)`);
+      tell(
+        `busy: ${quoted(name)}: ${holderLine(acquisition.holder, acquisition.freeInMs, acquisition.holderCount)} (wait with -w)`,
+      );
       return exitCode.busy;
     case 'aborted':
       return exitCode.busy;

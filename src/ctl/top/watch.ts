@@ -35,8 +35,10 @@ export class Watch {
   /** Looks at the names on the screen and at some others. Returns how each master answered. */
   async step(onScreen: readonly string[]): Promise<MasterLine[]> {
     this.#survey.forgive();
+    const paging = this.#page();
+    if (this.#locks.size === 0) await paging; // Nobody is known yet.
     const names = [...onScreen, ...this.#others(onScreen)].slice(0, mostLooks);
-    const [answers, locks] = await Promise.all([this.#page(), this.#survey.look(names)]);
+    const [answers, locks] = await Promise.all([paging, this.#survey.look(names)]);
     for (const lock of locks) {
       const isGone = lock.state === 'free' && lock.queue.length === 0;
       if (isGone) this.#locks.delete(lock.name);

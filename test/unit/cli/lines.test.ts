@@ -43,7 +43,7 @@ describe('the holder', () => {
     ['(a hash)', null, 'held by another program (value (a hash)); it never expires by itself'],
     ['', null, 'free, but others are before us'],
   ])('%.20j, %j ms', (value, remainingMs, line) => {
-    expect(holderLine(value, remainingMs)).toBe(line);
+    expect(holderLine(value, remainingMs, 1)).toBe(line);
   });
 });
 
@@ -69,15 +69,15 @@ const events: readonly (readonly [RunEvent, string])[] = [
   ],
   [{ kind: 'writing-back', fence: 1234 }, 'fence: "job": masters counted differently, writing 1234 back'],
   [
-    { kind: 'waiting', holder: '0af3', remainingMs: 500, place: null, waitedMs: 0 },
+    { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, place: null, waitedMs: 0 },
     'waiting: "job": held by another program (value 0af3); lease ends in 500ms unless extended',
   ],
   [
-    { kind: 'waiting', holder: '0af3', remainingMs: 500, place: 0, waitedMs: 0 },
+    { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, place: 0, waitedMs: 0 },
     'waiting: "job": first in line; held by another program (value 0af3); lease ends in 500ms unless extended',
   ],
   [
-    { kind: 'waiting', holder: '', remainingMs: 0, place: 2, waitedMs: 0 },
+    { kind: 'waiting', holder: '', holderCount: 0, remainingMs: 0, place: 2, waitedMs: 0 },
     'waiting: "job": place 3 in line; free, but others are before us',
   ],
   [{ kind: 'no-quorum', failures, waitedMs: 0 }, `waiting: "job": no quorum answers: ${failuresLine(failures)}`],
@@ -137,10 +137,17 @@ describe('the end', () => {
     ['given up', refused({ kind: 'aborted' }), null, false, null],
     [
       'busy',
-      refused({ kind: 'busy', holder: '0af3', freeInMs: 500 }),
+      refused({ kind: 'busy', holder: '0af3', holderCount: 1, freeInMs: 500 }),
       null,
       false,
       'busy: "job": held by another program (value 0af3); lease ends in 500ms unless extended (wait longer with -w)',
+    ],
+    [
+      'busy, where masters disagree',
+      refused({ kind: 'busy', holder: '0af3', holderCount: 2, freeInMs: null }),
+      null,
+      false,
+      'busy: "job": masters show 2 holders, on some it is held by another program (value 0af3); not all of this expires by itself (wait longer with -w)',
     ],
     [
       'no quorum',
@@ -170,6 +177,13 @@ describe('the end', () => {
       died,
       true,
       'lost: "job": unreachable: no quorum extended it in time; the command was killed: died of SIGKILL',
+    ],
+    [
+      'lost, obeyed after SIGKILL had been sent to what it had started',
+      { kind: 'lost', reason: 'stalled' },
+      { kind: 'signaled', signal: 'SIGTERM' },
+      true,
+      'lost: "job": stalled: we were stopped, asleep or starved when it had to be extended; the command was stopped: died of SIGTERM',
     ],
     [
       'too long',
@@ -202,7 +216,14 @@ test('every line is one line that no terminal obeys, whatever the name, the valu
   );
   fc.assert(
     fc.property(wild, values, (name, holder) => {
-      const line = eventLine([name], { kind: 'waiting', holder, remainingMs: 5, place: null, waitedMs: 0 });
+      const line = eventLine([name], {
+        kind: 'waiting',
+        holder,
+        holderCount: 1,
+        remainingMs: 5,
+        place: null,
+        waitedMs: 0,
+      });
       expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
     }),
   );

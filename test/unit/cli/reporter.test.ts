@@ -23,6 +23,7 @@ const failures = [{ master: 'redis://a', failed }];
 const waiting = (waitedMs: number): RunEvent => ({
   kind: 'waiting',
   holder: 'x',
+  holderCount: 1,
   remainingMs: 5,
   place: null,
   waitedMs,
@@ -80,11 +81,19 @@ describe('a wait', () => {
     expect(lines).toHaveLength(count);
   });
 
-  test('for masters that have just restarted is mentioned at once, because nobody would guess it', () => {
+  test('for masters that have just restarted is mentioned soon, because nobody would guess it, and with all of them', () => {
     const { reporter, lines } = reporterFor();
     const young = { ...failed, cause: 'restarted', message: 'restarted 3 s ago' } as const;
-    reporter.event({ kind: 'no-quorum', failures: [{ master: 'redis://a', failed: young }], waitedMs: 0 });
-    expect(lines).toEqual(['redlock-run: waiting: "job": no quorum answers: redis://a: restarted 3 s ago\n']);
+    const event = { kind: 'no-quorum', failures: [{ master: 'redis://a', failed: young }], waitedMs: 0 } as const;
+    reporter.event(event);
+    expect(lines).toEqual([]);
+    reporter.event({ kind: 'master-failing', master: 'redis://a', failed: young });
+    reporter.event({ kind: 'master-failing', master: 'redis://late', failed: young });
+    reporter.event(event);
+    reporter.event(event);
+    expect(lines).toEqual([
+      'redlock-run: waiting: "job": no quorum answers: redis://a: restarted 3 s ago; redis://late: restarted 3 s ago\n',
+    ]);
   });
 });
 
@@ -113,7 +122,7 @@ describe('what a person must hear of without asking', () => {
 });
 
 describe('the end', () => {
-  const busy: Cause = { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', freeInMs: 1 } };
+  const busy: Cause = { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 } };
   const unreachable: Cause = { kind: 'not-acquired', acquisition: { kind: 'unreachable', failures } };
   const lost: Cause = { kind: 'lost', reason: 'expired' };
   test.each<[string, Cause, Verbosity, number]>([

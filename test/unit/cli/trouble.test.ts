@@ -61,4 +61,10 @@ describe('fileTrouble', () => {
     [failed('EIO'), 'cannot be read: EIO'],
     ['odd', 'cannot be read: unknown error'],
   ])('%s', (error, expected) => expect(fileTrouble(error)).toBe(expected));
+
+  test.each([
+    [failed('ENOENT'), 'no such directory'],
+    [failed('ENOSPC'), 'no space left'],
+    [failed('EIO'), 'cannot be written: EIO'],
+  ])('%s, of what was to be written', (error, expected) => expect(fileTrouble(error, 'written')).toBe(expected));
 });

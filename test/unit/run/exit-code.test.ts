@@ -31,7 +31,7 @@ test.each<[string, Cause, ChildExit | null, number, Signal | null]>([
   ['ran too long, and the command exited with 0', { kind: 'max-run' }, zero, 124, null],
   ['lost, and the command exited with 0', { kind: 'lost', reason: 'taken' }, zero, 79, null],
   ['lost, and the command was killed', { kind: 'lost', reason: 'unreachable' }, killed('SIGKILL'), 79, null],
-  ['busy', refused({ kind: 'busy', holder: 'x', freeInMs: 1 }), null, conflict, null],
+  ['busy', refused({ kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 }), null, conflict, null],
   ['no quorum', refused({ kind: 'unreachable', failures: [] }), null, 69, null],
   ['too slow', refused({ kind: 'too-slow', elapsedMs: 1 }), null, 69, null],
   ['misconfigured', refused({ kind: 'misconfigured', failures: [] }), null, 78, null],

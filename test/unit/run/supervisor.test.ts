@@ -14,7 +14,7 @@ import {
 
 const events: readonly Event[] = [
   { kind: 'acquired' },
-  { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', freeInMs: 1 } },
+  { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 } },
   { kind: 'child-exited', exit: { kind: 'exited', code: 0 } },
   { kind: 'signal', signal: 'SIGTERM' },
   { kind: 'signal', signal: 'SIGINT', isFromTerminal: true },
