@@ -60,6 +60,16 @@ test('what was asked for and cannot be written is 74, said in one line unless no
   }
 });
 
+test.skipIf(isStandalone)('other open files: not 3 to 15, but behind a gap, as docs/supervision.md says', () => {
+  const within = (line: string) => shell('bash -c "$2" "$0" "$1"', line);
+  const opened = [3, 15, 16, 17, 19, 20].map((number) => `${number}</dev/null`).join(' ');
+  const look = 'for n in 3 15 16 17 19 20; do { true <&$n; } 2>/dev/null && echo $n; done';
+  const { stdout, stderr } = within(`exec ${opened}; exec "$0" "$1" files -- bash -c '${look}'`);
+  expect([stdout, stderr]).toEqual(['19\n20\n', '']);
+  const script = 'exec 3</dev/fd/20; read -r line <&3; echo "$line"';
+  expect(within(`"$0" "$1" files -c '${script}' 20< <(echo hello)`).stdout).toBe('hello\n');
+});
+
 test('stdin reaches the command: what is typed, nothing, and its end', async () => {
   const results = await Promise.all([
     run(['a', '--', 'cat'], { stdin: 'typed\n' }),
