@@ -14,8 +14,8 @@ export function notAcquiredError(resource: string, acquisition: NotAcquired, cau
   const which = quoted(resource);
   switch (acquisition.kind) {
     case 'busy': {
-      const { holder, freeInMs } = acquisition;
-      return new RedlockError('busy', `busy: ${which}: ${holderLine(holder, freeInMs)} (raise waitMs)`, {
+      const { holder, freeInMs, holderCount } = acquisition;
+      return new RedlockError('busy', `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (raise waitMs)`, {
         holder,
         freeInMs,
       });
