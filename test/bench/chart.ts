@@ -1,4 +1,4 @@
-// Times as dots on a logarithmic scale, in panels, as SVG text: the median, and a line to the 99th percentile. It knows no
+// Figures as dots on a logarithmic scale, in panels, as SVG text: the median, and a line to a high percentile. It knows no
 // locks. The surprise: the scale is logarithmic because a peer that waits for a frozen master takes ten thousand times as long.
 
 export interface Panel {
@@ -8,17 +8,32 @@ export interface Panel {
 
 export interface ChartRow {
   readonly name: string;
-  /** In ms; null: it did not get that far, and `note` says why. */
+  /** The median; null: it did not get that far, and `note` says why. */
   readonly p50: number | null;
-  readonly p99: number | null;
+  /** Where the line ends; the same as the median: there is none. */
+  readonly high: number | null;
   readonly note: string | null;
 }
 
+export interface Legend {
+  readonly title: string;
+  readonly explanation: string;
+  /** What stands at a place of the scale. */
+  readonly labelOf: (value: number) => string;
+}
+
+/** For times in ms. */
+export function timeLabelOf(ms: number): string {
+  return ms >= 1_000 ? `${ms / 1_000} s` : ms >= 1 ? `${ms} ms` : `${Math.round(ms * 1_000)} µs`;
+}
+
 const size = { width: 900, left: 250, right: 30, top: 46, row: 19, panel: 44 };
+const isOurs = /^(redlock-run|npm package|executable|holding|waiting)/;
+const isFloor = /^(floor|empty Node program)$/;
 const colours = { ours: '#2b6cb0', floor: '#718096', peer: '#c05621' };
 
-export function chartOf(title: string, panels: readonly Panel[]): string {
-  const times = panels.flatMap(({ rows }) => rows.flatMap(({ p50, p99 }) => [p50, p99])).filter((ms) => ms !== null);
+export function chartOf({ title, explanation, labelOf }: Legend, panels: readonly Panel[]): string {
+  const times = panels.flatMap(({ rows }) => rows.flatMap(({ p50, high }) => [p50, high])).filter((ms) => ms !== null);
   const decades = { from: Math.floor(Math.log10(Math.min(...times))), to: Math.ceil(Math.log10(Math.max(...times))) };
   const scale = (size.width - size.left - size.right) / (decades.to - decades.from);
   const x = (ms: number) => (size.left + (Math.log10(ms) - decades.from) * scale).toFixed(1);
@@ -42,28 +57,24 @@ export function chartOf(title: string, panels: readonly Panel[]): string {
     `<title>${title}</title>`,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
     `<text x="12" y="22" font-size="14">${title}</text>`,
-    `<text x="12" y="39" font-size="11">dot: median; line: to the 99th percentile; logarithmic scale; further left is better</text>`,
+    `<text x="12" y="39" font-size="11">${explanation}; logarithmic scale; further left is better</text>`,
     ...parts,
     '</svg>',
     '',
   ].join('\n');
 }
 
-function rowOf({ name, p50, p99, note }: ChartRow, y: number, x: (ms: number) => string): string[] {
+function rowOf({ name, p50, high, note }: ChartRow, y: number, x: (ms: number) => string): string[] {
   const label = `<text x="${size.left - 10}" y="${y + 4}" text-anchor="end">${escaped(name)}</text>`;
-  if (p50 === null || p99 === null) {
+  if (p50 === null || high === null) {
     return [label, `<text x="${size.left + 6}" y="${y + 4}" font-size="11">${escaped(note ?? 'nothing')}</text>`];
   }
-  const colour = name.startsWith('redlock-run') ? colours.ours : name === 'floor' ? colours.floor : colours.peer;
+  const colour = colours[isOurs.test(name) ? 'ours' : isFloor.test(name) ? 'floor' : 'peer'];
   return [
     label,
-    `<line x1="${x(p50)}" x2="${x(p99)}" y1="${y}" y2="${y}" stroke="${colour}" stroke-width="2" stroke-opacity="0.4"/>`,
+    `<line x1="${x(p50)}" x2="${x(high)}" y1="${y}" y2="${y}" stroke="${colour}" stroke-width="2" stroke-opacity="0.4"/>`,
     `<circle cx="${x(p50)}" cy="${y}" r="4.5" fill="${colour}"/>`,
   ];
-}
-
-function labelOf(ms: number): string {
-  return ms >= 1_000 ? `${ms / 1_000} s` : ms >= 1 ? `${ms} ms` : `${Math.round(ms * 1_000)} µs`;
 }
 
 function escaped(text: string): string {

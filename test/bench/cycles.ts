@@ -53,6 +53,7 @@ export async function cycles(): Promise<Record<string, Record<string, CycleRow>>
   const own = (name: string, word: string): Installed => ({ name, words: [process.execPath, program, word, ''] });
   const contestants = [
     own('floor', 'floor'),
+    own('the same through ioredis', 'bare-ioredis'),
     own('redlock-run', 'fenced'),
     own('redlock-run, no fence', 'unfenced'),
     ...installPeers(program),

@@ -2,13 +2,14 @@
 // surprise: what was not measured in the run stays on the page as it was.
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { chartOf } from './chart.ts';
+import { type ChartRow, chartOf, type Legend, type Panel, timeLabelOf } from './chart.ts';
 import type { ContentionRow } from './contention.ts';
 import type { CostRow } from './cost.ts';
 import type { CycleRow } from './cycles.ts';
 import type { HandOverRow } from './hand-over.ts';
 import { linesOf } from './lines.ts';
 import type { Machine } from './machine.ts';
+import type { ProfileRow } from './profile.ts';
 
 export interface Run {
   readonly machine: Machine;
@@ -17,6 +18,9 @@ export interface Run {
     readonly cost?: Record<string, CostRow>;
     readonly contention?: Record<string, Record<string, ContentionRow>>;
     readonly 'hand-over'?: Record<string, HandOverRow>;
+    /** By column, each a number as text. */
+    readonly startup?: Record<string, Record<string, string>>;
+    readonly profile?: Record<string, ProfileRow>;
   };
 }
 
@@ -24,22 +28,66 @@ const pages = { performance: 'docs/performance.md', waiting: 'docs/waiting.md' }
 const charted = ['3 masters', '5 masters', '5 masters, 2 frozen', '5 masters, 1 ms away'];
 
 export function writePage({ machine, results }: Run): void {
-  const { cycles, cost, contention, 'hand-over': handOver } = results;
-  if (cycles) {
-    replace(pages.performance, 'cycles', `${describe(machine)}\n\n${cyclesTable(cycles)}`);
-    const panels = charted.flatMap((title) => {
-      const rows = cycles[title];
-      if (!rows) return [];
-      return [{ title, rows: Object.entries(rows).map(([name, row]) => ({ name, ...row, note: brief(row.trouble) })) }];
+  const { startup, profile, cycles, cost, contention, 'hand-over': handOver } = results;
+  const write = (name: string, table: string, page = pages.performance) =>
+    replace(page, name, `${describe(machine)}\n\n${table}`);
+  if (startup) {
+    write('startup', startupTable(startup));
+    const rows = Object.entries(startup).map(([name, row]): ChartRow => {
+      return { name, p50: Number(row['median ms']), high: Number(row['p90 ms']), note: null };
     });
-    writeChart('docs/cycles.svg', chartOf('One acquire and release', panels));
+    const explanation = 'dot: median; line: to the 90th percentile';
+    chart('startup', { title: 'From start to exit', explanation, labelOf: timeLabelOf }, [
+      { title: 'three masters', rows },
+    ]);
   }
-  if (cost) replace(pages.performance, 'cost', `${describe(machine)}\n\n${costTable(cost)}`);
+  if (profile) write('profile', profileTable(profile));
+  if (cycles) {
+    write('cycles', cyclesTable(cycles));
+    const panels = charted.flatMap((title) => {
+      const rows = Object.entries(cycles[title] ?? {}).map(([name, { p50, p99, trouble }]): ChartRow => {
+        return { name, p50, high: p99, note: brief(trouble) };
+      });
+      return rows.length === 0 ? [] : [{ title, rows }];
+    });
+    const explanation = 'dot: median; line: to the 99th percentile';
+    chart('cycles', { title: 'One acquire and release', explanation, labelOf: timeLabelOf }, panels);
+  }
+  if (cost) {
+    write('cost', costTable(cost));
+    const panelOf = (title: string, figureOf: (row: CostRow) => number): Panel => ({
+      title,
+      rows: Object.entries(cost).map(([name, row]) => ({ name, p50: figureOf(row), high: figureOf(row), note: null })),
+    });
+    chart('cost', { title: 'Holding and waiting', explanation: 'each of so many', labelOf: String }, [
+      panelOf('PSS, MB', (row) => row.pss_MB),
+      panelOf('processor, ms a minute', (row) => row.cpu_ms_a_minute),
+      panelOf('commands a minute', (row) => row.commands_a_minute),
+    ]);
+  }
   if (contention) {
-    replace(pages.waiting, 'contention', `${describe(machine)}\n\n${contentionTable(contention)}`);
+    write('contention', contentionTable(contention), pages.waiting);
     writeChart('docs/contention.svg', contentionChart(contention));
   }
-  if (handOver) replace(pages.waiting, 'hand-over', `${describe(machine)}\n\n${handOverTable(handOver)}`);
+  if (handOver) write('hand-over', handOverTable(handOver), pages.waiting);
+}
+
+function chart(name: string, legend: Legend, panels: readonly Panel[]): void {
+  writeChart(`docs/${name}.svg`, chartOf(legend, panels));
+}
+
+/** Its columns as they were measured; ratios first. */
+function startupTable(startup: Record<string, Record<string, string>>): string {
+  const columns = Object.keys(Object.values(startup)[0] ?? {});
+  const lines = Object.entries(startup).map(([name, row]) => `| ${name} | ${Object.values(row).join(' | ')} |`);
+  return tableOf(['', ...columns], lines);
+}
+
+function profileTable(profile: Record<string, ProfileRow>): string {
+  const lines = Object.entries(profile).map(([name, { modules_ms, bundles_ms }]) => {
+    return `| ${name} | ${modules_ms.toFixed(1)} | ${bundles_ms.toFixed(1)} |`;
+  });
+  return tableOf(['processor time of', 'as modules, ms', 'as bundles, ms'], lines);
 }
 
 function describe({ system, cpu, cores, memory_GB, load, versions }: Machine): string {

@@ -5,14 +5,19 @@
 import { connect, type Socket } from 'node:net';
 import { alone } from '../../../src/lock/ports.ts';
 import { quorumOf } from '../../../src/lock/validity.ts';
-import { redlockCalls } from '../../../src/redis/script-calls.ts';
+import { redlockCalls, type ScriptCall } from '../../../src/redis/script-calls.ts';
 import { digestOf } from '../../../src/redis/script-digest.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 
-const value = '01234567-89ab-cdef-0123-456789abcdef';
-const claim = { ...alone, resources: ['floor'], value, ttlMs, isFenced: true, waiter: null };
-const acquire = redlockCalls.toAcquire(claim, '');
-const release = redlockCalls.toRelease({ claim, keepMs: 0, record: null, staysInLine: false }, '');
+/** What redlock-run sends for one cycle on a resource. */
+export function callsOn(resource: string): { readonly acquire: ScriptCall; readonly release: ScriptCall } {
+  const value = '01234567-89ab-cdef-0123-456789abcdef';
+  const claim = { ...alone, resources: [resource], value, ttlMs, isFenced: true, waiter: null };
+  const undoing = { claim, keepMs: 0, record: null, staysInLine: false };
+  return { acquire: redlockCalls.toAcquire(claim, ''), release: redlockCalls.toRelease(undoing, '') };
+}
+
+const { acquire, release } = callsOn('floor');
 const counted = (keys: readonly string[]) => [keys.length, ...keys];
 const first = requestOf('EVAL', acquire.script, ...counted(acquire.keys), ...acquire.words);
 const acquireBytes = requestOf('EVALSHA', digestOf(acquire.script), ...counted(acquire.keys), ...acquire.words);

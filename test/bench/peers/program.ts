@@ -2,6 +2,7 @@
 // `count limitMs` from a line of stdin and answers with a line of JSON, { ms } or { error }. It measures and compares nothing else.
 
 import { createInterface } from 'node:readline';
+import { bareIoredis } from './bare-ioredis.ts';
 import { floor } from './floor.ts';
 import { type Cycle, npmPeer } from './npm.ts';
 import { ours } from './ours.ts';
@@ -10,6 +11,7 @@ const [name = '', folder = '', ...urls] = process.argv.slice(2);
 
 async function contestant(): Promise<Cycle> {
   if (name === 'floor') return floor(urls);
+  if (name === 'bare-ioredis') return bareIoredis(urls);
   if (name === 'fenced' || name === 'unfenced') return ours(name === 'fenced', urls);
   return npmPeer(name, folder, urls);
 }
