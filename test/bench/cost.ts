@@ -86,7 +86,8 @@ async function measure(
   const isGuard = (words: string) => !words.startsWith('sleep');
   const families = children.flatMap(({ pid }) => (pid === undefined ? [] : [familyOf(pid, isGuard)]));
   const pids = families.flat();
-  if (children.some(({ exitCode }) => exitCode !== null)) throw new Error(`${name}: a run has ended`);
+  if (children.some(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null))
+    throw new Error(`${name}: a run has ended`);
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
   const commands = async () => sum(await Promise.all(masters.map(commandsOf)));
   const [commandsBefore, cpuBefore, startedAt] = [await commands(), sum(pids.map(cpuMsOf)), performance.now()];
