@@ -13,7 +13,6 @@ const lossy: Disturb = (_, random) => ({
   clogMs: 4_000,
   tailChance: 0.05,
   tailMs: random.between(20, 400),
-  forgetScriptsEveryMs: 400,
 });
 
 const partitions: Disturb = ({ ttlMs }, random) => ({
@@ -32,6 +31,7 @@ const restarts: Disturb = (_, random) => ({
   restartEveryMs: random.between(300, 2_000),
   memory: 'all',
   isDurable: true,
+  forgetScriptsEveryMs: 400,
 });
 
 const forgetfulRestarts: Disturb = ({ ttlMs }, random) => ({
