@@ -10,6 +10,7 @@ import { renderValue } from '../lock/holder.ts';
 import type { ReleaseReply } from '../lock/ports.ts';
 import { quorumOf } from '../lock/validity.ts';
 import type { Call } from './call.ts';
+import { withEndings } from './endings.ts';
 import { exitCode } from './exit-code.ts';
 import { type Holder, holdingsByToken, lockStateOf, type State } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
@@ -43,7 +44,7 @@ export async function breakLock(call: Call): Promise<number> {
 async function attempt({ words, settings, clock, note, tell, ask }: Call, name: string): Promise<Broken> {
   const survey = await Survey.of(settings, clock);
   const [testimonies = []] = await survey.testimonies([name]);
-  const lock = lockStateOf(name, testimonies);
+  const [lock = lockStateOf(name, [])] = await withEndings(survey, [lockStateOf(name, testimonies)]);
   const code = codeOf[lock.state];
   if (lock.state === 'unknown' || lock.state === 'unfit') {
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
@@ -92,6 +93,7 @@ export function effectOn(holder: Holder | undefined, state: State, isSafe: boole
   if (state === 'orphan') return 'nothing changes for anybody: the remainder kept nobody out';
   if (holder?.kind !== 'redlock-run')
     return 'the program that set it is not told, and may go on as if it held the lock';
+  if (holder.endedAt !== null) return 'nothing is stopped: its run has ended';
   if (/^redlockctl\b/.test(holder.label ?? '')) return 'whoever took it finds out with the next extend or check';
   const risk = isSafe ? '' : ', perhaps after another has begun';
   return `its redlock-run, if alive, stops the command when it next extends, a third of its ttl at most${risk}`;

@@ -32,6 +32,8 @@ export interface Holder {
   readonly slot: number | null;
   /** On how many masters. */
   readonly votes: number;
+  /** ISO 8601, by the masters' clocks: its run is over, and the lock is kept (--hold-at-least). null: nothing tells of that. */
+  readonly endedAt: string | null;
 }
 
 export interface MasterVote {
@@ -161,12 +163,12 @@ function holderOf(value: string, ballots: readonly Ballot[], votes: number): Hol
   const type = ballot?.sight?.type;
   const sharing = ballot?.holdings.find((holding) => holding.value === value)?.sharing;
   const slot = sharing?.kind === 'slots' ? sharing.slot : null;
-  const nobody = { host: null, pid: null, user: null, since: null, label: null, slot, votes };
+  const nobody = { host: null, pid: null, user: null, since: null, label: null, slot, votes, endedAt: null };
   if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...nobody };
   const { token, note } = parseValue(value);
   if (note === null) return { kind: 'string', token, ...nobody };
   const { host, pid, user, since, label } = note;
-  return { kind: 'redlock-run', token, host, pid, user, since, label, slot, votes };
+  return { kind: 'redlock-run', token, host, pid, user, since, label, slot, votes, endedAt: null };
 }
 
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {

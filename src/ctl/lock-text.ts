@@ -29,7 +29,7 @@ export function headlineOf(lock: LockState): string {
       return `free${waiting}`;
     case 'held':
       if (lock.sharing !== 'exclusive') return `${together(lock)}; ${endOf(remainingMs)}${waiting}`;
-      return `held by ${first ? whoIs(first) : 'nobody'}; on ${first?.votes} of ${masters} masters; ${endOf(remainingMs)}${waiting}`;
+      return `held by ${first ? whoIs(first) : 'nobody'}; on ${first?.votes} of ${masters} masters; ${keptFor(lock) ?? endOf(remainingMs)}${waiting}`;
     case 'orphan':
       return `free; a remainder on ${first?.votes} of ${masters} masters, fewer than the quorum of ${quorum}, keeps nobody out${waiting}`;
     case 'split':
@@ -52,8 +52,11 @@ export function together({ sharing, slots, holders }: Pick<LockState, 'sharing' 
 /** "ops@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.314Z", or whose key it is if not redlock-run's. */
 export function whoIs(holder: Holder): string {
   if (holder.kind === 'redlock-run') {
-    const { user, host, pid, label, since } = holder;
-    return [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`].map((part) => shortened(part ?? '')).join(', ');
+    const { user, host, pid, label, since, endedAt } = holder;
+    const end = endedAt === null ? [] : [`ended ${endedAt}`];
+    return [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end]
+      .map((part) => shortened(part ?? ''))
+      .join(', ');
   }
   if (holder.kind === 'string') return `another program (value ${shortened(holder.token ?? '', 40)})`;
   return `another program (a key of type ${holder.kind})`;
@@ -87,6 +90,11 @@ function detailOf(lock: LockState): string {
 
 function endOf(remainingMs: number | null): string {
   return remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`;
+}
+
+/** Of a lock that nobody extends any more, because its run has ended; null: that is not so, or not known. */
+function keptFor({ holders: [first], remainingMs }: LockState): string | null {
+  return first?.endedAt && remainingMs !== null ? `kept for another ${roughly(remainingMs)} (--hold-at-least)` : null;
 }
 
 function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {

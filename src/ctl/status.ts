@@ -3,6 +3,7 @@
 
 import stringWidth from 'string-width';
 import type { Call } from './call.ts';
+import { withEndings } from './endings.ts';
 import { exitCode, worstOf } from './exit-code.ts';
 import type { LockState, State } from './lock-state.ts';
 import { renderLock } from './lock-text.ts';
@@ -25,13 +26,13 @@ export async function status({ words, settings, clock, print, columns }: Call): 
   const render = (locks: readonly LockState[]) =>
     words.has('--json') ? `${JSON.stringify({ locks })}\n` : locks.map(renderLock).join('\n');
   if (!words.has('--watch')) {
-    const locks = await survey.look(names);
+    const locks = await withEndings(survey, await survey.look(names));
     print(render(locks));
     return worstOf(locks.map(({ state }) => codeOf[state]));
   }
   let lines = 0;
   for (;;) {
-    const text = render(await survey.look(names));
+    const text = render(await withEndings(survey, await survey.look(names)));
     // Back to the first line and away with what stood there; into a pipe one after the other.
     print(columns === null || lines === 0 ? text : `\x1b[${lines}F\x1b[J${text}`);
     lines = linesOf(text, columns ?? Number.POSITIVE_INFINITY);

@@ -177,7 +177,7 @@ test.each([
   ['string', null, 'held', false, /^the program that set it is not told/],
   ['string', null, 'orphan', false, /^nothing changes/],
 ] as const)('what becomes of a %s, %s, %s, safely: %s', (kind, label, state, isSafe, expected) => {
-  expect(effectOn({ kind, label } as never, state, isSafe)).toMatch(expected);
+  expect(effectOn({ kind, label, endedAt: null } as never, state, isSafe)).toMatch(expected);
 });
 
 test.each([

@@ -7,9 +7,9 @@ import { expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
 import { startMasters, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { answerOf, hold, holderOfNote, newValue, queueUp } from './rig.ts';
+import { answerOf, ctl, hold, holderOfNote, newValue, queueUp } from './rig.ts';
 
-const { masters } = useMasters(3);
+const { masters, run } = useMasters(3);
 const all = () => masters as [TestMaster, TestMaster, TestMaster];
 const key = 'redlock:deploy';
 
@@ -88,6 +88,7 @@ test("another library's string, without an expiry", async () => {
         label: null,
         slot: null,
         votes: 3,
+        endedAt: null,
       },
     ],
     remainingMs: null,
@@ -115,6 +116,17 @@ test('a hash of another library', async () => {
     row: /^deploy +held +3\/3 +for ever +another program: a hash$/,
   });
   expect((await answerOf(masters, ['status', 'deploy'])).text).not.toContain('\n\n\n');
+});
+
+test('kept after its run, by --hold-at-least: nobody runs, and it is said for how long', async () => {
+  await run(['--hold-at-least', '1m', 'deploy', '--', 'true']);
+  const { code, text, json } = await answerOf(masters, ['status', 'deploy']);
+  expect(code).toBe(75);
+  expect(text).toMatch(/^"deploy": held by .*, true, since \S+, ended \S+; on 3 of 3 masters; kept for another 5\d/);
+  const [holder] = json.locks[0].holders;
+  expect(Math.abs(Date.parse(holder.endedAt) - Date.parse(holder.since))).toBeLessThan(10_000);
+  const { stdout } = await ctl(masters, ['break', 'deploy', '--yes']);
+  expect(stdout).toMatch(/removed on 3 of 3 masters; nothing is stopped: its run has ended\n$/);
 });
 
 test('an orphan on one master keeps nobody out', async () => {
