@@ -192,5 +192,6 @@ export class Redlock {
 /** One master is not enough: whoever reaches no more than that cannot get the lock. */
 function wantedBy(votes: readonly ExtendReply[], masterCount: number): string | null {
   const wishes = votes.flatMap((vote) => (vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : []));
-  return wishes.length >= quorumOf(masterCount) ? (wishes[0] ?? null) : null;
+  const countOfWish = (wish: string) => wishes.filter((one) => one === wish).length;
+  return wishes.find((wish) => countOfWish(wish) >= quorumOf(masterCount)) ?? null;
 }

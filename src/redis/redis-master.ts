@@ -57,9 +57,10 @@ export class RedisMaster implements Master {
   #patienceMs = patienceMs.least;
   /**
    * Values that were asked for and that no release has removed: there is nothing else to release. From the moment of asking,
-   * not of sending: a release made while the connection is still being made has to follow the acquire.
+   * not of sending: a release made while the connection is still being made has to follow the acquire. With each value, what
+   * asked for it last: a refusal that comes late says nothing of a heal since.
    */
-  readonly #mayHold = new Set<string>();
+  readonly #mayHold = new Map<string, symbol>();
   /** Connections given up while they owed the answer to a SET, by its value: the undoing has to follow it there. */
   readonly #retired = new Map<string, Connection>();
   /** What was to be undone and was not confirmed, by its value. */
@@ -88,13 +89,14 @@ export class RedisMaster implements Master {
 
   acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply> {
     const { value, isFenced } = claim;
-    this.#mayHold.add(value);
+    const asked = Symbol('acquire');
+    this.#mayHold.set(value, asked);
     if (claim.waiter) this.#inLine.set(claim.waiter.id, claim);
     const call = this.#calls.toAcquire(claim, this.#settings.prefix);
     const read = (reply: unknown, connection: Connection) => {
       const [granted, fence] = reply as [number, number];
       if (granted === 1) return this.#unlessInDoubt(connection, { kind: 'granted', fence: isFenced ? fence : null });
-      this.#mayHold.delete(value);
+      if (this.#mayHold.get(value) === asked) this.#mayHold.delete(value);
       return refusalOf(reply as unknown[]);
     };
     return this.#ask<AcquireReply>(withdrawn, (connection) => connection.run(call), read, claim);
@@ -110,7 +112,7 @@ export class RedisMaster implements Master {
   }
 
   heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
-    this.#mayHold.add(claim.value);
+    this.#mayHold.set(claim.value, Symbol('heal'));
     const call = this.#calls.toHeal(claim, fence, this.#settings.prefix);
     const read = (reply: unknown): HealReply => ({ kind: reply === 1 ? 'healed' : 'taken' });
     return this.#ask(withdrawn, (connection) => connection.run(call), read, claim);

@@ -56,15 +56,13 @@ export const formCheckers = {
   replaced(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'replaced') return null;
     const { program, by } = fact;
-    const { servers, programs, prefix, masterCount } = witness;
+    const { servers, programs, masterCount } = witness;
     const other = programs.find(({ waiterId }) => waiterId === by);
     if (program.wish.yields !== 'lock') return `${program.name} was stopped, and would not be`;
     if (other?.wish.yields !== 'lock') return `${program.name} was stopped for ${by}, who does not ask for it`;
     if (!areOpposed(program.wish, other.wish))
       return `${program.name} was stopped for ${by}, who could stand beside it`;
-    const seenBy = servers.filter(({ redis }) => {
-      return program.wish.resources.some((resource) => redis.queueOf(prefix + resource).hasEverSeen(by));
-    });
+    const seenBy = servers.filter(({ redis }) => redis.everWaited.has(by));
     if (seenBy.length < quorumOf(masterCount))
       return `${program.name} was stopped for ${by}, who waits on ${seenBy.length}`;
     const isThere = ({ isBelieved, goneAt }: Holding) => isBelieved || goneAt > witness.world.now - noticeMs;

@@ -112,7 +112,7 @@ export const mutants: readonly Mutant[] = [
     'nothing is released that was not answered',
     within(20, 'slow-masters', 'litter'),
     'redis/redis-master.ts',
-    'this.#mayHold.add(value);\n    if (claim.waiter)',
+    'this.#mayHold.set(value, asked);\n    if (claim.waiter)',
     'if (claim.waiter)',
   ),
   inSource(

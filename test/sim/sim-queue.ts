@@ -20,8 +20,13 @@ interface Served {
 export class SimQueue {
   readonly #places = new Map<string, Place>();
   readonly #served = new Map<string, Served>();
-  readonly #everSeen = new Set<string>();
+  readonly #everSeen: Set<string>;
   #expiresAt = 0;
+
+  /** `everSeen`: for the judges, who has ever had a place; it outlives the queue. */
+  constructor(everSeen: Set<string>) {
+    this.#everSeen = everSeen;
+  }
 
   /** Drops those who gave no sign of life for three seconds. `now` is the server's time of day in ms, as everywhere here. */
   first(now: number): string | null {
@@ -76,20 +81,14 @@ export class SimQueue {
     return this.#places.get(id)?.seenAt ?? 0;
   }
 
-  /** For the judges: whether he has ever had a place here. */
-  hasEverSeen(id: string): boolean {
-    return this.#everSeen.has(id);
-  }
-
   places(): { id: string; arrival: number; enteredAt: number }[] {
     return [...this.#places].map(([id, { arrival, enteredAt }]) => ({ id, arrival, enteredAt }));
   }
 
   copy(): SimQueue {
-    const copy = new SimQueue();
+    const copy = new SimQueue(this.#everSeen);
     for (const [id, place] of this.#places) copy.#places.set(id, place);
     for (const [id, served] of this.#served) copy.#served.set(id, served);
-    for (const id of this.#everSeen) copy.#everSeen.add(id);
     copy.#expiresAt = this.#expiresAt;
     return copy;
   }

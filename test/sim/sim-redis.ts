@@ -47,6 +47,8 @@ export class SimRedis {
   readonly #holders = new Map<string, SimHolders>();
   readonly #histories = new Map<string, readonly string[]>();
   readonly flaws: ReadonlySet<Flaw>;
+  /** For the judges: who has ever had a place in a queue here. */
+  readonly everWaited = new Set<string>();
   onChange: OnChange = () => {};
   /** Returns how many have been told. */
   onPublish: (channel: string) => number = () => 0;
@@ -166,7 +168,7 @@ export class SimRedis {
   }
 
   queueOf(key: string): SimQueue {
-    return madeIn(this.#queues, key, () => new SimQueue());
+    return madeIn(this.#queues, key, () => new SimQueue(this.everWaited));
   }
 
   holdersOf(key: string): SimHolders {

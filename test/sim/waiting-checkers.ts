@@ -15,6 +15,8 @@ const pollMs = 1_000;
 const baseCommands = 12;
 /** An even number of masters is split evenly again and again, until chance decides. */
 const evenCommands = 8;
+/** A slot that was not free after all, a call for one of several resources, a newer one who asks for the lock. */
+const jointCommands = 6;
 /** A sign of life once a second, and an extension three times a ttl, by a clock that may run fast, with retries. */
 const leastPollMs = 850;
 
@@ -62,8 +64,9 @@ export const waitingCheckers = {
     const { name, startedAt, endpoints } = fact.program;
     const livedMs = witness.world.now - startedAt;
     const evens = witness.masterCount % 2 === 0 ? evenCommands : 0;
-    // Each slot that was not free after all is one more attempt.
-    const base = baseCommands + evens + fact.program.wish.slotCount - 1;
+    const { wish } = fact.program;
+    const isPlain = wish.form === 'exclusive' && wish.resources.length === 1 && wish.yields === 'never';
+    const base = baseCommands + evens + (isPlain ? 0 : jointCommands);
     const allowed = base + livedMs / leastPollMs + (4 * livedMs) / witness.ttlMs;
     const most = Math.max(...endpoints.map(({ scriptCount }) => scriptCount));
     return most > allowed
