@@ -231,6 +231,7 @@ for i = 1, count do
   if id ~= '' and arrival == '' then
     wasFirst = waiters(i)[1] == id
     forget(i, id)
+    if redis.call('EXISTS', queue(i)) == 0 then redis.call('PEXPIRE', seen(i), 3000) end
   elseif id ~= '' then
     see(i, id, arrival)
   end
