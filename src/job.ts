@@ -40,8 +40,8 @@ import { createSystemClock, readingsNow } from './system-clock.ts';
 const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
 /** Two Ctrl-C so close to one another are meant for us. */
 const repeatMs = 2_000;
-/** The least time that masters which were not needed for the quorum get to say who they are. */
-const introductionMs = 25;
+/** The least time that masters which were not needed for the quorum get to say who they are, from the first attempt on. */
+const introductionMs = 10;
 
 export async function runJob(settings: Settings, reporter: Reporter, guards: GuardSupply): Promise<ExitStatus> {
   const failing = new Set<string>();
@@ -194,6 +194,7 @@ class Job {
 
   #report(event: RunEvent): void {
     this.#tell(event);
+    if (event.kind === 'acquired') this.#grantedInMs = event.elapsedMs;
     if (event.kind === 'waiting') {
       const settings = this.#settings;
       const rehearsed = { settings, newClaim: () => newClaim(settings), recordOf: this.#recordOf };
@@ -210,6 +211,7 @@ class Job {
   }
 
   #interruptedAt = Number.NEGATIVE_INFINITY;
+  #grantedInMs = 0;
 
   #signalEvent(signal: NodeJS.Signals): Parameters<Run['post']>[0] {
     const isFromTerminal = this.#isForeground && terminalSignals.includes(signal) && isInFront();
@@ -225,13 +227,11 @@ class Job {
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
     const beganAt = this.#clock.now();
     for (;;) {
-      const attemptedAt = this.#clock.now();
-      const leftMs = waitMs === null ? null : Math.max(0, waitMs - (attemptedAt - beganAt));
+      const leftMs = waitMs === null ? null : Math.max(0, waitMs - (this.#clock.now() - beganAt));
       const acquisition = await this.#wait(leftMs, aborted);
       if (acquisition.kind === 'busy' && this.#isNested()) return { kind: 'nested' };
       if (acquisition.kind !== 'acquired') return acquisition;
-      const unfit = this.#outer ? [] : await this.#introduced(this.#clock.now() - attemptedAt);
-      const trouble = await ready();
+      const [unfit, trouble] = await Promise.all([this.#outer ? [] : this.#introduced(beganAt), ready()]);
       const isInTime = this.#clock.now() < stopAtOf(acquisition.lease, graceMs + marginMs);
       if (unfit.length === 0 && trouble === null && isInTime) return acquisition;
       await (this.#outer ?? this.#redlock).release(acquisition.lease.claim);
@@ -257,8 +257,11 @@ class Job {
     return acquire(parts, { ...patience, giveUpAfterMs, aborted });
   }
 
-  /** The masters that must not be in the list, as far as they tell in time; a silent one does not hold us up. */
-  async #introduced(elapsedMs: number): Promise<MasterFailure[]> {
+  /**
+   * The masters that must not be in the list, as far as they tell in time. A silent one does not hold us up: they have three times
+   * as long as a quorum took to grant, and whoever has waited for the lock has given them that time already.
+   */
+  async #introduced(beganAt: number): Promise<MasterFailure[]> {
     const unfit: MasterFailure[] = [];
     const introductions = this.#masters.map(async (master) => {
       const failed = await master.introduce();
@@ -266,7 +269,8 @@ class Job {
     });
     const enough = new AbortController();
     const all = Promise.all(introductions).then(() => enough.abort());
-    await Promise.race([all, this.#clock.sleep(introductionMs + 2 * elapsedMs, enough.signal)]);
+    const leftMs = beganAt + introductionMs + 3 * this.#grantedInMs - this.#clock.now();
+    await Promise.race([all, this.#clock.sleep(Math.max(0, leftMs), enough.signal)]);
     return unfit;
   }
 

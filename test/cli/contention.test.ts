@@ -63,6 +63,20 @@ test('-n beside a holder: 75 at once, and one line that says who holds it', asyn
   await holder.result;
 });
 
+test('a waiter whose turn it is starts at once, also when a master has been frozen all the time', async () => {
+  const [, , frozen] = masters as [TestMaster, TestMaster, TestMaster];
+  const holder = start(['--ttl', '10s', 'turn', '--', 'sleep', '4']);
+  const waiter = start(['--ttl', '10s', '-v', 'turn', '--', 'date', '+%s%3N']);
+  await waiter.says('stderr', /first in line/);
+  frozen.freeze();
+  await holder.result;
+  const releasedAt = Date.now();
+  const { code, stdout } = await waiter.result;
+  frozen.thaw();
+  expect(code).toBe(0);
+  expect(Number(stdout) - releasedAt).toBeLessThan(2_500);
+});
+
 test('-n beside the lock of another program: its value is shown, on one line and cut short', async () => {
   await takeBy(`x${'y'.repeat(1_000)}\n`, masters, 'foreign');
   const { code, stderr } = await run(['-n', 'foreign', '--', 'true']);
