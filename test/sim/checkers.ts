@@ -43,9 +43,17 @@ export const checkers = {
     return `the command of ${holding.value} runs on: ${fact.kind}`;
   },
 
-  /** No script changes a key that holds another's value. */
+  /** No script changes what another holds: a key with his value, his end beside a key, his slot. */
   ownership(fact) {
-    if (fact.kind !== 'key-changed' || fact.by === null || fact.before === null || fact.before === fact.by) return null;
+    if (fact.kind !== 'key-changed' || fact.by === null) return null;
+    const { redis, name } = fact.server;
+    const slots = redis
+      .holdersOf(fact.key)
+      .living(redis.now)
+      .flatMap(({ slot }) => (slot > 0 ? [slot] : []));
+    const isDoubled = new Set(slots).size < slots.length;
+    if (fact.before === null && isDoubled) return `${fact.by} stands on a slot of another on ${name}`;
+    if (fact.before === null || fact.before === fact.by) return null;
     return `${fact.by} changed ${fact.key} on ${fact.server.name}, where ${fact.before} stood`;
   },
 

@@ -73,16 +73,18 @@ export const formCheckers = {
       : null;
   },
 
-  /** In calm weather, where everybody would be replaced, the newest has the lock as soon as the holder could be stopped. */
+  /** In calm weather whoever would give it up has done so as soon as his command could be stopped. */
   replacement(fact: Fact, witness: Witness): string | null {
-    if (fact.kind !== 'acquired' || !isJudged(witness)) return null;
-    const program = witness.programs.find(({ values }) => values.includes(fact.holding.value));
-    const stubborn = witness.programs.some(({ wish }) => wish.yields !== 'lock' || wish.resources.length > 1);
-    if (!program || stubborn) return null;
-    const keptMs = Math.max(...witness.programs.map(({ keepMs }) => keepMs));
-    const allowedMs = noticeMs + witness.stopMs + keptMs;
-    const tookMs = witness.world.now - program.startedAt;
-    return tookMs > allowedMs ? `${program.name} waited for ${Math.round(tookMs)} ms to replace the holder` : null;
+    if (fact.kind !== 'released' || !isJudged(witness)) return null;
+    const { value, sharing, acquiredAt, lease } = fact.holding;
+    if (lease.claim.yields !== 'lock' || sharing.kind !== 'exclusive') return null;
+    const { now } = witness.world;
+    const latestAt = now - noticeMs - witness.stopMs;
+    const asker = witness.programs.find(({ wish, startedAt, endedAt }) => {
+      const hasAsked = startedAt > acquiredAt && startedAt < latestAt && (endedAt ?? now) > startedAt + joinedMs;
+      return hasAsked && wish.yields === 'lock' && haveCommon(wish, fact.holding);
+    });
+    return asker ? `${value} kept from ${asker.name} what it had agreed to give up` : null;
   },
 };
 

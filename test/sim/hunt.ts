@@ -2,8 +2,8 @@
 // by another checker first is not caught; what a checker is for is part of the claim.
 
 import type { Property } from './checkers.ts';
+import type { Mutant } from './mutant.ts';
 import { buildMutants, loadMutant } from './mutant-build.ts';
-import type { Mutant } from './mutants.ts';
 import { simulate, type Wishes } from './simulate.ts';
 
 export interface Catch {

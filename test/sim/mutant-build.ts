@@ -7,7 +7,8 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Mutant, mutants } from './mutants.ts';
+import type { Mutant } from './mutant.ts';
+import { mutants } from './mutants.ts';
 import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = ['lock', 'redis', 'run', 'system-clock.ts'];

@@ -4,8 +4,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { hunt } from './hunt.ts';
+import type { Mutant } from './mutant.ts';
 import { checkout } from './mutant-build.ts';
-import { type Mutant, mutants } from './mutants.ts';
+import { mutants } from './mutants.ts';
 
 const head = '| mutant | what it breaks | world | caught by | seeds needed |\n| --- | --- | --- | --- | --- |';
 const marks = { begin: '<!-- mutants -->', end: '<!-- /mutants -->' };

@@ -2,45 +2,8 @@
 // in a fair world within so many seeds: that is what the silence of the checkers is worth. They are built by mutant-build.ts.
 // The surprise: a mutant that no longer applies is a failure too, so whoever rewrites a line here also rewrites its mutant.
 
-import type { Property } from './checkers.ts';
-import type { Flaw } from './flaws.ts';
-import type { FairProfile } from './profiles.ts';
-
-export interface Edit {
-  /** In src/. */
-  readonly file: string;
-  /** Occurs exactly once. */
-  readonly from: string;
-  readonly to: string;
-}
-
-export interface Mutant {
-  readonly name: string;
-  readonly breaks: string;
-  readonly edits: readonly Edit[];
-  /** For mistakes in the Lua scripts, which the simulated server makes in their place. */
-  readonly flaw?: Flaw;
-  readonly profile: FairProfile;
-  readonly caughtBy: readonly Property[];
-  readonly withinSeeds: number;
-}
-
-type Rest = Pick<Mutant, 'profile' | 'caughtBy' | 'withinSeeds'>;
-
-const inSource = (name: string, breaks: string, rest: Rest, file: string, from: string, to: string): Mutant => ({
-  name,
-  breaks,
-  edits: [{ file, from, to }],
-  ...rest,
-});
-
-const inScript = (flaw: Flaw, breaks: string, rest: Rest): Mutant => ({ name: flaw, breaks, edits: [], flaw, ...rest });
-
-const within = (withinSeeds: number, profile: FairProfile, ...caughtBy: Property[]): Rest => ({
-  profile,
-  caughtBy,
-  withinSeeds,
-});
+import { jointMutants } from './joint-mutants.ts';
+import { inScript, inSource, type Mutant, within } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   inSource(
@@ -283,4 +246,5 @@ export const mutants: readonly Mutant[] = [
   ),
   inScript('fence-not-raised', 'the write-back writes nothing', within(20, 'partitions', 'fence')),
   inScript('fence-starts-at-zero', 'a lost counter starts anew', within(60, 'restarts-empty', 'fence')),
+  ...jointMutants,
 ];

@@ -204,6 +204,19 @@ export const hostileProfiles = {
     fires: ['childUnderLease', 'oneChild'],
     disturb: ({ ttlMs }: Options) => ({ suspendEveryMs: 300, suspendMs: 3 * ttlMs, workMs: 2 * ttlMs }),
   },
+  'slots-and-memory-lost': {
+    fires: ['exclusion', 'oneChild'],
+    disturb: () => ({
+      restartEveryMs: 300,
+      memory: 'none',
+      masterCount: 3,
+      restartGraceMs: 0,
+      contenderCount: 6,
+      slotCount: 2,
+      thinkMs: 60,
+      wallSpreadMs: 100,
+    }),
+  },
   'same-server-twice': {
     fires: ['honesty'],
     disturb: () => ({ masterCount: 3, isListedTwice: true, thinkMs: 30 }),

@@ -146,7 +146,9 @@ export class Program {
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
     this.finished = await run.start();
-    this.record.cause = this.finished.ending.cause;
+    const { cause } = this.finished.ending;
+    this.record.cause = cause;
+    if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'superseded') world.mark('superseded');
     world.note(process.name, `ends: ${this.finished.ending.cause.kind}`);
     guard?.done();
     for (const master of masters) master.close();

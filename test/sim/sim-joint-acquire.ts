@@ -46,7 +46,7 @@ export class JointAcquisition {
       const others = redis.holdersOf(key);
       if (holder === null) {
         free.add(key);
-        if (!flaws.has('holders-outlive-the-key')) others.clear();
+        others.clear();
       } else if (holder !== (mark === '' ? value : mark) && !this.#overlooks(holder)) {
         this.#block(holder, redis.remainingMs(key) ?? -1);
         this.#callHolders(key, holder);
@@ -170,7 +170,7 @@ export class JointAcquisition {
     const behind = waiters.includes(this.#id) ? waiters.slice(waiters.indexOf(this.#id) + 1) : [];
     if (!hasRoom || redis.flaws.has('reader-calls-no-reader')) return;
     const channel = this.#channel(this.#keys.indexOf(key));
-    for (const other of redis.flaws.has('reader-calls-those-before') ? waiters : behind) {
+    for (const other of behind) {
       if (this.#isReader() && !has(other, 'shared')) return;
       if (redis.hears(channel, other)) return;
       queue.forget(other);

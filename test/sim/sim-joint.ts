@@ -51,7 +51,7 @@ function heal(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   const stand = standIn(words, 4);
   if (keys.some((key) => shown(redis, key, stand) === 'taken')) return 0;
   for (const key of keys) {
-    const isStale = stand.mark !== '' && redis.get(key) === null && !redis.flaws.has('holders-outlive-the-key');
+    const isStale = stand.mark !== '' && redis.get(key) === null;
     if (isStale) redis.holdersOf(key).clear();
     hold(redis, key, stand, ttlMs);
   }
@@ -80,7 +80,7 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
       const lastMs = flaws.has('release-of-all-readers') && stand.mark === 'shared' ? 0 : last(redis, key);
       redis.set(key, lastMs > 0 ? stand.mark : null, lastMs);
       if (lastMs === 0) holders.clear();
-      isFreed = lastMs <= keepMs || stand.mark !== 'shared' || flaws.has('reader-calls-the-writer');
+      isFreed = lastMs <= keepMs || stand.mark !== 'shared';
     }
     const leaves = id !== '' && arrival === '';
     const wasFirst = leaves && queue.first(now) === id;

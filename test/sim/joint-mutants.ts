@@ -1,0 +1,92 @@
+// Deliberate mistakes in locks that several hold, on slots, under several names, and in those who give way. The surprise: one that cannot
+// be seen in a fair world is not here: holders who outlive a key that a person deleted are caught by the contract suite alone.
+
+import { inScript, inSource, type Mutant, within } from './mutant.ts';
+
+export const jointMutants: readonly Mutant[] = [
+  inScript(
+    'shared-beside-a-writer',
+    'a lock is shared while one holds it alone',
+    within(10, 'readers-and-writers', 'ownership', 'exclusion'),
+  ),
+  inScript(
+    'writer-beside-readers',
+    'a lock is granted to one alone while others share it',
+    within(20, 'several-names', 'ownership', 'exclusion'),
+  ),
+  inScript(
+    'mark-not-renewed',
+    'an extension by one who shares does not lengthen the key',
+    within(10, 'readers-and-writers', 'honesty'),
+  ),
+  inScript(
+    'release-of-all-readers',
+    'a release by one who shares removes the key of all',
+    within(10, 'readers-and-writers', 'ownership', 'honesty'),
+  ),
+  inScript(
+    'readers-pass-the-writer',
+    'who shares passes one who waits to have it alone',
+    within(10, 'readers-and-writers', 'order', 'served'),
+  ),
+  inScript(
+    'reader-calls-no-reader',
+    'who shares calls nobody who would',
+    within(20, 'readers-and-writers', 'handOver'),
+  ),
+  inScript(
+    'slots-counted',
+    'a master grants as long as it sees fewer holders than slots',
+    within(20, 'slots', 'exclusion', 'ownership'),
+  ),
+  inScript('slot-not-looked-at', 'a slot is granted twice', within(10, 'slots', 'ownership', 'exclusion')),
+  inScript(
+    'any-number-of-slots',
+    'who counts other slots is let in',
+    within(60, 'slots', 'exclusion', 'ownership', 'honesty'),
+  ),
+  inScript(
+    'heal-beside-the-slot-of-another',
+    'a heal puts its holder on the slot of another',
+    within(60, 'slots', 'ownership'),
+  ),
+  inScript(
+    'names-first-only',
+    'the first name is granted although the second is refused',
+    within(10, 'several-names', 'honesty', 'exclusion'),
+  ),
+  inScript(
+    'names-one-by-one',
+    'the names that are free are held while another is refused',
+    within(20, 'several-names', 'litter', 'liveness'),
+  ),
+  inScript('names-released-first-only', 'only the first name is released', within(10, 'several-names', 'litter')),
+  inScript('fence-of-the-first-name', 'only the first name counts', within(20, 'several-names', 'fence')),
+  inScript(
+    'superseded-keeps-his-place',
+    'a newer one who yields waits behind the older ones',
+    within(40, 'newest-wins', 'newest'),
+  ),
+  inScript(
+    'served-is-forgotten',
+    'who was superseded by one that is served at once never hears of it',
+    within(80, 'newest-wins', 'newest'),
+  ),
+  inScript('replaced-for-anybody', 'a holder is stopped for whoever waits', within(20, 'newest-wins', 'replaced')),
+  inSource(
+    'replaced-on-one-word',
+    'a holder gives way on the word of one master',
+    within(80, 'newest-wins', 'replaced'),
+    'lock/redlock.ts',
+    'countOfWish(wish) >= quorumOf(masterCount)',
+    'countOfWish(wish) >= Math.min(1, quorumOf(masterCount))',
+  ),
+  inSource(
+    'replaced-by-nobody',
+    'a holder goes on, whoever wants the lock',
+    within(40, 'newest-wins', 'replacement'),
+    'lock/keep-alive.ts',
+    'keeper.onWanted(extension.wantedBy);',
+    'void keeper;',
+  ),
+];

@@ -1,0 +1,47 @@
+// What a mutant is, and short ways to write one down. The mutants themselves are in mutants.ts and joint-mutants.ts.
+
+import type { Property } from './checkers.ts';
+import type { Flaw } from './flaws.ts';
+import type { FairProfile } from './profiles.ts';
+
+export interface Edit {
+  /** In src/. */
+  readonly file: string;
+  /** Occurs exactly once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  readonly breaks: string;
+  readonly edits: readonly Edit[];
+  /** For mistakes in the Lua scripts, which the simulated server makes in their place. */
+  readonly flaw?: Flaw;
+  readonly profile: FairProfile;
+  readonly caughtBy: readonly Property[];
+  readonly withinSeeds: number;
+}
+
+type Rest = Pick<Mutant, 'profile' | 'caughtBy' | 'withinSeeds'>;
+
+export const inSource = (name: string, breaks: string, rest: Rest, file: string, from: string, to: string): Mutant => ({
+  name,
+  breaks,
+  edits: [{ file, from, to }],
+  ...rest,
+});
+
+export const inScript = (flaw: Flaw, breaks: string, rest: Rest): Mutant => ({
+  name: flaw,
+  breaks,
+  edits: [],
+  flaw,
+  ...rest,
+});
+
+export const within = (withinSeeds: number, profile: FairProfile, ...caughtBy: Property[]): Rest => ({
+  profile,
+  caughtBy,
+  withinSeeds,
+});
