@@ -65,12 +65,7 @@ export const formCheckers = {
     const seenBy = servers.filter(({ redis }) => redis.everWaited.has(by));
     if (seenBy.length < quorumOf(masterCount))
       return `${program.name} was stopped for ${by}, who waits on ${seenBy.length}`;
-    const isThere = ({ isBelieved, goneAt }: Holding) => isBelieved || goneAt > witness.world.now - noticeMs;
-    const beside = [...witness.holdings.values()].filter((one) => isThere(one) && haveCommon(one, program.wish));
-    const { form, slotCount } = program.wish;
-    return form === 'slots' && beside.length < slotCount
-      ? `${program.name} was stopped although there was a free slot`
-      : null;
+    return null;
   },
 
   /** In calm weather whoever would give it up has done so as soon as his command could be stopped. */

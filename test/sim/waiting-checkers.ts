@@ -67,7 +67,9 @@ export const waitingCheckers = {
     const { wish } = fact.program;
     const isPlain = wish.form === 'exclusive' && wish.resources.length === 1 && wish.yields === 'never';
     const base = baseCommands + evens + (isPlain ? 0 : jointCommands);
-    const allowed = base + livedMs / leastPollMs + (4 * livedMs) / witness.ttlMs;
+    // Who would give it up is called by all who want it.
+    const callers = wish.yields === 'lock' ? 4 : 1;
+    const allowed = base + (callers * livedMs) / leastPollMs + (4 * livedMs) / witness.ttlMs;
     const most = Math.max(...endpoints.map(({ scriptCount }) => scriptCount));
     return most > allowed
       ? `${name} sent a master ${most} scripts in ${Math.round(livedMs)} ms, of ${Math.floor(allowed)} at most`

@@ -26,8 +26,6 @@ export interface Holding {
   /** In true time, as all that follows. */
   readonly acquiredAt: number;
   validUntil: number;
-  /** When nobody needs to see it any more; infinite while it is believed in. */
-  goneAt: number;
   /** Has neither released nor heard that it is lost, nor died. */
   isBelieved: boolean;
   /** When the round began that last proved the lease. */
@@ -176,7 +174,6 @@ export class Witness {
       lease,
       acquiredAt: this.world.now,
       validUntil: 0,
-      goneAt: Number.POSITIVE_INFINITY,
       isBelieved: true,
       provenSince: 0,
       tree: null,
@@ -200,7 +197,6 @@ export class Witness {
     const keepMs = isReleased
       ? (this.programs.find(({ values }) => values.includes(value))?.keepMs ?? 0)
       : this.ttlMs * 1.02;
-    holding.goneAt = this.world.now + keepMs;
     this.#freed(holding, keepMs);
     if (!isReleased) return;
     this.tell({ kind: 'released', holding });
