@@ -11,6 +11,10 @@ const named = ['long'].filter((name) => process.argv.includes(name));
 /** Real programs under locks of a few seconds: a machine that stands still for a second costs them their lock. */
 const onRealTime = { testTimeout: 60_000, retry: 2 };
 
+/** In the simulator ioredis speaks to simulated servers. */
+const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
+const rareMutants = 'test/sim/rare-mutants.test.ts';
+
 /** The suites of the built programs on the executable that has both in one file (`npm run build:standalone`). */
 const standalone = {
   test: {
@@ -27,13 +31,16 @@ export default defineConfig({
     projects: [
       suite('unit'),
       suite('redis', { retry: 2 }),
-      suite('sim', { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } }),
+      suite('sim', { ...simulated, exclude: [rareMutants] }),
       suite('interop', onRealTime),
       suite('library', onRealTime),
       suite('cli', onRealTime),
       suite('supervision', onRealTime),
       suite('ctl', onRealTime),
       ...(process.argv.includes('standalone') ? [standalone] : []),
+      ...(process.argv.includes('mutants')
+        ? [suite('mutants', { ...simulated, include: [rareMutants], testTimeout: 300_000 })]
+        : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
     maxWorkers: 2,

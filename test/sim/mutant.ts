@@ -21,9 +21,11 @@ export interface Mutant {
   readonly profile: FairProfile;
   readonly caughtBy: readonly Property[];
   readonly withinSeeds: number;
+  /** Takes too long for `npm test`: see rare-mutants.test.ts. */
+  readonly isRare?: true;
 }
 
-type Rest = Pick<Mutant, 'profile' | 'caughtBy' | 'withinSeeds'>;
+type Rest = Pick<Mutant, 'profile' | 'caughtBy' | 'withinSeeds' | 'isRare'>;
 
 export const inSource = (name: string, breaks: string, rest: Rest, file: string, from: string, to: string): Mutant => ({
   name,
@@ -45,3 +47,5 @@ export const within = (withinSeeds: number, profile: FairProfile, ...caughtBy: P
   caughtBy,
   withinSeeds,
 });
+
+export const rarely = (...rest: Parameters<typeof within>): Rest => ({ ...within(...rest), isRare: true });

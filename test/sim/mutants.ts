@@ -3,7 +3,7 @@
 // The surprise: a mutant that no longer applies is a failure too, so whoever rewrites a line here also rewrites its mutant.
 
 import { jointMutants } from './joint-mutants.ts';
-import { inScript, inSource, type Mutant, within } from './mutant.ts';
+import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   inSource(
@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'release-overtakes-the-acquire',
     'a silent connection is given up, and what it was sent is not released on it',
-    within(80, 'even-masters', 'litter'),
+    rarely(250, 'even-masters', 'litter'),
     'redis/redis-master.ts',
     'if (retired) void this.#release(retired, withoutPlace(undoing));',
     'void retired;',
@@ -89,7 +89,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'value-used-again',
     'an attempt has the value of the one before, which is still being given back',
-    within(60, 'lossy', 'honesty'),
+    rarely(120, 'lossy', 'honesty'),
     'lock/acquire.ts',
     'if (this.#hasTried) this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };',
     'void newClaim;',
@@ -137,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'guard-without-kill',
     'the guard asks to stop and leaves it at that',
-    within(40, 'long-pauses-guarded', 'childUnderLease'),
+    rarely(40, 'long-pauses-guarded', 'childUnderLease'),
     'run/guard/guard.ts',
     'await this.#guarded.kill();\n    this.#hasKilled = true;',
     'this.#hasKilled = true;',
@@ -161,7 +161,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'sleep-does-not-count',
     'time that the machine slept is not time',
-    within(40, 'suspends', 'childUnderLease', 'honesty'),
+    rarely(100, 'suspends', 'childUnderLease', 'honesty'),
     'system-clock.ts',
     'aheadMs += jumpMs;',
     'aheadMs += 0;',
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
   inScript('release-without-comparing', 'a release removes whatever is there', within(10, 'contention', 'ownership')),
   inScript('extend-without-comparing', 'an extension extends whatever is there', within(40, 'partitions', 'ownership')),
   inScript('extend-revives', 'an extension sets a key that is gone', within(60, 'partitions', 'litter', 'exclusion')),
-  inScript('heal-overwrites', 'a heal replaces the value of another', within(60, 'restarts-empty', 'ownership')),
+  inScript('heal-overwrites', 'a heal replaces the value of another', rarely(60, 'restarts-empty', 'ownership')),
   inScript(
     'acquire-overwrites-expiring',
     'a key that is about to expire is taken',
@@ -194,9 +194,9 @@ export const mutants: readonly Mutant[] = [
   inScript(
     'release-always-calls',
     'a release that removed nothing calls the first in line',
-    within(10, 'many-contenders', 'cost'),
+    rarely(10, 'many-contenders', 'cost'),
   ),
-  inScript('release-calls-oneself', 'who gives back a lost vote calls himself', within(20, 'contention', 'cost')),
+  inScript('release-calls-oneself', 'who gives back a lost vote calls himself', rarely(60, 'contention', 'cost')),
   inScript('refusal-always-calls', 'every refusal calls the first in line', within(20, 'many-contenders', 'cost')),
   inScript(
     'queue-keeps-the-deaf',
