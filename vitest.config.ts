@@ -43,6 +43,7 @@ export default defineConfig({
         : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
-    maxWorkers: 2,
+    // One more than the cores of a small machine: most tests wait for something most of the time.
+    maxWorkers: 3,
   },
 });

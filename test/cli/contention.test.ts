@@ -65,7 +65,8 @@ test('-n beside a holder: 75 at once, and one line that says who holds it', asyn
 
 test('a waiter whose turn it is starts at once, also when a master has been frozen all the time', async () => {
   const [, , frozen] = masters as [TestMaster, TestMaster, TestMaster];
-  const holder = start(['--ttl', '10s', 'turn', '--', 'sleep', '4']);
+  const holder = start(['--ttl', '10s', 'turn', '--', 'sh', '-c', 'echo ready; sleep 4']);
+  await holder.says('stdout', /ready/);
   const waiter = start(['--ttl', '10s', '-v', 'turn', '--', 'date', '+%s%3N']);
   await waiter.says('stderr', /first in line/);
   frozen.freeze();
