@@ -122,7 +122,9 @@ test('kept after its run, by --hold-at-least: nobody runs, and it is said for ho
   await run(['--hold-at-least', '1m', 'deploy', '--', 'true']);
   const { code, text, json } = await answerOf(masters, ['status', 'deploy']);
   expect(code).toBe(75);
-  expect(text).toMatch(/^"deploy": held by .*, true, since \S+, ended \S+; on 3 of 3 masters; kept for another (5\d|60)/);
+  expect(text).toMatch(
+    /^"deploy": held by .*, true, since \S+, ended \S+; on 3 of 3 masters; kept for another (5\d|60)/,
+  );
   const [holder] = json.locks[0].holders;
   expect(Math.abs(Date.parse(holder.endedAt) - Date.parse(holder.since))).toBeLessThan(10_000);
   const { stdout } = await ctl(masters, ['break', 'deploy', '--yes']);

@@ -45,11 +45,11 @@ async function underFire(name: string, masterCount: number, kinds: readonly stri
   const began = Date.now();
   while (Date.now() - began < lastsMs) {
     await sleep(300 + Math.random() * 700);
-    if (Math.random() < 0.15) void disturb(masters[Math.floor(Math.random() * masters.length)] as TestMaster);
+    if (Math.random() < 0.15) disturb(masters[Math.floor(Math.random() * masters.length)] as TestMaster);
     else [...running][Math.floor(Math.random() * running.size)]?.signal('SIGKILL');
   }
   isOpen = false;
-  await sleep(2_500); // The masters are well again.
+  await disturbance;
   for (const run of running) run.signal('SIGTERM');
   for (const run of all) await run.result;
   await eventually(
@@ -62,18 +62,24 @@ async function underFire(name: string, masterCount: number, kinds: readonly stri
 }
 
 let isDisturbed = false;
+let disturbance = Promise.resolve();
 
 /** One master at a time: killed, or frozen, and well again after a second or two. */
-async function disturb(master: TestMaster): Promise<void> {
+function disturb(master: TestMaster): void {
   if (isDisturbed) return;
   isDisturbed = true;
+  disturbance = befall(master).finally(() => {
+    isDisturbed = false;
+  });
+}
+
+async function befall(master: TestMaster): Promise<void> {
   const isKilled = Math.random() < 0.5;
   if (isKilled) await master.kill();
   else master.freeze();
   await sleep(1_000 + Math.random() * 1_000);
   if (isKilled) await master.restart();
   else master.thaw();
-  isDisturbed = false;
 }
 
 it('two slots, twenty who want one, three masters: never three', { timeout: lastsMs + 120_000, retry: 0 }, async () => {
