@@ -14,10 +14,11 @@ it.concurrent('leftovers that obey are gone at once, and the exit code is the co
     flags: patient,
     kinds: ['plain', 'daemon', 'group', 'stopped'],
     itself: 'leaves',
+    stdin: 'pipe',
     env: { EXIT_CODE: '3' },
   });
-  await job.run.says('stdout', /ready/);
-  job.happens();
+  await job.ready();
+  job.leaves();
   const outcome = await job.outcome();
   note('leftovers that obey', outcome);
   expect(outcome).toMatchObject({ code: 3, stdout: 'ready\n' });
@@ -29,9 +30,9 @@ it.concurrent('leftovers that obey are gone at once, and the exit code is the co
 it.concurrent('leftovers that do not obey are killed after the grace, and only then the lock is free', async () => {
   // Nobody can tell whose the bare one is, once its parent has gone: see --isolate.
   const kinds = everyKind.filter((kind) => kind !== 'bare');
-  const job = startFamily(await sharedMasters(), { flags: patient, kinds, itself: 'leaves' });
-  await job.run.says('stdout', /ready/);
-  job.happens();
+  const job = startFamily(await sharedMasters(), { flags: patient, kinds, itself: 'leaves', stdin: 'pipe' });
+  await job.ready();
+  job.leaves();
   const outcome = await job.outcome();
   note('leftovers that do not obey', outcome);
   expect(outcome).toMatchObject({ code: 0, stdout: 'ready\n' });
@@ -80,7 +81,7 @@ it.concurrent.each([
   });
   const [code] = await once(job.run.child, 'exit'); // Its streams stay open as long as they live.
   expect(code).toBe(0);
-  expect(job.run.stderr).toMatch(expected);
+  expect(linesOf(job.run).join('\n')).toMatch(expected);
   await eventually('the guard is gone', () => guardsOf(job.run.pid).length === 0);
   await eventually('three are seen', () => job.witness.alive.length === 3);
   for (const { pid } of job.witness.alive) process.kill(pid, 'SIGKILL');
@@ -119,7 +120,7 @@ it.concurrent('the guard of an inner run that was killed is no leftover of the o
   const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
   const stubborn = `sh -c 'trap "" TERM; echo ready; exec sleep 600'`;
   // The outer run looks at what there is when it extends the lock, after 1.67 s, and knows everyone again later.
-  const script = `"${process.execPath}" "${program}" --ttl 12s inner-of-$JOB -- ${stubborn} & sleep 2.5; kill -9 $!`;
+  const script = `"${process.execPath}" "${program}" --ttl 12s inner-of-$JOB -- ${stubborn} & sleep 2.5; { kill -9 $!; wait $!; } 2>/dev/null; true`;
   const job = startJob(await sharedMasters(), ['bash', '-c', script]);
   const result = await job.run.result;
   expect(result.code).toBe(0);

@@ -27,7 +27,7 @@ export interface JobOptions extends RunOptions {
   /** Of the lock; default: one of its own. */
   readonly name?: string;
   readonly kinds?: readonly string[];
-  /** What the job itself does: stays whatever it is told, leaves at once, or obeys. Default: stays. */
+  /** What the job itself does: stays whatever it is told, leaves (see Job.leaves), or obeys. Default: stays. */
   readonly itself?: 'stays' | 'leaves' | 'obeys';
 }
 
@@ -75,6 +75,12 @@ export class Job {
   /** Now it happens: everything is counted from here. */
   happens(): void {
     this.#happenedAt = performance.now();
+  }
+
+  /** A job with `stdin: 'pipe'` that leaves does so now, and everything is counted from here. */
+  leaves(): void {
+    this.happens();
+    this.run.child.stdin?.end('\n');
   }
 
   get guardPid(): number {
@@ -193,7 +199,7 @@ export async function pass(ms: number): Promise<void> {
 }
 
 /** What redlock-run said of the job, line by line; not what it thinks of the clocks on a machine as busy as this one. */
-export function linesOf({ stderr }: RunResult): string[] {
+export function linesOf({ stderr }: Pick<RunResult, 'stderr'>): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !/ its clock went /.test(line));
 }
 
