@@ -84,7 +84,7 @@ it.concurrent.each([
   expect(linesOf(job.run).join('\n')).toMatch(expected);
   await eventually('the guard is gone', () => guardsOf(job.run.pid).length === 0);
   await eventually('three are seen', () => job.witness.alive.length === 3);
-  for (const { pid } of job.witness.alive) process.kill(pid, 'SIGKILL');
+  await job.cleanUp();
 });
 
 it.concurrent('a command that leaves nothing is not waited for', async () => {
