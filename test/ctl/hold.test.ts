@@ -76,14 +76,15 @@ test('has nothing open of who called, and is in a session of its own: a step doe
   const env = { ...process.env, ...environmentFor(masters) };
   // Ends when nobody holds its pipes any more.
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, timeout: 10_000 });
-  const value = JSON.parse((await masters[0]?.get('redlock:quiet'))?.replace(/^\S+ /, '') ?? '');
+  const shown = await eventually('on the first master as well', () => masters[0]?.get('redlock:quiet'));
+  const value = JSON.parse(shown.replace(/^\S+ /, ''));
   expect(isAlive(value.pid)).toBe(true);
   if (existsSync('/proc/self/fd')) {
+    await eventually('its folder left', () => readlinkSync(`/proc/${value.pid}/cwd`) === '/');
     const files = readdirSync(`/proc/${value.pid}/fd`).map((fd) => readlinkSync(`/proc/${value.pid}/fd/${fd}`));
     expect(files.filter((file) => file.startsWith('/') && !file.startsWith('/dev/'))).toEqual([]);
     const [, session] = /\) \S \d+ \d+ (\d+)/.exec(readFileSync(`/proc/${value.pid}/stat`, 'utf8')) ?? [];
     expect(Number(session)).toBe(value.pid);
-    expect(readlinkSync(`/proc/${value.pid}/cwd`)).toBe('/');
   }
   expect((await ctl(masters, ['release', 'quiet', '--token', stdout.trim()])).code).toBe(0);
   await eventually('ended', () => !isAlive(value.pid));
