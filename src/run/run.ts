@@ -36,8 +36,7 @@ export interface RunParts {
   readonly random: Random;
   readonly report: ReportRun;
   readonly guard: GuardLink;
-  /** Waits for the lock and for everything that must be ready before the child can start. */
-  /** The reason of `aborted` is the cause of the ending. */
+  /** Waits for the lock and for all that the child needs to start. The reason of `aborted` is the cause of the ending. */
   readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
   readonly startChild: (lease: Lease) => Child;
   /** Stops our own process, as Ctrl-Z would. */
@@ -57,6 +56,12 @@ export interface Finished {
   /** How long ago the lock had last been proven ours when it was given up as lost; null: it was not. */
   readonly unprovenMs: number | null;
 }
+
+/**
+ * Who has waited is waited for, most of the time: until the next one has begun we do not end, because taking down two programs of this
+ * size keeps a small machine busy for as long as it takes to hand the lock over.
+ */
+const courtesyMs = 10;
 
 export class Run {
   readonly #settings: RunSettings;
@@ -223,13 +228,14 @@ export class Run {
   }
 
   async #release(): Promise<void> {
-    const { redlock, report, guard, recordOf } = this.#parts;
+    const { redlock, clock, report, guard, recordOf } = this.#parts;
     this.#end();
     const { claim, validUntil } = this.#proven;
     const now = this.#now();
     const keepMs = Math.max(0, this.#keepUntil() - now);
     const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
     const releasing = redlock.release(claim, Math.ceil(keepMs), record);
+    if (claim.waiter !== null) await clock.sleep(courtesyMs);
     guard.done();
     const { releasedCount, isConfirmed, failures } = await releasing;
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
