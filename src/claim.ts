@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Settings } from './cli/settings.ts';
 import { type HolderNote, renderValue } from './lock/holder.ts';
 import type { Claim, Sharing } from './lock/ports.ts';
+import { onSomeSlot } from './lock/sharing.ts';
 import { waiterIdOf } from './lock/waiter-id.ts';
 import { randomBytes } from './random.ts';
 import { userName } from './run/environment.ts';
@@ -34,5 +35,5 @@ export function who({ command }: Settings): Omit<HolderNote, 'since'> {
 
 function sharingOf({ sharing, slotCount }: Settings): Sharing {
   if (sharing !== 'slots') return { kind: sharing };
-  return { kind: 'slots', slotCount, slot: 1 + Math.floor(Math.random() * slotCount) };
+  return onSomeSlot(slotCount, Math.random);
 }

@@ -4,6 +4,6 @@
 export { type ErrorKind, type LostReason, RedlockError } from './library/error.ts';
 export type { Lease } from './library/lease.ts';
 export type { IoredisClient, MasterSource } from './library/master-source.ts';
-export type { AcquireOptions, LockOptions, RedlockOptions, RetryOptions } from './library/options.ts';
+export type { AcquireOptions, LockOptions, RedlockOptions, Resources, RetryOptions } from './library/options.ts';
 export { Redlock, type Routine } from './library/redlock.ts';
 export type { LockEvent, MasterFailure } from './lock/events.ts';

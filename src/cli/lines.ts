@@ -43,6 +43,11 @@ export function markLine(mark: string): string {
   return kind === 'shared' ? 'held by others who share it' : `held on slots, ${slotCount} in all`;
 }
 
+/** That a newer waiter has come, by his id. */
+export function supersededLine(which: string, by: string): string {
+  return `busy: ${which}: superseded by ${waiterLine(by)}`;
+}
+
 /** Another waiter: "a newer run, pid 4711 on web1". */
 function waiterLine(id: string): string {
   const who = parseWaiterId(id).who?.match(/^(\d+)@(.*)$/s);
@@ -58,7 +63,7 @@ export function failuresLine(failures: readonly MasterFailure[]): string {
   return failures.map(({ master, failed }) => `${master}: ${failed.message}`).join('; ');
 }
 
-function whichOf(names: readonly string[]): string {
+export function whichOf(names: readonly string[]): string {
   return names.map((name) => quoted(name)).join(' ');
 }
 
@@ -151,7 +156,7 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
     case 'nested':
       return `busy: ${which}: held by a run around this one, which would wait for itself (take another name, or --reentrant to run under its lock)`;
     case 'superseded':
-      return `busy: ${which}: superseded by ${waiterLine(acquisition.by)}`;
+      return supersededLine(which, acquisition.by);
     case 'outer-lost':
       return `lost: ${which}: the masters do not show it as held by the run around this one; the command was not started`;
     case 'busy':

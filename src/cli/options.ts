@@ -6,12 +6,10 @@
 import { type Flags, type GivenOptions, readFlags, textOf } from './flags.ts';
 import { renderHelp } from './help.ts';
 import { renderVersion } from './help-layout.ts';
+import { objectionToNames } from './lock-names.ts';
 import { createProgram, parse, unknownOption } from './option-reader.ts';
 import { optionTable } from './option-table.ts';
 import { quoted, UsageError } from './trouble.ts';
-
-const longestNameBytes = 4096;
-const mostNames = 100;
 
 export interface PrintWords {
   readonly kind: 'print';
@@ -80,16 +78,8 @@ function readNames(words: string[], given: GivenOptions): Reading {
 function checked(names: readonly string[]): readonly string[] {
   if (names.length === 0)
     throw new UsageError('NAME: missing (write redlock-run [options] NAME... -- COMMAND; see --help)');
-  for (const name of names) {
-    if (name === '') throw new UsageError('NAME: "": empty (give the lock a name)');
-    const bytes = Buffer.byteLength(name);
-    if (bytes > longestNameBytes) {
-      throw new UsageError(`NAME: ${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`);
-    }
-  }
-  if (names.length > mostNames) throw new UsageError(`NAME: ${names.length} names (at most ${mostNames})`);
-  const twice = names.find((name, at) => names.indexOf(name) < at);
-  if (twice !== undefined) throw new UsageError(`NAME: ${quoted(twice)}: given twice (name each lock once)`);
+  const objection = objectionToNames(names);
+  if (objection !== null) throw new UsageError(`NAME: ${objection}`);
   return names;
 }
 

@@ -1,17 +1,18 @@
-// The claims of the library, made here and nowhere else: a resource, a value that nobody else has, and how long. The surprise: a
+// The claims of the library, made here and nowhere else: a form, a value that nobody else has, and how long. The surprise: a
 // program may bring its own tokens, but never the same one twice, because what is still under way of an earlier attempt would give
 // back the later one.
 
 import os from 'node:os';
 import { basename } from 'node:path';
 import { renderValue } from '../lock/holder.ts';
-import { alone, type Claim } from '../lock/ports.ts';
+import type { Claim } from '../lock/ports.ts';
 import { waiterIdOf } from '../lock/waiter-id.ts';
 import { randomBytes } from '../random.ts';
 import { usageError } from './complaint.ts';
+import type { Form } from './form.ts';
 
 export interface Wish {
-  readonly resource: string;
+  readonly form: Form;
   readonly ttlMs: number;
   readonly isFenced: boolean;
   /** null: the name of the program. */
@@ -27,7 +28,7 @@ export class Claims {
   }
 
   /** @throws RedlockError `usage` when the program's own tokens will not do */
-  next({ resource, ttlMs, isFenced, label }: Wish): Claim {
+  next({ form, ttlMs, isFenced, label }: Wish): Claim {
     const note = {
       host: os.hostname(),
       pid: process.pid,
@@ -36,12 +37,12 @@ export class Claims {
       label: label ?? basename(process.argv[1] ?? process.execPath),
     };
     const value = renderValue(this.#token(), note);
-    return { ...alone, resources: [resource], value, ttlMs, isFenced, waiter: null };
+    return { ...form, value, ttlMs, isFenced, waiter: null };
   }
 
   /** A name in the queue, new at every call. */
-  waiterId(): string {
-    return waiterIdOf(alone, randomBytes(12).toString('hex'), `${process.pid}@${os.hostname()}`);
+  waiterId(form: Form): string {
+    return waiterIdOf(form, randomBytes(12).toString('hex'), `${process.pid}@${os.hostname()}`);
   }
 
   #token(): string {

@@ -1,8 +1,7 @@
 // The errors of the library, with what they say. The surprise: the lines are those of the programs, `what: which: why (what to do)`, so
 // one in a log can be looked up in the same place, and nothing in them has a password or a line break.
 
-import { failuresLine, holderLine, roughly } from '../cli/lines.ts';
-import { quoted } from '../cli/trouble.ts';
+import { failuresLine, holderLine, roughly, supersededLine, whichOf } from '../cli/lines.ts';
 import type { NotAcquired } from '../lock/acquire.ts';
 import { type LostReason, RedlockError } from './error.ts';
 
@@ -10,8 +9,8 @@ export function usageError(message: string): RedlockError {
   return new RedlockError('usage', message);
 }
 
-export function notAcquiredError(resource: string, acquisition: NotAcquired, cause: unknown): RedlockError {
-  const which = quoted(resource);
+export function notAcquiredError(resources: readonly string[], acquisition: NotAcquired, cause: unknown): RedlockError {
+  const which = whichOf(resources);
   switch (acquisition.kind) {
     case 'busy': {
       const { holder, freeInMs, holderCount } = acquisition;
@@ -34,15 +33,17 @@ export function notAcquiredError(resource: string, acquisition: NotAcquired, cau
       const { failures } = acquisition;
       return new RedlockError('misconfigured', `masters: ${failuresLine(failures)}`, { failures });
     }
+    case 'superseded':
+      return new RedlockError('superseded', supersededLine(which, acquisition.by));
     case 'aborted':
-      return abortedError(resource, 'told to stop waiting', cause);
+      return abortedError(resources, 'told to stop waiting', cause);
     default:
       return new RedlockError('busy', `busy: ${which}: ${acquisition.kind}`);
   }
 }
 
-export function abortedError(resource: string, why: string, cause?: unknown): RedlockError {
-  return new RedlockError('aborted', `aborted: ${quoted(resource)}: ${why}`, { cause });
+export function abortedError(resources: readonly string[], why: string, cause?: unknown): RedlockError {
+  return new RedlockError('aborted', `aborted: ${whichOf(resources)}: ${why}`, { cause });
 }
 
 const lossLine: Readonly<Record<LostReason, string>> = {
@@ -54,6 +55,6 @@ const lossLine: Readonly<Record<LostReason, string>> = {
   closed: 'closed: the Redlock that acquired it was closed',
 };
 
-export function lostError(resource: string, reason: LostReason, cause?: unknown): RedlockError {
-  return new RedlockError('lost', `lost: ${quoted(resource)}: ${lossLine[reason]}`, { reason, cause });
+export function lostError(resources: readonly string[], reason: LostReason, cause?: unknown): RedlockError {
+  return new RedlockError('lost', `lost: ${whichOf(resources)}: ${lossLine[reason]}`, { reason, cause });
 }

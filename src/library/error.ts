@@ -6,6 +6,7 @@ import type { MasterFailure } from '../lock/events.ts';
 
 /**
  * - `busy`: held by somebody else for all of the wait; `holder` and `freeInMs` tell what is known
+ * - `superseded`: a newer one came while we waited, and both had said `supersede`
  * - `unreachable`: too few masters answered to tell who holds it; `failures` has what each of them said
  * - `too-slow`: the masters granted it too late to be of use
  * - `misconfigured`: the servers themselves say that the list of masters or the login is wrong
@@ -13,7 +14,15 @@ import type { MasterFailure } from '../lock/events.ts';
  * - `lost`: the lock is not, or soon will not be, proven to be ours any more; `reason` says why
  * - `usage`: a call that cannot be right, whatever the masters say
  */
-export type ErrorKind = 'busy' | 'unreachable' | 'too-slow' | 'misconfigured' | 'aborted' | 'lost' | 'usage';
+export type ErrorKind =
+  | 'busy'
+  | 'superseded'
+  | 'unreachable'
+  | 'too-slow'
+  | 'misconfigured'
+  | 'aborted'
+  | 'lost'
+  | 'usage';
 
 /**
  * - `taken`: masters show the value of somebody else
@@ -36,7 +45,10 @@ interface Facts {
 export class RedlockError extends Error {
   override readonly name = 'RedlockError';
   readonly kind: ErrorKind;
-  /** What the key holds on most masters, for `busy`: `<token> <json note>`, or whatever another library has put there. */
+  /**
+   * What the key holds on most masters, for `busy`: `<token> <json note>`; `shared` or `slots 3` where several hold it; or whatever
+   * another library has put there.
+   */
   readonly holder: string | null;
   /** When the lease of that holder ends unless it is extended, for `busy`; null: never, or not known. */
   readonly freeInMs: number | null;

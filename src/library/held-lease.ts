@@ -1,8 +1,7 @@
 // A lease of the library: the core's lease, watched, with the signal for whoever works under it. The surprise: losing the lock releases
 // nothing. Whoever works may need the rest of the validity to stop, and until that has ended nobody else should be let in.
 
-import { failuresLine } from '../cli/lines.ts';
-import { quoted } from '../cli/trouble.ts';
+import { failuresLine, whichOf } from '../cli/lines.ts';
 import { parseValue } from '../lock/holder.ts';
 import type { Lease as CoreLease } from '../lock/redlock.ts';
 import { lostError } from './complaint.ts';
@@ -17,6 +16,7 @@ export interface HeldLeaseParts extends Omit<WatchParts, 'onLost'> {
 
 export class HeldLease implements Lease {
   readonly resource: string;
+  readonly resources: readonly string[];
   readonly token: string;
   readonly fence: number | null;
   readonly ttlMs: number;
@@ -29,6 +29,7 @@ export class HeldLease implements Lease {
   constructor(lease: CoreLease, parts: HeldLeaseParts) {
     const { resources, value, ttlMs } = lease.claim;
     this.resource = resources[0] ?? '';
+    this.resources = resources;
     this.token = parseValue(value).token;
     this.fence = lease.fence;
     this.ttlMs = ttlMs;
@@ -55,7 +56,7 @@ export class HeldLease implements Lease {
   lose(reason: LostReason, cause?: unknown): void {
     if (this.#releasing || this.signal.aborted) return;
     this.#watch.end();
-    this.#losing.abort(lostError(this.resource, reason, cause));
+    this.#losing.abort(lostError(this.resources, reason, cause));
     if (reason === 'expired') void this.#forget();
   }
 
@@ -75,7 +76,7 @@ export class HeldLease implements Lease {
         const { failures } = extension;
         report({ kind: 'extension-failed', failures, validMs: this.validMs });
         const why = `${failuresLine(failures)} (valid for another ${this.validMs} ms; try again)`;
-        throw new RedlockError('unreachable', `not extended: ${quoted(this.resource)}: ${why}`, { failures });
+        throw new RedlockError('unreachable', `not extended: ${whichOf(this.resources)}: ${why}`, { failures });
       }
     }
   }
@@ -102,7 +103,7 @@ export class HeldLease implements Lease {
   }
 
   #refuseIfOver(): void {
-    if (this.#releasing) throw lostError(this.resource, 'released');
+    if (this.#releasing) throw lostError(this.resources, 'released');
     if (this.loss) throw this.loss;
   }
 

@@ -3,10 +3,13 @@
 // to a resource that can check it.
 
 export interface Lease extends AsyncDisposable {
+  /** The first of `resources`. */
   readonly resource: string;
+  /** All that are held, as they were asked for. */
+  readonly resources: readonly string[];
   /** The random part of what the key holds; the proof that it is ours. */
   readonly token: string;
-  /** Larger for every later holder of the resource; null with `fence: false`. */
+  /** Larger for every later holder of any of the resources (of those who hold it together: docs/fencing.md); null with `fence: false`. */
   readonly fence: number | null;
   readonly ttlMs: number;
   /** For how many ms from now the lock is proven to be ours; 0 when that is over. By the clock, so also right after a stall. */

@@ -42,6 +42,9 @@ export const acquireRules: Record<keyof AcquireOptions, Rule> = {
   ...lockRules,
   signal: [(signal) => signal instanceof AbortSignal, 'write an AbortSignal'],
   keepAlive: [isFlag, 'write true or false'],
+  shared: [isFlag, 'write true or false'],
+  slots: [(count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= 1000, 'write 1 to 1000'],
+  supersede: [isFlag, 'write true or false'],
 };
 
 export const redlockRules: Record<keyof RedlockOptions, Rule> = {
@@ -57,6 +60,8 @@ export function checkOptions(options: object, rules: Readonly<Record<string, Rul
   for (const [name, value] of Object.entries(options)) {
     const rule = rules[name];
     if (!rule) {
+      if (within === '' && name in acquireRules)
+        throw usageError(`option: ${quoted(name)}: is for one call (give it there)`);
       const near = nearest(name, Object.keys(rules));
       throw usageError(
         `option: ${quoted(within + name)}: unknown (${near === null ? `there are ${Object.keys(rules).join(', ')}` : `did you mean ${near}?`})`,

@@ -3,6 +3,9 @@
 
 import type { LockEvent } from '../lock/events.ts';
 
+/** What is locked: one resource, or several of which all or none are held. */
+export type Resources = string | readonly string[];
+
 /** A count of attempts instead of a wait: no place in the queue, and whoever asks at the right moment wins. */
 export interface RetryOptions {
   /** After the first attempt; Infinity is allowed. */
@@ -38,6 +41,12 @@ export interface AcquireOptions extends LockOptions {
   readonly signal?: AbortSignal | undefined;
   /** Extends the lock until it is released: false unless given, and always so in `using`. */
   readonly keepAlive?: boolean | undefined;
+  /** Whether others who share it may hold it as well: false unless given. */
+  readonly shared?: boolean | undefined;
+  /** How many may hold it at a time, 1 to 1000, all of whom say the same: 1 unless given. For one resource. */
+  readonly slots?: number | undefined;
+  /** Whether our place in the queue is given up for a newer waiter who says the same: false unless given. */
+  readonly supersede?: boolean | undefined;
 }
 
 export interface RedlockOptions extends LockOptions {
@@ -50,6 +59,6 @@ export interface RedlockOptions extends LockOptions {
   readonly restartGraceMs?: number | undefined;
   /** A new token for every attempt, which nobody else ever has: 20 random bytes unless given. No white space. */
   readonly newToken?: (() => string) | undefined;
-  /** Told of everything that the lock survives, and of waits. */
-  readonly onEvent?: ((event: LockEvent, resource: string) => void) | undefined;
+  /** Told of everything that the lock survives, and of waits; `resource` is the first of `resources`. */
+  readonly onEvent?: ((event: LockEvent, resource: string, resources: readonly string[]) => void) | undefined;
 }

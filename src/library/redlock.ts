@@ -11,13 +11,14 @@ import { RedisMaster } from '../redis/redis-master.ts';
 import { createSystemClock } from '../system-clock.ts';
 import { Claims } from './claim.ts';
 import { abortedError, notAcquiredError, usageError } from './complaint.ts';
+import { type Form, formOf } from './form.ts';
 import { HeldLease } from './held-lease.ts';
 import { Introductions } from './introductions.ts';
 import type { Lease } from './lease.ts';
 import type { MasterSource } from './master-source.ts';
 import { originsOf } from './masters.ts';
 import { acquireRules, checkOptions, redlockRules } from './option-rules.ts';
-import type { AcquireOptions, RedlockOptions, RetryOptions } from './options.ts';
+import type { AcquireOptions, RedlockOptions, Resources, RetryOptions } from './options.ts';
 import { timingsOf } from './timings.ts';
 
 /** Work that is done under a lock. */
@@ -57,10 +58,10 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Waits in the queue until the lock is ours; it runs out after `ttlMs` unless it is extended or `keepAlive` is set. Whoever gets no
-   * lock gets a RedlockError, and nothing of it stays on any master that answers.
+   * Waits in the queue until the lock is ours, on all resources or none; it runs out after `ttlMs` unless it is extended or `keepAlive`
+   * is set. Whoever gets no lock gets a RedlockError, and nothing of it stays on any master that answers.
    */
-  async acquire(resource: string, ttlMs: number, options: AcquireOptions = {}): Promise<Lease> {
+  async acquire(resource: Resources, ttlMs: number, options: AcquireOptions = {}): Promise<Lease> {
     return this.#acquire(resource, ttlMs, options);
   }
 
@@ -68,15 +69,15 @@ export class Redlock implements AsyncDisposable {
    * Acquires the lock, does the work while it is kept alive, releases it. Resolves as the work does. When the lock was lost on the way,
    * the work is asked to stop by its signal, and when it has ended this rejects with a RedlockError `lost`, whatever the work came to.
    */
-  using<Result>(resource: string, ttlMs: number, routine: Routine<Result>): Promise<Result>;
+  using<Result>(resource: Resources, ttlMs: number, routine: Routine<Result>): Promise<Result>;
   using<Result>(
-    resource: string,
+    resource: Resources,
     ttlMs: number,
     options: Omit<AcquireOptions, 'keepAlive'>,
     routine: Routine<Result>,
   ): Promise<Result>;
   async using<Result>(
-    resource: string,
+    resource: Resources,
     ttlMs: number,
     ...rest: [Routine<Result>] | [AcquireOptions, Routine<Result>]
   ): Promise<Result> {
@@ -116,10 +117,10 @@ export class Redlock implements AsyncDisposable {
     for (const master of this.#masters) master.close();
   }
 
-  async #acquire(resource: string, ttlMs: number, options: AcquireOptions): Promise<HeldLease> {
+  async #acquire(resource: Resources, ttlMs: number, options: AcquireOptions): Promise<HeldLease> {
     checkOptions(options, acquireRules);
-    if (typeof resource !== 'string' || resource === '') throw usageError('resource: no name (give a string)');
-    if (this.#closing) throw abortedError(resource, 'this Redlock was closed');
+    const form = formOf(resource, options);
+    if (this.#closing) throw abortedError(form.resources, 'this Redlock was closed');
     const { signal } = options;
     const wait = new AbortController();
     const abort = () => wait.abort();
@@ -127,7 +128,7 @@ export class Redlock implements AsyncDisposable {
     // Any number of locks may be waited for under one signal, which is no leak.
     else if (signal) setMaxListeners(0, signal);
     signal?.addEventListener('abort', abort, { once: true });
-    const acquiring = this.#wait(resource, ttlMs, options, wait.signal);
+    const acquiring = this.#wait(form, ttlMs, options, wait.signal);
     this.#waits.set(wait, acquiring);
     try {
       return await acquiring;
@@ -137,31 +138,31 @@ export class Redlock implements AsyncDisposable {
     }
   }
 
-  async #wait(resource: string, ttlMs: number, given: AcquireOptions, aborted: AbortSignal): Promise<HeldLease> {
+  async #wait(form: Form, ttlMs: number, given: AcquireOptions, aborted: AbortSignal): Promise<HeldLease> {
     const options = { ...this.#options, ...withoutGaps(given) };
     const { waitMs = null, giveUpAfterMs = 10_000, retries, fence = true, label = null } = options;
     const isKeptAlive = options.keepAlive ?? false;
     const timings = timingsOf(ttlMs, options, isKeptAlive);
     this.#longestTtlMs = Math.max(this.#longestTtlMs, ttlMs);
     const clock = this.#clock;
-    const report = (event: LockEvent) => this.#tell(event, resource);
+    const report = (event: LockEvent) => this.#tell(event, form.resources);
     const redlock = new CoreRedlock(this.#masters, clock, timings, report);
     const parts: AcquireParts = {
       redlock,
       clock,
       random: Math.random,
       report,
-      newClaim: () => this.#claims.next({ resource, ttlMs, isFenced: fence, label }),
-      waiterId: this.#claims.waiterId(),
+      newClaim: () => this.#claims.next({ form, ttlMs, isFenced: fence, label }),
+      waiterId: this.#claims.waiterId(form),
     };
     const patience = { waitMs, giveUpAfterMs, retries: retries ? retriesOf(retries) : null, aborted };
     const acquisition = await acquire(parts, patience);
-    if (acquisition.kind !== 'acquired') throw notAcquiredError(resource, acquisition, given.signal?.reason);
+    if (acquisition.kind !== 'acquired') throw notAcquiredError(form.resources, acquisition, given.signal?.reason);
     const { lease: acquired } = acquisition;
     const failures = await this.#introductions.unfit(clock.now() - acquired.startedAt);
     if (failures.length > 0) {
       await redlock.release(acquired.claim);
-      throw notAcquiredError(resource, { kind: 'misconfigured', failures }, null);
+      throw notAcquiredError(form.resources, { kind: 'misconfigured', failures }, null);
     }
     const onOver = () => void this.#leases.delete(lease);
     const lease = new HeldLease(acquired, { redlock, clock, timings, isKeptAlive, report, onOver });
@@ -170,9 +171,9 @@ export class Redlock implements AsyncDisposable {
   }
 
   /** What an onlooker throws is his own trouble, and not that of the lock. */
-  #tell(event: LockEvent, resource: string): void {
+  #tell(event: LockEvent, resources: readonly string[]): void {
     try {
-      this.#options.onEvent?.(event, resource);
+      this.#options.onEvent?.(event, resources[0] ?? '', resources);
     } catch (error) {
       queueMicrotask(() => {
         throw error;

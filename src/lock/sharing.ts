@@ -1,7 +1,7 @@
 // What stands under a key that several hold together: a mark that says how, and no holder's value. Pure. The surprise: the mark is the
 // same on all masters and for all holders, and contains the number of slots; so whoever counts differently is kept out.
 
-import type { Sharing } from './ports.ts';
+import type { Random, Sharing } from './ports.ts';
 
 /** What the key holds beside the list of holders: `shared` or `slots 3`; '' for an exclusive one, whose key holds its value. */
 export function markOf(sharing: Sharing): string {
@@ -13,6 +13,11 @@ export function markOf(sharing: Sharing): string {
     case 'slots':
       return `slots ${sharing.slotCount}`;
   }
+}
+
+/** As one of so many, on a slot that is drawn by chance: those who come together do not all begin with the same one. */
+export function onSomeSlot(slotCount: number, random: Random): Sharing {
+  return { kind: 'slots', slotCount, slot: 1 + Math.floor(random() * slotCount) };
 }
 
 /** Whether a key is held by several who stand in its list of holders. */

@@ -110,7 +110,7 @@ describe('types', () => {
       import { Redlock } from 'redlock-run';
       new Redlock([new Redis(), new Redis5({ keyPrefix: 'a' }), 'rediss://10.0.0.1']);
       new Redlock([new URL('redis://10.0.0.1')]);
-      await new Redlock([new Redis()]).acquire(['a', 'b'], 1_000);
+      await new Redlock([new Redis()]).acquire(['a', 1], 1_000);
     `);
     // Two mistakes of the program, and none in the types.
     expect(complaints.match(/^\S+\(\d+/gm)).toEqual(['program.mts(6', 'program.mts(7']);

@@ -4,7 +4,15 @@
 import type { Redis } from 'ioredis';
 import type { Redis as Redis5 } from 'ioredis-5';
 import { expectTypeOf, test } from 'vitest';
-import type { AcquireOptions, ErrorKind, Lease, LockEvent, MasterSource, RedlockOptions } from '../../src/library.ts';
+import type {
+  AcquireOptions,
+  ErrorKind,
+  Lease,
+  LockEvent,
+  MasterSource,
+  RedlockOptions,
+  Resources,
+} from '../../src/library.ts';
 import { Redlock, type RedlockError } from '../../src/library.ts';
 
 test('masters are URLs and clients of ioredis, and nothing that merely looks like them', () => {
@@ -35,9 +43,29 @@ test('using gives what its function gives, whether it is async or not', () => {
   () => redlock.acquire('a', 1_000, { prefix: '' });
 });
 
+test('what is locked is one resource or several, held in a form that is said by call', () => {
+  const redlock = new Redlock(['redis://10.0.0.1']);
+  expectTypeOf(redlock.acquire).parameter(0).toEqualTypeOf<string | readonly string[]>();
+  expectTypeOf(redlock.acquire).parameter(0).toEqualTypeOf<Resources>();
+  const text = () => redlock.using(['a', 'b'], 1_000, { shared: true }, (_signal, { resources }) => resources.join());
+  expectTypeOf(text).returns.toEqualTypeOf<Promise<string>>();
+  expectTypeOf<{ shared: true }>().toExtend<AcquireOptions>();
+  expectTypeOf<{ slots: 3; supersede: undefined }>().toExtend<AcquireOptions>();
+  // @ts-expect-error A resource is a text.
+  () => redlock.acquire(['a', 1], 1_000);
+  // @ts-expect-error So many are a number.
+  () => redlock.acquire('a', 1_000, { slots: '3' });
+  // @ts-expect-error Not the same form for all locks.
+  () => new Redlock(['redis://10.0.0.1'], { shared: true });
+  // @ts-expect-error Nobody who holds a lock is replaced here.
+  () => redlock.acquire('a', 1_000, { replace: true });
+});
+
 test('a lease is what it says, and can be disposed of', () => {
   expectTypeOf<Lease>().toExtend<AsyncDisposable>();
   expectTypeOf<Redlock>().toExtend<AsyncDisposable>();
+  expectTypeOf<Lease['resource']>().toEqualTypeOf<string>();
+  expectTypeOf<Lease['resources']>().toEqualTypeOf<readonly string[]>();
   expectTypeOf<Lease['fence']>().toEqualTypeOf<number | null>();
   expectTypeOf<Lease['release']>().returns.resolves.toEqualTypeOf<boolean>();
   expectTypeOf<Lease['extend']>().parameters.toEqualTypeOf<[]>();
@@ -50,6 +78,7 @@ test('kinds of errors and events can be told apart completely', () => {
   const wordFor = (kind: ErrorKind): string => {
     switch (kind) {
       case 'busy':
+      case 'superseded':
       case 'unreachable':
       case 'too-slow':
       case 'misconfigured':
@@ -61,7 +90,9 @@ test('kinds of errors and events can be told apart completely', () => {
   };
   expectTypeOf(wordFor).returns.toBeString();
   expectTypeOf<Extract<LockEvent, { kind: 'waiting' }>['place']>().toEqualTypeOf<number | null>();
-  expectTypeOf<NonNullable<RedlockOptions['onEvent']>>().parameters.toEqualTypeOf<[LockEvent, string]>();
+  expectTypeOf<NonNullable<RedlockOptions['onEvent']>>().parameters.toEqualTypeOf<
+    [LockEvent, string, readonly string[]]
+  >();
 });
 
 test('options may be left out and may be undefined', () => {

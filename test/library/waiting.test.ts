@@ -240,7 +240,7 @@ describe('mistakes are told before anything is sent', () => {
   });
 
   test.each([
-    ['', 2_000, {}, /^resource: no name/],
+    ['', 2_000, {}, /^resource: "": empty/],
     ['job', 0, {}, /^ttl: 0: not a time to live/],
     ['job', 0.5, {}, /not a time to live/],
     ['job', Number.NaN, {}, /not a time to live/],

@@ -1,0 +1,36 @@
+// The form of a lock that a call asks for: of which resources, beside whom, and whether our place in the queue is given up for a newer
+// one. The rules are those of the command line. The surprise: one slot is no slots but a lock held alone, as `--slots 1` is, so it goes
+// with anything.
+
+import { objectionToNames } from '../cli/lock-names.ts';
+import { alone, type Claim } from '../lock/ports.ts';
+import { onSomeSlot } from '../lock/sharing.ts';
+import { usageError } from './complaint.ts';
+import type { AcquireOptions, Resources } from './options.ts';
+
+export type Form = Pick<Claim, 'resources' | 'sharing' | 'yields'>;
+
+/** @throws RedlockError `usage` */
+export function formOf(given: Resources, options: AcquireOptions): Form {
+  const resources = namesIn(given);
+  const { shared = false, slots = 1, supersede = false } = options;
+  const yields = supersede ? 'place' : 'never';
+  if (slots === 1) return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, yields };
+  if (resources.length > 1) throw usageError('slots: with several names: all or nothing of what? (leave one out)');
+  if (shared) throw usageError('slots: with shared: any number of holders, or so many? (leave one out)');
+  return { resources, sharing: onSomeSlot(slots, Math.random), yields };
+}
+
+/** A copy: what becomes of the caller's array afterwards is not our business. */
+function namesIn(given: unknown): readonly string[] {
+  const names: unknown[] = Array.isArray(given) ? [...given] : [given];
+  if (names.length === 0) throw usageError('resource: no names in the array (give at least one)');
+  if (!areTexts(names)) throw usageError('resource: no name (give a string, or an array of strings)');
+  const objection = objectionToNames(names);
+  if (objection !== null) throw usageError(`resource: ${objection}`);
+  return Object.freeze(names);
+}
+
+function areTexts(names: unknown[]): names is string[] {
+  return names.every((name) => typeof name === 'string');
+}
