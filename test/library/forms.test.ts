@@ -82,9 +82,9 @@ describe('shared', () => {
   });
 
   test('each is kept alive, extended and given back by himself', async () => {
-    const kept = await redlockOn(masters).acquire('form', 600, { shared: true, keepAlive: true });
+    const kept = await redlockOn(masters).acquire('form', 1_500, { shared: true, keepAlive: true });
     const brief = await redlockOn(masters).acquire('form', 600, { shared: true });
-    await sleep(800);
+    await sleep(1_600);
     expect([kept.signal.aborted, brief.signal.aborted]).toEqual([false, true]);
     await expect(kept.extend()).resolves.toBeUndefined();
     expect(brief.signal.reason).toMatchObject({ kind: 'lost', reason: 'expired' });

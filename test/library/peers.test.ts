@@ -3,13 +3,37 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RedlockMutex } from 'redis-semaphore';
 import { describe, expect, test } from 'vitest';
-import type { AcquireOptions, RedlockOptions } from '../../src/library.ts';
-import { environmentFor } from '../cli/rig.ts';
-import { runCli } from '../servers/run-cli.ts';
-import { clientsOf, collector, countOf, errorOf, redlockOn, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
-
-const { masters } = useMasters(3);
+import {
+  allowsForDrift,
+  attempts,
+  boundsAnswers,
+  countsSlots,
+  countsTries,
+  endsBySignal,
+  extendsToItsTtl,
+  firesInTime,
+  hasTokensOfItsOwn,
+  isTakenOver,
+  keepsAlive,
+  locksAllOrNone,
+  locksAndUnlocks,
+  masters,
+  nodesFailApart,
+  pauses,
+  quorumIsThatOfTheList,
+  releasesWithoutError,
+  runsOut,
+  take,
+  tellsNameAndToken,
+  tellsNames,
+  tellsRemainingTime,
+  triesOnce,
+  usesAndReturns,
+  usesWithoutPartialLocks,
+} from './behaviour.ts';
+import { clientsOf, collector, countOf, errorOf, redlockOn, takeBy, untilNothingIsLeft } from './rig.ts';
 
 const tables = new Map(
   [...readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8').matchAll(tablePattern())].map(
@@ -24,138 +48,6 @@ function tablePattern(): RegExp {
 function cellsOf(row: string): readonly [there: string, here: string] {
   const [, there = '', here = ''] = row.split('|').map((cell) => cell.trim());
   return [there, here];
-}
-
-const take = (options?: AcquireOptions, all?: RedlockOptions) => redlockOn(masters, all).acquire('job', 5_000, options);
-
-/** Acquires and releases; the lock is held on a quorum meanwhile. */
-async function locksAndUnlocks(): Promise<void> {
-  const lease = await take();
-  expect(await countOf(masters, 'job')).toBeGreaterThan(1);
-  expect(await lease.release()).toBe(true);
-}
-
-/** How many attempts there are, and how long they take, while somebody else holds the lock. */
-async function attempts(retries: NonNullable<AcquireOptions['retries']>) {
-  await takeBy('them', masters, 'job');
-  const { events, onEvent } = collector();
-  const beganAt = performance.now();
-  expect((await errorOf(take({ retries }, { onEvent }))).kind).toBe('busy');
-  return { count: events.filter(({ kind }) => kind === 'waiting').length + 1, tookMs: performance.now() - beganAt };
-}
-
-async function triesOnce(): Promise<void> {
-  await takeBy('them', masters, 'job');
-  const beganAt = performance.now();
-  expect((await errorOf(take({ waitMs: 0 }))).kind).toBe('busy');
-  expect(performance.now() - beganAt).toBeLessThan(500);
-}
-
-async function countsTries(): Promise<void> {
-  expect((await attempts({ count: 3 - 1, delayMs: 10 })).count).toBe(3);
-}
-
-async function pauses(delayMs: number, jitterMs: number, mostMs: number): Promise<void> {
-  const { tookMs } = await attempts({ count: 2, delayMs, jitterMs });
-  expect(tookMs).toBeGreaterThan(2 * delayMs - 5);
-  expect(tookMs).toBeLessThan(2 * (delayMs + jitterMs) + mostMs);
-}
-
-async function allowsForDrift(): Promise<void> {
-  const lease = await take({ driftFactor: 0.1 });
-  expect(lease.validMs).toBeLessThanOrEqual(5_000 - 500 - 2);
-  await lease.release();
-}
-
-async function extendsToItsTtl(): Promise<void> {
-  const lease = await redlockOn(masters).acquire('job', 1_000);
-  await sleep(500);
-  expect(lease.validMs).toBeLessThan(500);
-  await lease.extend();
-  expect(lease.validMs).toBeGreaterThan(800);
-  await lease.release();
-}
-
-async function releasesWithoutError(): Promise<void> {
-  const lease = await redlockOn(masters).acquire('job', 300);
-  await sleep(400);
-  expect(await lease.release()).toBe(true); // It is free, though not by us.
-  const other = await take({ masterTimeoutMs: 100 });
-  for (const master of masters.slice(1)) await master.freeze();
-  expect(await other.release()).toBe(false);
-  for (const master of masters) master.thaw();
-  await untilNothingIsLeft(masters);
-}
-
-async function tellsRemainingTime(): Promise<void> {
-  const lease = await take();
-  const before = lease.validMs;
-  await sleep(100);
-  expect(before - lease.validMs).toBeGreaterThan(90);
-  expect(Date.now() + lease.validMs).toBeLessThanOrEqual(Date.now() + 4_950);
-  await lease.release();
-}
-
-async function tellsNameAndToken(): Promise<void> {
-  const lease = await take();
-  expect(lease.resource).toBe('job');
-  expect((await masters[0]?.get('redlock:job'))?.startsWith(`${lease.token} `)).toBe(true);
-  await lease.release();
-}
-
-async function boundsAnswers(): Promise<void> {
-  for (const master of masters) await master.freeze();
-  const error = await errorOf(take({ giveUpAfterMs: 0 }, { masterTimeoutMs: 0.02 * 5_000 }));
-  expect(error.message).toMatch(/no answer within 100 ms/);
-  for (const master of masters) master.thaw();
-}
-
-async function nodesFailApart(): Promise<void> {
-  const [, second, third] = masters;
-  for (const master of [second, third]) await master?.kill();
-  const error = await errorOf(take({ giveUpAfterMs: 0 }));
-  expect(error).toMatchObject({ kind: 'unreachable', failures: [{ failed: { cause: 'connection' } }, {}] });
-  for (const master of [second, third]) await master?.restart();
-}
-
-async function keepsAlive(): Promise<void> {
-  const redlock = redlockOn(masters);
-  const lease = await redlock.acquire('job', 600, { keepAlive: true });
-  await sleep(1_000);
-  expect(lease.validMs).toBeGreaterThan(100);
-  await lease.release();
-}
-
-async function usesWithoutPartialLocks(): Promise<void> {
-  await takeBy('them', masters.slice(0, 1), 'job', 300);
-  const lease = await take({ retries: { count: 3, delayMs: 50 } });
-  expect(await lease.release()).toBe(true);
-}
-
-async function firesInTime(): Promise<void> {
-  const lease = await redlockOn(masters).acquire('job', 1_000, { reserveMs: 400 });
-  await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
-  expect(lease.validMs).toBeGreaterThan(300);
-  expect(lease.signal.reason).toMatchObject({ kind: 'lost' });
-  await lease.release();
-}
-
-async function usesAndReturns(options?: AcquireOptions): Promise<void> {
-  const redlock = redlockOn(masters);
-  const work = async (signal: AbortSignal) => {
-    await sleep(700);
-    return signal.aborted;
-  };
-  const { keepAlive, ...others } = options ?? {};
-  expect(await (options ? redlock.using('job', 500, others, work) : redlock.using('job', 500, work))).toBe(false);
-}
-
-async function quorumIsThatOfTheList(): Promise<void> {
-  await masters[0]?.kill();
-  expect(await (await take()).release()).toBe(true);
-  await masters[1]?.kill();
-  expect((await errorOf(take({ giveUpAfterMs: 0 }))).kind).toBe('unreachable');
-  for (const master of masters.slice(0, 2)) await master.restart();
 }
 
 const rows: Record<string, Record<string, () => unknown>> = {
@@ -173,18 +65,8 @@ const rows: Record<string, Record<string, () => unknown>> = {
     },
     '`WithDriftFactor(f)`': allowsForDrift,
     '`WithTimeoutFactor(f)`': boundsAnswers,
-    '`WithGenValueFunc(f)`': async () => {
-      const lease = await take({}, { newToken: () => 'of-my-own' });
-      expect(await masters[0]?.get('redlock:job')).toMatch(/^of-my-own \{/);
-      await lease.release();
-    },
-    '`WithValue(v)`': async () => {
-      const lease = await take();
-      const options = { env: environmentFor(masters), program: 'redlockctl' } as const;
-      expect(await runCli(['extend', 'job', '--token', lease.token], options)).toMatchObject({ code: 0 });
-      expect(await runCli(['release', 'job', '--token', lease.token], options)).toMatchObject({ code: 0 });
-      expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', reason: 'expired' });
-    },
+    '`WithGenValueFunc(f)`': hasTokensOfItsOwn,
+    '`WithValue(v)`': isTakenOver,
     '`WithFailFast(true)`': async () => {
       await masters[0]?.freeze();
       const beganAt = performance.now();
@@ -205,10 +87,7 @@ const rows: Record<string, Record<string, () => unknown>> = {
     },
     '`Lock()`': locksAndUnlocks,
     '`TryLock()`': triesOnce,
-    '`LockContext(ctx)`': async () => {
-      await takeBy('them', masters, 'job');
-      expect((await errorOf(take({ signal: AbortSignal.timeout(100) }))).kind).toBe('aborted');
-    },
+    '`LockContext(ctx)`': endsBySignal,
     '`Extend()`': extendsToItsTtl,
     '`Unlock()`': releasesWithoutError,
     '`Until()`': tellsRemainingTime,
@@ -237,11 +116,13 @@ const rows: Record<string, Record<string, () => unknown>> = {
     '`retryDelay`, `retryJitter`': () => pauses(60, 60, 300),
     '`automaticExtensionThreshold`': firesInTime,
     '`acquire([name], ms)`, `lock(name, ms)`': usesWithoutPartialLocks,
+    '`acquire([a, b], ms)`, `lock([a, b], ms)`': locksAllOrNone,
     '`acquire([name], ms, settings)`, `lockWithOptions`': triesOnce,
     '`lock.extend(ms)`': extendsToItsTtl,
     '`lock.release()`, `lock.unlock()`': releasesWithoutError,
     '`lock.expiration`': tellsRemainingTime,
     '`lock.value`': tellsNameAndToken,
+    '`lock.resources`, in 4 `lock.resource`': tellsNames,
     '`using([name], ms, routine)`': () => usesAndReturns(),
     '`using([name], ms, settings, routine)`': () => usesAndReturns({ waitMs: 1_000 }),
     '`disposer(name, ms)`': async () => {
@@ -272,6 +153,48 @@ const rows: Record<string, Record<string, () => unknown>> = {
       await redlock.using('job', 2_000, () => {});
       await redlock.close();
       expect(await client.ping()).toBe('PONG');
+    },
+  },
+  'redis-semaphore': {
+    '`new RedlockMutex(clients, key)`, `Mutex`': async () => {
+      const theirs = new RedlockMutex(clientsOf(masters), 'job', { acquireAttemptsLimit: 1, refreshInterval: 0 });
+      const redlock = redlockOn(masters, { prefix: 'mutex:', waitMs: 0 });
+      expect(await theirs.tryAcquire()).toBe(true);
+      expect((await errorOf(redlock.acquire('job', 5_000))).kind).toBe('busy');
+      await theirs.release();
+      const ours = await redlock.acquire('job', 5_000, { keepAlive: true });
+      expect(await theirs.tryAcquire()).toBe(false);
+      await ours.release();
+    },
+    '`new RedlockSemaphore(clients, key, n)`, `Semaphore`': countsSlots,
+    '`lockTimeout`': runsOut,
+    '`acquireTimeout`': async () => {
+      await takeBy('them', masters, 'job');
+      const beganAt = performance.now();
+      expect((await errorOf(take({ waitMs: 300 }))).kind).toBe('busy');
+      expect(performance.now() - beganAt).toBeGreaterThan(295);
+    },
+    '`acquireAttemptsLimit: n`, `retryInterval: d`': async () => {
+      await countsTries();
+      await pauses(50, 0, 300);
+    },
+    '`refreshInterval`': keepsAlive,
+    '`refreshInterval: 0`': runsOut,
+    '`identifier`': hasTokensOfItsOwn,
+    '`acquiredExternally`': isTakenOver,
+    '`onLockLost`': firesInTime,
+    '`acquire(signal)`': endsBySignal,
+    '`tryAcquire()`': triesOnce,
+    '`isAcquired`': tellsRemainingTime,
+    '`release()`': releasesWithoutError,
+    '`TimeoutError`': async () => {
+      await triesOnce();
+      await nodesFailApart();
+    },
+    '`LostLockError`': async () => {
+      const lease = await take();
+      for (const master of masters) await master.flush();
+      expect((await errorOf(lease.extend())).kind).toBe('lost');
     },
   },
   'redlock-php': {
