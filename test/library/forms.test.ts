@@ -53,18 +53,21 @@ describe('shared', () => {
     await writer.release();
   });
 
-  test('a writer who waits is before readers who come later, and the last reader who ends lets him in', async () => {
+  test('a writer who waits is before readers who come later, and the last reader who ends lets him in, and he them all', async () => {
     const reader = await redlockOn(masters).acquire('form', 5_000, { shared: true });
     const writer = waiter('form', {});
     await writer.isInLine;
     expect(await refusal('form', { shared: true })).toBe('busy');
-    const late = waiter('form', { shared: true });
-    await late.isInLine;
+    const late = [1, 2, 3].map(() => waiter('form', { shared: true }));
+    await Promise.all(late.map(({ isInLine }) => isInLine));
     await reader.release();
     const writing = await writer.acquiring;
     expect(await refusal('form', { shared: true })).toBe('busy');
+    const releasedAt = performance.now();
     await writing.release();
-    await (await late.acquiring).release();
+    const reading = await Promise.all(late.map(({ acquiring }) => acquiring));
+    expect(performance.now() - releasedAt).toBeLessThan(500); // Called, and not found out by asking once a second.
+    await Promise.all(reading.map((lease) => lease.release()));
   });
 
   test('redlock-run -s is beside a reader and keeps a writer out, and the other way round', async () => {
