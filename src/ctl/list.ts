@@ -4,6 +4,7 @@
 import { roughly } from '../cli/lines.ts';
 import { quorumOf } from '../lock/validity.ts';
 import type { Call } from './call.ts';
+import { withEndings } from './endings.ts';
 import { exitCode } from './exit-code.ts';
 import type { Holder, LockState } from './lock-state.ts';
 import { shortened, together } from './lock-text.ts';
@@ -14,7 +15,10 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
   const survey = await Survey.of(settings, clock);
   const names = await survey.names(words.operands[0] ?? '*');
   // Gone meanwhile: nobody asked for those by name.
-  const locks = (await survey.look(names)).filter(({ state }) => state !== 'free');
+  const locks = await withEndings(
+    survey,
+    (await survey.look(names)).filter(({ state }) => state !== 'free'),
+  );
   const failures = survey.failures();
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
@@ -41,7 +45,8 @@ function rowOf({ name, state, masters, sharing, slots, holders, remainingMs, vot
   ];
 }
 
-function briefly({ kind, user, host, pid, label, token }: Holder): string {
-  if (kind === 'redlock-run') return shortened(`${user}@${host} ${pid} ${label}`, 60);
+function briefly({ kind, user, host, pid, label, token, endedAt }: Holder): string {
+  if (kind === 'redlock-run')
+    return `${endedAt === null ? '' : 'ended: '}${shortened(`${user}@${host} ${pid} ${label}`, 60)}`;
   return kind === 'string' ? `another program: ${shortened(token ?? '', 24)}` : `another program: a ${kind}`;
 }

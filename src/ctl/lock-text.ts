@@ -45,8 +45,10 @@ export function headlineOf(lock: LockState): string {
 
 /** Of a lock that several hold. */
 export function together({ sharing, slots, holders }: Pick<LockState, 'sharing' | 'slots' | 'holders'>): string {
-  if (sharing === 'slots') return `${holders.length} of ${slots} slots held`;
-  return `shared by ${holders.length}`;
+  const endedCount = holders.filter(({ endedAt }) => endedAt !== null).length;
+  const ended = endedCount === 0 ? '' : `, ${endedCount} ended`;
+  if (sharing === 'slots') return `${holders.length} of ${slots} slots held${ended}`;
+  return `shared by ${holders.length}${ended}`;
 }
 
 /** "ops@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.314Z", or whose key it is if not redlock-run's. */

@@ -9,7 +9,7 @@ import { startMasters, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { answerOf, ctl, hold, holderOfNote, newValue, queueUp } from './rig.ts';
 
-const { masters, run } = useMasters(3);
+const { masters, run, start } = useMasters(3);
 const all = () => masters as [TestMaster, TestMaster, TestMaster];
 const key = 'redlock:deploy';
 
@@ -127,8 +127,21 @@ test('kept after its run, by --hold-at-least: nobody runs, and it is said for ho
   );
   const [holder] = json.locks[0].holders;
   expect(Math.abs(Date.parse(holder.endedAt) - Date.parse(holder.since))).toBeLessThan(10_000);
+  const listed = await answerOf(masters, ['list']);
+  expect(listed.text).toMatch(/^deploy +held +3\/3 +\S+ +ended: .*@.* \d+ true$/m);
+  expect(listed.json.locks[0].holders).toEqual([holder]);
   const { stdout } = await ctl(masters, ['break', 'deploy', '--yes']);
   expect(stdout).toMatch(/removed on 3 of 3 masters; nothing is stopped: its run has ended\n$/);
+});
+
+test('kept after one run of those who share it: the other goes on', async () => {
+  await run(['--shared', '--hold-at-least', '1m', 'deploy', '--', 'true']);
+  const reader = start(['--shared', 'deploy', '--', 'sh', '-c', 'echo ready; exec sleep 60']);
+  await reader.says('stdout', /ready/);
+  expect((await ctl(masters, ['status', 'deploy'])).stdout).toMatch(/^"deploy": shared by 2, 1 ended; /);
+  expect((await ctl(masters, ['list'])).stdout).toMatch(/^deploy .* shared by 2, 1 ended$/m);
+  reader.signal('SIGTERM');
+  await reader.result;
 });
 
 test('an orphan on one master keeps nobody out', async () => {

@@ -15,20 +15,45 @@ import { survivorsOf } from '../servers/survivors.ts';
 import { obstacle, Terminal } from '../supervision/terminal.ts';
 import { ctl, hold, queueUp } from './rig.ts';
 
-const { masters } = useMasters(3);
+const { masters, run } = useMasters(3);
 const all = () => masters as [TestMaster, TestMaster, TestMaster];
 
 test('the first step shows what is held already', async () => {
   await hold(masters, 'deploy');
-  const roster = new Roster();
-  const settings = { prefix: 'redlock:', restartGraceMs: 0 };
-  const inspectors = masters.map(({ url }) => new Inspector(parseAddress(url), settings, roster, clock));
-  const survey = new Survey(inspectors, clock, 5_000);
+  const survey = surveyOf(masters);
   const watch = new Watch(survey);
   await watch.step([]);
   expect(watch.locks).toMatchObject([{ name: 'deploy', state: 'held' }]);
   survey.close();
 });
+
+test('of a lock on the screen it is known that its run has ended, at the price of one question for ten of them', async () => {
+  await run(['--hold-at-least', '1m', 'kept', '--', 'true']);
+  const names = Array.from({ length: 15 }, (_, index) => `deploy-${index}`);
+  for (const name of names) await hold(masters, name);
+  const survey = surveyOf(masters);
+  const watch = new Watch(survey);
+  await watch.step([]);
+  const ended = () => watch.locks.filter(({ holders }) => holders[0]?.endedAt !== null).map(({ name }) => name);
+  const countOfEvals = async () => {
+    const stats = String(await all()[0].command('info', 'commandstats'));
+    await all()[0].command('config', 'resetstat');
+    return Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  };
+  await countOfEvals();
+  await watch.step(names);
+  expect([ended(), await countOfEvals()]).toEqual([[], 3]);
+  await watch.step(['kept']);
+  expect([ended(), await countOfEvals()]).toEqual([['kept'], 2]);
+  survey.close();
+});
+
+function surveyOf(those: readonly TestMaster[]): Survey {
+  const roster = new Roster();
+  const settings = { prefix: 'redlock:', restartGraceMs: 0 };
+  const inspectors = those.map(({ url }) => new Inspector(parseAddress(url), settings, roster, clock));
+  return new Survey(inspectors, clock, 5_000);
+}
 
 test('without a terminal it says what to use instead', async () => {
   const stderr = expect.stringMatching(/^redlockctl: top: no terminal \(redlockctl list prints once/);

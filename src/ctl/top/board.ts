@@ -119,7 +119,10 @@ function heldFor(holder: Holder | undefined, nowMs: number): string {
 
 function whoIs(holder: Holder | undefined): string {
   if (holder === undefined) return '';
-  if (holder.kind === 'redlock-run') return `${holder.label} ${holder.user}@${holder.host} ${holder.pid}`;
+  if (holder.kind === 'redlock-run') {
+    const { label, user, host, pid, endedAt } = holder;
+    return `${endedAt === null ? '' : 'ended: '}${label} ${user}@${host} ${pid}`;
+  }
   return holder.kind === 'string' ? `another program: ${holder.token}` : `another program: a ${holder.kind}`;
 }
 

@@ -4,6 +4,7 @@
 
 import type { Failed } from '../../lock/ports.ts';
 import { isFailed } from '../../redis/trouble.ts';
+import { withEndings } from '../endings.ts';
 import type { LockState } from '../lock-state.ts';
 import type { Survey } from '../survey.ts';
 import type { MasterLine } from './board.ts';
@@ -32,14 +33,15 @@ export class Watch {
     return [...this.#locks.values()].filter((lock) => lock !== null);
   }
 
-  /** Looks at the names on the screen and at some others. Returns how each master answered. */
+  /** Looks at the names on the screen, also whether their runs have ended, and at some others. Returns how each master answered. */
   async step(onScreen: readonly string[]): Promise<MasterLine[]> {
     this.#survey.forgive();
     const paging = this.#page();
     if (this.#locks.size === 0) await paging; // Nobody is known yet.
     const names = [...onScreen, ...this.#others(onScreen)].slice(0, mostLooks);
     const [answers, locks] = await Promise.all([paging, this.#survey.look(names)]);
-    for (const lock of locks) {
+    const shown = await withEndings(this.#survey, locks.slice(0, onScreen.length));
+    for (const lock of [...shown, ...locks.slice(onScreen.length)]) {
       const isGone = lock.state === 'free' && lock.queue.length === 0;
       if (isGone) this.#locks.delete(lock.name);
       else this.#locks.set(lock.name, lock);

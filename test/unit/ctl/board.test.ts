@@ -74,6 +74,16 @@ it('a holder, its votes, its time, and how long the first waits', () => {
   );
 });
 
+it('a holder whose run has ended', () => {
+  const value = 't {"host":"web1","pid":4711,"user":"ops","since":"2026-11-21T02:00:00.314Z","label":"deploy.sh"}';
+  const state = lock('a', [value, value, value]);
+  const ended = { ...state, holders: state.holders.map((holder) => ({ ...holder, endedAt: holder.since })) };
+  expect(texts([state])).toEqual(expect.arrayContaining([expect.stringMatching(/ {2}deploy\.sh ops@web1 4711$/)]));
+  expect(texts([ended])).toEqual(
+    expect.arrayContaining([expect.stringMatching(/ {2}ended: deploy\.sh ops@web1 4711$/)]),
+  );
+});
+
 it.each([
   ['abc', 3, 'abc'],
   ['abcd', 3, 'ab…'],
