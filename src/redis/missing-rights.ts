@@ -4,6 +4,7 @@
 
 import type { Failed } from '../lock/ports.ts';
 import type { Connection } from './connection.ts';
+import type { Protocol } from './protocol.ts';
 import { commandsOf } from './rights.ts';
 import { isFailed } from './trouble.ts';
 
@@ -32,9 +33,13 @@ redis.pcall('DEL', KEYS[1])
 redis.pcall('PEXPIRE', KEYS[1], 1000)
 return missing`;
 
-/** The commands that redlock-run's scripts use and this user may not. `key` is one that nobody uses. Lower case. */
-export async function missingRights(connection: Connection, key: string): Promise<string[] | Failed> {
-  const commands = commandsOf('redlock-run').filter((command) => !command.includes('|'));
+/** The commands that redlock-run's scripts use for the protocol and this user may not. `key` is one that nobody uses. Lower case. */
+export async function missingRights(
+  connection: Connection,
+  key: string,
+  protocol: Protocol,
+): Promise<string[] | Failed> {
+  const commands = commandsOf('redlock-run', protocol).filter((command) => !command.includes('|'));
   const missing = await connection.eval(missingScript, [key], ...commands);
   return isFailed(missing) ? missing : (missing as string[]);
 }

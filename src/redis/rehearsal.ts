@@ -1,37 +1,51 @@
-// Everything that a run does on a master, done once on a lock of its own: acquire, wait in line, listen, extend, release, share. By the very
-// code of a run, so that a missing right, a full memory or a read-only server shows now and not at night. The surprise: it writes,
+// Everything that a run does on a master, done once on a lock of its own: acquire, wait in line, listen, extend, release, share; of the older
+// protocol, what that has. By the very code of a run, so that a missing right, a full memory or a read-only server shows now and not at night. The surprise: it writes,
 // also on masters in use; under a name that nobody else draws, for a second, and nothing is left.
 
 import { randomBytes } from 'node:crypto';
 import { renderValue } from '../lock/holder.ts';
-import { alone, type Claim, type Clock, type Failed } from '../lock/ports.ts';
+import { type AcquireReply, alone, type Claim, type Clock, type Failed, type ReleaseReply } from '../lock/ports.ts';
 import { Roster } from './identity.ts';
 import type { Inspector } from './inspector.ts';
 import { historyKeyOf, keysOf } from './keys.ts';
 import { missingRights } from './missing-rights.ts';
+import type { Protocol } from './protocol.ts';
 import { RedisMaster } from './redis-master.ts';
 import { failed, isFailed } from './trouble.ts';
 
 const ttlMs = 2_000;
 const note = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doctor' };
 
+export interface RehearsalSettings {
+  readonly prefix: string;
+  readonly protocol: Protocol;
+}
+
 /** Why a run could not work on this server, or null. */
-export async function rehearse(inspector: Inspector, prefix: string, clock: Clock): Promise<Failed | null> {
-  const master = new RedisMaster(inspector.address, { prefix, restartGraceMs: 0 }, new Roster(), clock);
+export async function rehearse(
+  inspector: Inspector,
+  { prefix, protocol }: RehearsalSettings,
+  clock: Clock,
+): Promise<Failed | null> {
+  const master = new RedisMaster(inspector.address, { prefix, restartGraceMs: 0, protocol }, new Roster(), clock);
   try {
-    const refusal = await perform(master, inspector, prefix);
-    return refusal?.cause === 'denied' ? await explained(refusal, inspector, prefix) : refusal;
+    const refusal = await perform(master, inspector, { prefix, protocol });
+    return refusal?.cause === 'denied' ? await explained(refusal, inspector, { prefix, protocol }) : refusal;
   } finally {
     master.close();
   }
 }
 
 /** Inside a script the server does not say which command it is. */
-async function explained(refusal: Failed, inspector: Inspector, prefix: string): Promise<Failed> {
+async function explained(
+  refusal: Failed,
+  inspector: Inspector,
+  { prefix, protocol }: RehearsalSettings,
+): Promise<Failed> {
   const connection = await inspector.connected();
   if (isFailed(connection)) return refusal;
   const [, key = ''] = keysOf(prefix, nobodys());
-  const missing = await missingRights(connection, key);
+  const missing = await missingRights(connection, key, protocol);
   if (isFailed(missing) || missing.length === 0) return refusal;
   return failed('denied', `no right to ${missing.map((command) => command.toUpperCase()).join(', ')}`);
 }
@@ -41,7 +55,11 @@ function nobodys(): string {
   return `doctor-${randomBytes(8).toString('hex')}`;
 }
 
-async function perform(master: RedisMaster, inspector: Inspector, prefix: string): Promise<Failed | null> {
+async function perform(
+  master: RedisMaster,
+  inspector: Inspector,
+  { prefix, protocol }: RehearsalSettings,
+): Promise<Failed | null> {
   const resource = nobodys();
   const [holder, stranger] = [newClaim(resource, false), newClaim(resource, false)];
   const waiter = newClaim(resource, true);
@@ -53,7 +71,9 @@ async function perform(master: RedisMaster, inspector: Inspector, prefix: string
   }
   const fence = granted.kind === 'granted' ? granted.fence : null;
   const refused = await master.acquire(waiter, lasting);
-  const ear = await master.listen(waiter, () => {});
+  // The older protocol has no queue in which one is called, and nobody shares.
+  const hasForms = protocol === 'redlock';
+  const ear = hasForms ? await master.listen(waiter, () => {}) : null;
   const extended = await master.extend(holder, fence, lasting);
   const seen = await inspector.look([resource]);
   const released = await master.release(holder, 0, 'doctor');
@@ -61,19 +81,19 @@ async function perform(master: RedisMaster, inspector: Inspector, prefix: string
   const passed = await master.acquire(stranger, lasting);
   await master.release(stranger, 0);
   const left = await master.release(waiter, 0);
-  const sharer = { ...newClaim(resource, false), sharing: { kind: 'shared' } } as const;
-  const shared = await master.acquire(sharer, lasting);
-  const unshared = await master.release(sharer, 0);
-  if (!isFailed(ear)) ear.close();
+  const shares = hasForms ? await share(master, resource) : [];
+  if (ear !== null && !isFailed(ear)) ear.close();
   const forgotten = await forget(inspector, prefix, resource);
-  for (const reply of [refused, ear, extended, seen, released, passed, left, shared, unshared, forgotten])
+  for (const reply of [refused, ear, extended, seen, released, passed, left, ...shares, forgotten])
     if (isFailed(reply)) return reply;
-  const kinds = [refused, extended, released, shared, unshared].map((reply) =>
-    'kind' in reply ? reply.kind : 'heard',
-  );
-  if (kinds.join() !== 'refused,extended,released,granted,released')
-    return failed('reply', `a lock was not kept: ${kinds.join(', ')}`);
-  return null;
+  const kinds = [refused, extended, released, ...shares].map(({ kind }) => kind).join(', ');
+  const wanted = `refused, extended, released${hasForms ? ', granted, released' : ''}`;
+  return kinds === wanted ? null : failed('reply', `a lock was not kept: ${kinds}`);
+}
+
+async function share(master: RedisMaster, resource: string): Promise<(AcquireReply | ReleaseReply)[]> {
+  const sharer = { ...newClaim(resource, false), sharing: { kind: 'shared' } } as const;
+  return [await master.acquire(sharer, new AbortController().signal), await master.release(sharer, 0)];
 }
 
 /** Removes what stays after a run: the counter and the history. */

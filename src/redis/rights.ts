@@ -4,6 +4,7 @@
 
 import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
 import * as jointScripts from './joint-scripts.ts';
+import type { Protocol } from './protocol.ts';
 import * as scripts from './scripts.ts';
 import * as setnxScripts from './setnx-scripts.ts';
 
@@ -15,11 +16,13 @@ const inspectingCommands = ['scan', 'time'];
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';
 
-/** Lower case, sorted; a subcommand as `config|get`. */
-export function commandsOf(program: ProgramName): string[] {
-  const texts = [lookScript, ...Object.values({ ...scripts, ...jointScripts, ...setnxScripts })].filter(
-    (part) => typeof part === 'string',
-  );
+/** Lower case, sorted; a subcommand as `config|get`. `protocol`: as far as that needs them; absent: for any of them. */
+export function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
+  const redlockScripts = [lookScript, ...Object.values({ ...scripts, ...jointScripts })];
+  const texts = [
+    ...(protocol === undefined || protocol === 'redlock' ? redlockScripts : []),
+    ...(protocol === 'redlock' ? [] : Object.values(setnxScripts)),
+  ].filter((part) => typeof part === 'string');
   const own = [historyScript, replaceScript].flatMap(commandsIn);
   return [
     ...new Set([

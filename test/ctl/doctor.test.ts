@@ -112,6 +112,29 @@ test('missing rights are named, one or all of them, and nothing is left', async 
   }
 });
 
+test('under the older protocol its own lock is one of that, and rights that only the other needs are not missed', async () => {
+  const env = { REDLOCK_PROTOCOL: 'setnx' };
+  const rights = async (missing: string[], options = {}) => {
+    const user = ['default', 'on', 'nopass', '~*', '&*', '+@all', ...missing.map((command) => `-${command}`)];
+    const [master] = (await startMasters(1, { config: { user } })) as [TestMaster];
+    const answer = said(await answerOf([master], ['doctor'], options), 'rights', master.url);
+    const stats = String(await master.command('info', 'commandstats'));
+    await master.command('acl', 'setuser', 'default', '+@all');
+    await expect.poll(() => master.keys(), { timeout: 5_000 }).toEqual([]);
+    return { answer, hasQueue: stats.includes('cmdstat_zrange:') };
+  };
+  const answers = await Promise.all([
+    rights(['zadd']),
+    rights(['zadd', 'zrange', 'incr', 'subscribe'], { env }),
+    rights(['zadd', 'pttl'], { env }),
+  ]);
+  expect(answers).toEqual([
+    { answer: 'error: no lock can be kept: no right to ZADD', hasQueue: true },
+    { answer: 'ok: a lock can be acquired, waited for, extended and released', hasQueue: false },
+    { answer: 'error: no lock can be kept: no right to PTTL', hasQueue: false },
+  ]);
+});
+
 test('the command that mends it mends it', async () => {
   const [evicting] = (await startMasters(1, { config: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' } })) as [
     TestMaster,

@@ -56,17 +56,17 @@ export async function gatherFacts(
     return isFailed(connection) ? connection : connection.identity;
   });
   const patienceMs = betweenReadingsMs + 5 * settings.masterTimeoutMs;
-  return survey.ask((inspector) => examine(inspector, settings.prefix, clock), patienceMs);
+  return survey.ask((inspector) => examine(inspector, settings, clock), patienceMs);
 }
 
-async function examine(inspector: Inspector, prefix: string, clock: Clock): Promise<MasterFacts | Failed> {
+async function examine(inspector: Inspector, settings: CtlSettings, clock: Clock): Promise<MasterFacts | Failed> {
   const connection = await inspector.connected();
   if (isFailed(connection)) return connection;
   const startedAt = clock.now();
   const before = await readClock(connection);
   const told = await tell(connection);
   const open = await isOpen(inspector.address, clock);
-  const refusal = await rehearse(inspector, prefix, clock);
+  const refusal = await rehearse(inspector, settings, clock);
   await clock.sleep(betweenReadingsMs - (clock.now() - startedAt));
   const after = await readClock(connection);
   if (isFailed(before)) return before;
