@@ -15,11 +15,10 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
   const survey = await Survey.of(settings, clock);
   const names = await survey.names(words.operands[0] ?? '*');
   // Gone meanwhile: nobody asked for those by name.
-  const locks = await withEndings(
-    survey,
-    (await survey.look(names)).filter(({ state }) => state !== 'free'),
-  );
+  const held = (await survey.look(names)).filter(({ state }) => state !== 'free');
+  // Before the histories are asked for: a master that may not tell those has told what was asked.
   const failures = survey.failures();
+  const locks = await withEndings(survey, held);
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
   }

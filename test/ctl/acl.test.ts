@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rulesOf } from '../../src/redis/rights.ts';
 import { interpreter, program, type TestMaster, takeBy, useMasters } from '../cli/rig.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
-import { ctl, startCtl } from './rig.ts';
+import { ctl, hold, startCtl } from './rig.ts';
 
 const { masters, run } = useMasters(3);
 let lines: string[];
@@ -55,18 +55,21 @@ test('redlockctl sees, lists and breaks under its rules', async () => {
   expect(await ctl(masters, ['break', 'job', '--yes'], options)).toMatchObject({ code: 0 });
 });
 
-test('redlock-run leaves its line under its rules, and redlockctl reads it under its own; without +xrevrange it is told so', async () => {
+test('redlock-run leaves its line under its rules, and redlockctl reads it under its own; without +xrevrange history is told so', async () => {
   expect(await run(['job', '--', 'true'], as('redlock-run'))).toMatchObject({ code: 0, stderr: '' });
   const all = ['history', '--json'];
   const { stdout } = await ctl(masters, all, as('redlockctl'));
   expect(JSON.parse(stdout).runs).toMatchObject([{ name: 'job', masters: 3 }]);
   for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '-xrevrange');
   const denied = await ctl(masters, all, as('redlockctl'));
+  await hold(masters, 'kept');
+  const listed = await ctl(masters, ['list'], as('redlockctl'));
   for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '+xrevrange');
   expect(denied).toMatchObject({
     code: 69,
     stderr: expect.stringMatching(/can't run this command|has no permissions/),
   });
+  expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^kept +held +3\/3/m), stderr: '' });
 });
 
 test('a nested run goes on under the outer lock, and redlockctl holds and gives back, under their rules', async () => {
