@@ -6,6 +6,7 @@
 import { describe } from 'vitest';
 import { faults } from './faults.ts';
 import { line } from './line.ts';
+import { looks } from './looks.ts';
 import { order } from './order.ts';
 import { several } from './several.ts';
 import { shared } from './shared.ts';
@@ -26,5 +27,6 @@ export function masterContract(name: string, world: World): void {
     slots(world);
     several(world);
     yielding(world);
+    looks(world);
   });
 }

@@ -7,12 +7,15 @@
 
 import assert from 'node:assert/strict';
 import { expect } from 'vitest';
-import { alone, type Claim, type Master } from '../../src/lock/ports.ts';
+import { alone, type Claim, type Failed, type Master } from '../../src/lock/ports.ts';
 import { waiterIdOf } from '../../src/lock/waiter-id.ts';
+import type { Sight } from '../../src/redis/inspector.ts';
 
 export interface Server {
   /** One more handle on the server, as one more program has it; independent of the others. */
   handle(): Master;
+  /** What somebody sees who takes no lock, of each of these. */
+  look(...resources: string[]): Promise<readonly Sight[] | Failed>;
   /** What stands under the resource; `remainingMs` is null for a value that never expires. */
   read(resource: string): Promise<{ readonly value: string; readonly remainingMs: number | null } | null>;
   /** Puts somebody's value there, over whatever there is; null: it never expires. */

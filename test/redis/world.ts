@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
 import { Roster } from '../../src/redis/identity.ts';
+import { Inspector } from '../../src/redis/inspector.ts';
 import { historyKeyOf } from '../../src/redis/keys.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system-clock.ts';
@@ -34,12 +35,18 @@ export function redisWorld(serverOf: () => TestMaster): World {
 function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMaster[]): Server {
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
+  const settings = { prefix, restartGraceMs: 0 };
   return {
     handle() {
-      const settings = { prefix, restartGraceMs: 0 };
       const handle = new RedisMaster(parseAddress(proxy.url), settings, new Roster(), createSystemClock());
       handles.push(handle);
       return handle;
+    },
+    async look(...resources) {
+      const inspector = new Inspector(parseAddress(proxy.url), settings, new Roster(), createSystemClock());
+      const sights = await inspector.look(resources);
+      inspector.close();
+      return sights;
     },
     async read(resource) {
       const value = await master.get(keyOf(resource));

@@ -33,14 +33,21 @@ function serverOn(stage: Stage): Server {
   const endpoints: Endpoint[] = [];
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
+  const settings = { prefix, restartGraceMs: 0 };
+  const newProcess = () => {
+    const process = new SimProcess(stage.machine(`c${endpoints.length + 1}`), `p${endpoints.length + 1}`);
+    const endpoint = new Endpoint(stage.network, process, server, 0);
+    endpoints.push(endpoint);
+    return { endpoint, clock: realSystem.createSystemClock(() => {}, process.machine) };
+  };
   return {
     handle() {
-      const process = new SimProcess(stage.machine(`c${endpoints.length + 1}`), `p${endpoints.length + 1}`);
-      const endpoint = new Endpoint(stage.network, process, server, 0);
-      endpoints.push(endpoint);
-      const clock = realSystem.createSystemClock(() => {}, process.machine);
-      const settings = { prefix, restartGraceMs: 0 };
+      const { endpoint, clock } = newProcess();
       return new realSystem.RedisMaster(endpoint.address, settings, new realSystem.Roster(), clock);
+    },
+    look(...resources) {
+      const { endpoint, clock } = newProcess();
+      return new realSystem.Inspector(endpoint.address, settings, new realSystem.Roster(), clock).look(resources);
     },
     async read(resource) {
       const value = redis.get(keyOf(resource));

@@ -41,6 +41,13 @@ export class SimQueue {
     return this.#ids();
   }
 
+  /** Those who have, for somebody who only looks: nobody is dropped. */
+  living(now: number): { id: string; arrival: number }[] {
+    if (now > this.#expiresAt) return [];
+    const ids = this.#ids().filter((id) => this.seenAt(id) > now - silentMs);
+    return ids.map((id) => ({ id, arrival: this.arrivalOf(id) }));
+  }
+
   /** The first as it is, with nobody dropped. */
   head(now: number): string | null {
     this.#expire(now);

@@ -7,6 +7,7 @@ import type { Flaw } from './flaws.ts';
 import { epochMs } from './machine.ts';
 import { SimHolders } from './sim-holders.ts';
 import { type JointScript, runJoint } from './sim-joint.ts';
+import { runLook } from './sim-look.ts';
 import { type PlainScript, runPlain } from './sim-plain.ts';
 import { SimQueue } from './sim-queue.ts';
 import type { World } from './world.ts';
@@ -30,8 +31,9 @@ export interface Snapshot {
 }
 
 export type Words = readonly (string | number)[];
-export type Script = PlainScript | JointScript;
-export type Reply = number | readonly (number | string | readonly number[])[];
+export type Script = PlainScript | JointScript | 'look';
+type Item = number | string | null;
+export type Reply = number | readonly (Item | readonly (Item | readonly Item[])[])[];
 
 /**
  * Told after somebody is shown under a key who was not, or not until then, or is no more: before and after are his value or null.
@@ -148,6 +150,7 @@ export class SimRedis {
 
   run(script: Script, keys: readonly string[], words: Words): Reply {
     const locks = keys.filter((key) => !key.startsWith('{'));
+    if (script === 'look') return runLook(this, locks);
     return this.#changing(locks, String(words[0]), () => {
       return isJoint(script) ? runJoint(this, script, locks, words) : runPlain(this, script, keys, words);
     });

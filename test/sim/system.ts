@@ -8,7 +8,10 @@ import * as keepAliveModule from '../../src/lock/keep-alive.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import * as identityModule from '../../src/redis/identity.ts';
+import * as inspectionScriptsModule from '../../src/redis/inspection-scripts.ts';
+import * as inspectorModule from '../../src/redis/inspector.ts';
 import * as jointScriptsModule from '../../src/redis/joint-scripts.ts';
+import * as outerLockModule from '../../src/redis/outer-lock.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as scriptsModule from '../../src/redis/scripts.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
@@ -24,7 +27,10 @@ export interface Modules {
   readonly 'lock/redlock': typeof redlockModule;
   readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
+  readonly 'redis/inspection-scripts': typeof inspectionScriptsModule;
+  readonly 'redis/inspector': typeof inspectorModule;
   readonly 'redis/joint-scripts': typeof jointScriptsModule;
+  readonly 'redis/outer-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/scripts': typeof scriptsModule;
   readonly 'run/guard/guard': typeof guardModule;
@@ -41,7 +47,10 @@ const realModules: Modules = {
   'lock/redlock': redlockModule,
   'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
+  'redis/inspection-scripts': inspectionScriptsModule,
+  'redis/inspector': inspectorModule,
   'redis/joint-scripts': jointScriptsModule,
+  'redis/outer-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/scripts': scriptsModule,
   'run/guard/guard': guardModule,
@@ -65,6 +74,7 @@ export function systemOf(modules: Modules) {
     [joint.jointExtendScript, 'joint extend'],
     [joint.jointHealScript, 'joint heal'],
     [joint.jointReleaseScript, 'joint release'],
+    [modules['redis/inspection-scripts'].lookScript, 'look'],
   ]);
   return {
     acquire: modules['lock/acquire'].acquire,
@@ -72,6 +82,8 @@ export function systemOf(modules: Modules) {
     stopAtOf: modules['lock/keep-alive'].stopAtOf,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
+    Inspector: modules['redis/inspector'].Inspector,
+    OuterLock: modules['redis/outer-lock'].OuterLock,
     Roster: modules['redis/identity'].Roster,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
     Guard: modules['run/guard/guard'].Guard,

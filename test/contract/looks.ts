@@ -1,0 +1,80 @@
+// What a master shows to somebody who takes no lock: holders, their time, the fence and the queue, as they are at one moment, and
+// nothing changed by it. Nested runs and the steps of redlockctl go by it.
+//
+// The surprise: of those who hold it together each is shown with his own time, which may be shorter than that of the key.
+
+import assert from 'node:assert/strict';
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import { claimOf, lasting, type Server, sharedOf, slotOf, upTo, type World, waiting } from './world.ts';
+
+const nothing = { type: null, value: null, remainingMs: null, fence: null, queue: [], holders: [] };
+
+export function looks(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+
+  describe('a look', () => {
+    it('at nothing', async (server) => {
+      expect(await server.look('r', 's')).toEqual([nothing, nothing]);
+    });
+
+    it('at one who holds it alone, with his fence and those who wait, first in line first', async (server, master) => {
+      const granted = await master.acquire(claimOf('a'), lasting);
+      assert(granted.kind === 'granted');
+      const [later, first] = [waiting(claimOf('c')), waiting(claimOf('b'))];
+      for (const claim of [later, first]) await master.acquire(claim, lasting);
+      const [sight] = await seen(server, 'r');
+      const { fence } = granted;
+      expect(sight).toMatchObject({ type: 'string', value: 'a', remainingMs: upTo(60_000), fence, holders: [] });
+      expect(sight?.queue.map(({ id }) => id)).toEqual([first.waiter?.id, later.waiter?.id]);
+    });
+
+    it('at one who came without a fence, and at somebody who never ends', async (server, master) => {
+      await master.acquire(claimOf('a', { isFenced: false }), lasting);
+      await server.write('s', 'b', null);
+      expect(await server.look('r', 's')).toEqual([
+        { ...nothing, type: 'string', value: 'a', remainingMs: upTo(60_000) },
+        { ...nothing, type: 'string', value: 'b' },
+      ]);
+    });
+
+    it('at those who share it, each with his own time', async (server, master) => {
+      await master.acquire(sharedOf('a', { ttlMs: 30_000 }), lasting);
+      await master.acquire(sharedOf('b'), lasting);
+      const [sight] = await seen(server, 'r');
+      expect(sight).toMatchObject({ value: 'shared', remainingMs: upTo(60_000) });
+      expect(sight?.holders).toEqual([
+        { slot: 0, value: 'a', remainingMs: upTo(30_000) },
+        { slot: 0, value: 'b', remainingMs: upTo(60_000) },
+      ]);
+    });
+
+    it('at those on slots', async (server, master) => {
+      await master.acquire(slotOf('a', 2), lasting);
+      const [sight] = await seen(server, 'r');
+      expect(sight).toMatchObject({ value: 'slots 2', holders: [{ slot: 2, value: 'a' }] });
+    });
+
+    it('at one who has given it back, or has ended', async (server, master) => {
+      await master.acquire(claimOf('a', { isFenced: false }), lasting);
+      await master.release(claimOf('a'), 0);
+      await master.acquire(sharedOf('b', { resources: ['s'], ttlMs: 50, isFenced: false }), lasting);
+      await server.pass(100);
+      expect(await server.look('r', 's')).toEqual([nothing, nothing]);
+    });
+
+    it('changes nothing for those who wait', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.acquire(waiting(claimOf('b')), lasting);
+      await server.look('r');
+      expect(await master.acquire(waiting(claimOf('c')), lasting)).toMatchObject({ holder: 'a', place: 1 });
+    });
+  });
+}
+
+async function seen(server: Server, resource: string) {
+  const sights = await server.look(resource);
+  assert(!('kind' in sights), 'no answer');
+  return sights;
+}

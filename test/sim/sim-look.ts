@@ -1,0 +1,26 @@
+// What the script of those who only look makes of the memory of a simulated server: src/redis/inspection-scripts.ts in TypeScript. It writes
+// nothing. The contract suite runs on this and on real servers, so that it cannot lie.
+
+import { isMark } from '../../src/lock/sharing.ts';
+import type { Reply, SimRedis } from './sim-redis.ts';
+
+/** For each lock {type, value or null, ms left, counter or null, {id, ms waited, ...}, {slot and value, ms left, ...}}. */
+export function runLook(redis: SimRedis, locks: readonly string[]): Reply {
+  return locks.map((key) => {
+    const value = redis.get(key);
+    const remainingMs = value === null ? -2 : (redis.remainingMs(key) ?? -1);
+    const waiters = redis
+      .queueOf(key)
+      .living(redis.now)
+      .flatMap(({ id, arrival }) => [id, Math.max(0, Math.floor(redis.now - arrival / 1000))]);
+    const holders = value === null || !isMark(value) ? [] : redis.holdersOf(key).living(redis.now);
+    return [
+      value === null ? 'none' : 'string',
+      value,
+      remainingMs,
+      redis.get(`{${key}}:fence`),
+      waiters,
+      holders.flatMap(({ slot, value, endsAt }) => [`${slot} ${value}`, Math.floor(endsAt - redis.now)]),
+    ];
+  });
+}
