@@ -4,6 +4,7 @@
 
 import { quorumOf } from '../../src/lock/validity.ts';
 import { formCheckers } from './form-checkers.ts';
+import { nestedCheckers } from './nested-checkers.ts';
 import { waitingCheckers } from './waiting-checkers.ts';
 import { areRivals, haveCommon, objectionTo } from './wish.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
@@ -23,15 +24,19 @@ export const checkers = {
     const { holding } = fact;
     const soon = witness.world.now + grainMs;
     const others = [...witness.live()].filter((one) => one !== holding && one.isBelieved && one.validUntil > soon);
-    return objectionTo(holding, others, ({ value, validUntil }) => `${value}, valid until ${validUntil.toFixed(3)},`);
+    return objectionTo(
+      holding,
+      eachOnce(others),
+      ({ value, validUntil }) => `${value}, valid until ${validUntil.toFixed(3)},`,
+    );
   },
 
   /** At most one command runs under the lock, or those that may run side by side. */
   oneChild(fact, witness) {
     if (fact.kind !== 'child-running') return null;
     const { holding } = fact;
-    const others = [...witness.live()].filter((one) => one !== holding && one.tree?.isRunning);
-    return objectionTo(holding, others, ({ value }) => `the command of ${value}`);
+    const others = [...witness.live()].filter(({ value, tree }) => value !== holding.value && tree?.isRunning);
+    return objectionTo(holding, eachOnce(others), ({ value }) => `the command of ${value}`);
   },
 
   /** No command outlives the validity of its lease, nor the release of its lock. */
@@ -143,7 +148,13 @@ export const checkers = {
   },
   ...waitingCheckers,
   ...formCheckers,
+  ...nestedCheckers,
 } satisfies Record<string, Checker>;
+
+/** A run and the one inside of it hold the same. */
+function eachOnce(holdings: readonly Holding[]): readonly Holding[] {
+  return [...new Map(holdings.map((holding) => [holding.value, holding])).values()];
+}
 
 /** Of several resources, each. */
 function dishonestyOf(holding: Holding, witness: Witness): string | null {

@@ -4,11 +4,13 @@
 import type { Machine } from './machine.ts';
 import { type Plan, Program, type Surroundings } from './program.ts';
 import type { Random } from './random.ts';
+import type { ChildHabits } from './sim-child.ts';
+import type { Running } from './weather.ts';
 import { drawWish } from './wish.ts';
 
 export interface Crowd extends Surroundings {
   /** The programs that run now. */
-  readonly running: Set<Program>;
+  readonly running: Set<Running>;
   /** False: nobody starts another program. */
   isOpen(): boolean;
   /** False: nobody dies suddenly any more. */
@@ -48,6 +50,14 @@ export class Contender {
       this.#random,
     );
     running.add(program);
+    program.onInner = (inner) => {
+      running.add(inner);
+      const { onExit } = inner;
+      inner.onExit = (exit) => {
+        running.delete(inner);
+        onExit(exit);
+      };
+    };
     program.onEnd = () => {
       running.delete(program);
       this.#startLater();
@@ -72,13 +82,28 @@ export class Contender {
         diesInMs: random.between(0, Math.min(20, marginMs / 8)),
         leftoverMs,
       },
+      inner: this.#inner(),
+    };
+  }
+
+  /** Draws nothing where nobody runs inside of another. */
+  #inner(): ChildHabits | null {
+    const random = this.#random;
+    const { nestedChance, stubbornChance, leftoverChance, workMs, graceMs, ttlMs } = this.#crowd.options;
+    if (nestedChance === 0 || !random.chance(nestedChance)) return null;
+    return {
+      workMs: random.around(workMs),
+      exitCode: 0,
+      obeysInMs: random.chance(stubbornChance) ? null : random.around(graceMs / 4),
+      diesInMs: random.between(0, 5),
+      leftoverMs: random.chance(leftoverChance) ? random.around(ttlMs) : null,
     };
   }
 
   #disturb(program: Program): void {
     const random = this.#random;
     const { world } = this.machine;
-    const { signalChance, killChance, ttlMs } = this.#crowd.options;
+    const { signalChance, killChance, orphanChance, ttlMs } = this.#crowd.options;
     if (random.chance(signalChance)) {
       const signal = random.pick(['SIGTERM', 'SIGINT', 'SIGHUP'] as const);
       world.after(random.between(0, 2 * ttlMs), () => {
@@ -91,7 +116,8 @@ export class Contender {
         if (program.record.endedAt !== null || !this.#crowd.isStormy()) return;
         world.note(program.process.name, 'dies suddenly');
         world.mark('sudden death');
-        program.process.die();
+        if (orphanChance > 0 && random.chance(orphanChance)) program.dieWithGuard();
+        else program.process.die();
       });
     }
   }

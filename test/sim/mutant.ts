@@ -1,4 +1,4 @@
-// What a mutant is, and short ways to write one down. The mutants themselves are in mutants.ts and joint-mutants.ts.
+// What a mutant is, and short ways to write one down. The mutants themselves are in mutants.ts, joint-mutants.ts and step-mutants.ts.
 
 import type { Property } from './checkers.ts';
 import type { Flaw } from './flaws.ts';

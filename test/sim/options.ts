@@ -45,6 +45,9 @@ export interface Options extends Timings, NetworkOptions, Weather {
   /** How often one would give way to newer ones while he waits, and also when he holds it. */
   readonly supersedeChance: number;
   readonly replaceChance: number;
+  /** How often one's command is a run inside of this one; and how often his guard dies with him. */
+  readonly nestedChance: number;
+  readonly orphanChance: number;
   readonly restartGraceMs: number;
   readonly hasGuard: boolean;
   readonly isFenced: boolean;
@@ -115,6 +118,8 @@ export function calmOptions(random: Random): Options {
     otherSlotsChance: 0,
     supersedeChance: 0,
     replaceChance: 0,
+    nestedChance: 0,
+    orphanChance: 0,
     restartGraceMs: 0,
     hasGuard: true,
     isFenced: random.chance(0.9),

@@ -153,6 +153,16 @@ export const fairProfiles = {
     replaceChance: 0.2,
     isFenced: true,
   })),
+  'nested-runs': inAnyWeather(({ ttlMs }, random) => ({
+    nestedChance: random.pick([0.5, 1]),
+    resourceCount: random.pick([1, 2]),
+    nameCount: random.pick([1, 2]),
+    readerChance: random.pick([0, 0, 0.5]),
+    slotCount: random.pick([1, 1, 2]),
+    workMs: ttlMs * random.between(0.3, 3),
+    ...random.pick([{}, { pauseEveryMs: random.between(200, 1_500), pauseMs: 2 * ttlMs }]),
+    ...random.pick([{}, { killChance: 0.3, orphanChance: random.pick([0.5, 1]) }]),
+  })),
   storm: (calm, random) => ({
     clientDrift: fairDrift,
     masterDrift: fairDrift,

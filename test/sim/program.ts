@@ -9,12 +9,14 @@ import type { Finished } from '../../src/run/run.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
+import { NestedProgram } from './nested-program.ts';
 import type { Network } from './network.ts';
 import { observedRedlock } from './observed-redlock.ts';
 import type { Options } from './options.ts';
 import type { Random } from './random.ts';
-import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
+import { type ChildHabits, childOf, SimTree, type Tree } from './sim-child.ts';
 import { SimGuard } from './sim-guard.ts';
+import { SimNest } from './sim-nest.ts';
 import { SimProcess } from './sim-process.ts';
 import type { SimServer } from './sim-server.ts';
 import type { System } from './system.ts';
@@ -38,6 +40,8 @@ export interface Plan {
   readonly holdAtLeastMs: number;
   readonly maxRunMs: number | null;
   readonly habits: ChildHabits;
+  /** Its command is a run inside of this one, whose command does this; null: it is not. */
+  readonly inner: ChildHabits | null;
 }
 
 /** As in src/job.ts. */
@@ -50,10 +54,13 @@ export class Program {
   /** null: not yet, or it has died. */
   finished: Finished | null = null;
   onEnd: () => void = () => {};
+  /** A run has been started inside of this one. */
+  onInner: (inner: NestedProgram) => void = () => {};
   readonly #around: Surroundings;
   readonly #plan: Plan;
   readonly #random: Random;
   #post: (signal: Signal) => void = () => {};
+  #guard: SimGuard | null = null;
 
   constructor(around: Surroundings, machine: Machine, name: string, plan: Plan, random: Random) {
     this.#around = around;
@@ -87,12 +94,22 @@ export class Program {
     this.process.world.after(0, () => this.process.deliver(() => this.#post(signal)));
   }
 
+  /** Gone at one blow, and its guard with it if there is a run inside of this one, which is on its own then. */
+  dieWithGuard(): void {
+    this.process.die();
+    if (this.#plan.inner === null) return;
+    this.process.world.mark('run inside of a dead one');
+    this.#guard?.process.die();
+    for (const value of this.record.values) this.#around.witness.orphaned(value);
+  }
+
   /** By this machine's clock, when nothing stops it: waiting, working, stopping, and the rounds in between. */
   #allowedMs(): number {
     const { ttlMs, masterTimeoutMs, graceMs } = this.#around.options;
-    const { waitMs, habits } = this.#plan;
+    const { waitMs, habits, inner } = this.#plan;
     const roundMs = 2 * masterTimeoutMs + 2_100;
-    return waitMs + habits.workMs + (habits.leftoverMs ?? 0) + 2 * graceMs + 4 * roundMs + ttlMs;
+    const innerMs = inner ? inner.workMs + (inner.leftoverMs ?? 0) + 2 * graceMs + roundMs : 0;
+    return innerMs + waitMs + habits.workMs + (habits.leftoverMs ?? 0) + 2 * graceMs + 4 * roundMs + ttlMs;
   }
 
   #died(): void {
@@ -131,6 +148,7 @@ export class Program {
     const guardOptions = { graceMs, slackMs: marginMs / 4 };
     const onStopping = () => run.post({ kind: 'lost', reason: 'stalled' });
     const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
+    this.#guard = guard;
     const parts = { redlock, clock, random: this.#random.next, report, newClaim: () => this.#newClaim() };
     const settings = { ...options, ...this.#plan, stopSignal: 'SIGTERM', keepsBackground: false } as const;
     const run = new system.Run(settings, {
@@ -161,10 +179,20 @@ export class Program {
       exit = resolve;
     });
     const onExit = (how: ChildExit) => process.deliver(() => exit(how));
-    const tree = new SimTree(process.machine, process.name, this.#plan.habits, onExit);
+    const tree = this.#nest(value, onExit) ?? new SimTree(process.machine, process.name, this.#plan.habits, onExit);
     guard?.see(tree);
     this.#around.witness.childStarted(value, tree);
     return childOf(tree, clock, exited);
+  }
+
+  #nest(value: string, onExit: (exit: ChildExit) => void): Tree | null {
+    const { inner } = this.#plan;
+    const outer = this.#around.witness.holdings.get(value);
+    if (inner === null || outer === undefined) return null;
+    const nested = new NestedProgram(this.#around, outer, `${this.process.name}:inner`, inner);
+    nested.onExit = onExit;
+    this.onInner(nested);
+    return new SimNest(nested);
   }
 
   #newClaim(): Claim {
@@ -229,7 +257,7 @@ export class Program {
   }
 }
 
-function markOf(event: RunEvent): string {
+export function markOf(event: RunEvent): string {
   switch (event.kind) {
     case 'master-failing':
       return `${event.kind}: ${event.failed.cause}`;

@@ -18,11 +18,20 @@ export interface ChildHabits {
   readonly leftoverMs: number | null;
 }
 
+/** A command with everything that it has started. */
+export interface Tree {
+  readonly aliveCount: number;
+  /** Alive, and on a machine that is awake: able to do harm. */
+  readonly isRunning: boolean;
+  stop(): void;
+  kill(clock: Clock): Promise<readonly number[]>;
+}
+
 /** Between two scans, as in src/run/tree/sweep.ts. */
 const apartMs = 30;
 const emptyScanCount = 3;
 
-export class SimTree {
+export class SimTree implements Tree {
   readonly machine: Machine;
   readonly #habits: ChildHabits;
   readonly #alive = new Set<SimProcess>();
@@ -44,7 +53,6 @@ export class SimTree {
     return this.#alive.size;
   }
 
-  /** Alive, and on a machine that is awake: able to do harm. */
   get isRunning(): boolean {
     return this.#alive.size > 0 && !this.machine.isAsleep;
   }
@@ -94,7 +102,7 @@ export class SimTree {
 }
 
 /** The hand that redlock-run has on the tree. */
-export function childOf(tree: SimTree, clock: Clock, exited: Promise<ChildExit>): Child {
+export function childOf(tree: Tree, clock: Clock, exited: Promise<ChildExit>): Child {
   return {
     pid: 1,
     exited,

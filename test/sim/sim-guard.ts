@@ -4,7 +4,7 @@
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { GuardLink } from '../../src/run/run.ts';
-import type { SimTree } from './sim-child.ts';
+import type { Tree } from './sim-child.ts';
 import { SimProcess } from './sim-process.ts';
 import type { System } from './system.ts';
 
@@ -25,7 +25,7 @@ export class SimGuard implements GuardLink {
   readonly #slackMs: number;
   #clock: Clock | null = null;
   #guard: InstanceType<System['Guard']> | null = null;
-  #tree: SimTree | null = null;
+  #tree: Tree | null = null;
   #lastAt = 0;
 
   constructor(system: System, ward: SimProcess, options: GuardOptions, onStopping: () => void) {
@@ -61,7 +61,7 @@ export class SimGuard implements GuardLink {
   }
 
   /** It sees the tree of processes as soon as there is one. */
-  see(tree: SimTree): void {
+  see(tree: Tree): void {
     this.#tree = tree;
   }
 

@@ -74,6 +74,13 @@ describe('in a fair world no checker fires', () => {
     'killed',
     'child killed by the guard',
     'leftovers',
+    'nested command',
+    'nested extended',
+    'nested extension-failed',
+    'nested run ends: child',
+    'nested run ends: lost',
+    'nested run ends: signal',
+    'run inside of a dead one',
   ])('and all of this has happened: %s', (mark) => {
     expect(marks.get(mark) ?? 0).toBeGreaterThan(0);
   });

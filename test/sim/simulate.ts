@@ -8,12 +8,11 @@ import { Machine } from './machine.ts';
 import { Network } from './network.ts';
 import type { Options } from './options.ts';
 import { optionsFor, type Profile } from './profiles.ts';
-import type { Program } from './program.ts';
 import { Random } from './random.ts';
 import { SimRedis } from './sim-redis.ts';
 import { SimServer } from './sim-server.ts';
 import { realSystem, type System } from './system.ts';
-import { Weather } from './weather.ts';
+import { type Running, Weather } from './weather.ts';
 import { type Finding, Witness } from './witness.ts';
 import { World } from './world.ts';
 
@@ -65,7 +64,7 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
     return new Machine(world, `c${index + 1}`, clock);
   });
   const witness = new Witness(world, servers, prefix, options);
-  const running = new Set<Program>();
+  const running = new Set<Running>();
   let isOpen = true;
   const crowd = {
     system,

@@ -90,7 +90,7 @@ export class Stage {
     const around = { system, options, network, servers, witness, prefix };
     const calmHabits = { workMs: 3_600_000, exitCode: 0, obeysInMs: 5, diesInMs: 1, leftoverMs: null };
     const wish: Wish = { resources: [resource], form: 'exclusive', slotCount: 1, yields: 'never' };
-    const plan = { wish, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, ...changes };
+    const plan = { wish, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, inner: null, ...changes };
     const habits = { ...calmHabits, ...changes.habits };
     return new Program(around, this.machine(name), name, { ...plan, habits }, new Random(name));
   }

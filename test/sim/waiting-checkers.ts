@@ -69,7 +69,9 @@ export const waitingCheckers = {
     const base = baseCommands + evens + (isPlain ? 0 : jointCommands);
     // Who would give it up is called by all who want it.
     const callers = wish.yields === 'lock' ? 4 : 1;
-    const allowed = base + (callers * livedMs) / leastPollMs + (4 * livedMs) / witness.ttlMs;
+    // Who looks after an extension of somebody else does so again when it comes late.
+    const looks = fact.program.within ? 12 : 4;
+    const allowed = base + (callers * livedMs) / leastPollMs + (looks * livedMs) / witness.ttlMs;
     const most = Math.max(...endpoints.map(({ scriptCount }) => scriptCount));
     return most > allowed
       ? `${name} sent a master ${most} scripts in ${Math.round(livedMs)} ms, of ${Math.floor(allowed)} at most`

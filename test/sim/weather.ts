@@ -2,14 +2,22 @@
 // what can be done to servers, networks and machines, and nothing of locks. The surprise: `clearUp` ends every trouble at
 // once, so that afterwards it can be asked whether the lock recovers.
 
+import type { Signal } from '../../src/run/supervisor.ts';
 import type { Machine } from './machine.ts';
 import type { Link, Network } from './network.ts';
 import type { Options } from './options.ts';
-import type { Program } from './program.ts';
 import type { Random } from './random.ts';
+import type { SimProcess } from './sim-process.ts';
 import type { SimServer } from './sim-server.ts';
-import type { Witness } from './witness.ts';
+import type { ProgramRecord, Witness } from './witness.ts';
 import type { World } from './world.ts';
+
+/** A program as far as something may befall it. */
+export interface Running {
+  readonly process: SimProcess;
+  readonly record: Pick<ProgramRecord, 'endpoints'>;
+  signal(signal: Signal): void;
+}
 
 export interface Places {
   readonly world: World;
@@ -19,7 +27,7 @@ export interface Places {
   readonly witness: Witness;
   readonly prefix: string;
   /** The programs that run now. */
-  readonly running: ReadonlySet<Program>;
+  readonly running: ReadonlySet<Running>;
 }
 
 export class Weather {

@@ -10,7 +10,7 @@ import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
 import type { Options } from './options.ts';
-import type { SimTree } from './sim-child.ts';
+import type { Tree } from './sim-child.ts';
 import type { SimServer } from './sim-server.ts';
 import { isCalm } from './waiting-checkers.ts';
 import { haveCommon, type Wish } from './wish.ts';
@@ -30,7 +30,7 @@ export interface Holding {
   isBelieved: boolean;
   /** When the round began that last proved the lease. */
   provenSince: number;
-  tree: SimTree | null;
+  tree: Tree | null;
 }
 
 /** One invocation of redlock-run. */
@@ -41,6 +41,8 @@ export interface ProgramRecord {
   /** Its name in the queues. */
   readonly waiterId: string;
   readonly wish: Wish;
+  /** Of a nested run: what the run around it holds. */
+  readonly within?: Holding;
   readonly endpoints: readonly Endpoint[];
   readonly startedAt: number;
   /** How long it may take when nothing stops its machine. */
@@ -164,29 +166,37 @@ export class Witness {
   }
 
   acquired(machine: Machine, clock: Clock, lease: Lease): void {
-    const { value, resources, sharing } = lease.claim;
-    const holding: Holding = {
-      value,
-      resources,
-      sharing,
-      machine,
-      clock,
-      lease,
-      acquiredAt: this.world.now,
-      validUntil: 0,
-      isBelieved: true,
-      provenSince: 0,
-      tree: null,
-    };
-    this.holdings.set(value, holding);
-    this.#live.add(holding);
+    const holding = this.#believed(machine, clock, lease);
+    this.holdings.set(holding.value, holding);
     this.#prove(holding, lease);
     this.tell({ kind: 'acquired', holding });
   }
 
+  /** A run inside of another one believes in what that holds; it is no acquisition. */
+  nested({ machine, sharing }: Holding, clock: Clock, lease: Lease): Holding {
+    const holding = this.#believed(machine, clock, lease, sharing);
+    this.#prove(holding, lease);
+    return holding;
+  }
+
+  provenAnew(holding: Holding, lease: Lease): void {
+    if (holding.isBelieved) this.#prove(holding, lease);
+  }
+
+  nestedChildStarted(holding: Holding, tree: Tree): void {
+    holding.tree = tree;
+    this.tell({ kind: 'child-running', holding });
+  }
+
+  /** Nobody is left to stop what runs under it but the nested run, which has a validity of its own. */
+  orphaned(value: string): void {
+    const holding = this.holdings.get(value);
+    if (holding) holding.tree = null;
+  }
+
   extended(lease: Lease): void {
     const holding = this.holdings.get(lease.claim.value);
-    if (holding?.isBelieved) this.#prove(holding, lease);
+    if (holding) this.provenAnew(holding, lease);
   }
 
   /** Given up, lost or dead: nobody believes in it any more. */
@@ -222,7 +232,7 @@ export class Witness {
     }
   }
 
-  childStarted(value: string, tree: SimTree): void {
+  childStarted(value: string, tree: Tree): void {
     const holding = this.holdings.get(value);
     if (!holding) return;
     holding.tree = tree;
@@ -234,6 +244,25 @@ export class Witness {
     for (const holding of this.live()) {
       if (holding.machine === machine && holding.tree?.isRunning) this.tell({ kind: 'child-running', holding });
     }
+  }
+
+  #believed(machine: Machine, clock: Clock, lease: Lease, sharing = lease.claim.sharing): Holding {
+    const { value, resources } = lease.claim;
+    const holding: Holding = {
+      value,
+      resources,
+      sharing,
+      machine,
+      clock,
+      lease,
+      acquiredAt: this.world.now,
+      validUntil: 0,
+      isBelieved: true,
+      provenSince: 0,
+      tree: null,
+    };
+    this.#live.add(holding);
+    return holding;
   }
 
   #waitersFor(resource: string): string[] {

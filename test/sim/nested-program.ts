@@ -1,0 +1,146 @@
+// A run inside of a run: `redlock-run --reentrant` as the command of another one, put together as src/job.ts does it. It takes no lock; it
+// goes on under the one around it, which it looks at. The surprise: for the judges it holds that lock as well, with the same value and a
+// validity of its own, so that all that is asked of a holder is asked of it.
+
+import type { OuterLease } from '../../src/lock/outcomes.ts';
+import type { RunEvent } from '../../src/run/events.ts';
+import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
+import { Endpoint } from './endpoint.ts';
+import { observedOuterLock } from './observed-outer-lock.ts';
+import { markOf, type Surroundings } from './program.ts';
+import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
+import { SimGuard } from './sim-guard.ts';
+import { SimProcess } from './sim-process.ts';
+import type { Holding, ProgramRecord } from './witness.ts';
+
+export class NestedProgram {
+  readonly process: SimProcess;
+  readonly record: ProgramRecord;
+  /** What it has started. */
+  tree: SimTree | null = null;
+  /** How it ended; told once, also when it has died. */
+  onExit: (exit: ChildExit) => void = () => {};
+  /** What it believes of the lock around it. */
+  readonly #beliefs: Holding[] = [];
+  readonly #around: Surroundings;
+  readonly #outer: Holding;
+  readonly #habits: ChildHabits;
+  #post: (signal: Signal) => void = () => {};
+
+  constructor(around: Surroundings, outer: Holding, name: string, habits: ChildHabits) {
+    const { machine } = outer;
+    const { ttlMs, masterTimeoutMs, graceMs, giveUpAfterMs } = around.options;
+    this.#around = around;
+    this.#outer = outer;
+    this.#habits = habits;
+    this.process = new SimProcess(machine, name);
+    const endpoints = around.servers.map((server, index) => new Endpoint(around.network, this.process, server, index));
+    const { resources } = outer;
+    this.record = {
+      name,
+      machine,
+      endpoints,
+      values: [],
+      waiterId: name,
+      wish: { resources, form: 'exclusive', slotCount: 1, yields: 'never' },
+      within: outer,
+      startedAt: machine.world.now,
+      allowedMs: giveUpAfterMs + habits.workMs + (habits.leftoverMs ?? 0) + 2 * graceMs + 4 * masterTimeoutMs + ttlMs,
+      stoppedMsBefore: machine.stoppedMs,
+      keepMs: 0,
+      endedAt: null,
+      cause: null,
+      wasKilled: false,
+    };
+    around.witness.programs.push(this.record);
+    this.process.onDeath(() => this.#end({ kind: 'signaled', signal: 'SIGKILL' }));
+    this.process.deliver(() => void this.#main().catch(machine.world.crash));
+  }
+
+  signal(signal: Signal): void {
+    this.process.world.after(0, () => this.process.deliver(() => this.#post(signal)));
+  }
+
+  #end(exit: ChildExit): void {
+    const { record } = this;
+    if (record.endedAt !== null) return;
+    record.endedAt = this.process.world.now;
+    record.wasKilled = this.process.isDead;
+    for (const belief of this.#beliefs) belief.isBelieved = false;
+    this.#around.witness.tell({ kind: 'ended', program: record });
+    this.onExit(exit);
+  }
+
+  async #main(): Promise<void> {
+    const { system, options, witness, prefix } = this.#around;
+    const { process } = this;
+    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, giveUpAfterMs } = options;
+    const clock = system.createSystemClock(() => {}, process.machine);
+    const roster = new system.Roster();
+    const settings = { prefix, restartGraceMs };
+    const look = ({ address }: Endpoint) => new system.Inspector(address, settings, roster, clock);
+    const inspectors = this.record.endpoints.map(look);
+    const report = (event: RunEvent) => this.#note(event);
+    const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
+    const tell = (belief: Holding) => this.#beliefs.push(belief);
+    const parts = { inspectors, clock, settings: lockSettings, report };
+    const outerLock = observedOuterLock(system, witness, this.#outer, this.#lease(), parts, tell);
+    const onStopping = () => run.post({ kind: 'lost', reason: 'stalled' });
+    const guard = new SimGuard(system, process, { graceMs, slackMs: marginMs / 4 }, onStopping);
+    const runSettings = { ...options, holdAtLeastMs: 0, maxRunMs: null, stopSignal: 'SIGTERM', keepsBackground: false };
+    const run = new system.Run(runSettings as never, {
+      redlock: outerLock,
+      clock,
+      random: process.world.random.stream(process.name).next,
+      report,
+      guard,
+      acquire: async (aborted) => {
+        for (;;) {
+          const acquisition = await outerLock.acquire({ waitMs: null, giveUpAfterMs, aborted });
+          if (acquisition.kind !== 'acquired') return acquisition;
+          await guard.ready;
+          if (clock.now() < system.stopAtOf(acquisition.lease, graceMs + marginMs)) return acquisition;
+        }
+      },
+      startChild: () => {
+        let exit: (exit: ChildExit) => void = () => {};
+        const exited = new Promise<ChildExit>((resolve) => {
+          exit = resolve;
+        });
+        const onExit = (how: ChildExit) => process.deliver(() => exit(how));
+        this.tree = new SimTree(process.machine, process.name, this.#habits, onExit);
+        guard.see(this.tree);
+        process.world.mark('nested command');
+        const belief = this.#beliefs[0];
+        if (belief) witness.nestedChildStarted(belief, this.tree);
+        return childOf(this.tree, clock, exited);
+      },
+      suspendUs: () => process.pause(),
+      recordOf: () => null,
+    });
+    this.#post = (signal) => run.post({ kind: 'signal', signal });
+    const { ending } = await run.start();
+    const { cause } = ending;
+    this.record.cause = cause;
+    process.world.mark(`nested run ends: ${cause.kind === 'not-acquired' ? cause.acquisition.kind : cause.kind}`);
+    process.world.note(process.name, `ends: ${cause.kind}`);
+    guard.done();
+    for (const inspector of inspectors) inspector.close();
+    this.#end({ kind: 'exited', code: 0 });
+  }
+
+  /** What the environment tells of the run around it. */
+  #lease(): OuterLease {
+    const { lease, resources, value } = this.#outer;
+    const names = this.process.world.random.stream(`${this.process.name} names`).chance(0.5)
+      ? resources
+      : resources.slice(0, 1);
+    return { names, token: value.split(' ')[0] ?? '', fence: lease.fence, ttlMs: lease.claim.ttlMs };
+  }
+
+  #note(event: RunEvent): void {
+    const { kind, ...facts } = event;
+    this.process.world.mark(`nested ${markOf(event)}`);
+    this.process.world.note(this.process.name, `${kind} ${JSON.stringify(facts)}`);
+  }
+}

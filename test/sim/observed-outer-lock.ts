@@ -1,0 +1,51 @@
+// The real OuterLock with a witness beside it: tells of every look that an inner run goes by. It changes nothing.
+
+import type { Acquisition, Patience } from '../../src/lock/acquire.ts';
+import type { Report } from '../../src/lock/events.ts';
+import type { Extension, Lease, OuterLease } from '../../src/lock/outcomes.ts';
+import type { Clock } from '../../src/lock/ports.ts';
+import type { RedlockSettings } from '../../src/lock/redlock.ts';
+import type { Inspector } from '../../src/redis/inspector.ts';
+import type { System } from './system.ts';
+import type { Holding, Witness } from './witness.ts';
+
+export interface OuterLockParts {
+  readonly inspectors: readonly Inspector[];
+  readonly clock: Clock;
+  readonly settings: RedlockSettings;
+  readonly report: Report;
+}
+
+/** `tell` is given the belief that begins with the first look. */
+export function observedOuterLock(
+  { OuterLock }: System,
+  witness: Witness,
+  outer: Holding,
+  lease: OuterLease,
+  { inspectors, clock, settings, report }: OuterLockParts,
+  tell: (belief: Holding) => void,
+) {
+  let belief: Holding | null = null;
+
+  class ObservedOuterLock extends OuterLock {
+    override async acquire(patience: Patience): Promise<Acquisition> {
+      const acquisition = await super.acquire(patience);
+      if (acquisition.kind === 'acquired') {
+        if (belief === null) {
+          belief = witness.nested(outer, clock, acquisition.lease);
+          tell(belief);
+        } else witness.provenAnew(belief, acquisition.lease);
+      }
+      return acquisition;
+    }
+
+    override async extend(held: Lease, ended?: AbortSignal): Promise<Extension> {
+      const extension = await super.extend(held, ended);
+      if (belief && extension.kind === 'extended') witness.provenAnew(belief, extension.lease);
+      if (belief && extension.kind === 'lost') belief.isBelieved = false;
+      return extension;
+    }
+  }
+
+  return new ObservedOuterLock(lease, inspectors, clock, settings, report);
+}
