@@ -5,42 +5,34 @@
 import { randomBytes } from 'node:crypto';
 import { holderLine } from '../../cli/lines.ts';
 import { quoted } from '../../cli/trouble.ts';
-import { type Acquisition, acquire } from '../../lock/acquire.ts';
-import { parseValue, renderValue } from '../../lock/holder.ts';
-import { alone } from '../../lock/ports.ts';
-import type { Lease, Redlock } from '../../lock/redlock.ts';
+import type { NotAcquired } from '../../lock/acquire.ts';
+import { parseValue } from '../../lock/holder.ts';
+import type { Lease } from '../../lock/redlock.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { openRedlock } from './claimant.ts';
-
-/** As redlock-run's `giveUpAfter`. */
-const giveUpAfterMs = 10_000;
+import { type TakingParts, take, type Wanted } from './taking.ts';
 
 export async function acquireLock(call: Call): Promise<number> {
   const { words, settings, clock, print, tell, interrupted } = call;
   const { redlock, close } = await openRedlock(settings, clock);
-  const acquisition = await attempt(call, redlock, interrupted(), 'redlockctl');
+  const acquisition = await take({ redlock, ...partsOf(call, 'redlockctl') }, wantedBy(call), interrupted());
   close();
   if (acquisition.kind !== 'acquired') return failed(words.operands[0] ?? '', acquisition, tell);
   print(ticketText(call, acquisition.lease, {}));
   return exitCode.ok;
 }
 
-/** Waits for the lock as the words say. `label` is what the lock shows as its command. */
-export function attempt(
-  { words, settings, clock, note }: Call,
-  redlock: Redlock,
-  aborted: AbortSignal,
-  label: string,
-): Promise<Acquisition> {
-  const { ttlMs, waitMs } = settings;
-  const isFenced = settings.protocol === 'redlock';
-  const resources = [words.operands[0] ?? ''];
-  const token = () => randomBytes(20).toString('base64url');
-  const value = () => renderValue(token(), { ...note(), label });
-  const newClaim = () => ({ ...alone, resources, value: value(), ttlMs, isFenced, waiter: null });
-  const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: token() };
-  return acquire(parts, { waitMs, giveUpAfterMs, aborted });
+/** `label` is what the lock shows as its command. */
+export function partsOf({ clock, note }: Call, label: string): Omit<TakingParts, 'redlock'> {
+  const newToken = () => randomBytes(20).toString('base64url');
+  return { clock, random: Math.random, newToken, note: () => ({ ...note(), label }) };
+}
+
+/** What the words ask for. */
+export function wantedBy({ words, settings }: Call): Wanted {
+  const { ttlMs, waitMs, protocol } = settings;
+  return { name: words.operands[0] ?? '', ttlMs, waitMs, isFenced: protocol === 'redlock' };
 }
 
 /** The token, or with --json all there is to know of the lease, and these facts. */
@@ -51,11 +43,7 @@ export function ticketText({ words, clock }: Call, { claim, fence, validUntil }:
   return `${JSON.stringify({ name: claim.resources[0], token, fence, ttlMs: claim.ttlMs, validMs, ...facts })}\n`;
 }
 
-export function failed(
-  name: string,
-  acquisition: Exclude<Acquisition, { kind: 'acquired' }>,
-  tell: (line: string) => void,
-): number {
+export function failed(name: string, acquisition: NotAcquired, tell: (line: string) => void): number {
   switch (acquisition.kind) {
     case 'busy':
       tell(

@@ -7,7 +7,8 @@ import { Redlock } from '../../lock/redlock.ts';
 import { Roster } from '../../redis/identity.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
 import type { CtlSettings } from '../settings.ts';
-import { addressesOf } from '../survey.ts';
+import { addressesOf, Survey } from '../survey.ts';
+import type { Access } from './ticket.ts';
 
 /** A Redlock of its own connections. `close` ends them. */
 export async function openRedlock(
@@ -24,4 +25,8 @@ export async function openRedlock(
     for (const master of masters) master.close();
   };
   return { redlock, close };
+}
+
+export function accessTo(settings: CtlSettings, clock: Clock): Access {
+  return { clock, survey: () => Survey.of(settings, clock), redlock: () => openRedlock(settings, clock) };
 }
