@@ -90,6 +90,18 @@ test('has nothing open of who called, and is in a session of its own: a step doe
   await eventually('ended', () => !isAlive(value.pid));
 });
 
+test('waits for nobody: the process that it is for is gone before the lock is free', async () => {
+  await takeBy('them', masters, 'awaited');
+  const shell = spawn('sleep', ['60'], { stdio: 'ignore' });
+  const words = ['hold', 'awaited', '--background', '--while-pid', String(shell.pid), '-w', '50s'];
+  const waiting = startCtl(masters, words);
+  await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:awaited}:queue')) === 1);
+  shell.kill('SIGKILL');
+  const { code, stderr } = await waiting.result;
+  expect([code, stderr]).toEqual([75, expect.stringMatching(/^redlockctl: given up: "awaited": .* is gone\n$/)]);
+  for (const master of masters) expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);
+});
+
 /** A shell that holds in the background and lives until it is killed; what it prints, and itself. */
 async function shellThatHolds(script: string) {
   const env = { ...process.env, ...environmentFor(masters), [MARK]: 'hold' };

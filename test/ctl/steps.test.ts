@@ -46,6 +46,24 @@ test('taken, shown, looked at, extended, given back; nobody else gets it meanwhi
   expect((await run('deploy')).code).toBe(0);
 });
 
+test('check says no more than is proven: what is left, less what clocks may differ by and what the answers took', async () => {
+  const { token } = await acquired('rest', '--ttl', '10m');
+  const { stdout } = await ctl(masters, ['check', 'rest', '--token', token, '--json']);
+  const { validMs } = JSON.parse(stdout) as { validMs: number };
+  expect(validMs).toBeGreaterThan(550_000);
+  expect(validMs).toBeLessThanOrEqual(600_000 - 6_002);
+});
+
+test('a value of somebody that never expires is held, and nobody says for how long', async () => {
+  for (const master of masters) await master.command('set', 'redlock:ever', 'them');
+  const words = ['check', 'ever', '--token', 'them'];
+  expect(await ctl(masters, words)).toMatchObject({ code: 0, stdout: 'held: "ever"\n' });
+  expect(JSON.parse((await ctl(masters, [...words, '--json'])).stdout)).toMatchObject({
+    outcome: 'held',
+    validMs: null,
+  });
+});
+
 test('the plain output is the token alone, and it may begin with a dash', async () => {
   expect((await ctl(masters, ['acquire', 'plain'])).stdout).toMatch(/^[\w-]{20,}\n$/);
   await takeBy('-dash', masters, 'dash');

@@ -14,6 +14,7 @@ export type Standing =
       readonly kind: 'held';
       readonly value: string;
       readonly sharing: Sharing;
+      /** Infinite for a value that never expires. */
       readonly remainingMs: number;
       readonly fence: number | null;
     }
@@ -30,7 +31,7 @@ export function standingOf(testimonies: readonly Testimony[], token: string): St
   if (value === undefined || sharing === undefined || own.length < quorum) {
     return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
   }
-  const remaining = own.map((sight) => holdingOf(sight)?.remainingMs ?? 0).sort((a, b) => b - a);
+  const remaining = own.map((sight) => holdingOf(sight)?.remainingMs ?? Number.POSITIVE_INFINITY).sort((a, b) => b - a);
   const fences = own.flatMap(({ fence }) => fence ?? []);
   const fence = fences.find((one) => fences.filter((other) => other === one).length >= quorum) ?? null;
   return { kind: 'held', value, sharing, remainingMs: remaining[quorum - 1] ?? 0, fence };

@@ -25,8 +25,9 @@ export async function hold(call: Call): Promise<number> {
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
   const { redlock, close } = await openRedlock(settings, clock);
   const parts = { redlock, ...partsOf(call, label), masterTimeoutMs: settings.masterTimeoutMs };
+  const isWanted = () => asker === null || processes.isThere(asker);
   const kept = await holdLock(parts, wantedBy(call), {
-    isWanted: () => asker === null || processes.isThere(asker),
+    isWanted,
     ended,
     handOver: async (lease) => {
       print(ticketText(call, lease, { pid: note().pid }));
@@ -35,7 +36,12 @@ export async function hold(call: Call): Promise<number> {
     recordOf: settings.hasHistory ? recordBy(call) : () => null,
   });
   close();
-  if (kept.kind === 'not-acquired') return failed(name, kept.acquisition, tell);
+  if (kept.kind === 'not-acquired') {
+    if (kept.acquisition.kind === 'aborted' && !isWanted()) {
+      tell(`given up: ${quoted(name)}: the process for which it was to be held is gone`);
+    }
+    return failed(name, kept.acquisition, tell);
+  }
   if (kept.end !== 'lost') return exitCode.ok;
   if (role === null) tell(`lost: ${quoted(name)}: others may have it; nothing was stopped`);
   return exitCode.lost;

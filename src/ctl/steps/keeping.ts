@@ -4,6 +4,7 @@
 
 import type { NotAcquired } from '../../lock/acquire.ts';
 import { parseValue } from '../../lock/holder.ts';
+import type { Clock } from '../../lock/ports.ts';
 import type { Lease } from '../../lock/redlock.ts';
 import { holderIdOf } from '../../lock/waiter-id.ts';
 import { type TakingParts, take, type Wanted } from './taking.ts';
@@ -37,16 +38,34 @@ const lookMs = 500;
 export async function hold(parts: KeepingParts, wanted: Wanted, terms: Terms): Promise<Kept> {
   const { redlock, clock } = parts;
   const beganAt = clock.now();
-  const acquisition = await take(parts, wanted, terms.ended);
-  if (acquisition.kind !== 'acquired') return { kind: 'not-acquired', acquisition };
+  const gone = new AbortController();
+  const handedOver = new AbortController();
+  void watch(terms.isWanted, clock, gone, handedOver.signal);
+  const acquisition = await take(parts, wanted, AbortSignal.any([terms.ended, gone.signal]));
+  if (acquisition.kind !== 'acquired') {
+    handedOver.abort();
+    return { kind: 'not-acquired', acquisition };
+  }
   const { lease } = acquisition;
   const acquiredAt = clock.now();
-  const isTold = await terms.handOver(lease);
+  const unwanted = new Promise<false>((resolve) => {
+    gone.signal.addEventListener('abort', () => resolve(false), { once: true });
+  });
+  const isTold = await Promise.race([terms.handOver(lease), unwanted]);
+  handedOver.abort();
   const end = isTold ? await keep(parts, lease, terms) : 'unwanted';
   const record = terms.recordOf(lease, end, acquiredAt - beganAt, clock.now() - acquiredAt);
   await redlock.release(lease.claim, 0, record);
   await redlock.settled();
   return { kind: 'kept', end };
+}
+
+/** As long as nobody has been told of a lock, whoever it is for may go, and nobody waits for it any more. */
+async function watch(isWanted: () => boolean, clock: Clock, gone: AbortController, over: AbortSignal): Promise<void> {
+  while (!over.aborted && !gone.signal.aborted) {
+    await clock.sleep(lookMs, over);
+    if (!over.aborted && !isWanted()) gone.abort('unwanted');
+  }
 }
 
 /** Resolves when it is over. What is still held then is released by the caller. */
@@ -71,8 +90,13 @@ async function keep(parts: KeepingParts, acquired: Lease, { isWanted, ended }: T
       if (!isCalled && now < nextAt) continue;
       const extension = await redlock.extend(lease, ended);
       if (extension.kind === 'extended') lease = extension.lease;
-      // Who gives it back calls us when it is gone everywhere; nobody else who takes it away does.
-      else if (extension.kind === 'lost' && !ended.aborted) return isCalled ? 'released' : 'lost';
+      // Who gives it back calls us when it is gone everywhere, which we may have seen first; nobody else who takes it away does.
+      else if (extension.kind === 'lost' && !ended.aborted) {
+        const callBy = clock.now() + masterTimeoutMs;
+        if (!isCalled) await line.pause(masterTimeoutMs, ended);
+        if (ended.aborted) return 'told';
+        return isCalled || clock.now() < callBy ? 'released' : 'lost';
+      }
       const isProven = extension.kind === 'extended';
       nextAt = isProven ? lease.startedAt + extendEveryMs : clock.now() + masterTimeoutMs * (0.25 + 0.25 * random());
     }

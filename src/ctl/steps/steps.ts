@@ -47,7 +47,7 @@ const codes: Readonly<Record<Answer['kind'], number>> = {
 
 function tellOf({ words, print, tell }: Call, { name }: Ticket, answer: Answer): number {
   const { kind: outcome } = answer;
-  const validMs = answer.kind === 'held' ? answer.validMs : null;
+  const validMs = answer.kind === 'held' && Number.isFinite(answer.validMs) ? answer.validMs : null;
   if (words.has('--json')) {
     print(`${JSON.stringify({ name, outcome, validMs: validMs === null ? null : Math.floor(validMs) })}\n`);
   } else if (outcome === 'lost') tell(`lost: ${quoted(name)}: not held with this token any more`);

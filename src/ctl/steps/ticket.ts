@@ -4,6 +4,7 @@
 
 import { alone, type Clock } from '../../lock/ports.ts';
 import type { Redlock } from '../../lock/redlock.ts';
+import { validUntilOf } from '../../lock/validity.ts';
 import { holderIdOf } from '../../lock/waiter-id.ts';
 import type { Survey } from '../survey.ts';
 import { type Standing, standingOf } from './held.ts';
@@ -22,25 +23,35 @@ export interface Access {
 
 /** unknown: too few masters answered to tell. */
 export type Answer =
-  | { readonly kind: 'held'; readonly validMs: number }
-  | { readonly kind: 'released' | 'lost' | 'unknown' };
+  /** Infinite for a value of somebody's that never expires. */
+  { readonly kind: 'held'; readonly validMs: number } | { readonly kind: 'released' | 'lost' | 'unknown' };
+
+/** So often a lock is looked at whose rest is shorter than an answer takes. */
+const lookCount = 3;
 
 /** For another ttl from now. */
 export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): Promise<Answer> {
   const { clock } = access;
-  const askedAt = clock.now();
-  const standing = await standingNow(ticket, access);
-  if (standing.kind !== 'held') return standing;
-  const { value, sharing, fence, remainingMs } = standing;
-  const { redlock, close } = await access.redlock();
-  const isFenced = fence !== null;
-  const claim = { ...alone, resources: [ticket.name], sharing, value, ttlMs, isFenced, waiter: null };
-  const lease = { claim, startedAt: askedAt, validUntil: askedAt + remainingMs, fence };
-  const extension = await redlock.extend(lease);
-  close();
-  if (extension.kind === 'unreachable') return { kind: 'unknown' };
-  if (extension.kind === 'lost') return { kind: 'lost' };
-  return { kind: 'held', validMs: extension.lease.validUntil - clock.now() };
+  for (let tryCount = 1; ; tryCount += 1) {
+    const askedAt = clock.now();
+    const standing = await standingNow(ticket, access);
+    if (standing.kind !== 'held') return standing;
+    const { value, sharing, fence, remainingMs } = standing;
+    const { redlock, close } = await access.redlock();
+    const isFenced = fence !== null;
+    const claim = { ...alone, resources: [ticket.name], sharing, value, ttlMs, isFenced, waiter: null };
+    const lease = { claim, startedAt: askedAt, validUntil: askedAt + remainingMs, fence };
+    const extension = await redlock.extend(lease);
+    close();
+    const now = clock.now();
+    if (extension.kind === 'unreachable') return { kind: 'unknown' };
+    const validMs = extension.kind === 'extended' ? extension.lease.validUntil - now : 0;
+    if (validMs > 0) return { kind: 'held', validMs };
+    // Extended too late to know that it was in time, or answered too late: another look tells whether it is still there.
+    const isLate = extension.kind === 'extended' || now >= lease.validUntil;
+    if (!isLate) return { kind: 'lost' };
+    if (tryCount === lookCount) return { kind: 'unknown' };
+  }
 }
 
 /** Removes it wherever it stands, and tells a holder in the background. */
@@ -58,9 +69,19 @@ export async function giveBack(ticket: Ticket, access: Access): Promise<Answer> 
   return { kind: isConfirmed ? 'released' : 'unknown' };
 }
 
+/** Whether it is held now; if so, for how long it will be at the least, whatever the masters' clocks. */
 export async function look(ticket: Ticket, access: Access): Promise<Answer> {
-  const standing = await standingNow(ticket, access);
-  return standing.kind === 'held' ? { kind: 'held', validMs: standing.remainingMs } : standing;
+  const { clock } = access;
+  for (let tryCount = 1; ; tryCount += 1) {
+    const askedAt = clock.now();
+    const standing = await standingNow(ticket, access);
+    if (standing.kind !== 'held') return standing;
+    if (standing.remainingMs === Number.POSITIVE_INFINITY) return { kind: 'held', validMs: standing.remainingMs };
+    const validMs = validUntilOf(askedAt, standing.remainingMs) - clock.now();
+    if (validMs > 0) return { kind: 'held', validMs };
+    // It may have ended while the masters were answering.
+    if (tryCount === lookCount) return { kind: 'unknown' };
+  }
 }
 
 async function standingNow({ name, token }: Ticket, access: Access): Promise<Standing> {
