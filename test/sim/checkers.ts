@@ -5,6 +5,7 @@
 import { quorumOf } from '../../src/lock/validity.ts';
 import { formCheckers } from './form-checkers.ts';
 import { nestedCheckers } from './nested-checkers.ts';
+import { stepCheckers } from './step-checkers.ts';
 import { waitingCheckers } from './waiting-checkers.ts';
 import { areRivals, haveCommon, objectionTo } from './wish.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
@@ -105,7 +106,7 @@ export const checkers = {
         const left = shown.find((value) => program.values.includes(value));
         if (left !== undefined) return `${left} is left on ${name}, for ${redis.remainingMs(prefix + resource)} ms`;
       }
-      return redis.waits(program.waiterId) && !endpoint.wasDoubled
+      return redis.waits(program.waiterId) && !endpoint.wasDoubled && !program.leavesPlace
         ? `${program.waiterId} is left in the queue of ${name}`
         : null;
     }
@@ -149,6 +150,7 @@ export const checkers = {
   ...waitingCheckers,
   ...formCheckers,
   ...nestedCheckers,
+  ...stepCheckers,
 } satisfies Record<string, Checker>;
 
 /** A run and the one inside of it hold the same. */

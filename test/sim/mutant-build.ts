@@ -11,7 +11,11 @@ import type { Mutant } from './mutant.ts';
 import { mutants } from './mutants.ts';
 import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
-const parts = ['lock', 'redis', 'run', 'system-clock.ts'];
+const parts = [
+  ...['lock', 'redis', 'run', 'system-clock.ts', 'local'],
+  ...['survey', 'holding', 'lock-state'].map((name) => `ctl/${name}.ts`),
+  ...['held', 'keeping', 'taking', 'ticket'].map((name) => `ctl/steps/${name}.ts`),
+];
 
 /** The folder of the checkout, from wherever this file has been compiled to. */
 export function checkout(): string {

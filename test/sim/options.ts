@@ -48,6 +48,9 @@ export interface Options extends Timings, NetworkOptions, Weather {
   /** How often one's command is a run inside of this one; and how often his guard dies with him. */
   readonly nestedChance: number;
   readonly orphanChance: number;
+  /** How many of the machines take locks in steps, and how often their shells vanish without having given them back. */
+  readonly shellCount: number;
+  readonly vanishChance: number;
   readonly restartGraceMs: number;
   readonly hasGuard: boolean;
   readonly isFenced: boolean;
@@ -120,6 +123,8 @@ export function calmOptions(random: Random): Options {
     replaceChance: 0,
     nestedChance: 0,
     orphanChance: 0,
+    shellCount: 0,
+    vanishChance: 0,
     restartGraceMs: 0,
     hasGuard: true,
     isFenced: random.chance(0.9),

@@ -163,6 +163,14 @@ export const fairProfiles = {
     ...random.pick([{}, { pauseEveryMs: random.between(200, 1_500), pauseMs: 2 * ttlMs }]),
     ...random.pick([{}, { killChance: 0.3, orphanChance: random.pick([0.5, 1]) }]),
   })),
+  'in-steps': inAnyWeather((_, random) => ({
+    shellCount: random.pick([2, 3]),
+    vanishChance: random.pick([0, 0.3, 0.6]),
+    waitMs: random.pick([500, 4_000]),
+    resourceCount: random.pick([1, 1, 2]),
+    readerChance: random.pick([0, 0, 0.3]),
+    ...random.pick([{}, { pauseEveryMs: random.between(200, 1_500), pauseMs: 1_500 }]),
+  })),
   storm: (calm, random) => ({
     clientDrift: fairDrift,
     masterDrift: fairDrift,

@@ -166,6 +166,8 @@ export class SimServer {
         }
         return words.length;
       }
+      case 'PUBLISH':
+        return this.redis.onPublish(String(words[0]));
       default:
         return replyError(`ERR unknown command '${name}'`);
     }

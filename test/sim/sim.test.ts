@@ -81,6 +81,20 @@ describe('in a fair world no checker fires', () => {
     'nested run ends: lost',
     'nested run ends: signal',
     'run inside of a dead one',
+    'step: extend held',
+    'step: extend lost',
+    'step: extend unknown',
+    'step: check held',
+    'step: check lost',
+    'step: check unknown',
+    'step: release released',
+    'step: release lost',
+    'step: release unknown',
+    'hold: released',
+    'hold: told',
+    'hold: unwanted',
+    'shell vanishes',
+    'token never told',
   ])('and all of this has happened: %s', (mark) => {
     expect(marks.get(mark) ?? 0).toBeGreaterThan(0);
   });

@@ -9,6 +9,7 @@ import { Network } from './network.ts';
 import type { Options } from './options.ts';
 import { optionsFor, type Profile } from './profiles.ts';
 import { Random } from './random.ts';
+import { Shell } from './shell.ts';
 import { SimRedis } from './sim-redis.ts';
 import { SimServer } from './sim-server.ts';
 import { realSystem, type System } from './system.ts';
@@ -77,7 +78,9 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
     isOpen: () => isOpen,
     isStormy: () => world.now < options.stormMs,
   };
-  for (const machine of machines) new Contender(machine, crowd);
+  const [shellMachines, others] = [machines.slice(0, options.shellCount), machines.slice(options.shellCount)];
+  for (const machine of shellMachines) new Shell(machine, crowd);
+  for (const machine of others) new Contender(machine, crowd);
   const weather = new Weather({ world, network, servers, machines, witness, prefix, running }, options);
 
   const onWarning = (warning: Error) => witness.tell({ kind: 'warned', warning: String(warning) });

@@ -1,7 +1,7 @@
 // Deliberate mistakes in what goes on under a lock that another process has taken: in runs inside of others, and in the steps of
 // redlockctl.
 
-import { inSource, type Mutant, within } from './mutant.ts';
+import { inSource, type Mutant, rarely, within } from './mutant.ts';
 
 export const stepMutants: readonly Mutant[] = [
   inSource(
@@ -59,5 +59,109 @@ export const stepMutants: readonly Mutant[] = [
     'redis/outer-lock.ts',
     "if (first.kind !== 'unreachable' || ended.aborted) return first;",
     "if (first.kind === 'unreachable') return { kind: 'lost', reason: 'expired' };\n    if (ended.aborted) return first;",
+  ),
+  inSource(
+    'step-shown-by-one',
+    'one master that shows the lock is enough to say that it is held',
+    within(40, 'in-steps', 'toldHeld'),
+    'ctl/steps/held.ts',
+    'const quorum = quorumOf(testimonies.length);',
+    'const quorum = Math.min(1, quorumOf(testimonies.length));',
+  ),
+  inSource(
+    'step-rest-of-the-longest',
+    'a lock is said to be held for as long as any master shows it',
+    within(40, 'in-steps', 'toldHeld'),
+    'ctl/steps/held.ts',
+    'remaining[quorum - 1] ?? 0',
+    'remaining[0] ?? 0',
+  ),
+  inSource(
+    'check-counts-from-the-answer',
+    'what is left of a lock is counted from when the answers have come',
+    within(20, 'in-steps', 'toldHeld'),
+    'ctl/steps/ticket.ts',
+    'validUntilOf(askedAt, standing.remainingMs)',
+    'validUntilOf(clock.now(), standing.remainingMs)',
+  ),
+  inSource(
+    'extension-not-looked-at',
+    'an extension that no quorum has answered is said to be one',
+    rarely(60, 'in-steps', 'toldHeld'),
+    'ctl/steps/ticket.ts',
+    "if (extension.kind === 'unreachable') return { kind: 'unknown' };",
+    "if (extension.kind === 'unreachable') return { kind: 'held', validMs: ttlMs };",
+  ),
+  inSource(
+    'extension-said-whole',
+    'an extension is said to be for a whole ttl, whenever it was asked for',
+    within(20, 'in-steps', 'toldHeld'),
+    'ctl/steps/ticket.ts',
+    "extension.kind === 'extended' ? extension.lease.validUntil - now : 0",
+    "extension.kind === 'extended' ? ttlMs : 0",
+  ),
+  inSource(
+    'extended-late-is-lost',
+    'an extension too late to be sure of is called a loss',
+    rarely(160, 'in-steps', 'toldLost'),
+    'ctl/steps/ticket.ts',
+    'if (!isLate) return',
+    'if (!isLate || tryCount > 0) return',
+  ),
+  inSource(
+    'released-by-one',
+    'one master that has given it up is enough to say that a lock is released',
+    within(40, 'in-steps', 'toldReleased'),
+    'ctl/steps/ticket.ts',
+    'const isConfirmed = goneCount > replies.length / 2;',
+    'const isConfirmed = goneCount > 0;',
+  ),
+  inSource(
+    'holder-not-told',
+    'a holder in the background finds out by himself that his lock was given back',
+    within(40, 'in-steps', 'keptForShell'),
+    'ctl/steps/ticket.ts',
+    'if (isConfirmed) await survey.call',
+    'if (goneCount > replies.length) await survey.call',
+  ),
+  inSource(
+    'call-not-waited-for',
+    'a holder who sees his lock gone before he is called says that he has lost it',
+    rarely(80, 'in-steps', 'keptForShell'),
+    'ctl/steps/keeping.ts',
+    'if (!isCalled) await line.pause(masterTimeoutMs, ended);\n        if (ended.aborted) return',
+    "if (!isCalled) return 'lost';\n        if (ended.aborted) return",
+  ),
+  inSource(
+    'held-for-nobody',
+    'a lock is held for a process that is gone',
+    within(20, 'in-steps', 'heldForNobody'),
+    'ctl/steps/keeping.ts',
+    "if (!isWanted()) return 'unwanted';",
+    'isWanted();',
+  ),
+  inSource(
+    'waited-for-nobody',
+    'a lock is waited for on behalf of a process that is gone',
+    within(40, 'in-steps', 'heldForNobody'),
+    'ctl/steps/keeping.ts',
+    'void watch(terms.isWanted, clock, gone, handedOver.signal);',
+    'void watch;',
+  ),
+  inSource(
+    'held-and-left-behind',
+    'who has held a lock for somebody leaves it to expire',
+    within(10, 'in-steps', 'litter'),
+    'ctl/steps/keeping.ts',
+    'await redlock.release(lease.claim, 0, record);',
+    'void record;',
+  ),
+  inSource(
+    'held-for-one-ttl',
+    'a lock that is held for somebody is extended when it has ended',
+    within(20, 'in-steps', 'keptForShell'),
+    'ctl/steps/keeping.ts',
+    'const extendEveryMs = claim.ttlMs / 3;',
+    'const extendEveryMs = claim.ttlMs * 1.2;',
   ),
 ];

@@ -2,6 +2,10 @@
 // (mutants.ts). Nothing in them is replaced; what they take from ioredis comes from sim-ioredis.ts. The surprise: so much is
 // the real thing that there is no simulated Master at all.
 
+import * as keepingModule from '../../src/ctl/steps/keeping.ts';
+import * as takingModule from '../../src/ctl/steps/taking.ts';
+import * as ticketModule from '../../src/ctl/steps/ticket.ts';
+import * as surveyModule from '../../src/ctl/survey.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
 import * as holderModule from '../../src/lock/holder.ts';
 import * as keepAliveModule from '../../src/lock/keep-alive.ts';
@@ -21,6 +25,10 @@ import type { Script } from './sim-redis.ts';
 
 /** The modules by their paths in src/. */
 export interface Modules {
+  readonly 'ctl/steps/keeping': typeof keepingModule;
+  readonly 'ctl/steps/taking': typeof takingModule;
+  readonly 'ctl/steps/ticket': typeof ticketModule;
+  readonly 'ctl/survey': typeof surveyModule;
   readonly 'lock/acquire': typeof acquireModule;
   readonly 'lock/holder': typeof holderModule;
   readonly 'lock/keep-alive': typeof keepAliveModule;
@@ -41,6 +49,10 @@ export interface Modules {
 export type System = ReturnType<typeof systemOf>;
 
 const realModules: Modules = {
+  'ctl/steps/keeping': keepingModule,
+  'ctl/steps/taking': takingModule,
+  'ctl/steps/ticket': ticketModule,
+  'ctl/survey': surveyModule,
   'lock/acquire': acquireModule,
   'lock/holder': holderModule,
   'lock/keep-alive': keepAliveModule,
@@ -86,6 +98,12 @@ export function systemOf(modules: Modules) {
     OuterLock: modules['redis/outer-lock'].OuterLock,
     Roster: modules['redis/identity'].Roster,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
+    Survey: modules['ctl/survey'].Survey,
+    take: modules['ctl/steps/taking'].take,
+    hold: modules['ctl/steps/keeping'].hold,
+    extendBy: modules['ctl/steps/ticket'].extendBy,
+    giveBack: modules['ctl/steps/ticket'].giveBack,
+    look: modules['ctl/steps/ticket'].look,
     Guard: modules['run/guard/guard'].Guard,
     Run: modules['run/run'].Run,
     createSystemClock: modules['system-clock'].createSystemClock,

@@ -12,6 +12,7 @@ import type { Machine } from './machine.ts';
 import type { Options } from './options.ts';
 import type { Tree } from './sim-child.ts';
 import type { SimServer } from './sim-server.ts';
+import type { StepFact, Ticket } from './step-witness.ts';
 import { isCalm } from './waiting-checkers.ts';
 import { haveCommon, type Wish } from './wish.ts';
 import type { World } from './world.ts';
@@ -53,6 +54,8 @@ export interface ProgramRecord {
   /** Why it ended; null also for one that died. */
   cause: Cause | null;
   wasKilled: boolean;
+  /** It has told somebody of a lock and gone: where it was refused that, its place in the queue is forgotten after a while. */
+  leavesPlace?: true;
   /** A key of its own may stand for so long after the end. */
   readonly keepMs: number;
 }
@@ -77,6 +80,7 @@ export type Fact =
   | { readonly kind: 'idle'; readonly program: ProgramRecord; readonly endpoint: Endpoint }
   | { readonly kind: 'warned'; readonly warning: string }
   | { readonly kind: 'quiet' }
+  | StepFact
   | { readonly kind: 'healthy-for'; readonly sinceAt: number; readonly ms: number };
 
 export interface End {
@@ -101,6 +105,11 @@ export class Witness {
   readonly holdings = new Map<string, Holding>();
   readonly programs: ProgramRecord[] = [];
   readonly findings: Finding[] = [];
+  /** Locks in steps that somebody was told of, and when a value was told to be released. */
+  readonly tickets = new Set<Ticket>();
+  readonly released = new Map<string, number>();
+  /** When a quorum ceased to show a value that was told, the last time. */
+  readonly goneAt = new Map<string, number>();
   /** When the first master granted it, by value. */
   readonly firstGrantAt = new Map<string, number>();
   /** By resource: since when it was free for the next one, and who waited on a quorum when somebody gave it up, or his place, or died. */
@@ -111,6 +120,7 @@ export class Witness {
   /** The masters' clocks agree, so that who came earlier arrived earlier by them. */
   readonly isPunctual: boolean;
   readonly ttlMs: number;
+  readonly masterTimeoutMs: number;
   /** What it takes to stop a command that does not obey. */
   readonly stopMs: number;
 
@@ -124,6 +134,7 @@ export class Witness {
     this.isDeadly = options.killChance > 0;
     this.isPunctual = options.wallSpreadMs < 100;
     this.ttlMs = options.ttlMs;
+    this.masterTimeoutMs = options.masterTimeoutMs;
     this.stopMs = options.graceMs + options.marginMs;
     this.servers = servers;
     this.prefix = prefix;
@@ -135,6 +146,8 @@ export class Witness {
         if (after === null && by !== null && by === before && !this.holdings.has(by))
           world.mark('partial grant undone');
         if (before === null && by !== null && this.holdings.has(by)) world.mark('late grant or heal');
+        const ticket = [...this.tickets].find(({ value }) => value === before);
+        if (ticket && !this.isShown(ticket)) this.goneAt.set(ticket.value, world.now);
         this.tell({ kind: 'key-changed', key, server, before, by });
       };
     }
@@ -154,6 +167,17 @@ export class Witness {
     return this.#robberies.some((robbery) => {
       return robbery.server === server && robbery.value === value && robbery.at >= provenSince;
     });
+  }
+
+  /** Whether any server has done so. */
+  robbedSince(value: string, since: number): boolean {
+    return this.#robberies.some((robbery) => robbery.value === value && robbery.at >= since);
+  }
+
+  /** Whether a quorum shows it, and will until then if nobody touches it. */
+  isShown({ resource, value }: Ticket, until = this.world.now): boolean {
+    const goneAts = this.servers.map(({ redis }) => redis.shownAt(this.prefix + resource).get(value) ?? 0);
+    return goneAts.filter((goneAt) => goneAt > until).length >= quorumOf(this.masterCount);
   }
 
   tell(fact: Fact): void {
@@ -222,12 +246,14 @@ export class Witness {
     return [...this.holdings.values()].filter((one) => one.acquiredAt >= at && haveCommon(one, claim)).length;
   }
 
-  #freed({ resources, sharing }: Pick<Claim, 'resources' | 'sharing'>, keepMs: number): void {
+  #freed({ resources, sharing }: Pick<Claim, 'resources' | 'sharing'>, keepMs: number, isExpiring = false): void {
     for (const resource of resources) {
       const last = this.lastEnd.get(resource);
       const freeAt = Math.max(this.world.now + keepMs, last?.freeAt ?? 0);
       const isLeft =
-        (keepMs > 0 && sharing.kind !== 'exclusive') || (last?.isLeft === true && last.freeAt > this.world.now);
+        isExpiring ||
+        (keepMs > 0 && sharing.kind !== 'exclusive') ||
+        (last?.isLeft === true && last.freeAt > this.world.now);
       this.lastEnd.set(resource, { freeAt, waiters: this.#waitersFor(resource), isLeft });
     }
   }
@@ -261,7 +287,6 @@ export class Witness {
       provenSince: 0,
       tree: null,
     };
-    this.#live.add(holding);
     return holding;
   }
 
@@ -273,14 +298,22 @@ export class Witness {
     return [...counts].flatMap(([id, count]) => (count >= quorumOf(this.masterCount) ? [id] : []));
   }
 
+  #isToldOf({ value, isBelieved }: Holding): boolean {
+    return isBelieved && [...this.tickets].some((ticket) => ticket.value === value);
+  }
+
   #prove(holding: Holding, lease: Lease): void {
     holding.lease = lease;
+    this.#live.add(holding);
     const now = holding.clock.now();
     const validUntil = this.world.now + (lease.validUntil - now) / holding.machine.rate;
     holding.provenSince = this.world.now - (now - lease.startedAt) / holding.machine.rate;
     holding.validUntil = validUntil;
     this.world.at(validUntil, () => {
-      if (holding.validUntil === validUntil) this.tell({ kind: 'expired', holding });
+      if (holding.validUntil !== validUntil) return;
+      this.tell({ kind: 'expired', holding });
+      // Whoever was told of it has not given it back: it is left to expire.
+      if (this.#isToldOf(holding)) this.#freed(holding, 0.02 * this.ttlMs, true);
     });
     this.tell({ kind: 'proven', holding });
   }

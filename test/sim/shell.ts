@@ -1,0 +1,174 @@
+// One machine on which locks are taken in steps: a shell calls redlockctl again and again, with the token as all that it has, and may vanish
+// at any time. What it does is drawn from a stream of chance of its own.
+
+import { parseValue } from '../../src/lock/holder.ts';
+import type { Crowd } from './contender.ts';
+import { HoldProgram } from './hold-program.ts';
+import type { Machine } from './machine.ts';
+import type { Random } from './random.ts';
+import { SimProcess } from './sim-process.ts';
+import { StepProgram, type Ways } from './step-program.ts';
+import type { StepVerb, Ticket } from './step-witness.ts';
+
+/** Dials, looks and calls, each with a deadline of its own. */
+const roundCount = 12;
+/** As in src/ctl/steps/taking.ts, and a little. */
+const giveUpMs = 13_000;
+
+export class Shell {
+  readonly #machine: Machine;
+  readonly #crowd: Crowd;
+  readonly #random: Random;
+  #count = 0;
+
+  constructor(machine: Machine, crowd: Crowd) {
+    this.#machine = machine;
+    this.#crowd = crowd;
+    this.#random = machine.world.random.stream(`${machine.name} shell`);
+    this.#startLater();
+  }
+
+  #startLater(): void {
+    const { isOpen, options } = this.#crowd;
+    this.#machine.world.after(this.#random.around(options.thinkMs), () => {
+      if (isOpen()) this.#start();
+    });
+  }
+
+  #start(): void {
+    const { world } = this.#machine;
+    const { options, running, isStormy } = this.#crowd;
+    this.#count += 1;
+    const shell = new SimProcess(this.#machine, `${this.#machine.name}.${this.#count}`);
+    const isEnd = { signal: () => shell.die(), process: shell, record: { endpoints: [] } };
+    running.add(isEnd);
+    shell.onDeath(() => {
+      running.delete(isEnd);
+      this.#startLater();
+    });
+    if (this.#random.chance(options.vanishChance / 2)) {
+      world.after(this.#random.between(0, 3 * options.ttlMs), () => {
+        if (shell.isDead || !isStormy()) return;
+        world.mark('shell vanishes');
+        shell.die();
+      });
+    }
+    shell.deliver(() => void this.#live(shell).catch(world.crash));
+  }
+
+  /** Never goes on in a shell that has died. */
+  async #live(shell: SimProcess): Promise<void> {
+    const random = this.#random;
+    const { vanishChance, resourceCount, workMs, ttlMs } = this.#crowd.options;
+    const resource = `r${random.integer(1, resourceCount)}`;
+    const ticket = random.chance(0.5) ? await this.#hold(shell, resource) : await this.#acquire(shell, resource);
+    if (ticket !== null) {
+      for (let count = random.integer(0, 4); count > 0; count -= 1) {
+        await new Promise<void>((resolve) => shell.timer(random.around(workMs / 3), resolve));
+        await this.#step(shell, random.pick(['extend', 'check'] as const), ticket);
+      }
+      if (!random.chance(vanishChance)) await this.#step(shell, 'release', ticket);
+    }
+    // It has other things to do.
+    if (random.chance(0.3)) await new Promise<void>((resolve) => shell.timer(random.around(ttlMs), resolve));
+    shell.die();
+  }
+
+  #acquire(shell: SimProcess, resource: string): Promise<Ticket | null> {
+    const { system, options, witness } = this.#crowd;
+    const { ttlMs, waitMs, isFenced } = options;
+    const program = this.#program(shell, resource, waitMs + giveUpMs);
+    const main = async (ways: Ways) => {
+      const { redlock, close } = await ways.redlock();
+      const wanted = { name: resource, ttlMs, waitMs, isFenced };
+      const acquisition = await system.take({ ...ways, redlock }, wanted, program.interrupted);
+      close();
+      if (acquisition.kind !== 'acquired') return null;
+      const { claim } = acquisition.lease;
+      const ticket = { resource, token: parseValue(claim.value).token, value: claim.value };
+      witness.tickets.add(ticket);
+      program.handOver(claim);
+      return ticket;
+    };
+    return this.#result(shell, program, main);
+  }
+
+  #hold(shell: SimProcess, resource: string): Promise<Ticket | null> {
+    const { running, options, isStormy } = this.#crowd;
+    const { world } = shell;
+    this.#count += 1;
+    const diesSilently = this.#random.chance(options.killChance / 2);
+    const plan = { resource, waitMs: options.waitMs, diesSilently };
+    const hold = new HoldProgram(this.#crowd, shell, this.#nextName(), plan);
+    const { holder, front } = hold;
+    const inFront = { signal: () => front.die(), process: front, record: { endpoints: [] } };
+    running.add(holder);
+    running.add(inFront);
+    holder.onEnd = () => running.delete(holder);
+    front.onDeath(() => running.delete(inFront));
+    for (const process of [front, holder.process]) {
+      if (!this.#random.chance(options.killChance / 2)) continue;
+      world.after(this.#random.between(0, options.ttlMs), () => {
+        if (!isStormy() || process.isDead) return;
+        world.note(process.name, 'dies suddenly');
+        process.die();
+      });
+    }
+    return new Promise((resolve) => {
+      void hold.take().then((ticket) => world.after(0, () => shell.deliver(() => resolve(ticket))));
+    });
+  }
+
+  async #step(shell: SimProcess, verb: StepVerb, ticket: Ticket): Promise<void> {
+    const { system, options, witness } = this.#crowd;
+    const { world } = shell;
+    const program = this.#program(shell, ticket.resource, roundCount * options.masterTimeoutMs + 1_000);
+    const askedAt = world.now;
+    const wasShown = witness.isShown(ticket);
+    if (verb === 'release') witness.ended(ticket.value, true);
+    const answer = await this.#result(shell, program, async (ways: Ways) => {
+      const named = { name: ticket.resource, token: ticket.token };
+      const answer = await {
+        extend: () => system.extendBy(named, options.ttlMs, ways),
+        release: () => system.giveBack(named, ways),
+        check: () => system.look(named, ways),
+      }[verb]();
+      world.mark(`step: ${verb} ${answer.kind}`);
+      witness.tell({ kind: 'answered', verb, ticket, answer, machine: shell.machine, askedAt, wasShown });
+      return answer;
+    });
+    world.note(shell.name, `${verb}: ${answer?.kind}`);
+  }
+
+  #program(shell: SimProcess, resource: string, allowedMs: number): StepProgram {
+    const { running, options, isStormy } = this.#crowd;
+    const { world, machine } = shell;
+    const program = new StepProgram(this.#crowd, machine, this.#nextName(), resource, allowedMs);
+    running.add(program);
+    program.onEnd = () => running.delete(program);
+    if (this.#random.chance(options.killChance / 3)) {
+      world.after(this.#random.between(0, options.masterTimeoutMs), () => {
+        if (isStormy()) program.process.die();
+      });
+    }
+    return program;
+  }
+
+  /** In the shell, once the program has ended; null when it has died. */
+  #result<Result>(
+    shell: SimProcess,
+    program: StepProgram,
+    main: (ways: Ways) => Promise<Result>,
+  ): Promise<Result | null> {
+    return new Promise((resolve) => {
+      const tell = (result: Result | null) => shell.world.after(0, () => shell.deliver(() => resolve(result)));
+      program.process.onDeath(() => tell(null));
+      void program.run(main).then(tell);
+    });
+  }
+
+  #nextName(): string {
+    this.#count += 1;
+    return `${this.#machine.name}.${this.#count}`;
+  }
+}

@@ -1,0 +1,138 @@
+// One invocation of redlockctl in a world: a process with its own ways to the masters, that does one thing and ends. What it does is the
+// code of src/ctl/steps/. The surprise: a lock that it has taken outlives it on purpose, so what it has told is no litter of its own.
+
+import type { Claim } from '../../src/lock/ports.ts';
+import type { Signal } from '../../src/run/supervisor.ts';
+import { Endpoint } from './endpoint.ts';
+import type { Machine } from './machine.ts';
+import { observedRedlock } from './observed-redlock.ts';
+import type { Surroundings } from './program.ts';
+import { SimProcess } from './sim-process.ts';
+import type { ProgramRecord } from './witness.ts';
+
+/** What a step needs of its process. */
+export type Ways = ReturnType<StepProgram['open']>;
+
+export class StepProgram {
+  readonly process: SimProcess;
+  readonly record: ProgramRecord;
+  onEnd: () => void = () => {};
+  readonly #around: Surroundings;
+  readonly #interrupted = new AbortController();
+  #tokenCount = 0;
+
+  constructor(around: Surroundings, machine: Machine, name: string, resource: string, allowedMs: number) {
+    this.#around = around;
+    this.process = new SimProcess(machine, name);
+    const endpoints = around.servers.map((server, index) => new Endpoint(around.network, this.process, server, index));
+    this.record = {
+      name,
+      machine,
+      endpoints,
+      values: [],
+      waiterId: `${name}.0`,
+      wish: { resources: [resource], form: 'exclusive', slotCount: 1, yields: 'never' },
+      startedAt: machine.world.now,
+      allowedMs,
+      stoppedMsBefore: machine.stoppedMs,
+      keepMs: 0,
+      endedAt: null,
+      cause: null,
+      wasKilled: false,
+    };
+    around.witness.programs.push(this.record);
+    this.process.onDeath(() => this.#died());
+  }
+
+  get interrupted(): AbortSignal {
+    return this.#interrupted.signal;
+  }
+
+  /** Resolves with what it comes to, and never if it dies. */
+  run<Result>(work: (ways: Ways) => Promise<Result>): Promise<Result> {
+    const { world } = this.process;
+    return new Promise((resolve) => {
+      const main = async () => {
+        const result = await work(this.open());
+        this.#end();
+        resolve(result);
+      };
+      world.after(0, () => this.process.deliver(() => void main().catch(world.crash)));
+    });
+  }
+
+  signal(signal: Signal): void {
+    this.process.world.after(0, () => this.process.deliver(() => this.#interrupted.abort(signal)));
+  }
+
+  /** Somebody else has been told of it, and is to give it back. */
+  handOver({ value }: Claim): void {
+    this.record.values.splice(this.record.values.indexOf(value), 1);
+    this.record.leavesPlace = true;
+  }
+
+  open() {
+    const { system, options, witness, prefix } = this.#around;
+    const { machine, world, name } = this.process;
+    const { masterTimeoutMs, restartGraceMs } = options;
+    const clock = system.createSystemClock(() => {}, machine);
+    const settings = { prefix, restartGraceMs };
+    const addresses = this.record.endpoints.map(({ address }) => address);
+    const random = world.random.stream(name).next;
+    return {
+      clock,
+      random,
+      masterTimeoutMs,
+      newToken: () => this.#newToken(),
+      note: () => this.#note(),
+      survey: async () => {
+        const roster = new system.Roster();
+        const inspectors = addresses.map((address) => new system.Inspector(address, settings, roster, clock));
+        return new system.Survey(inspectors, clock, masterTimeoutMs);
+      },
+      redlock: async () => {
+        const roster = new system.Roster();
+        const masters = addresses.map((address) => new system.RedisMaster(address, settings, roster, clock));
+        const lockSettings = { masterTimeoutMs, reserveMs: 0 };
+        const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, () => {});
+        const close = () => {
+          for (const master of masters) master.close();
+        };
+        return { redlock, close };
+      },
+    };
+  }
+
+  #note() {
+    return { host: this.process.machine.name, pid: 1, user: 'sim', since: '', label: 'step' };
+  }
+
+  /** The first one is its name in the queues. */
+  #newToken(): string {
+    const token = `${this.record.name}.${this.#tokenCount}`;
+    if (this.#tokenCount > 0) this.record.values.push(this.#around.system.renderValue(token, this.#note()));
+    this.#tokenCount += 1;
+    return token;
+  }
+
+  #died(): void {
+    if (this.record.endedAt !== null) return;
+    for (const value of this.record.values) this.#around.witness.ended(value, false);
+    this.record.wasKilled = true;
+    this.#end();
+  }
+
+  #end(): void {
+    const { record } = this;
+    const { witness } = this.#around;
+    if (record.endedAt !== null) return;
+    record.endedAt = this.process.world.now;
+    witness.tell({ kind: 'ended', program: record });
+    for (const endpoint of record.endpoints) {
+      const tell = () => witness.tell({ kind: 'idle', program: record, endpoint });
+      endpoint.onIdle = tell;
+      if (endpoint.isIdle) tell();
+    }
+    this.onEnd();
+  }
+}

@@ -1,0 +1,40 @@
+// What the judges are told of locks in steps: tickets, the answers that people were given, and holds that have ended.
+
+import type { Answer } from '../../src/ctl/steps/ticket.ts';
+import type { Machine } from './machine.ts';
+import type { SimProcess } from './sim-process.ts';
+
+/** A lock that was told to somebody who goes on without its process. */
+export interface Ticket {
+  readonly resource: string;
+  readonly token: string;
+  readonly value: string;
+}
+
+export interface HoldRecord {
+  readonly name: string;
+  readonly asker: SimProcess;
+  readonly machine: Machine;
+  /** null: it never had the lock. */
+  value: string | null;
+  /** In true time; null: he is there. */
+  askerGoneAt: number | null;
+  /** Of the machine, when he went. */
+  stoppedMsBefore: number;
+  end: string | null;
+}
+
+export type StepVerb = 'extend' | 'check' | 'release';
+
+export type StepFact =
+  /** `wasShown`: a quorum showed it when the step began. */
+  | {
+      readonly kind: 'answered';
+      readonly verb: StepVerb;
+      readonly ticket: Ticket;
+      readonly answer: Answer;
+      readonly machine: Machine;
+      readonly askedAt: number;
+      readonly wasShown: boolean;
+    }
+  | { readonly kind: 'hold-ended'; readonly hold: HoldRecord };
