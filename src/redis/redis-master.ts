@@ -25,6 +25,7 @@ import {
   type Calls,
   channelNamesOf,
   extensionOf,
+  healingOf,
   refusalOf,
   removalOf,
   type Undoing,
@@ -114,8 +115,7 @@ export class RedisMaster implements Master {
   heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
     this.#mayHold.set(claim.value, Symbol('heal'));
     const call = this.#calls.toHeal(claim, fence, this.#settings.prefix);
-    const read = (reply: unknown): HealReply => ({ kind: reply === 1 ? 'healed' : 'taken' });
-    return this.#ask(withdrawn, (connection) => connection.run(call), read, claim);
+    return this.#ask(withdrawn, (connection) => connection.run(call), healingOf, claim);
   }
 
   release(claim: Claim, keepMs: number, record: string | null = null): Promise<ReleaseReply> {

@@ -1,7 +1,7 @@
 // Which script is called for a claim, on which keys, with which words, and what its answer means. It knows no connection and sends
 // nothing. The surprise: there are two sets of scripts, and the claim decides: one resource that is held alone goes the short way.
 
-import type { AcquireReply, Claim, ExtendReply, ReleaseReply, Waiter } from '../lock/ports.ts';
+import type { AcquireReply, Claim, ExtendReply, HealReply, ReleaseReply, Waiter } from '../lock/ports.ts';
 import { markOf } from '../lock/sharing.ts';
 import { lookScript, replaceScript } from './inspection-scripts.ts';
 import { jointAcquireScript, jointExtendScript, jointHealScript, jointReleaseScript } from './joint-scripts.ts';
@@ -118,6 +118,12 @@ export function extensionOf(reply: readonly unknown[]): ExtendReply {
     masterTimeMs: seconds * 1000 + microseconds / 1000,
     ...(wantedBy ? { wantedBy } : {}),
   };
+}
+
+/** The older protocol answers as to an extension: what is gone there is not healed. */
+export function healingOf(reply: unknown): HealReply {
+  const [code] = [reply].flat();
+  return { kind: code === 1 ? 'healed' : 'taken' };
 }
 
 export function removalOf(reply: unknown): ReleaseReply {

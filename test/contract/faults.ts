@@ -107,16 +107,17 @@ export function faults(world: World): void {
       await master.release(claimOf('z'), 0);
     };
 
-    it('does not vote, and votes at the next question', async (server, master) => {
-      await learn(master);
+    it('does not vote, and votes at the next question', async (server) => {
       for (const ask of [
-        () => master.acquire(claimOf('a'), lasting),
-        () => master.extend(claimOf('a'), null, lasting),
-        () => master.heal(claimOf('a'), null, lasting),
+        (master: Master) => master.acquire(claimOf('a'), lasting),
+        (master: Master) => master.extend(claimOf('a'), null, lasting),
+        (master: Master) => master.heal(claimOf('a'), null, lasting),
       ]) {
+        const master = server.handle();
+        await learn(master);
         await server.forgetScripts();
-        expect(await ask()).toMatchObject({ kind: 'failed', cause: 'reply' });
-        expect((await ask()).kind).toMatch(/granted|extended|healed/);
+        expect(await ask(master)).toMatchObject({ kind: 'failed', cause: 'reply' });
+        expect((await ask(master)).kind).toMatch(/granted|extended|healed/);
       }
     });
 

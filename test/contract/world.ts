@@ -27,6 +27,10 @@ export interface Server {
   /** The counter of the fence; null when there is none. */
   counter(resource: string): Promise<number | null>;
   setCounter(resource: string, count: number): Promise<void>;
+  /** What stands beside the resource, of whose it is, where the resource itself holds only a time. */
+  note(resource: string): Promise<string | null>;
+  /** The server's time of day, in whole milliseconds. */
+  now(): Promise<number>;
   /** The lines of the history, oldest first. */
   history(resource: string): Promise<readonly string[]>;
   /** It takes no notice of anything until `thaw`, and then does everything it was asked, in order. */

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
 import { Roster } from '../../src/redis/identity.ts';
 import { Inspector } from '../../src/redis/inspector.ts';
-import { historyKeyOf } from '../../src/redis/keys.ts';
+import { historyKeyOf, noteKeyOf } from '../../src/redis/keys.ts';
+import type { Protocol } from '../../src/redis/protocol.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system-clock.ts';
 import type { Server, World } from '../contract/world.ts';
@@ -16,14 +17,14 @@ import type { TestMaster } from '../servers/master.ts';
 
 const prefix = 'p:';
 
-export function redisWorld(serverOf: () => TestMaster): World {
+export function redisWorld(serverOf: () => TestMaster, protocol: Protocol = 'redlock'): World {
   return async (test) => {
     const master = serverOf();
     await master.flush();
     const proxy = await FaultyProxy.start(master.url);
     const handles: RedisMaster[] = [];
     try {
-      await test(serverBehind(proxy, master, handles));
+      await test(serverBehind(proxy, master, handles, protocol));
     } finally {
       master.thaw();
       for (const handle of handles) handle.close();
@@ -32,10 +33,10 @@ export function redisWorld(serverOf: () => TestMaster): World {
   };
 }
 
-function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMaster[]): Server {
+function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMaster[], protocol: Protocol): Server {
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
-  const settings = { prefix, restartGraceMs: 0 };
+  const settings = { prefix, restartGraceMs: 0, protocol };
   return {
     handle() {
       const handle = new RedisMaster(parseAddress(proxy.url), settings, new Roster(), createSystemClock());
@@ -72,6 +73,11 @@ function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMast
     },
     async setCounter(resource, count) {
       await master.command('set', counterOf(resource), String(count));
+    },
+    note: (resource) => master.get(noteKeyOf(prefix, resource)),
+    async now() {
+      const [seconds = 0, micros = 0] = ((await master.command('time')) as string[]).map(Number);
+      return seconds * 1_000 + Math.floor(micros / 1_000);
     },
     async history(resource) {
       const lines = (await master.command('xrange', historyKeyOf(prefix, resource), '-', '+')) as [string, string[]][];

@@ -2,8 +2,10 @@
 // simulator finds or does not find means something. The surprise: RedisMaster is the real one here too; it is the server, its
 // scripts and ioredis that are on trial.
 
-import { historyKeyOf } from '../../src/redis/keys.ts';
+import { historyKeyOf, noteKeyOf } from '../../src/redis/keys.ts';
+import type { Protocol } from '../../src/redis/protocol.ts';
 import { masterContract } from '../contract/master.ts';
+import { olderContract } from '../contract/older.ts';
 import type { World as ContractWorld, Server } from '../contract/world.ts';
 import { Endpoint } from './endpoint.ts';
 import { SimProcess } from './sim-process.ts';
@@ -11,12 +13,13 @@ import { prefix, Stage } from './stage.ts';
 import { realSystem } from './system.ts';
 
 masterContract('RedisMaster on a simulated server', simulatedWorld());
+olderContract('RedisMaster on a simulated server', simulatedWorld);
 
 /** While the test waits for anything, time passes. */
-function simulatedWorld(): ContractWorld {
+function simulatedWorld(protocol: Protocol = 'redlock'): ContractWorld {
   return async (test) => {
     const stage = new Stage({ masterCount: 1 });
-    const done = test(serverOn(stage));
+    const done = test(serverOn(stage, protocol));
     let isOver = false;
     const end = () => {
       isOver = true;
@@ -27,13 +30,13 @@ function simulatedWorld(): ContractWorld {
   };
 }
 
-function serverOn(stage: Stage): Server {
+function serverOn(stage: Stage, protocol: Protocol): Server {
   const server = stage.server(0);
   const { redis } = server;
   const endpoints: Endpoint[] = [];
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
-  const settings = { prefix, restartGraceMs: 0 };
+  const settings = { prefix, restartGraceMs: 0, protocol };
   const newProcess = () => {
     const process = new SimProcess(stage.machine(`c${endpoints.length + 1}`), `p${endpoints.length + 1}`);
     const endpoint = new Endpoint(stage.network, process, server, 0);
@@ -71,6 +74,8 @@ function serverOn(stage: Stage): Server {
     async setCounter(resource, count) {
       redis.put(counterOf(resource), String(count));
     },
+    note: async (resource) => redis.get(noteKeyOf(prefix, resource)),
+    now: async () => redis.now,
     history: async (resource) => redis.historyOf(historyKeyOf(prefix, resource)),
     freeze: async () => server.freeze(),
     thaw: async () => server.thaw(),

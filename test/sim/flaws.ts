@@ -39,4 +39,12 @@ type JointFlaw =
   | 'served-is-forgotten'
   | 'replaced-for-anybody';
 
-export type Flaw = PlainFlaw | JointFlaw;
+/** In those of the older protocol. */
+type SetnxFlaw =
+  | 'time-taken-over-too-soon'
+  | 'time-without-the-second'
+  | 'time-extended-for-anybody'
+  | 'time-released-for-anybody'
+  | 'note-counts-for-any-time';
+
+export type Flaw = PlainFlaw | JointFlaw | SetnxFlaw;

@@ -1,5 +1,5 @@
-// The memory of one Redis server: keys, queues, holders and histories. What the scripts do to it is in sim-plain.ts and
-// sim-joint.ts. No connections (sim-server.ts). The surprise: keys expire by the server's own time of day, in whole ms, so they live up to
+// The memory of one Redis server: keys, queues, holders and histories. What the scripts do to it is in sim-plain.ts,
+// sim-joint.ts and sim-setnx.ts. No connections (sim-server.ts). The surprise: keys expire by the server's own time of day, in whole ms, so they live up to
 // one ms longer than they were given; holders beside a key, up to one ms less.
 
 import { isMark } from '../../src/lock/sharing.ts';
@@ -10,6 +10,7 @@ import { type JointScript, runJoint } from './sim-joint.ts';
 import { runLook } from './sim-look.ts';
 import { type PlainScript, runPlain } from './sim-plain.ts';
 import { SimQueue } from './sim-queue.ts';
+import { isTime, runSetnx, type SetnxScript, shownBy } from './sim-setnx.ts';
 import type { World } from './world.ts';
 
 export interface ServerClock {
@@ -31,13 +32,13 @@ export interface Snapshot {
 }
 
 export type Words = readonly (string | number)[];
-export type Script = PlainScript | JointScript | 'look';
+export type Script = PlainScript | JointScript | SetnxScript | 'look';
 type Item = number | string | null;
 export type Reply = number | readonly (Item | readonly (Item | readonly Item[])[])[];
 
 /**
  * Told after somebody is shown under a key who was not, or not until then, or is no more: before and after are his value or null.
- * `by` is the value of the script that does it; null: a fault, not a script.
+ * `by` is the value of the script that does it; null: a fault, or somebody else's command, not a script.
  */
 export type OnChange = (key: string, before: string | null, after: string | null, by: string | null) => void;
 
@@ -115,6 +116,10 @@ export class SimRedis {
     const value = this.get(key);
     if (value === null) return new Map();
     const goneAt = this.goneAt(key);
+    if (isTime(value)) {
+      const shown = shownBy(this, key, value);
+      return new Map(shown ? [[shown.who, Math.min(goneAt, this.#trueTimeAt(shown.safeUntil))]] : []);
+    }
     if (!isMark(value)) return new Map([[value, goneAt]]);
     const living = this.holdersOf(key).living(this.now);
     return new Map(living.map((one) => [one.value, Math.min(goneAt, this.#trueTimeAt(one.endsAt))]));
@@ -123,7 +128,8 @@ export class SimRedis {
   /** Whether a value stands anywhere, shown or not. */
   hasTraceOf(value: string): boolean {
     const holders = [...this.#holders.values()].flatMap((one) => one.living(this.now));
-    return holders.some((one) => one.value === value) || this.keys().some((key) => this.get(key) === value);
+    const isValue = (text: string | null) => text === value || text?.endsWith(` ${value}`);
+    return holders.some((one) => one.value === value) || this.keys().some((key) => isValue(this.get(key)));
   }
 
   /** A key is set or lost without any script: null removes it. */
@@ -152,7 +158,8 @@ export class SimRedis {
     const locks = keys.filter((key) => !key.startsWith('{'));
     if (script === 'look') return runLook(this, locks);
     return this.#changing(locks, String(words[0]), () => {
-      return isJoint(script) ? runJoint(this, script, locks, words) : runPlain(this, script, keys, words);
+      if (isJoint(script)) return runJoint(this, script, locks, words);
+      return isSetnx(script) ? runSetnx(this, script, keys, words) : runPlain(this, script, keys, words);
     });
   }
 
@@ -228,6 +235,10 @@ export class SimRedis {
 
 function isJoint(script: Script): script is JointScript {
   return script.startsWith('joint ');
+}
+
+function isSetnx(script: Script): script is SetnxScript {
+  return script.startsWith('setnx ');
 }
 
 function madeIn<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

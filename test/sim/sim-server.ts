@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Random } from './random.ts';
+import { runCommand } from './sim-commands.ts';
 import type { Script, SimRedis } from './sim-redis.ts';
 import type { World } from './world.ts';
 
@@ -168,8 +169,10 @@ export class SimServer {
       }
       case 'PUBLISH':
         return this.redis.onPublish(String(words[0]));
-      default:
-        return replyError(`ERR unknown command '${name}'`);
+      default: {
+        const answer = runCommand(this.redis, String(name), words);
+        return answer === undefined ? replyError(`ERR unknown command '${name}'`) : answer;
+      }
     }
   }
 

@@ -18,6 +18,7 @@ import * as jointScriptsModule from '../../src/redis/joint-scripts.ts';
 import * as outerLockModule from '../../src/redis/outer-lock.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as scriptsModule from '../../src/redis/scripts.ts';
+import * as setnxScriptsModule from '../../src/redis/setnx-scripts.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system-clock.ts';
@@ -41,6 +42,7 @@ export interface Modules {
   readonly 'redis/outer-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/scripts': typeof scriptsModule;
+  readonly 'redis/setnx-scripts': typeof setnxScriptsModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
   readonly 'system-clock': typeof clockModule;
@@ -65,6 +67,7 @@ const realModules: Modules = {
   'redis/outer-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/scripts': scriptsModule,
+  'redis/setnx-scripts': setnxScriptsModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
   'system-clock': clockModule,
@@ -77,6 +80,7 @@ export const realSystem: System = systemOf(realModules);
 export function systemOf(modules: Modules) {
   const { acquireScript, extendScript, healScript, releaseScript } = modules['redis/scripts'];
   const joint = modules['redis/joint-scripts'];
+  const older = modules['redis/setnx-scripts'];
   const names = new Map<string, Script>([
     [acquireScript, 'acquire'],
     [extendScript, 'extend'],
@@ -87,6 +91,9 @@ export function systemOf(modules: Modules) {
     [joint.jointHealScript, 'joint heal'],
     [joint.jointReleaseScript, 'joint release'],
     [modules['redis/inspection-scripts'].lookScript, 'look'],
+    [older.setnxAcquireScript, 'setnx acquire'],
+    [older.setnxExtendScript, 'setnx extend'],
+    [older.setnxReleaseScript, 'setnx release'],
   ]);
   return {
     acquire: modules['lock/acquire'].acquire,

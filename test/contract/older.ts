@@ -1,0 +1,199 @@
+// The contract of a Master in the older protocol, in which a key holds the time at which its lock ends: what it answers and leaves by what
+// stands there, for both units; and order and faults, which are the same as ever. docs/protocols.md says what that protocol cannot do.
+//
+// The surprise: what stands there is only a time. Whose it is stands in the note, and counts only while that names the same time.
+
+import { describe, expect, test } from 'vitest';
+import type { Claim, Master } from '../../src/lock/ports.ts';
+import { faults } from './faults.ts';
+import { order } from './order.ts';
+import { claimOf, lasting, type Server, upTo, type World } from './world.ts';
+
+type Protocol = 'setnx' | 'setnx-ms';
+/** What is added to the ttl for clocks that differ, and the one of the page. */
+const differenceMs = 1_000;
+
+export function olderContract(name: string, worldOf: (protocol: Protocol) => World): void {
+  describe(`${name} as a Master in the older protocol`, () => {
+    describe('setnx', () => times(worldOf('setnx'), 1_000));
+    describe('setnx-ms', () => {
+      times(worldOf('setnx-ms'), 1);
+      const world = readAsLocks(worldOf('setnx-ms'));
+      order(world);
+      faults(world);
+    });
+  });
+}
+
+function times(world: World, unitMs: number): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+  const claim = (value: string, changes: Partial<Claim> = {}) => claimOf(value, { isFenced: false, ...changes });
+  const acquire = (master: Master, value: string, changes: Partial<Claim> = {}) =>
+    master.acquire(claim(value, changes), lasting);
+  const timeAt = async (server: Server) => (await server.read('r'))?.value ?? null;
+  const noteIn = async (server: Server) => (await server.note('r')) ?? '';
+  /** Somebody else writes a time so far from now, for ever. */
+  const write = async (server: Server, ms: number) => {
+    const text = String(Math.floor(((await server.now()) + ms) / unitMs));
+    await server.write('r', text, null);
+    return text;
+  };
+  const refused = (holder: string, remainingMs: unknown) => ({
+    kind: 'refused',
+    holder,
+    remainingMs,
+    place: null,
+    masterTimeUs: expect.any(Number),
+  });
+  /** The time of a lock that began between then and now, and its note, for as long as others keep away. */
+  const expectHeld = async (server: Server, value: string, ttlMs: number, since: number) => {
+    const standing = await server.read('r');
+    const endsAt = Number(standing?.value) * unitMs;
+    expect(endsAt).toBeGreaterThan(since + ttlMs + differenceMs);
+    expect(endsAt).toBeLessThanOrEqual((await server.now()) + ttlMs + differenceMs + 2 * unitMs);
+    expect(standing?.remainingMs).toBeGreaterThan(endsAt - (await server.now()));
+    expect(standing?.remainingMs).toBeLessThanOrEqual(endsAt - since + differenceMs);
+    expect(await noteIn(server)).toBe(`${standing?.value} ${value}`);
+  };
+
+  describe('acquire', () => {
+    it('nothing there: granted, and the time at which it ends stands there with a note', async (server, master) => {
+      const since = await server.now();
+      expect(await acquire(master, 'a')).toEqual({ kind: 'granted', fence: null });
+      await expectHeld(server, 'a', 60_000, since);
+    });
+
+    it('ours there: granted again, until another time, also to another connection', async (server, master) => {
+      await acquire(master, 'a', { ttlMs: 5_000 });
+      const since = await server.now();
+      expect((await acquire(server.handle(), 'a')).kind).toBe('granted');
+      await expectHeld(server, 'a', 60_000, since);
+    });
+
+    it('another of ours there: refused with its value, for as long as others keep away', async (server, master) => {
+      await acquire(master, 'b', { ttlMs: 5_000 });
+      const before = await timeAt(server);
+      const leftMs = Number(before) * unitMs + differenceMs - (await server.now());
+      expect(await acquire(master, 'a')).toEqual(refused('b', upTo(leftMs)));
+      expect([await timeAt(server), await noteIn(server)]).toEqual([before, `${before} b`]);
+    });
+
+    it('the time of another program there: refused with that time, nothing changed', async (server, master) => {
+      const theirs = await write(server, 5_000);
+      expect(await acquire(master, 'a')).toEqual(refused(theirs, upTo(6_000)));
+      expect([await timeAt(server), await noteIn(server)]).toEqual([theirs, '']);
+    });
+
+    it('a time over which a second has not passed: refused; over which it has: granted', async (server, master) => {
+      const theirs = await write(server, -300);
+      const leftMs = Number(theirs) * unitMs + differenceMs - (await server.now());
+      if (leftMs > 50) expect(await acquire(master, 'a')).toEqual(refused(theirs, upTo(leftMs)));
+      await write(server, -1_050);
+      const since = await server.now();
+      expect((await acquire(master, 'a')).kind).toBe('granted');
+      await expectHeld(server, 'a', 60_000, since);
+    });
+
+    it('what is no time: refused, until it expires or for ever', async (server, master) => {
+      await server.write('r', 'them', 5_000);
+      expect(await acquire(master, 'a')).toEqual(refused('them', upTo(5_000)));
+      await server.write('r', 'them', null);
+      expect(await acquire(master, 'a')).toEqual(refused('them', null));
+    });
+
+    it('two resources do not exclude each other, and nobody has a place', async (server, master) => {
+      await acquire(master, 'a');
+      expect((await acquire(master, 'b', { resources: ['s'] })).kind).toBe('granted');
+      const waiter = { id: 'w', arrivalUs: 1 };
+      expect(await acquire(server.handle(), 'c', { waiter })).toMatchObject({ kind: 'refused', place: null });
+    });
+  });
+
+  describe('extend and heal', () => {
+    it('ours there: another time, later or sooner', async (server, master) => {
+      await acquire(master, 'a');
+      for (const ttlMs of [90_000, 20_000]) {
+        for (const [call, kind] of [
+          ['extend', 'extended'],
+          ['heal', 'healed'],
+        ] as const) {
+          const since = await server.now();
+          expect(await master[call](claim('a', { ttlMs }), null, lasting)).toMatchObject({ kind });
+          await expectHeld(server, 'a', ttlMs, since);
+        }
+      }
+    });
+
+    it('tells the time of the server', async (server, master) => {
+      await acquire(master, 'a');
+      const since = await server.now();
+      const reply = await master.extend(claim('a'), null, lasting);
+      const told = reply.kind === 'extended' ? reply.masterTimeMs : Number.NaN;
+      expect(told - since).toSatisfy((passedMs) => Number(passedMs) > -1 && Number(passedMs) < 1_000);
+    });
+
+    it('moved by one who lost a GETSET: taken, and that time is left to pass', async (server, master) => {
+      await acquire(master, 'a');
+      const moved = await write(server, 30_000);
+      expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.heal(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
+      expect(await timeAt(server)).toBe(moved);
+    });
+
+    it('nothing there: gone, not healed, and nothing is there afterwards', async (server, master) => {
+      expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.heal(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
+      expect([await timeAt(server), await noteIn(server)]).toEqual([null, '']);
+    });
+  });
+
+  describe('release', () => {
+    it('ours there: released, and neither time nor note is left', async (server, master) => {
+      await acquire(master, 'a');
+      expect(await master.release(claim('a'), 0, 'line')).toEqual({ kind: 'released' });
+      expect([await timeAt(server), await noteIn(server), await server.history('r')]).toEqual([null, '', ['line']]);
+    });
+
+    it('to be kept for a while: released, and a time stands there for so long', async (server, master) => {
+      await acquire(master, 'a');
+      const since = await server.now();
+      expect(await master.release(claim('a'), 5_000)).toEqual({ kind: 'released' });
+      await expectHeld(server, 'a', 5_000, since);
+    });
+
+    it('moved, or another of ours there by now: taken, nothing changed', async (server, master) => {
+      await acquire(master, 'a');
+      const moved = await write(server, 30_000);
+      expect(await master.release(claim('a'), 0)).toEqual({ kind: 'taken' });
+      expect(await timeAt(server)).toBe(moved);
+      await server.remove('r');
+      await acquire(master, 'a');
+      await server.remove('r');
+      await acquire(server.handle(), 'b');
+      expect(await master.release(claim('a'), 0)).toEqual({ kind: 'taken' });
+      expect(await noteIn(server)).toMatch(/ b$/);
+    });
+
+    it('nothing there any more: gone', async (server, master) => {
+      await acquire(master, 'a');
+      await server.remove('r');
+      expect(await master.release(claim('a'), 0)).toEqual({ kind: 'gone' });
+    });
+  });
+}
+
+/** What stands under a resource is told as of any lock: the value of the note, for the ttl that was asked. */
+function readAsLocks(world: World): World {
+  const asLock = (server: Server): Server => ({
+    ...server,
+    async read(resource) {
+      const standing = await server.read(resource);
+      if (standing === null) return null;
+      const [time, value = ''] = ((await server.note(resource)) ?? '').split(' ');
+      if (time !== standing.value) return standing;
+      return { value, remainingMs: Number(time) - differenceMs - 1 - (await server.now()) };
+    },
+  });
+  return (test) => world((server) => test(asLock(server)));
+}

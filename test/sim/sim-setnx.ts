@@ -1,0 +1,101 @@
+// What the scripts of the older protocol do to the memory of a simulated server: src/redis/setnx-scripts.ts in TypeScript. The contract
+// suite runs on this and on real servers, so that it cannot lie. What programs do that know nothing of scripts is in sim-commands.ts.
+
+import type { Reply, SimRedis, Words } from './sim-redis.ts';
+
+export type SetnxScript = 'setnx acquire' | 'setnx extend' | 'setnx release';
+
+/** How far clocks may differ from the master's. */
+const differenceMs = 1_000;
+
+export function runSetnx(redis: SimRedis, script: SetnxScript, keys: readonly string[], words: Words): Reply {
+  const [key = '', noteKey = ''] = keys;
+  const value = String(words[0]);
+  const [forMs = 0, unitMs = 1] = words.slice(1, 3).map(Number);
+  const put = (ms: number) => write(redis, key, noteKey, value, ms, unitMs);
+  switch (script) {
+    case 'setnx acquire':
+      return acquire(redis, key, noteKey, value, () => put(forMs));
+    case 'setnx extend':
+      return extend(redis, key, noteKey, value, () => put(forMs));
+    case 'setnx release': {
+      redis.record(String(words[4] ?? ''), String(words[3] ?? ''));
+      const end = () => {
+        if (forMs > 0) put(forMs);
+        else for (const one of [key, noteKey]) redis.set(one, null, null);
+      };
+      return release(redis, key, noteKey, value, end);
+    }
+  }
+}
+
+/** Whom a key with a time shows, until when he is safe from everybody, in ms of the server; null: it holds no time, or one that is over. */
+export function shownBy(redis: SimRedis, key: string, mark: string): { who: string; safeUntil: number } | null {
+  const endsAt = endOf(mark);
+  if (endsAt === null || redis.now > endsAt + differenceMs) return null;
+  return { who: ownerOf(redis, mark, noteOf(key)) ?? mark, safeUntil: endsAt - differenceMs };
+}
+
+export function isTime(text: string): boolean {
+  return endOf(text) !== null;
+}
+
+function acquire(redis: SimRedis, key: string, noteKey: string, value: string, put: () => void): Reply {
+  const { flaws, now } = redis;
+  const mark = redis.get(key);
+  if (mark !== null && ownerOf(redis, mark, noteKey) !== value) {
+    const refuse = (holder: string, leftMs: number): Reply => [0, holder, Math.ceil(leftMs), -1, ...redis.time()];
+    const endsAt = endOf(mark);
+    if (endsAt === null) return refuse(mark, redis.remainingMs(key) ?? -1);
+    const overAt = flaws.has('time-taken-over-too-soon') ? endsAt : endsAt + differenceMs;
+    if (now <= overAt) return refuse(ownerOf(redis, mark, noteKey) ?? mark, overAt - now);
+  }
+  put();
+  return [1, 0];
+}
+
+function extend(redis: SimRedis, key: string, noteKey: string, value: string, put: () => void): Reply {
+  const mark = redis.get(key);
+  if (mark === null) return [-1];
+  const isOurs = ownerOf(redis, mark, noteKey) === value;
+  if (!isOurs && !redis.flaws.has('time-extended-for-anybody')) return [0];
+  put();
+  return [1, ...redis.time()];
+}
+
+function release(redis: SimRedis, key: string, noteKey: string, value: string, end: () => void): Reply {
+  const mark = redis.get(key);
+  if (mark === null) return -1;
+  const isOurs = mark === value || ownerOf(redis, mark, noteKey) === value;
+  if (!isOurs && !redis.flaws.has('time-released-for-anybody')) return 0;
+  end();
+  return 1;
+}
+
+function write(redis: SimRedis, key: string, noteKey: string, value: string, ms: number, unitMs: number): void {
+  const { flaws, now } = redis;
+  const mark = flaws.has('time-without-the-second')
+    ? Math.floor((now + ms) / unitMs)
+    : Math.floor(now / unitMs) + Math.ceil((ms + differenceMs) / unitMs) + 1;
+  const keepMs = Math.ceil(mark * unitMs - now + differenceMs);
+  redis.set(key, String(mark), keepMs);
+  redis.set(noteKey, `${mark} ${value}`, keepMs);
+}
+
+/** In ms; null for what is no time. */
+function endOf(mark: string): number | null {
+  if (!/^\d+\.?\d*$/.test(mark)) return null;
+  const number = Number(mark);
+  return number < 100_000_000_000 ? number * 1_000 : number;
+}
+
+/** The value of which the note says that this time is his. */
+function ownerOf(redis: SimRedis, mark: string, noteKey: string): string | null {
+  const note = redis.get(noteKey) ?? '';
+  if (redis.flaws.has('note-counts-for-any-time') && note !== '') return note.slice(note.indexOf(' ') + 1);
+  return note.startsWith(`${mark} `) ? note.slice(mark.length + 1) : null;
+}
+
+function noteOf(key: string): string {
+  return `{${key}}:owner`;
+}
