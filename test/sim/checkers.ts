@@ -3,6 +3,7 @@
 // could have broken, at once, so that a breach is told at the moment at which it begins.
 
 import { quorumOf } from '../../src/lock/validity.ts';
+import { foreignCheckers } from './foreign-checkers.ts';
 import { formCheckers } from './form-checkers.ts';
 import { nestedCheckers } from './nested-checkers.ts';
 import { stepCheckers } from './step-checkers.ts';
@@ -151,6 +152,7 @@ export const checkers = {
   ...formCheckers,
   ...nestedCheckers,
   ...stepCheckers,
+  ...foreignCheckers,
 } satisfies Record<string, Checker>;
 
 /** A run and the one inside of it hold the same. */

@@ -9,6 +9,10 @@ import type { Options } from './options.ts';
 const longestTimerMs = 250;
 /** What the system clock does not notice. */
 const unnoticedMs = 20;
+/** docs/protocols.md: how far clocks may differ in the older protocol, less what messages take. */
+const toleratedMs = 900;
+/** The same: by how much the times that others write have to be longer than our ttl. */
+const longerMs = 3_000;
 
 /** One line for each assumption that is broken; none for a fair world. */
 export function unfairnessOf(options: Options): string[] {
@@ -27,6 +31,11 @@ export function unfairnessOf(options: Options): string[] {
     [isStopped, 'programs stop for longer than the margin, and nobody guards their commands'],
     [isAsleep, 'machines sleep for longer than the margin'],
     [options.isListedTwice, 'one server is listed twice and cannot be told'],
+    [options.foreignSkewMs > toleratedMs, 'the clocks of other programs differ by more than a second'],
+    [
+      options.foreignCount > 0 && options.foreignTtlMs < ttlMs + longerMs,
+      'other programs write times that are over as soon as our lease',
+    ],
     [options.flaws.length > 0, 'the scripts are wrong'],
   ];
   return breaches.flatMap(([isBroken, what]) => (isBroken ? [what] : []));

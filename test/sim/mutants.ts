@@ -4,6 +4,7 @@
 
 import { jointMutants } from './joint-mutants.ts';
 import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
+import { setnxMutants } from './setnx-mutants.ts';
 import { stepMutants } from './step-mutants.ts';
 
 export const mutants: readonly Mutant[] = [
@@ -248,5 +249,6 @@ export const mutants: readonly Mutant[] = [
   inScript('fence-not-raised', 'the write-back writes nothing', within(20, 'partitions', 'fence')),
   inScript('fence-starts-at-zero', 'a lost counter starts anew', rarely(60, 'restarts-empty', 'fence')),
   ...jointMutants,
+  ...setnxMutants,
   ...stepMutants,
 ];

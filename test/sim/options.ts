@@ -3,6 +3,7 @@
 // which of the usual troubles stay away ("swarm"), because troubles hide one another.
 
 import { dangerOf, deriveTimings, type Timings } from '../../src/cli/timings.ts';
+import type { Protocol } from '../../src/redis/protocol.ts';
 import type { Flaw } from './flaws.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';
@@ -51,6 +52,14 @@ export interface Options extends Timings, NetworkOptions, Weather {
   /** How many of the machines take locks in steps, and how often their shells vanish without having given them back. */
   readonly shellCount: number;
   readonly vanishChance: number;
+  readonly protocol: Protocol;
+  /** Programs of others, which speak the older protocol by themselves, each on a machine of its own. */
+  readonly foreignCount: number;
+  /** How far their clocks are from the master's, at most. */
+  readonly foreignSkewMs: number;
+  /** What they add to the time that they write, and how long before it they are done at the latest. */
+  readonly foreignTtlMs: number;
+  readonly foreignSlackMs: number;
   readonly restartGraceMs: number;
   readonly hasGuard: boolean;
   readonly isFenced: boolean;
@@ -125,6 +134,11 @@ export function calmOptions(random: Random): Options {
     orphanChance: 0,
     shellCount: 0,
     vanishChance: 0,
+    protocol: 'redlock',
+    foreignCount: 0,
+    foreignSkewMs: 0,
+    foreignTtlMs: 0,
+    foreignSlackMs: 0,
     restartGraceMs: 0,
     hasGuard: true,
     isFenced: random.chance(0.9),

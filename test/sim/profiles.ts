@@ -3,10 +3,11 @@
 // may depend on no delay, no partition and no restart, so those are fair.
 
 import type { Property } from './checkers.ts';
+import { olderHostileProfiles, olderProtocol } from './older-profiles.ts';
 import { calmOptions, fairDrift, type Options, timingsOf } from './options.ts';
 import type { Random } from './random.ts';
 
-type Disturb = (calm: Options, random: Random) => Partial<Options>;
+export type Disturb = (calm: Options, random: Random) => Partial<Options>;
 
 const lossy: Disturb = (_, random) => ({
   resetEveryMs: random.between(50, 600),
@@ -55,6 +56,8 @@ const anyOf =
     Object.assign({}, ...some.map((disturb) => (random.chance(0.6) ? disturb(calm, random) : {})));
 
 const deaths: Disturb = () => ({ killChance: 0.15 });
+
+const older = olderProtocol(anyOf(lossy, partitions, restarts, pauses, deaths));
 
 /** The other forms of lock: in good weather, where waiting is judged too, or in any. */
 const inAnyWeather =
@@ -171,6 +174,7 @@ export const fairProfiles = {
     readerChance: random.pick([0, 0, 0.3]),
     ...random.pick([{}, { pauseEveryMs: random.between(200, 1_500), pauseMs: 1_500 }]),
   })),
+  'older-protocol': older,
   storm: (calm, random) => ({
     clientDrift: fairDrift,
     masterDrift: fairDrift,
@@ -235,6 +239,7 @@ export const hostileProfiles = {
       wallSpreadMs: 100,
     }),
   },
+  ...olderHostileProfiles(older),
   'same-server-twice': {
     fires: ['honesty'],
     disturb: () => ({ masterCount: 3, isListedTwice: true, thinkMs: 30 }),

@@ -136,11 +136,11 @@ export class Program {
     const { system, options, witness, prefix } = this.#around;
     const { process } = this;
     const { machine, world } = process;
-    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs } = options;
+    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol } = options;
     const clock = system.createSystemClock(() => world.mark('jump of a clock noticed'), machine);
     const roster = new system.Roster();
     const masters = this.record.endpoints.map(
-      ({ address }) => new system.RedisMaster(address, { prefix, restartGraceMs }, roster, clock),
+      ({ address }) => new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock),
     );
     const report = (event: RunEvent) => this.#note(event);
     const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };

@@ -33,7 +33,7 @@ export function runSetnx(redis: SimRedis, script: SetnxScript, keys: readonly st
 export function shownBy(redis: SimRedis, key: string, mark: string): { who: string; safeUntil: number } | null {
   const endsAt = endOf(mark);
   if (endsAt === null || redis.now > endsAt + differenceMs) return null;
-  return { who: ownerOf(redis, mark, noteOf(key)) ?? mark, safeUntil: endsAt - differenceMs };
+  return { who: ownerIn(redis.get(noteOf(key)), mark) ?? mark, safeUntil: endsAt - differenceMs };
 }
 
 export function isTime(text: string): boolean {
@@ -89,11 +89,14 @@ function endOf(mark: string): number | null {
   return number < 100_000_000_000 ? number * 1_000 : number;
 }
 
-/** The value of which the note says that this time is his. */
 function ownerOf(redis: SimRedis, mark: string, noteKey: string): string | null {
-  const note = redis.get(noteKey) ?? '';
-  if (redis.flaws.has('note-counts-for-any-time') && note !== '') return note.slice(note.indexOf(' ') + 1);
-  return note.startsWith(`${mark} `) ? note.slice(mark.length + 1) : null;
+  const note = redis.get(noteKey);
+  return redis.flaws.has('note-counts-for-any-time') ? (note?.replace(/^\S+ /, '') ?? null) : ownerIn(note, mark);
+}
+
+/** The value of which the note says that this time is his. */
+function ownerIn(note: string | null, mark: string): string | null {
+  return note?.startsWith(`${mark} `) ? note.slice(mark.length + 1) : null;
 }
 
 function noteOf(key: string): string {

@@ -95,6 +95,9 @@ describe('in a fair world no checker fires', () => {
     'hold: unwanted',
     'shell vanishes',
     'token never told',
+    'other program acquires',
+    'other program takes an expired time over',
+    'other program moves a time that is not over',
   ])('and all of this has happened: %s', (mark) => {
     expect(marks.get(mark) ?? 0).toBeGreaterThan(0);
   });

@@ -3,6 +3,7 @@
 
 import { livenessTtls } from './checkers.ts';
 import { Contender } from './contender.ts';
+import { ForeignClient } from './foreign-client.ts';
 import { hosts } from './hub.ts';
 import { Machine } from './machine.ts';
 import { Network } from './network.ts';
@@ -81,6 +82,7 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
   const [shellMachines, others] = [machines.slice(0, options.shellCount), machines.slice(options.shellCount)];
   for (const machine of shellMachines) new Shell(machine, crowd);
   for (const machine of others) new Contender(machine, crowd);
+  for (let number = 1; number <= options.foreignCount; number += 1) new ForeignClient(`f${number}`, crowd);
   const weather = new Weather({ world, network, servers, machines, witness, prefix, running }, options);
 
   const onWarning = (warning: Error) => witness.tell({ kind: 'warned', warning: String(warning) });
@@ -88,7 +90,7 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
   try {
     await world.run(options.stormMs);
     weather.clearUp();
-    const wellAt = world.now + options.downMs.most;
+    const wellAt = world.now + options.downMs.most + options.foreignTtlMs;
     await world.run(wellAt + options.calmMs);
     const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + deadWaiterMs + 2_500;
     witness.tell({ kind: 'healthy-for', sinceAt: wellAt, ms: Math.min(healthyMs, options.calmMs) });

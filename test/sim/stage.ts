@@ -101,10 +101,10 @@ export class Stage {
     const process = new SimProcess(machine, name);
     const clock = system.createSystemClock(() => {}, machine);
     const roster = new system.Roster();
-    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, ttlMs, isFenced } = this.options;
+    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol, ttlMs, isFenced } = this.options;
     const masters = this.servers.map((server, index) => {
       const { address } = new Endpoint(this.network, process, server, index);
-      return new system.RedisMaster(address, { prefix, restartGraceMs }, roster, clock);
+      return new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock);
     });
     const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
     const redlock = observedRedlock(system, this.witness, machine, masters, clock, settings, () => {});

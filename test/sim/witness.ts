@@ -8,6 +8,7 @@ import { quorumOf } from '../../src/lock/validity.ts';
 import type { Cause } from '../../src/run/supervisor.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { ForeignHolding } from './foreign-client.ts';
 import type { Machine } from './machine.ts';
 import type { Options } from './options.ts';
 import type { Tree } from './sim-child.ts';
@@ -73,6 +74,7 @@ export type Fact =
       readonly before: string | null;
       readonly by: string | null;
     }
+  | { readonly kind: 'foreign-acquired'; readonly holding: ForeignHolding }
   | { readonly kind: 'clock-stepped' }
   | { readonly kind: 'ended'; readonly program: ProgramRecord }
   /** It gives up what it holds for somebody else. */
@@ -104,6 +106,8 @@ export class Witness {
   readonly masterCount: number;
   readonly holdings = new Map<string, Holding>();
   readonly programs: ProgramRecord[] = [];
+  /** By programs of others, which are not ours to judge. */
+  readonly foreignHoldings: ForeignHolding[] = [];
   readonly findings: Finding[] = [];
   /** Locks in steps that somebody was told of, and when a value was told to be released. */
   readonly tickets = new Set<Ticket>();

@@ -4,13 +4,13 @@
 import type { RespClient } from './resp.ts';
 
 export class SetnxLock {
-  readonly #redis: RespClient;
+  readonly #redis: Pick<RespClient, 'send'>;
   readonly #key: string;
   readonly #now: () => number;
   #mine: number | null = null;
 
   /** `now`: the unix time of this client, in the unit that all clients of this lock write. */
-  constructor(redis: RespClient, key: string, now: () => number) {
+  constructor(redis: Pick<RespClient, 'send'>, key: string, now: () => number) {
     this.#redis = redis;
     this.#key = key;
     this.#now = now;

@@ -1,0 +1,63 @@
+// The worlds of the older protocol: one master, which programs of others use as well, by themselves; and those that break one assumption of
+// docs/protocols.md on purpose. The surprise: the assumptions are more than those of the lock itself, and are about the others.
+
+import { timingsOf } from './options.ts';
+import type { Disturb } from './profiles.ts';
+
+/**
+ * In good weather one of them may hold its lock to the last moment; several, who get in each other's way, and those in any weather are done
+ * long before.
+ */
+export function olderProtocol(weather: Disturb): Disturb {
+  return (calm, random) => {
+    const isCalm = random.chance(0.3);
+    const slackMs = isCalm ? 0 : 5_000;
+    return {
+      ...(isCalm ? {} : weather(calm, random)),
+      protocol: random.pick(['setnx', 'setnx-ms']),
+      masterCount: 1,
+      isFenced: false,
+      contenderCount: random.integer(1, 3),
+      foreignCount: isCalm ? random.integer(0, 1) : random.integer(1, 4),
+      foreignSkewMs: 850,
+      foreignTtlMs: calm.ttlMs + random.between(3_000, 6_000) + slackMs,
+      foreignSlackMs: slackMs,
+      waitMs: random.pick([0, 4_000, 12_000, 12_000]),
+      thinkMs: random.between(100, 2_000),
+      stormMs: 30_000,
+    };
+  };
+}
+
+/** Each with the checkers of which one must fire. */
+export function olderHostileProfiles(fair: Disturb) {
+  const disturbedBy =
+    (breach: Disturb): Disturb =>
+    (calm, random) => ({ ...fair(calm, random), thinkMs: 60, ...breach(calm, random) });
+  return {
+    'older-protocol-clocks-apart': {
+      fires: ['foreign'],
+      disturb: disturbedBy(({ ttlMs }) => ({ foreignCount: 2, foreignSkewMs: 10_000, workMs: 2 * ttlMs })),
+    },
+    'older-protocol-short-times': {
+      fires: ['foreign'],
+      disturb: disturbedBy(() => ({
+        ...timingsOf(6_000),
+        protocol: 'setnx-ms',
+        foreignCount: 4,
+        foreignTtlMs: 300,
+        foreignSlackMs: 0,
+        workMs: 6_000,
+      })),
+    },
+    'older-protocol-and-memory-lost': {
+      fires: ['exclusion', 'oneChild', 'foreign'],
+      disturb: disturbedBy(({ ttlMs }) => ({
+        restartEveryMs: 1_000,
+        memory: 'none',
+        wallSpreadMs: 100,
+        workMs: ttlMs,
+      })),
+    },
+  } as const;
+}
