@@ -1,0 +1,250 @@
+// The truth tables of the joint scripts on a real server, as truth-table.ts reads them: for one who holds the lock alone, who shares it, and
+// who takes slot 1 of 2. scripts.test.ts has those of the plain scripts; queues, calls and those who give way are in the contract of a Master.
+//
+// How a state is written is told in joint-states.ts. A refusal tells of whom and for how long: `refused: them 5`; and which slots are free.
+// Two names: `first & second`.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Claim } from '../../src/lock/ports.ts';
+import {
+  redlockCalls as calls,
+  extensionOf,
+  healingOf,
+  refusalOf,
+  removalOf,
+  type ScriptCall,
+} from '../../src/redis/script-calls.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { arrange, seconds, stateIn, stateOf, wordOf } from './joint-states.ts';
+import { newClaim } from './rig.ts';
+import { cellOf, rowsOf } from './truth-table.ts';
+
+let master: TestMaster;
+beforeAll(async () => {
+  [master] = (await startMasters(1)) as [TestMaster];
+});
+beforeEach(() => master.flush());
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+const count = { before: 41, given: 50 };
+const claimOf = (changes: Partial<Claim>) => newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], ...changes });
+const run = ({ script, keys, words }: ScriptCall) => master.command('eval', script, keys.length, ...keys, ...words);
+
+/** What each script is asked, and its answer in one word or more; the counter that it leaves. */
+const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: number]>> = {
+  async acquire(claim) {
+    const reply = (await run(calls.toAcquire(claim, ''))) as unknown[];
+    if (reply[0] === 1) return ['granted', count.before + 1];
+    const refusal = refusalOf(reply);
+    if (refusal.kind !== 'refused') return [refusal.kind, Number.NaN];
+    const free = refusal.freeSlots ? `, free ${refusal.freeSlots}` : '';
+    return [`refused: ${wordOf(refusal.holder)} ${seconds(refusal.remainingMs)}${free}`, count.before];
+  },
+  async extend(claim) {
+    const { kind } = extensionOf((await run(calls.toExtend(claim, count.given, ''))) as unknown[]);
+    return [kind, kind === 'extended' ? count.given : count.before];
+  },
+  async heal(claim) {
+    const { kind } = healingOf(await run(calls.toHeal(claim, count.given, '')));
+    return [kind, kind === 'healed' ? count.given : count.before];
+  },
+  release: (claim) => release(claim, 0),
+  keep: (claim) => release(claim, 9_000),
+  async look({ resources }) {
+    const sights = (await run(calls.toLook(resources, ''))) as unknown[][];
+    const told = sights.map(([type, value, leftMs, , , members]) =>
+      stateIn([type, value, leftMs], members as string[]),
+    );
+    return [told.join(' & '), count.before];
+  },
+};
+
+async function release(claim: Claim, keepMs: number): Promise<[answer: string, count: number]> {
+  const undoing = { claim, keepMs, record: null, staysInLine: false };
+  return [removalOf(await run(calls.toRelease(undoing, ''))).kind, count.before];
+}
+
+function check(table: string, changes: Partial<Claim>): void {
+  test.each(rowsOf(table))('$before', async ({ before, cells }) => {
+    const keys = ['k', 'l'].slice(0, before.split(' & ').length);
+    const states = async () => (await Promise.all(keys.map((key) => stateOf(master, key)))).join(' & ');
+    const found: Record<string, string> = {};
+    for (const script of Object.keys(cells)) {
+      await master.flush();
+      for (const [index, key] of keys.entries()) {
+        await master.command('set', `{${key}}:fence`, count.before);
+        await arrange(master, before.split(' & ')[index] as string, key);
+      }
+      const arranged = await states();
+      const [answer = '', countAfter] = (await asks[script]?.(claimOf({ ...changes, resources: keys }))) ?? [];
+      found[script] = cellOf(answer, arranged, await states());
+      for (const key of keys) expect(await master.get(`{${key}}:fence`), `${script}: count`).toBe(String(countAfter));
+    }
+    expect(found).toEqual(cells);
+  });
+}
+
+describe('one who holds it alone', () => {
+  // Who would give way is beyond the plain scripts.
+  const table = `
+    before              | acquire                       | extend            | heal                     | release
+    -                   | granted -> us 30              | gone              | healed -> us 30          | gone
+    us 5                | granted -> us 30              | extended -> us 30 | healed -> us 30          | released -> -
+    them 5              | refused: them 5               | taken             | taken                    | taken
+    us ∞                | granted -> us 30              | extended -> us 30 | healed -> us 30          | released -> -
+    them ∞              | refused: them ∞               | taken             | taken                    | taken
+    them 0              | granted -> us 30              | gone              | healed -> us 30          | gone
+    hash                | refused: (a hash) ∞           | taken             | taken                    | taken
+    shared 5 (us 5)     | refused: shared 5             | taken             | taken                    | taken
+    shared 5 (them 5)   | refused: shared 5             | taken             | taken                    | taken
+    shared 5 (them -1)  | refused: shared 5 -> shared 5 | taken             | taken                    | taken
+    shared ∞ (them 5)   | refused: shared ∞             | taken             | taken                    | taken
+    slots2 5 (us@1 5)   | refused: slots2 5             | taken             | taken                    | taken
+    slots2 5 (them@2 5) | refused: slots2 5             | taken             | taken                    | taken
+    (us 5)              | granted -> us 30              | gone              | healed -> us 30 (us 5)   | gone
+    (them 5)            | granted -> us 30              | gone              | healed -> us 30 (them 5) | gone
+  `;
+  check(table, { yields: 'place' });
+});
+
+describe('one who shares it', () => {
+  const table = `
+    before                    | acquire                               | extend                                 | heal                                 | release
+    -                         | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    us 5                      | refused: us 5                         | taken                                  | taken                                | taken
+    them 5                    | refused: them 5                       | taken                                  | taken                                | taken
+    them ∞                    | refused: them ∞                       | taken                                  | taken                                | taken
+    them 0                    | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    hash                      | refused: (a hash) ∞                   | taken                                  | taken                                | taken
+    shared 5 (us 5)           | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | healed -> shared 30 (us 30)          | released -> -
+    shared 5 (them 5)         | granted -> shared 30 (them 5, us 30)  | gone                                   | healed -> shared 30 (them 5, us 30)  | gone
+    shared 5 (us 3, them 5)   | granted -> shared 30 (them 5, us 30)  | extended -> shared 30 (them 5, us 30)  | healed -> shared 30 (them 5, us 30)  | released -> shared 5 (them 5)
+    shared 5 (them 3, us 5)   | granted -> shared 30 (them 3, us 30)  | extended -> shared 30 (them 3, us 30)  | healed -> shared 30 (them 3, us 30)  | released -> shared 3 (them 3)
+    shared 60 (us 5, them 60) | granted -> shared 60 (us 30, them 60) | extended -> shared 60 (us 30, them 60) | healed -> shared 60 (us 30, them 60) | released -> shared 60 (them 60)
+    shared 5 (us -1, them 5)  | granted -> shared 30 (them 5, us 30)  | gone -> shared 5 (them 5)              | healed -> shared 30 (them 5, us 30)  | gone -> shared 5 (them 5)
+    shared 5 (them -1, us 5)  | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | healed -> shared 30 (us 30)          | released -> -
+    shared 5 (them -1)        | granted -> shared 30 (us 30)          | gone -> shared 5                       | healed -> shared 30 (us 30)          | gone -> shared 5
+    shared 5                  | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    shared ∞ (us 5)           | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | healed -> shared 30 (us 30)          | released -> -
+    shared ∞ (them 5)         | granted -> shared 30 (them 5, us 30)  | gone                                   | healed -> shared 30 (them 5, us 30)  | gone
+    shared 0 (them 5)         | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    slots2 5 (us@1 5)         | refused: slots2 5                     | taken                                  | taken                                | taken
+    slots2 5 (them@2 5)       | refused: slots2 5                     | taken                                  | taken                                | taken
+    (us 5)                    | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    (them 5)                  | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+  `;
+  check(table, { sharing: { kind: 'shared' } });
+});
+
+describe('one on slot 1 of 2', () => {
+  const table = `
+    before                         | acquire                                   | extend                                     | heal                                     | release
+    -                              | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    us 5                           | refused: us 5                             | taken                                      | taken                                    | taken
+    them 5                         | refused: them 5                           | taken                                      | taken                                    | taken
+    them ∞                         | refused: them ∞                           | taken                                      | taken                                    | taken
+    them 0                         | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    hash                           | refused: (a hash) ∞                       | taken                                      | taken                                    | taken
+    shared 5 (us 5)                | refused: shared 5                         | taken                                      | taken                                    | taken
+    shared 5 (them 5)              | refused: shared 5                         | taken                                      | taken                                    | taken
+    slots2 5 (us@1 5)              | granted -> slots2 30 (us@1 30)            | extended -> slots2 30 (us@1 30)            | healed -> slots2 30 (us@1 30)            | released -> -
+    slots2 5 (them@1 5)            | refused: slots2 0, free 2                 | taken                                      | taken                                    | taken
+    slots2 5 (them@2 5)            | granted -> slots2 30 (them@2 5, us@1 30)  | gone                                       | healed -> slots2 30 (them@2 5, us@1 30)  | gone
+    slots2 5 (us@1 3, them@2 5)    | granted -> slots2 30 (them@2 5, us@1 30)  | extended -> slots2 30 (them@2 5, us@1 30)  | healed -> slots2 30 (them@2 5, us@1 30)  | released -> slots2 5 (them@2 5)
+    slots2 60 (us@1 5, them@2 60)  | granted -> slots2 60 (us@1 30, them@2 60) | extended -> slots2 60 (us@1 30, them@2 60) | healed -> slots2 60 (us@1 30, them@2 60) | released -> slots2 60 (them@2 60)
+    slots2 5 (them@2 3, them@1 5)  | refused: slots2 3                         | taken                                      | taken                                    | taken
+    slots2 5 (us@1 -1, them@2 5)   | granted -> slots2 30 (them@2 5, us@1 30)  | gone -> slots2 5 (them@2 5)                | healed -> slots2 30 (them@2 5, us@1 30)  | gone -> slots2 5 (them@2 5)
+    slots2 5 (them@1 -1, them@2 5) | granted -> slots2 30 (them@2 5, us@1 30)  | gone -> slots2 5 (them@2 5)                | healed -> slots2 30 (them@2 5, us@1 30)  | gone -> slots2 5 (them@2 5)
+    slots2 5 (them@1 -1)           | granted -> slots2 30 (us@1 30)            | gone -> slots2 5                           | healed -> slots2 30 (us@1 30)            | gone -> slots2 5
+    slots2 5                       | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    slots2 ∞ (us@1 5)              | granted -> slots2 30 (us@1 30)            | extended -> slots2 30 (us@1 30)            | healed -> slots2 30 (us@1 30)            | released -> -
+    slots2 0 (them@1 5)            | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    slots3 5 (us@1 5)              | refused: slots3 5                         | taken                                      | taken                                    | taken
+    slots3 5 (them@2 5)            | refused: slots3 5                         | taken                                      | taken                                    | taken
+    (us@1 5)                       | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    (them@1 5)                     | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+  `;
+  check(table, { sharing: { kind: 'slots', slotCount: 2, slot: 1 } });
+});
+
+describe('two names: all or none', () => {
+  const table = `
+    before                | acquire                  | extend                    | heal                    | release
+    - & -                 | granted -> us 30 & us 30 | gone                      | healed -> us 30 & us 30 | gone
+    us 5 & us 5           | granted -> us 30 & us 30 | extended -> us 30 & us 30 | healed -> us 30 & us 30 | released -> - & -
+    us 5 & -              | granted -> us 30 & us 30 | gone                      | healed -> us 30 & us 30 | released -> - & -
+    - & us 5              | granted -> us 30 & us 30 | gone                      | healed -> us 30 & us 30 | released -> - & -
+    us 5 & them 5         | refused: them 5          | taken                     | taken                   | released -> - & them 5
+    them 5 & us 5         | refused: them 5          | taken                     | taken                   | released -> them 5 & -
+    - & them 5            | refused: them 5          | taken                     | taken                   | taken
+    them 5 & -            | refused: them 5          | taken                     | taken                   | taken
+    them 3 & them 5       | refused: them 5          | taken                     | taken                   | taken
+    - & shared 5 (them 5) | refused: shared 5        | taken                     | taken                   | taken
+    - & hash              | refused: (a hash) ∞      | taken                     | taken                   | taken
+  `;
+  check(table, {});
+});
+
+describe('two names that are shared', () => {
+  const table = `
+    before                   | acquire                                                  | extend | heal                                                    | release
+    - & -                    | granted -> shared 30 (us 30) & shared 30 (us 30)         | gone   | healed -> shared 30 (us 30) & shared 30 (us 30)         | gone
+    - & shared 5 (them 5)    | granted -> shared 30 (us 30) & shared 30 (them 5, us 30) | gone   | healed -> shared 30 (us 30) & shared 30 (them 5, us 30) | gone
+    shared 5 (us 5) & -      | granted -> shared 30 (us 30) & shared 30 (us 30)         | gone   | healed -> shared 30 (us 30) & shared 30 (us 30)         | released -> - & -
+    shared 5 (us 5) & them 5 | refused: them 5                                          | taken  | taken                                                   | released -> - & them 5
+    - & them 5               | refused: them 5                                          | taken  | taken                                                   | taken
+  `;
+  check(table, { sharing: { kind: 'shared' } });
+});
+
+describe('a release that keeps others away for nine seconds', () => {
+  const alone = `
+    before | keep
+    -      | gone
+    us 5   | released -> us 9
+    us ∞   | released -> us 9
+    them 5 | taken
+    hash   | taken
+  `;
+  check(alone, { yields: 'place' });
+  const shared = `
+    before                    | keep
+    shared 5 (us 5)           | released -> shared 9 (us 9)
+    shared 5 (us 3, them 5)   | released -> shared 9 (them 5, us 9)
+    shared 20 (us 5, them 20) | released -> shared 20 (us 9, them 20)
+    shared 5 (them 5)         | gone
+    slots2 5 (us@1 5)         | taken
+  `;
+  check(shared, { sharing: { kind: 'shared' } });
+  const slots = `
+    before                        | keep
+    slots2 5 (us@1 5)             | released -> slots2 9 (us@1 9)
+    slots2 20 (us@1 5, them@2 20) | released -> slots2 20 (us@1 9, them@2 20)
+    slots2 5 (them@1 5)           | taken
+    slots2 5 (them@2 5)           | gone
+  `;
+  check(slots, { sharing: { kind: 'slots', slotCount: 2, slot: 1 } });
+});
+
+describe('one who looks', () => {
+  const table = `
+    before                      | look
+    -                           | -
+    us 5                        | us 5
+    them ∞                      | them ∞
+    them 0                      | -
+    hash                        | hash
+    shared 5 (them 3, us 5)     | shared 5 (them 3, us 5)
+    shared 5 (them -1, us 5)    | shared 5 (us 5)
+    shared 5                    | shared 5
+    shared ∞ (us 5)             | shared ∞ (us 5)
+    slots2 5 (them@2 3, us@1 5) | slots2 5 (them@2 3, us@1 5)
+    us 5 (them 5)               | us 5
+    (them 5)                    | -
+    - & shared 5 (us 5)         | - & shared 5 (us 5)
+  `;
+  check(table, {});
+});
