@@ -87,14 +87,21 @@ return 1
 `;
 
 /**
- * Notes somebody else as the owner of the time that stands there, which stays. KEYS as above; ARGV[1] value, ARGV[4] what takes its place.
- * Returns 1 replaced, 0 somebody else's, -1 gone.
+ * Notes somebody else as the owner of the time that stands there, which stays. What is no time and never expires is removed: there is
+ * nothing to wait for. KEYS as above; ARGV[1] value, ARGV[4] what takes its place. Returns 1 replaced or removed, 0 somebody else's, -1 gone.
  */
 export const setnxReplaceScript = `${setnx}
 local mark = redis.pcall('GET', KEYS[1])
 if mark == false then return -1 end
 if type(mark) == 'table' or (mark ~= ARGV[1] and ownerOf(mark) ~= ARGV[1]) then return 0 end
-redis.call('SET', KEYS[2], mark .. ' ' .. ARGV[4], 'PX', math.max(1, (endOf(mark) or nowMs) + differenceMs - nowMs))
+local endsAt = endOf(mark)
+local leftMs = redis.call('PTTL', KEYS[1])
+if endsAt then leftMs = math.max(1, math.ceil(endsAt + differenceMs - nowMs)) end
+if leftMs > 0 then
+  redis.call('SET', KEYS[2], mark .. ' ' .. ARGV[4], 'PX', leftMs)
+else
+  redis.call('DEL', KEYS[1])
+end
 return 1
 `;
 

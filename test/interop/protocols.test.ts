@@ -268,7 +268,7 @@ describe.each([
 });
 
 describe('setnx', () => {
-  const { once } = ours('setnx');
+  const { once, ctl } = ours('setnx');
 
   test.each([
     ['fractions', () => `${Date.now() / 1_000 + 60}`, 75],
@@ -280,6 +280,16 @@ describe('setnx', () => {
   ])('theirs in %s', async (_, value, code) => {
     await master.command('set', key, value());
     expect((await once()).code).toBe(code);
+  });
+
+  test('redlockctl breaks theirs safely: in fractions it stands until its time, and what is no time and never ends is removed', async () => {
+    const theirs = `${Math.floor(Date.now() / 1_000) + 60}.1234567`;
+    await master.command('set', key, theirs);
+    expect((await ctl('break', 'job', '--yes', '--safely')).code).toBe(0);
+    expect([await master.get(key), (await once()).code]).toEqual([theirs, 75]);
+    await master.command('set', key, 'them');
+    expect((await ctl('break', 'job', '--yes', '--safely')).code).toBe(0);
+    expect((await once()).code).toBe(0);
   });
 
   test('a key of another type is no lock of anybody, and is left alone', async () => {

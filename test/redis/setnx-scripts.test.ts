@@ -1,0 +1,159 @@
+// The truth tables of the scripts of the older protocol on a real server, as truth-table.ts reads them, in milliseconds (`setnx-ms`); whole
+// seconds are in the contract of a Master. docs/protocols.md tells why.
+//
+// A state: `us 5` is a time five seconds from now, with a note that it is ours, and both expire a second later; `else 5` one of another run of
+// ours; `them 5` one of another program, without a note, that never expires; `moved 5` the same beside a note of ours that names another time;
+// `word` a key that holds no time, `word 5` one that expires; `seconds 5` theirs in seconds with a fraction; `note` a note without a key. A refusal tells of whom, and for how
+// long others keep away: `refused: them 6`.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { callsOf } from '../../src/redis/protocol.ts';
+import { extensionOf, healingOf, refusalOf, removalOf, type ScriptCall } from '../../src/redis/script-calls.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { newClaim } from './rig.ts';
+import { cellOf, rowsOf } from './truth-table.ts';
+
+let master: TestMaster;
+beforeAll(async () => {
+  [master] = (await startMasters(1)) as [TestMaster];
+});
+beforeEach(() => master.flush());
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+const calls = callsOf('setnx-ms');
+const noteKey = '{k}:owner';
+const run = ({ script, keys, words }: ScriptCall) => master.command('eval', script, keys.length, ...keys, ...words);
+/** In halves. */
+const seconds = (ms: number | null) => (ms === null || ms === -1 ? '∞' : Math.round(ms / 500) / 2);
+const claim = newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], isFenced: false });
+
+/** What each script is asked, and its answer; `holder` is what a person would name to break the lock. */
+const asks: Record<string, (holder: string) => Promise<string>> = {
+  async acquire() {
+    const reply = (await run(calls.toAcquire(claim, ''))) as unknown[];
+    const refusal = reply[0] === 1 ? null : refusalOf(reply);
+    if (refusal?.kind !== 'refused') return 'granted';
+    return `refused: ${await whose(refusal.holder)} ${seconds(refusal.remainingMs)}`;
+  },
+  extend: async () => extensionOf((await run(calls.toExtend(claim, null, ''))) as unknown[]).kind,
+  heal: async () => healingOf(await run(calls.toHeal(claim, null, ''))).kind,
+  release: () => release('us', 0),
+  keep: () => release('us', 9_000),
+  async look() {
+    const [[type, value, leftMs] = []] = (await run(calls.toLook(['k'], ''))) as [string, string | null, number][];
+    return value == null ? `${type}` : `${await whose(value)} ${seconds(leftMs ?? null)}`;
+  },
+  break: (holder) => release(holder, 0),
+  async replace(holder) {
+    const { kind } = removalOf(await run(calls.toReplace('k', holder, 'new', '')));
+    return kind === 'released' ? 'replaced' : kind;
+  },
+};
+
+async function release(value: string, keepMs: number): Promise<string> {
+  const undoing = { claim: { ...claim, value }, keepMs, record: null, staysInLine: false };
+  return removalOf(await run(calls.toRelease(undoing, ''))).kind;
+}
+
+/** A time that stands there without a note is theirs. */
+async function whose(value: string): Promise<string> {
+  return value === (await master.get('k').catch(() => null)) && value !== 'word' ? 'them' : value;
+}
+
+async function arrange(state: string): Promise<void> {
+  const [who = '', end = ''] = state.split(' ');
+  const endsAt = Date.now() + Number(end) * 1_000;
+  const isOurs = who === 'us' || who === 'else';
+  if (who === 'hash') await master.command('hset', 'k', 'field', 'x');
+  else if (who === 'word') await master.command('set', 'k', 'word', ...(end === '' ? [] : ['px', Number(end) * 1_000]));
+  else if (who === 'seconds') await master.command('set', 'k', `${(endsAt / 1_000).toFixed(3)}1234`);
+  else if (end !== '') await master.command('set', 'k', endsAt, ...(isOurs ? ['pxat', endsAt + 1_000] : []));
+  const lastsMs = Math.max(1, who === 'moved' || who === 'note' ? 60_000 : endsAt + 1_000 - Date.now());
+  const named = { us: endsAt, else: endsAt, moved: endsAt - 77, note: 77 }[who];
+  if (named !== undefined)
+    await master.command('set', noteKey, `${named} ${who === 'else' ? who : 'us'}`, 'px', lastsMs);
+}
+
+async function stateOf(): Promise<string> {
+  const type = await master.command('type', 'k');
+  const note = (await master.get(noteKey)) ?? '';
+  if (type !== 'string') return type === 'none' ? (note === '' ? '-' : 'note') : 'hash';
+  const text = (await master.get('k')) as string;
+  const [time, value = ''] = note.split(' ');
+  const owner = time === text ? value : note === '' ? 'them' : 'moved';
+  const leftMs = Number(await master.command('pttl', 'k'));
+  if (text === 'word')
+    return [owner, text, seconds(leftMs)].filter((word) => word !== 'them' && word !== '∞').join(' ');
+  const isInSeconds = text.includes('.');
+  const endsInMs = Number(text) * (isInSeconds ? 1_000 : 1) - Date.now();
+  const isLate = Math.abs(Number(await master.command('pttl', noteKey)) - endsInMs - 1_000) > 100;
+  const wrong = isLate && time === text ? ', and its note until another time' : '';
+  return `${owner === 'them' && isInSeconds ? 'seconds' : owner} ${seconds(endsInMs)}${wrong}`;
+}
+
+function check(table: string): void {
+  test.each(rowsOf(table))('$before', async ({ before, cells }) => {
+    const found: Record<string, string> = {};
+    for (const script of Object.keys(cells)) {
+      await master.flush();
+      await arrange(before);
+      const arranged = await stateOf();
+      const [who = ''] = before.split(' ');
+      const holder = who === 'us' || who === 'else' ? who : await master.get('k').catch(() => null);
+      found[script] = cellOf((await asks[script]?.(holder ?? 'nobody')) ?? '', arranged, await stateOf());
+    }
+    expect(found).toEqual(cells);
+  });
+}
+
+describe('a run', () => {
+  const table = `
+    before       | acquire             | extend            | heal            | release       | keep
+    -            | granted -> us 31    | gone              | taken           | gone          | gone
+    us 5         | granted -> us 31    | extended -> us 31 | healed -> us 31 | released -> - | released -> us 10
+    us -0.5      | granted -> us 31    | extended -> us 31 | healed -> us 31 | released -> - | released -> us 10
+    else 5       | refused: else 6     | taken             | taken           | taken         | taken
+    else -0.5    | refused: else 0.5   | taken             | taken           | taken         | taken
+    them 5       | refused: them 6     | taken             | taken           | taken         | taken
+    them -0.5    | refused: them 0.5   | taken             | taken           | taken         | taken
+    them -1.5    | granted -> us 31    | taken             | taken           | taken         | taken
+    moved 5      | refused: them 6     | taken             | taken           | taken         | taken
+    moved -1.5   | granted -> us 31    | taken             | taken           | taken         | taken
+    seconds 5    | refused: them 6     | taken             | taken           | taken         | taken
+    seconds -0.5 | refused: them 0.5   | taken             | taken           | taken         | taken
+    seconds -1.5 | granted -> us 31    | taken             | taken           | taken         | taken
+    word         | refused: word ∞     | taken             | taken           | taken         | taken
+    word 5       | refused: word 5     | taken             | taken           | taken         | taken
+    hash         | refused: (a hash) ∞ | taken             | taken           | taken         | taken
+    note         | granted -> us 31    | gone              | taken           | gone          | gone
+  `;
+  check(table);
+});
+
+describe('one who looks, breaks what stands there, or puts another in its place for the time that is left', () => {
+  const table = `
+    before       | look     | break         | replace
+    -            | none     | gone          | gone
+    us 5         | us 6     | released -> - | replaced -> new 5
+    us -0.5      | us 0.5   | released -> - | replaced -> new -0.5
+    else 5       | else 6   | released -> - | replaced -> new 5
+    them 5       | them 6   | released -> - | replaced -> new 5
+    them -0.5    | them 0.5 | released -> - | replaced -> new -0.5
+    moved 5      | them 6   | released -> - | replaced -> new 5
+    seconds 5    | them 6   | released -> - | replaced -> new 5
+    word         | word ∞   | released -> - | replaced -> -
+    word 5       | word 5   | released -> - | replaced -> new word 5
+    hash         | hash     | taken         | taken
+    note         | none     | gone          | gone
+  `;
+  check(table);
+  check(`
+    before       | look | break
+    them -1.5    | none | released -> -
+    moved -1.5   | none | released -> -
+    seconds -1.5 | none | released -> -
+  `);
+});
