@@ -17,13 +17,13 @@ export function olderProtocol(weather: Disturb): Disturb {
       protocol: random.pick(['setnx', 'setnx-ms']),
       masterCount: 1,
       isFenced: false,
-      contenderCount: random.integer(1, 3),
+      contenderCount: random.integer(2, 3),
       foreignCount: isCalm ? random.integer(0, 1) : random.integer(1, 4),
       foreignSkewMs: 850,
       foreignTtlMs: calm.ttlMs + random.between(3_000, 6_000) + slackMs,
       foreignSlackMs: slackMs,
       waitMs: random.pick([0, 4_000, 12_000, 12_000]),
-      thinkMs: random.between(100, 2_000),
+      thinkMs: random.between(100, 1_500),
       stormMs: 30_000,
     };
   };
