@@ -4,24 +4,23 @@
 import { timingsOf } from './options.ts';
 import type { Disturb } from './profiles.ts';
 
-/**
- * In good weather one of them may hold its lock to the last moment; several, who get in each other's way, and those in any weather are done
- * long before.
- */
+/** Before its time a program of others is done where several of them get in each other's way, or the weather does as well. */
+const slackMs = { one: 0, several: 3_000, inAnyWeather: 5_000 };
+
 export function olderProtocol(weather: Disturb): Disturb {
   return (calm, random) => {
-    const isCalm = random.chance(0.3);
-    const slackMs = isCalm ? 0 : 5_000;
+    const scene = random.pick(['one', 'several', 'inAnyWeather', 'inAnyWeather'] as const);
+    const foreignSlackMs = slackMs[scene];
     return {
-      ...(isCalm ? {} : weather(calm, random)),
+      ...(scene === 'inAnyWeather' ? weather(calm, random) : {}),
       protocol: random.pick(['setnx', 'setnx-ms']),
       masterCount: 1,
       isFenced: false,
       contenderCount: random.integer(2, 3),
-      foreignCount: isCalm ? random.integer(0, 1) : random.integer(1, 4),
+      foreignCount: scene === 'one' ? random.integer(0, 1) : random.integer(2, 4),
       foreignSkewMs: 850,
-      foreignTtlMs: calm.ttlMs + random.between(3_000, 6_000) + slackMs,
-      foreignSlackMs: slackMs,
+      foreignTtlMs: calm.ttlMs + random.between(3_000, 6_000) + (scene === 'inAnyWeather' ? foreignSlackMs : 0),
+      foreignSlackMs,
       waitMs: random.pick([0, 4_000, 12_000, 12_000]),
       thinkMs: random.between(100, 1_500),
       stormMs: 30_000,

@@ -37,7 +37,7 @@ export const setnxMutants: readonly Mutant[] = [
   inSource(
     'time-in-the-other-unit',
     'milliseconds are written as if they were seconds',
-    within(20, 'older-protocol', 'foreign'),
+    within(40, 'older-protocol', 'foreign'),
     'redis/protocol.ts',
     "'setnx-ms': setnxCalls(1),",
     "'setnx-ms': setnxCalls(1_000),",
