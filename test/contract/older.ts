@@ -3,6 +3,7 @@
 //
 // The surprise: what stands there is only a time. Whose it is stands in the note, and counts only while that names the same time.
 
+import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
 import type { Claim, Master } from '../../src/lock/ports.ts';
 import { faults } from './faults.ts';
@@ -34,9 +35,9 @@ function times(world: World, unitMs: number): void {
   const timeAt = async (server: Server) => (await server.read('r'))?.value ?? null;
   const noteIn = async (server: Server) => (await server.note('r')) ?? '';
   /** Somebody else writes a time so far from now, for ever; seconds with a fraction. */
-  const write = async (server: Server, ms: number) => {
+  const write = async (server: Server, ms: number, resource = 'r') => {
     const text = String(((await server.now()) + ms) / unitMs);
-    await server.write('r', text, null);
+    await server.write(resource, text, null);
     return text;
   };
   const refused = (holder: string, remainingMs: unknown) => ({
@@ -144,6 +145,33 @@ function times(world: World, unitMs: number): void {
       expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'gone' });
       expect(await master.heal(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
       expect([await timeAt(server), await noteIn(server)]).toEqual([null, '']);
+    });
+  });
+
+  describe('a look', () => {
+    it('at nothing, at ours, at another program’s, and at what is no time', async (server, master) => {
+      const seen = async () => {
+        const sights = await server.look('r', 's');
+        assert(!('kind' in sights));
+        return sights.map(({ type, value, remainingMs }) => [type, value, remainingMs]);
+      };
+      expect(await seen()).toEqual([
+        [null, null, null],
+        [null, null, null],
+      ]);
+      await acquire(master, 'a');
+      const leftMs = Number(await timeAt(server)) * unitMs + differenceMs - (await server.now());
+      const theirs = await write(server, 5_000, 's');
+      expect(await seen()).toEqual([
+        ['string', 'a', upTo(leftMs)],
+        ['string', theirs, upTo(6_001)],
+      ]);
+      await write(server, -1_050);
+      await server.write('s', 'them', null);
+      expect(await seen()).toEqual([
+        [null, null, null],
+        ['string', 'them', null],
+      ]);
     });
   });
 

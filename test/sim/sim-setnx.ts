@@ -3,7 +3,7 @@
 
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
-export type SetnxScript = 'setnx acquire' | 'setnx extend' | 'setnx release';
+export type SetnxScript = 'setnx acquire' | 'setnx extend' | 'setnx release' | 'setnx look';
 
 /** How far clocks may differ from the master's. */
 const differenceMs = 1_000;
@@ -14,6 +14,8 @@ export function runSetnx(redis: SimRedis, script: SetnxScript, keys: readonly st
   const [forMs = 0, unitMs = 1] = words.slice(1, 3).map(Number);
   const put = (ms: number) => write(redis, key, noteKey, value, ms, unitMs);
   switch (script) {
+    case 'setnx look':
+      return keys.filter((one) => !one.startsWith('{')).map((one) => look(redis, one));
     case 'setnx acquire':
       return acquire(redis, key, noteKey, value, () => put(forMs));
     case 'setnx extend':
@@ -70,6 +72,15 @@ function release(redis: SimRedis, key: string, noteKey: string, value: string, e
   if (!isOurs && !redis.flaws.has('time-released-for-anybody')) return 0;
   end();
   return 1;
+}
+
+/** As sim-look.ts; a time that is over is no lock any more. */
+function look(redis: SimRedis, key: string): [string, string | null, number, null, [], []] {
+  const mark = redis.get(key);
+  const endsAt = mark === null ? null : endOf(mark);
+  const overAt = endsAt === null ? null : Math.ceil(endsAt + differenceMs - redis.now);
+  if (mark === null || (overAt !== null && overAt < 0)) return ['none', null, -2, null, [], []];
+  return ['string', ownerOf(redis, mark, noteOf(key)) ?? mark, overAt ?? redis.remainingMs(key) ?? -1, null, [], []];
 }
 
 function write(redis: SimRedis, key: string, noteKey: string, value: string, ms: number, unitMs: number): void {

@@ -94,6 +94,7 @@ export function systemOf(modules: Modules) {
     [older.setnxAcquireScript, 'setnx acquire'],
     [older.setnxExtendScript, 'setnx extend'],
     [older.setnxReleaseScript, 'setnx release'],
+    [older.setnxLookScript, 'setnx look'],
   ]);
   return {
     acquire: modules['lock/acquire'].acquire,
