@@ -158,6 +158,7 @@ export const fairProfiles = {
   })),
   'nested-runs': inAnyWeather(({ ttlMs }, random) => ({
     nestedChance: random.pick([0.5, 1]),
+    waitMs: random.pick([500, 4_000]),
     resourceCount: random.pick([1, 2]),
     nameCount: random.pick([1, 2]),
     readerChance: random.pick([0, 0, 0.5]),

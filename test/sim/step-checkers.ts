@@ -2,6 +2,7 @@
 // servers, because the process that tells has ended when it matters. The surprise: a lock that was told to be given back may stand on some
 // masters for a while, those where nobody answered, or where its holder has just healed it; so "released" says that a quorum was without it.
 
+import { quorumOf } from '../../src/lock/validity.ts';
 import type { Ticket } from './step-witness.ts';
 import type { Fact, Witness } from './witness.ts';
 
@@ -33,7 +34,7 @@ export const stepCheckers = {
     return witness.isShown(ticket) ? `${verb} of ${ticket.value} says lost, and a quorum shows it` : null;
   },
 
-  /** What was told to be given back has been gone from a quorum; in calm weather it is gone everywhere; in the end all is. */
+  /** What was told to be given back has been gone from a quorum; in calm weather it stays so; in the end nothing is left. */
   toldReleased(fact: Fact, witness: Witness): string | null {
     if (fact.kind === 'quiet') {
       const left = [...witness.tickets].find(({ value }) => countOf(value, witness) > 0);
@@ -48,7 +49,8 @@ export const stepCheckers = {
     const value = fact.kind === 'answered' ? fact.ticket.value : fact.kind === 'key-changed' ? fact.by : null;
     if (value === null || !witness.released.has(value) || !witness.isCalm || witness.isDeadly) return null;
     const count = countOf(value, witness);
-    return count > 0 ? `${value} was told to be released, and stands on ${count}` : null;
+    // A holder who has just extended heals a master that has just released, before he is called.
+    return count >= quorumOf(witness.masterCount) ? `${value} was told to be released, and stands on ${count}` : null;
   },
 
   /** Who holds a lock for somebody does not go on when that has given it back. */
