@@ -57,10 +57,7 @@ export interface Finished {
   readonly unprovenMs: number | null;
 }
 
-/**
- * Who has waited is waited for, most of the time: until the next one has begun we do not end, because taking down two programs of this
- * size keeps a small machine busy for as long as it takes to hand the lock over.
- */
+/** Who has waited is waited for, most of the time: until the next one has begun we do not end, which would keep small machines busy. */
 const courtesyMs = 10;
 
 export class Run {
