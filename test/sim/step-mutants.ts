@@ -55,7 +55,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'outer-news-expected-at-once',
     'an outer run that has not extended yet is given no second look',
-    within(60, 'nested-runs', 'sheltered'),
+    rarely(60, 'nested-runs', 'sheltered'),
     'redis/outer-lock.ts',
     "if (first.kind !== 'unreachable' || ended.aborted) return first;",
     "if (first.kind === 'unreachable') return { kind: 'lost', reason: 'expired' };\n    if (ended.aborted) return first;",
@@ -111,7 +111,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'released-by-one',
     'one master that has given it up is enough to say that a lock is released',
-    within(40, 'in-steps', 'toldReleased'),
+    rarely(100, 'in-steps', 'toldReleased'),
     'ctl/steps/ticket.ts',
     'const isConfirmed = goneCount > replies.length / 2;',
     'const isConfirmed = goneCount > 0;',
@@ -119,7 +119,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'holder-not-told',
     'a holder in the background finds out by himself that his lock was given back',
-    within(40, 'in-steps', 'keptForShell'),
+    rarely(40, 'in-steps', 'keptForShell'),
     'ctl/steps/ticket.ts',
     'if (isConfirmed) await survey.call',
     'if (goneCount > replies.length) await survey.call',
@@ -143,7 +143,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'waited-for-nobody',
     'a lock is waited for on behalf of a process that is gone',
-    within(40, 'in-steps', 'heldForNobody'),
+    rarely(80, 'in-steps', 'heldForNobody'),
     'ctl/steps/keeping.ts',
     'void watch(terms.isWanted, clock, gone, handedOver.signal);',
     'void watch;',
