@@ -49,6 +49,8 @@ export interface Options extends Timings, NetworkOptions, Weather {
   /** How often one's command is a run inside of this one; and how often his guard dies with him. */
   readonly nestedChance: number;
   readonly orphanChance: number;
+  /** The outer run stops and kills only what is on its side, as that of a run on another host. */
+  readonly isOutOfReach: boolean;
   /** How many of the machines take locks in steps, and how often their shells vanish without having given them back. */
   readonly shellCount: number;
   readonly vanishChance: number;
@@ -132,6 +134,7 @@ export function calmOptions(random: Random): Options {
     replaceChance: 0,
     nestedChance: 0,
     orphanChance: 0,
+    isOutOfReach: false,
     shellCount: 0,
     vanishChance: 0,
     protocol: 'redlock',

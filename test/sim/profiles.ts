@@ -241,6 +241,16 @@ export const hostileProfiles = {
     }),
   },
   ...olderHostileProfiles(older),
+  'nested-run-out-of-reach': {
+    fires: ['childUnderLease', 'oneChild'],
+    disturb: ({ ttlMs }: Options) => ({
+      nestedChance: 1,
+      isOutOfReach: true,
+      signalChance: 0.5,
+      workMs: 2 * ttlMs,
+      thinkMs: 60,
+    }),
+  },
   'same-server-twice': {
     fires: ['honesty'],
     disturb: () => ({ masterCount: 3, isListedTwice: true, thinkMs: 30 }),

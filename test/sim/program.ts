@@ -192,7 +192,7 @@ export class Program {
     const nested = new NestedProgram(this.#around, outer, `${this.process.name}:inner`, inner);
     nested.onExit = onExit;
     this.onInner(nested);
-    return new SimNest(nested);
+    return new SimNest(nested, this.#around.options.isOutOfReach ? onExit : null);
   }
 
   #newClaim(): Claim {

@@ -1,19 +1,26 @@
 // The command of a run that is a run itself, with all that belongs to it: what the outer run, or its guard, stops and kills. The
-// surprise: nothing of it does harm but the command of the inner run, so only that counts as running.
+// surprise: nothing of it does harm but the command of the inner run, so only that counts as running. Out of reach, on another host
+// say, the outer run has but one end of a connection to it.
 
 import type { Clock } from '../../src/lock/ports.ts';
+import type { ChildExit } from '../../src/run/supervisor.ts';
 import type { NestedProgram } from './nested-program.ts';
 import type { Tree } from './sim-child.ts';
 
 export class SimNest implements Tree {
   readonly #inner: NestedProgram;
+  /** Told when our end has been cut; null: it is in reach. */
+  readonly #onCut: ((exit: ChildExit) => void) | null;
+  #isCut = false;
 
-  constructor(inner: NestedProgram) {
+  constructor(inner: NestedProgram, onCut: ((exit: ChildExit) => void) | null) {
     this.#inner = inner;
+    this.#onCut = onCut;
   }
 
   get aliveCount(): number {
     const { record, tree } = this.#inner;
+    if (this.#isCut) return 0;
     return (record.endedAt === null ? 1 : 0) + (tree?.aliveCount ?? 0);
   }
 
@@ -23,12 +30,23 @@ export class SimNest implements Tree {
 
   /** The signal reaches everybody in the tree. */
   stop(): void {
+    if (this.#onCut) return this.#cut(this.#onCut);
     this.#inner.signal('SIGTERM');
     this.#inner.tree?.stop();
   }
 
   async kill(clock: Clock): Promise<readonly number[]> {
+    if (this.#onCut) {
+      this.#cut(this.#onCut);
+      return [];
+    }
     this.#inner.process.die();
     return this.#inner.tree?.kill(clock) ?? [];
+  }
+
+  #cut(tell: (exit: ChildExit) => void): void {
+    if (this.#isCut) return;
+    this.#isCut = true;
+    tell({ kind: 'signaled', signal: 'SIGTERM' });
   }
 }
