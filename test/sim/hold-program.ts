@@ -5,8 +5,8 @@
 import { parseValue } from '../../src/lock/holder.ts';
 import type { Surroundings } from './program.ts';
 import { SimProcess } from './sim-process.ts';
+import type { HoldRecord, Ticket } from './step-facts.ts';
 import { StepProgram } from './step-program.ts';
-import type { HoldRecord, Ticket } from './step-witness.ts';
 
 /** How long the second one takes to start, and what is written to get through a pipe. */
 const startMs = 40;

@@ -74,10 +74,10 @@ export class NestedProgram {
   async #main(): Promise<void> {
     const { system, options, witness, prefix } = this.#around;
     const { process } = this;
-    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, giveUpAfterMs } = options;
+    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol, giveUpAfterMs } = options;
     const clock = system.createSystemClock(() => {}, process.machine);
     const roster = new system.Roster();
-    const settings = { prefix, restartGraceMs };
+    const settings = { prefix, restartGraceMs, protocol };
     const look = ({ address }: Endpoint) => new system.Inspector(address, settings, roster, clock);
     const inspectors = this.record.endpoints.map(look);
     const report = (event: RunEvent) => this.#note(event);
@@ -112,7 +112,7 @@ export class NestedProgram {
         guard.see(this.tree);
         process.world.mark('nested command');
         const belief = this.#beliefs[0];
-        if (belief) witness.nestedChildStarted(belief, this.tree);
+        if (belief) witness.childStarted(belief, this.tree);
         return childOf(this.tree, clock, exited);
       },
       suspendUs: () => process.pause(),

@@ -100,7 +100,10 @@ export class Program {
     if (this.#plan.inner === null) return;
     this.process.world.mark('run inside of a dead one');
     this.#guard?.process.die();
-    for (const value of this.record.values) this.#around.witness.orphaned(value);
+    for (const value of this.record.values) {
+      const holding = this.#around.witness.holdings.get(value);
+      if (holding) holding.tree = null;
+    }
   }
 
   /** By this machine's clock, when nothing stops it: waiting, working, stopping, and the rounds in between. */
@@ -181,7 +184,8 @@ export class Program {
     const onExit = (how: ChildExit) => process.deliver(() => exit(how));
     const tree = this.#nest(value, onExit) ?? new SimTree(process.machine, process.name, this.#plan.habits, onExit);
     guard?.see(tree);
-    this.#around.witness.childStarted(value, tree);
+    const holding = this.#around.witness.holdings.get(value);
+    if (holding) this.#around.witness.childStarted(holding, tree);
     return childOf(tree, clock, exited);
   }
 

@@ -7,8 +7,8 @@ import { HoldProgram } from './hold-program.ts';
 import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 import { SimProcess } from './sim-process.ts';
+import type { StepVerb, Ticket } from './step-facts.ts';
 import { StepProgram, type Ways } from './step-program.ts';
-import type { StepVerb, Ticket } from './step-witness.ts';
 
 /** Dials, looks and calls, each with a deadline of its own. */
 const roundCount = 12;
@@ -124,7 +124,7 @@ export class Shell {
     const { world } = shell;
     const program = this.#program(shell, ticket.resource, roundCount * options.masterTimeoutMs + 1_000);
     const askedAt = world.now;
-    const wasShown = witness.isShown(ticket);
+    const wasShown = witness.tickets.isShown(ticket);
     if (verb === 'release') witness.ended(ticket.value, true);
     const answer = await this.#result(shell, program, async (ways: Ways) => {
       const named = { name: ticket.resource, token: ticket.token };

@@ -3,7 +3,6 @@
 // masters for a while, those where nobody answered, or where its holder has just healed it; so "released" says that a quorum was without it.
 
 import { quorumOf } from '../../src/lock/validity.ts';
-import type { Ticket } from './step-witness.ts';
 import type { Fact, Witness } from './witness.ts';
 
 /** Below the precision of anything that is computed here. */
@@ -20,9 +19,9 @@ export const stepCheckers = {
     const { now } = witness.world;
     const isRobbed = witness.robbedSince(ticket.value, askedAt);
     const until = now + answer.validMs / machine.rate;
-    const isHeldOn = witness.isShown(ticket, until - grainMs) || isRobbed;
+    const isHeldOn = witness.tickets.isShown(ticket, until - grainMs) || isRobbed;
     const isBelieved = witness.holdings.get(ticket.value)?.isBelieved ?? false;
-    if (!wasShown && !witness.isShown(ticket)) return `${verb} of ${ticket.value} says held, and it was not`;
+    if (!wasShown && !witness.tickets.isShown(ticket)) return `${verb} of ${ticket.value} says held, and it was not`;
     if (isBelieved && !isHeldOn) return `${verb} of ${ticket.value} says held for ${answer.validMs} ms, and it is not`;
     return null;
   },
@@ -31,24 +30,25 @@ export const stepCheckers = {
   toldLost(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'answered' || fact.answer.kind !== 'lost' || !fact.wasShown) return null;
     const { verb, ticket } = fact;
-    return witness.isShown(ticket) ? `${verb} of ${ticket.value} says lost, and a quorum shows it` : null;
+    return witness.tickets.isShown(ticket) ? `${verb} of ${ticket.value} says lost, and a quorum shows it` : null;
   },
 
   /** What was told to be given back has been gone from a quorum; in calm weather it stays so; in the end nothing is left. */
   toldReleased(fact: Fact, witness: Witness): string | null {
+    const { tickets } = witness;
     if (fact.kind === 'quiet') {
-      const left = [...witness.tickets].find(({ value }) => countOf(value, witness) > 0);
+      const left = tickets.left();
       return left ? `${left.value} is still left` : null;
     }
     if (fact.kind === 'answered' && fact.answer.kind === 'released') {
       const { ticket, askedAt } = fact;
-      witness.released.set(ticket.value, witness.world.now);
-      const wasGone = (witness.goneAt.get(ticket.value) ?? Number.NEGATIVE_INFINITY) >= askedAt;
-      if (!wasGone && witness.isShown(ticket)) return `${ticket.value} is told to be released, and a quorum shows it`;
+      tickets.releasedAt.set(ticket.value, witness.world.now);
+      const wasGone = tickets.wasGoneSince(ticket.value, askedAt);
+      if (!wasGone && tickets.isShown(ticket)) return `${ticket.value} is told to be released, and a quorum shows it`;
     }
     const value = fact.kind === 'answered' ? fact.ticket.value : fact.kind === 'key-changed' ? fact.by : null;
-    if (value === null || !witness.released.has(value) || !witness.isCalm || witness.isDeadly) return null;
-    const count = countOf(value, witness);
+    if (value === null || !tickets.releasedAt.has(value) || !witness.isCalm || witness.isDeadly) return null;
+    const count = tickets.countOf(value);
     // A holder who has just extended heals a master that has just released, before he is called.
     return count >= quorumOf(witness.masterCount) ? `${value} was told to be released, and stands on ${count}` : null;
   },
@@ -56,8 +56,8 @@ export const stepCheckers = {
   /** Who holds a lock for somebody does not go on when that has given it back. */
   heldAfterRelease(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'hold-ended' || fact.hold.value === null) return null;
-    const { world, released, ttlMs, masterTimeoutMs } = witness;
-    const releasedAt = released.get(fact.hold.value);
+    const { world, tickets, ttlMs, masterTimeoutMs } = witness;
+    const releasedAt = tickets.releasedAt.get(fact.hold.value);
     if (releasedAt === undefined) return null;
     const tookMs = world.now - releasedAt;
     const allowedMs = ttlMs + roundCount * masterTimeoutMs + fact.hold.machine.stoppedMs;
@@ -82,7 +82,3 @@ export const stepCheckers = {
     return fact.hold.end === 'lost' ? `${fact.hold.name} says that it has lost its lock` : null;
   },
 };
-
-function countOf(value: Ticket['value'], { servers }: Witness): number {
-  return servers.filter(({ redis }) => redis.hasTraceOf(value)).length;
-}

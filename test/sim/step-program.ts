@@ -74,9 +74,9 @@ export class StepProgram {
   open() {
     const { system, options, witness, prefix } = this.#around;
     const { machine, world, name } = this.process;
-    const { masterTimeoutMs, restartGraceMs } = options;
+    const { masterTimeoutMs, restartGraceMs, protocol } = options;
     const clock = system.createSystemClock(() => {}, machine);
-    const settings = { prefix, restartGraceMs };
+    const settings = { prefix, restartGraceMs, protocol };
     const addresses = this.record.endpoints.map(({ address }) => address);
     const random = world.random.stream(name).next;
     return {

@@ -13,7 +13,8 @@ import type { Machine } from './machine.ts';
 import type { Options } from './options.ts';
 import type { Tree } from './sim-child.ts';
 import type { SimServer } from './sim-server.ts';
-import type { StepFact, Ticket } from './step-witness.ts';
+import type { StepFact } from './step-facts.ts';
+import { Tickets } from './tickets.ts';
 import { isCalm } from './waiting-checkers.ts';
 import { haveCommon, type Wish } from './wish.ts';
 import type { World } from './world.ts';
@@ -109,11 +110,7 @@ export class Witness {
   /** By programs of others, which are not ours to judge. */
   readonly foreignHoldings: ForeignHolding[] = [];
   readonly findings: Finding[] = [];
-  /** Locks in steps that somebody was told of, and when a value was told to be released. */
-  readonly tickets = new Set<Ticket>();
-  readonly released = new Map<string, number>();
-  /** When a quorum ceased to show a value that was told, the last time. */
-  readonly goneAt = new Map<string, number>();
+  readonly tickets: Tickets;
   /** When the first master granted it, by value. */
   readonly firstGrantAt = new Map<string, number>();
   /** By resource: since when it was free for the next one, and who waited on a quorum when somebody gave it up, or his place, or died. */
@@ -142,6 +139,7 @@ export class Witness {
     this.stopMs = options.graceMs + options.marginMs;
     this.servers = servers;
     this.prefix = prefix;
+    this.tickets = new Tickets(world, servers, prefix, options.masterCount);
     for (const server of servers) {
       server.redis.onChange = (key, before, after, by) => {
         if (by === null && before !== null && after !== before)
@@ -150,8 +148,7 @@ export class Witness {
         if (after === null && by !== null && by === before && !this.holdings.has(by))
           world.mark('partial grant undone');
         if (before === null && by !== null && this.holdings.has(by)) world.mark('late grant or heal');
-        const ticket = [...this.tickets].find(({ value }) => value === before);
-        if (ticket && !this.isShown(ticket)) this.goneAt.set(ticket.value, world.now);
+        this.tickets.changed(before);
         this.tell({ kind: 'key-changed', key, server, before, by });
       };
     }
@@ -176,12 +173,6 @@ export class Witness {
   /** Whether any server has done so. */
   robbedSince(value: string, since: number): boolean {
     return this.#robberies.some((robbery) => robbery.value === value && robbery.at >= since);
-  }
-
-  /** Whether a quorum shows it, and will until then if nobody touches it. */
-  isShown({ resource, value }: Ticket, until = this.world.now): boolean {
-    const goneAts = this.servers.map(({ redis }) => redis.shownAt(this.prefix + resource).get(value) ?? 0);
-    return goneAts.filter((goneAt) => goneAt > until).length >= quorumOf(this.masterCount);
   }
 
   tell(fact: Fact): void {
@@ -209,17 +200,6 @@ export class Witness {
 
   provenAnew(holding: Holding, lease: Lease): void {
     if (holding.isBelieved) this.#prove(holding, lease);
-  }
-
-  nestedChildStarted(holding: Holding, tree: Tree): void {
-    holding.tree = tree;
-    this.tell({ kind: 'child-running', holding });
-  }
-
-  /** Nobody is left to stop what runs under it but the nested run, which has a validity of its own. */
-  orphaned(value: string): void {
-    const holding = this.holdings.get(value);
-    if (holding) holding.tree = null;
   }
 
   extended(lease: Lease): void {
@@ -262,9 +242,7 @@ export class Witness {
     }
   }
 
-  childStarted(value: string, tree: Tree): void {
-    const holding = this.holdings.get(value);
-    if (!holding) return;
+  childStarted(holding: Holding, tree: Tree): void {
     holding.tree = tree;
     this.tell({ kind: 'child-running', holding });
   }
@@ -278,7 +256,7 @@ export class Witness {
 
   #believed(machine: Machine, clock: Clock, lease: Lease, sharing = lease.claim.sharing): Holding {
     const { value, resources } = lease.claim;
-    const holding: Holding = {
+    return {
       value,
       resources,
       sharing,
@@ -291,7 +269,6 @@ export class Witness {
       provenSince: 0,
       tree: null,
     };
-    return holding;
   }
 
   #waitersFor(resource: string): string[] {
@@ -300,10 +277,6 @@ export class Witness {
       for (const { id } of redis.queueOf(this.prefix + resource).places()) counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return [...counts].flatMap(([id, count]) => (count >= quorumOf(this.masterCount) ? [id] : []));
-  }
-
-  #isToldOf({ value, isBelieved }: Holding): boolean {
-    return isBelieved && [...this.tickets].some((ticket) => ticket.value === value);
   }
 
   #prove(holding: Holding, lease: Lease): void {
@@ -317,7 +290,7 @@ export class Witness {
       if (holding.validUntil !== validUntil) return;
       this.tell({ kind: 'expired', holding });
       // Whoever was told of it has not given it back: it is left to expire.
-      if (this.#isToldOf(holding)) this.#freed(holding, 0.02 * this.ttlMs, true);
+      if (holding.isBelieved && this.tickets.has(holding.value)) this.#freed(holding, 0.02 * this.ttlMs, true);
     });
     this.tell({ kind: 'proven', holding });
   }

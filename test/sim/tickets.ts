@@ -1,0 +1,60 @@
+// Locks in steps that somebody was told of, for the judges: which they are, whether a quorum shows them, and when it ceased to. The
+// surprise: the processes that took them are gone, so the tickets are all that connects a value on the servers with anybody.
+
+import { quorumOf } from '../../src/lock/validity.ts';
+import type { SimServer } from './sim-server.ts';
+import type { Ticket } from './step-facts.ts';
+import type { World } from './world.ts';
+
+export class Tickets {
+  /** In true time, by value: when it was told to be released. */
+  readonly releasedAt = new Map<string, number>();
+  readonly #told = new Map<string, Ticket>();
+  readonly #goneAt = new Map<string, number>();
+  readonly #world: World;
+  readonly #servers: readonly SimServer[];
+  readonly #prefix: string;
+  readonly #quorum: number;
+
+  constructor(world: World, servers: readonly SimServer[], prefix: string, masterCount: number) {
+    this.#world = world;
+    this.#servers = servers;
+    this.#prefix = prefix;
+    this.#quorum = quorumOf(masterCount);
+  }
+
+  add(ticket: Ticket): void {
+    this.#told.set(ticket.value, ticket);
+  }
+
+  has(value: string): boolean {
+    return this.#told.has(value);
+  }
+
+  /** Whether a quorum shows it, and will until then if nobody touches it. */
+  isShown({ resource, value }: Ticket, until = this.#world.now): boolean {
+    const goneAts = this.#servers.map(({ redis }) => redis.shownAt(this.#prefix + resource).get(value) ?? 0);
+    return goneAts.filter((goneAt) => goneAt > until).length >= this.#quorum;
+  }
+
+  /** Whether a script or a fault has taken it from a quorum since then. */
+  wasGoneSince(value: string, since: number): boolean {
+    return (this.#goneAt.get(value) ?? Number.NEGATIVE_INFINITY) >= since;
+  }
+
+  /** On how many servers it stands, shown or not. */
+  countOf(value: string): number {
+    return this.#servers.filter(({ redis }) => redis.hasTraceOf(value)).length;
+  }
+
+  /** One that stands somewhere; null: none does. */
+  left(): Ticket | null {
+    return [...this.#told.values()].find(({ value }) => this.countOf(value) > 0) ?? null;
+  }
+
+  /** A server shows it no more, or not as before. */
+  changed(value: string | null): void {
+    const ticket = this.#told.get(value ?? '');
+    if (ticket && !this.isShown(ticket)) this.#goneAt.set(ticket.value, this.#world.now);
+  }
+}
