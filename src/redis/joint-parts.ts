@@ -4,7 +4,10 @@
 /**
  * KEYS: five for each resource, in this order: key, counter, queue, signs of life, holders. The last is a sorted set of
  * `<slot> <value>` by the time of day, in ms, at which each ends. Dead waiters are dropped as in scripts.ts.
- * living(i): the holders, each with his end. has(id, trait): what a waiter's id says of him (waiter-id.ts).
+ * living(i): the holders, each with his end. has(id, trait): what a waiter's id says of him (waiter-id.ts). leaders(i, id): how many
+ * are before him, where those behind him may come to the front when he goes: nobody, or only some who share, whom others that do may pass;
+ * else nil. call_front(i, channel, id, known): calls the first in line and, where he shares and could have it now, those right behind him who
+ * share: he may have to wait for another resource. Not so many as are known to be there already, and nobody beyond `id`.
  */
 export const joint = `
 local time = redis.call('TIME')
@@ -34,6 +37,26 @@ local function has(id, trait)
   return traits and string.find(',' .. traits .. ',', ',' .. trait .. ',', 1, true) ~= nil
 end
 local function hears(channel, id) return redis.call('PUBLISH', channel .. id, '') > 0 end
+local function leaders(i, id)
+  for place, other in ipairs(waiters(i)) do
+    if other == id and (place == 1 or not has(id, 'shared')) then return place - 1 end
+    if other == id or not has(other, 'shared') then return nil end
+  end
+end
+local function call_front(i, channel, id, known)
+  local holder = redis.pcall('GET', key(i))
+  local isOpen, sharerCount = holder == false or holder == 'shared', 0
+  for place, other in ipairs(waiters(i)) do
+    local shares = has(other, 'shared')
+    if other == id or (sharerCount > 0 and not (shares and isOpen)) then return end
+    if place <= known or hears(channel, other) then
+      if not shares then return end
+      sharerCount = sharerCount + 1
+    else
+      forget(i, other)
+    end
+  end
+end
 local function living(i)
   redis.call('ZREMRANGEBYSCORE', holders(i), '-inf', nowMs)
   local found = {}

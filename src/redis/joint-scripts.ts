@@ -10,7 +10,7 @@ import { holding, joint } from './joint-parts.ts';
  * before us in its queue. Who shares passes others who share; who takes a slot is told which ones are free. Where there is room for one
  * more, the next one behind us is called; those before us have been.
  * A waiter that yields removes the older ones that do from the queues, and calls them, so that they go; where there is a newer
- * one he is told so, and has no place. For three seconds it counts as being there what has just been granted, so that those whom it removed
+ * one he is told so, and has no place. Whoever comes to the front by that is called. For three seconds it counts as being there what has just been granted, so that those whom it removed
  * hear of it. One that wants a lock replaced calls its holders.
  * ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 our id in the queues ('': we do not wait), 5 our
  * arrival in microseconds, 6 mark ('': exclusive), 7 slot (0: none), 8 ... starts of the channels' names, one a resource.
@@ -32,13 +32,14 @@ end
 local function comes_after(since, other)
   return since > tonumber(arrival) or (since == tonumber(arrival) and other > id)
 end
-local newer = ''
+local newer, known = '', {}
 for i = 1, count do
   for _, other in ipairs(waiters(i)) do
     if id ~= '' and other ~= id and has(id, 'newest') and has(other, 'newest') then
       if comes_after(tonumber(redis.call('ZSCORE', queue(i), other)), other) then
         newer = other
       else
+        known[i] = known[i] or leaders(i, other)
         forget(i, other)
         hears(channel(i), other)
       end
@@ -49,10 +50,14 @@ for i = 1, count do
     if since and other ~= id and comes_after(tonumber(since), other) then newer = other end
   end
 end
-if newer ~= '' then
-  for i = 1, count do forget(i, id) end
-  return answer('', 0, newer, {})
+for i = 1, count do
+  if newer ~= '' then
+    known[i] = known[i] or leaders(i, id)
+    forget(i, id)
+  end
+  if known[i] then call_front(i, channel(i), id, known[i]) end
 end
+if newer ~= '' then return answer('', 0, newer, {}) end
 if id ~= '' then
   for i = 1, count do see(i, id, arrival) end
 end
@@ -198,7 +203,8 @@ return 1
 
 /**
  * Removes us from every resource that shows us, or lets that expire so much later. Lines for the histories come first, places in the queues
- * are given up or kept, and the first in line is called, all as in the plain release; but who shares is no news to others who do.
+ * are given up or kept, and the first in line is called, and others with him, all as in the plain release; but who shares is no news to
+ * others who do, unless the key ends sooner without him: he may have been the only one who would have told of its end.
  * ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('': give up the places), 5 mark,
  * 6 slot, 7 the line ('': none), 8 ... starts of the channels' names, one a resource, then the streams, one a resource.
  * Returns 1 released (on any resource), 0 somebody else's, -1 gone.
@@ -217,6 +223,7 @@ end
 for i = 1, count do
   local state = shown(i, mark, slot, value)
   local isFreed = state == 1
+  local beforeMs = mark == 'shared' and last(i) or 0
   code = math.max(code, state)
   if state == 1 and mark == '' then
     if tonumber(keepMs) > 0 then redis.call('PEXPIRE', key(i), keepMs) else redis.call('DEL', key(i)) end
@@ -225,21 +232,19 @@ for i = 1, count do
     if tonumber(keepMs) > 0 then redis.call('ZADD', holders(i), nowMs + keepMs, slot .. ' ' .. value) end
     local lastMs = last(i)
     if lastMs > 0 then redis.call('PEXPIRE', key(i), lastMs) else redis.call('DEL', key(i), holders(i)) end
-    isFreed = lastMs <= tonumber(keepMs) or mark ~= 'shared'
+    isFreed = lastMs <= tonumber(keepMs) or lastMs < beforeMs or mark ~= 'shared'
   end
-  local wasFirst = false
+  local known = nil
   if id ~= '' and arrival == '' then
-    wasFirst = waiters(i)[1] == id
+    known = leaders(i, id)
     forget(i, id)
     if redis.call('EXISTS', queue(i)) == 0 then redis.call('PEXPIRE', seen(i), 3000) end
   elseif id ~= '' then
     see(i, id, arrival)
   end
-  for _, other in ipairs((isFreed or wasFirst) and waiters(i) or {}) do
-    local isNews = wasFirst or mark ~= 'shared' or not has(other, 'shared')
-    if other == id or not isNews or hears(ARGV[7 + i], other) then break end
-    forget(i, other)
-  end
+  local first = isFreed and waiters(i)[1]
+  if first and (mark ~= 'shared' or not has(first, 'shared')) then known = 0 end
+  if known then call_front(i, ARGV[7 + i], id, known) end
 end
 return code
 `;

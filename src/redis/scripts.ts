@@ -134,7 +134,8 @@ return 1
  * holds the key by now, goes into its history: the newest thousand or so, for thirty days. It comes first, because a master that
  * is out of memory refuses it only until something else has been written; and whatever it is refused for, the rest happens; a key of another type is
  * somebody else's, and keeps its time to live. Gives up our place in the queue, or keeps it. Calls the first in line, unless he is the caller himself, where the key is free now, or free earlier than he
- * was told, or it is news that he is the first.
+ * was told, or it is news that he is the first. Where he shares and could have it now, those right behind him who share are called with him: he may have to
+ * wait for another resource, and they may pass him. So they may when we leave who stood between them.
  * KEYS as in acquire; ARGV[1] value, ARGV[2] ms to keep it (0: remove), ARGV[3] our id in the queue ('': none),
  * ARGV[4] our arrival in microseconds ('': give up the place), ARGV[5] start of the channels' names, ARGV[6] the line ('': none),
  * ARGV[7] the stream it goes to.
@@ -157,18 +158,31 @@ end
 local id = ARGV[3]
 if id == '' and (code ~= 1 or redis.call('EXISTS', KEYS[3]) == 0) then return code end
 ${queue}
-local wasFirst = false
+local function shares(other) return string.find(other, '^shared[,:]') end
+local known = code == 1 and 0
 if id ~= '' and ARGV[4] == '' then
-  wasFirst = first() == id
+  local head = first()
+  if head == id then known = 0 end
+  for place, other in ipairs(not known and head and shares(head) and redis.call('ZRANGE', KEYS[3], 1, -1) or {}) do
+    if other == id then known = place end
+    if not shares(other) then break end
+  end
   forget(id)
 elseif id ~= '' then
   see(id, ARGV[4])
 end
-if code == 1 or wasFirst then
+if known then
   local head = first()
-  while head and head ~= id and not hears(ARGV[5], head) do
+  while known == 0 and head and head ~= id and not hears(ARGV[5], head) do
     forget(head)
     head = first()
+  end
+  if head and head ~= id and shares(head) then
+    local left = redis.pcall('GET', KEYS[1])
+    for place, other in ipairs((left == false or left == 'shared') and redis.call('ZRANGE', KEYS[3], 1, -1) or {}) do
+      if other == id or not shares(other) then break end
+      if place >= known and not hears(ARGV[5], other) then forget(other) end
+    end
   end
 end
 return code

@@ -145,6 +145,15 @@ export function shared(world: World): void {
   describe('the queue of a shared lock', () => {
     const reader = (value: string) => waiting(sharedOf(value));
     const writer = (value: string) => waiting(claimOf(value));
+    /** All of them wait, in this order; how often each has been called. */
+    const crowdOf = async (server: Server, claims: readonly ReturnType<typeof claimOf>[]) => {
+      const ears: Awaited<ReturnType<typeof earOf>>[] = [];
+      for (const claim of claims) {
+        ears.push(await earOf(server, claim));
+        await ask(server, claim);
+      }
+      return { counts: () => ears.map(({ count }) => count()), close: () => ears.map(({ ear }) => ear.close()) };
+    };
 
     it('lets nobody who shares pass one who wants it alone', async (server, master) => {
       await master.acquire(sharedOf('a'), lasting);
@@ -161,28 +170,62 @@ export function shared(world: World): void {
       for (const value of ['c', 'a', 'b']) expect(await ask(server, reader(value))).toEqual(granted);
     });
 
-    it('calls one who shares when another has been granted, and so on down to one who wants it alone', async (server, master) => {
-      await master.acquire(claimOf('x'), lasting);
-      const ears = [];
-      for (const claim of [reader('a'), reader('b'), writer('c'), reader('d')]) {
-        ears.push(await earOf(server, claim));
-        await ask(server, claim);
-      }
-      const [a, b, c, d] = ears.map(({ count }) => count) as [() => number, () => number, () => number, () => number];
-      await master.release(claimOf('x'), 0);
-      await untilCalled(server, a);
-      expect(b()).toBe(0);
+    it('calls one who shares when another has been granted, and so on down to one who wants it alone', async (server) => {
+      await server.write('r', 'them', 300);
+      const { counts, close } = await crowdOf(server, [reader('a'), reader('b'), writer('c'), reader('d')]);
+      await server.pass(310);
       expect(await ask(server, reader('a'))).toEqual(granted);
-      await untilCalled(server, b);
+      await untilCalled(server, () => counts()[1] ?? 0);
       expect(await ask(server, reader('b'))).toEqual(granted);
       await server.pass(50);
-      expect([c(), d()]).toEqual([0, 0]);
-      for (const { ear } of ears) ear.close();
+      expect(counts()).toEqual([0, 1, 0, 0]);
+      close();
+    });
+
+    for (const [who, holder] of [
+      ['held it alone', claimOf('x')],
+      ['held it alone, and several more', claimOf('x', { resources: ['r', 's'] })],
+    ] as const) {
+      it(`calls all at the front who share when one releases it who ${who}`, async (server, master) => {
+        await master.acquire(holder, lasting);
+        const { counts, close } = await crowdOf(server, [reader('a'), reader('b'), writer('c'), reader('d')]);
+        await master.release(holder, 0);
+        await untilCalled(server, () => counts()[1] ?? 0);
+        expect(counts()).toEqual([1, 1, 0, 0]);
+        close();
+      });
+
+      it(`calls the first alone when one leaves it for a while who ${who}`, async (server, master) => {
+        await master.acquire(holder, lasting);
+        const { counts, close } = await crowdOf(server, [reader('a'), reader('b')]);
+        await master.release(holder, 5_000);
+        await untilCalled(server, () => counts()[0] ?? 0);
+        expect(counts()).toEqual([1, 0]);
+        close();
+      });
+    }
+
+    it('calls those who share behind others who do, when one between them gives up', async (server, master) => {
+      await master.acquire(claimOf('x', { resources: ['s'] }), lasting);
+      const blocked = waiting(sharedOf('a', { resources: ['r', 's'] }));
+      const between = server.handle();
+      const first = await earOf(server, blocked);
+      await ask(server, blocked);
+      for (const claim of [writer('b'), waiting(claimOf('b', { yields: 'place' }))]) {
+        await between.acquire(claim, lasting);
+        const { counts, close } = await crowdOf(server, [reader('c')]);
+        await between.release(claim, 0);
+        await untilCalled(server, () => counts()[0] ?? 0);
+        close();
+      }
+      expect(await ask(server, reader('c'))).toEqual(granted);
+      first.ear.close();
     });
 
     it('calls one who wants it alone only when the last has gone', async (server) => {
       const masters = { a: server.handle(), b: server.handle() };
       for (const [value, master] of Object.entries(masters)) await master.acquire(sharedOf(value), lasting);
+      await masters.b.extend(sharedOf('b', { ttlMs: 70_000 }), null, lasting);
       const { ear, count } = await earOf(server, writer('c'));
       await ask(server, writer('c'));
       await masters.a.release(sharedOf('a'), 0);
@@ -202,6 +245,17 @@ export function shared(world: World): void {
       await untilCalled(server, count);
       expect(await ask(server, writer('c'))).toMatchObject({ kind: 'refused', remainingMs: upTo(300) });
       ear.close();
+    });
+
+    it('calls one who wants it alone when the last who would release it does, before one who has left it', async (server) => {
+      const masters = { a: server.handle(), b: server.handle() };
+      for (const [value, master] of Object.entries(masters)) await master.acquire(sharedOf(value), lasting);
+      await masters.a.release(sharedOf('a'), 300);
+      const { counts, close } = await crowdOf(server, [writer('c')]);
+      await masters.b.release(sharedOf('b'), 0);
+      await untilCalled(server, () => counts()[0] ?? 0);
+      expect(await ask(server, writer('c'))).toMatchObject({ kind: 'refused', remainingMs: upTo(300) });
+      close();
     });
 
     it('calls those who share when the one before them, who wanted it alone, gives up', async (server, master) => {

@@ -56,10 +56,29 @@ export function yielding(world: World): void {
 
     it('gives way to nobody who would not do the same, and takes nobody else’s place', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
+      const stubborn = waiting(claimOf('b'));
+      const { ear, count } = await earOf(server, stubborn);
       await ask(server, waiter('a', 'place'));
-      expect(await ask(server, waiting(claimOf('b')))).toMatchObject({ place: 1 });
+      expect(await ask(server, stubborn)).toMatchObject({ place: 1 });
       expect(await ask(server, waiter('c', 'place'))).toMatchObject({ place: 1 });
-      expect(await ask(server, waiting(claimOf('b')))).toMatchObject({ place: 0 });
+      expect(await ask(server, stubborn)).toMatchObject({ place: 0 });
+      // It is news to him that he is the first.
+      await untilCalled(server, count);
+      ear.close();
+    });
+
+    it('who was first in another queue as well leaves it to the next one there, who is called', async (server, master) => {
+      await master.acquire(claimOf('x', { resources: ['s'] }), lasting);
+      const older = waiting(claimOf('a', { resources: ['r', 's'], yields: 'place' }));
+      const next = waiting(claimOf('b'));
+      const { ear, count } = await earOf(server, next);
+      await ask(server, older);
+      await ask(server, next);
+      await ask(server, waiting(claimOf('c', { resources: ['s'], yields: 'place' })));
+      expect(await ask(server, older)).toMatchObject({ place: null });
+      await untilCalled(server, count);
+      expect(await ask(server, next)).toEqual(granted);
+      ear.close();
     });
 
     it('gives way in the queues of all its resources', async (server, master) => {

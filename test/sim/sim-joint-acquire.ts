@@ -2,7 +2,7 @@
 // by step. The surprise: most of it is about those who are not free to go on yet, and who is told what.
 
 import { isMark } from '../../src/lock/sharing.ts';
-import { counterOf, has, hold, type Stand, slotCountOf, standIn } from './sim-joint-parts.ts';
+import { callFront, counterOf, has, hold, leadersOf, type Stand, slotCountOf, standIn } from './sim-joint-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
 export class JointAcquisition {
@@ -30,11 +30,14 @@ export class JointAcquisition {
     const redis = this.#redis;
     const { flaws, now } = redis;
     const { value, mark, slot } = this.#stand;
-    const newer = this.#newest();
-    if (newer !== null) {
-      for (const key of this.#keys) redis.queueOf(key).forget(this.#id);
-      return this.#answer('', 0, newer);
+    const known = new Map<string, number>();
+    const newer = this.#newest(known);
+    for (const [index, key] of this.#keys.entries()) {
+      if (newer !== null) this.#yield(key, this.#id, known);
+      const knownCount = known.get(key);
+      if (knownCount !== undefined) callFront(redis, key, this.#channel(index), this.#id, knownCount);
     }
+    if (newer !== null) return this.#answer('', 0, newer);
     if (this.#id !== '') {
       for (const key of this.#keys) redis.queueOf(key).see(this.#id, this.#arrival, now, redis.trueTime);
     }
@@ -81,7 +84,7 @@ export class JointAcquisition {
   }
 
   /** Who yields makes the older ones go that do; the newer one for whom he goes himself, or null. */
-  #newest(): string | null {
+  #newest(known: Map<string, number>): string | null {
     const [redis, id] = [this.#redis, this.#id];
     let newer: string | null = null;
     const comesAfter = (arrival: number, other: string) =>
@@ -96,7 +99,7 @@ export class JointAcquisition {
         if (comesAfter(queue.arrivalOf(other), other)) {
           newer = other;
         } else {
-          queue.forget(other);
+          this.#yield(key, other, known);
           redis.hears(this.#channel(index), other);
         }
       }
@@ -105,6 +108,15 @@ export class JointAcquisition {
       }
     }
     return newer;
+  }
+
+  /** `known`: by key, how many are known to be at the front of its queue, where others come to it. */
+  #yield(key: string, id: string, known: Map<string, number>): void {
+    const redis = this.#redis;
+    const leaderCount = leadersOf(redis, key, id);
+    if (leaderCount !== null && !known.has(key)) known.set(key, leaderCount);
+    redis.queueOf(key).forget(id);
+    redis.yieldedAt.set(key, redis.trueTime);
   }
 
   #overlooks(holder: string): boolean {

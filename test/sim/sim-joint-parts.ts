@@ -60,6 +60,30 @@ export function shown(redis: SimRedis, key: string, { value, mark, slot }: Stand
   return 'gone';
 }
 
+/** How many are before him, where those behind him may come to the front when he goes: nobody, or only some who share; else null. */
+export function leadersOf(redis: SimRedis, key: string, id: string): number | null {
+  const waiters = redis.queueOf(key).waiters(redis.now);
+  const place = waiters.findIndex((other) => other === id || !has(other, 'shared'));
+  return waiters[place] === id && (place === 0 || !has(id, 'shared')) ? place : null;
+}
+
+/** Calls the first in line and, where he shares and could have it now, those right behind him who share; not those known to be there, nor beyond `id`. */
+export function callFront(redis: SimRedis, key: string, channel: string, id: string, known: number): void {
+  const isOpen = [null, 'shared'].includes(redis.get(key));
+  const queue = redis.queueOf(key);
+  let sharerCount = 0;
+  for (const [place, other] of queue.waiters(redis.now).entries()) {
+    const shares = has(other, 'shared');
+    if (other === id || (sharerCount > 0 && !(shares && isOpen))) return;
+    if (place < known || redis.hears(channel, other)) {
+      if (!shares) return;
+      sharerCount += 1;
+    } else {
+      queue.forget(other);
+    }
+  }
+}
+
 export function standIn(words: Words, at: number): Stand {
   return { value: String(words[0]), mark: String(words[at]), slot: Number(words[at + 1]) };
 }

@@ -2,7 +2,18 @@
 // this and on real servers, so that it cannot lie. joint acquire has a file of its own.
 
 import { JointAcquisition } from './sim-joint-acquire.ts';
-import { counterOf, has, hold, last, type State, shown, slotCountOf, standIn } from './sim-joint-parts.ts';
+import {
+  callFront,
+  counterOf,
+  has,
+  hold,
+  last,
+  leadersOf,
+  type State,
+  shown,
+  slotCountOf,
+  standIn,
+} from './sim-joint-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
 export type JointScript = 'joint acquire' | 'joint extend' | 'joint heal' | 'joint release';
@@ -71,6 +82,7 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
     const isSkipped = flaws.has('names-released-first-only') && index > 0;
     const state = isSkipped ? 'gone' : shown(redis, key, stand);
     let isFreed = state === 'ours';
+    const beforeMs = stand.mark === 'shared' ? last(redis, key) : 0;
     if (state === 'ours' || best === 'gone') best = state;
     if (state === 'ours' && stand.mark === '') {
       redis.set(key, keepMs > 0 ? stand.value : null, keepMs);
@@ -80,17 +92,15 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
       const lastMs = flaws.has('release-of-all-readers') && stand.mark === 'shared' ? 0 : last(redis, key);
       redis.set(key, lastMs > 0 ? stand.mark : null, lastMs);
       if (lastMs === 0) holders.clear();
-      isFreed = lastMs <= keepMs || stand.mark !== 'shared';
+      isFreed = lastMs <= keepMs || lastMs < beforeMs || stand.mark !== 'shared';
     }
     const leaves = id !== '' && arrival === '';
-    const wasFirst = leaves && queue.first(now) === id;
+    let known = leaves ? leadersOf(redis, key, id) : null;
     if (leaves) queue.forget(id);
     else if (id !== '') queue.see(id, Number(arrival), now, redis.trueTime);
-    for (const other of isFreed || wasFirst ? queue.waiters(now) : []) {
-      const isNews = wasFirst || stand.mark !== 'shared' || !has(other, 'shared');
-      if (other === id || !isNews || redis.hears(String(words[7 + index]), other)) break;
-      queue.forget(other);
-    }
+    const first = isFreed ? queue.first(now) : null;
+    if (first !== null && (stand.mark !== 'shared' || !has(first, 'shared'))) known = 0;
+    if (known !== null) callFront(redis, key, String(words[7 + index]), id, known);
   }
   return best === 'ours' ? 1 : best === 'taken' ? 0 : -1;
 }

@@ -1,6 +1,7 @@
 // What the four plain scripts do to the memory of a simulated server: src/redis/scripts.ts in TypeScript. The contract suite runs on
 // this and on real servers, so that it cannot lie.
 
+import { has, leadersOf } from './sim-joint-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
 export type PlainScript = 'acquire' | 'extend' | 'heal' | 'release';
@@ -107,16 +108,23 @@ function release(redis: SimRedis, key: string, value: string, keepMs: number, pl
   const isOurs = holder === value || (holder !== null && flaws.has('release-without-comparing'));
   if (isOurs) redis.set(key, keepMs > 0 ? holder : null, keepMs);
   const leaves = id !== '' && arrival === '';
-  const wasFirst = leaves && queue.first(now) === id;
+  const leaderCount = leaves ? leadersOf(redis, key, id) : null;
   if (leaves) queue.forget(id);
   else if (id !== '') queue.see(id, Number(arrival), now, trueTime);
-  if (isOurs || wasFirst || (redis.get(key) === null && flaws.has('release-always-calls'))) {
+  const known = isOurs ? 0 : leaderCount;
+  if (known !== null || (redis.get(key) === null && flaws.has('release-always-calls'))) {
     if (flaws.has('release-calls-everybody')) for (const one of queue.places()) redis.hears(channels, one.id);
     let head = queue.first(now);
     const isCalled = () => head !== null && (head !== id || flaws.has('release-calls-oneself'));
-    while (isCalled() && !flaws.has('release-calls-nobody') && !redis.hears(channels, head as string)) {
+    while (!known && isCalled() && !flaws.has('release-calls-nobody') && !redis.hears(channels, head as string)) {
       queue.forget(head as string);
       head = queue.first(now);
+    }
+    const isOpen = ['shared', null].includes(redis.get(key));
+    const behind = head !== null && head !== id && has(head, 'shared') && isOpen ? queue.waiters(now).slice(1) : [];
+    for (const [index, other] of flaws.has('release-calls-nobody') ? [] : behind.entries()) {
+      if (other === id || !has(other, 'shared')) break;
+      if (index + 1 >= (known ?? 0) && !redis.hears(channels, other)) queue.forget(other);
     }
   }
   return isOurs ? 1 : holder === null ? -1 : 0;

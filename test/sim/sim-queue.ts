@@ -20,11 +20,11 @@ interface Served {
 export class SimQueue {
   readonly #places = new Map<string, Place>();
   readonly #served = new Map<string, Served>();
-  readonly #everSeen: Set<string>;
+  readonly #everSeen: Map<string, number>;
   #expiresAt = 0;
 
   /** `everSeen`: for the judges, who has ever had a place; it outlives the queue. */
-  constructor(everSeen: Set<string>) {
+  constructor(everSeen: Map<string, number>) {
     this.#everSeen = everSeen;
   }
 
@@ -58,7 +58,7 @@ export class SimQueue {
     this.#expire(now);
     const enteredAt = this.#places.get(id)?.enteredAt ?? trueTime;
     this.#places.set(id, { arrival, seenAt: now, enteredAt });
-    this.#everSeen.add(id);
+    this.#everSeen.set(id, arrival);
     this.#expiresAt = now + keptMs;
   }
 

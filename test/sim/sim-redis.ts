@@ -50,8 +50,10 @@ export class SimRedis {
   readonly #holders = new Map<string, SimHolders>();
   readonly #histories = new Map<string, readonly string[]>();
   readonly flaws: ReadonlySet<Flaw>;
-  /** For the judges: who has ever had a place in a queue here. */
-  readonly everWaited = new Set<string>();
+  /** For the judges: who has ever had a place in a queue here, and with which arrival. */
+  readonly everWaited = new Map<string, number>();
+  /** For the judges: when somebody last had to give up his place in the queue of a key, in true time. */
+  readonly yieldedAt = new Map<string, number>();
   onChange: OnChange = () => {};
   /** Returns how many have been told. */
   onPublish: (channel: string) => number = () => 0;
