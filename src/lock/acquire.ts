@@ -63,7 +63,7 @@ export interface AcquireParts {
 
 /** A waiter's sign of life; three times as often as the masters need it. */
 const pollMs = { least: 900, most: 1_000 };
-/** After a split vote or an outage: long against a round trip, short for a person. */
+/** After a split vote or an outage: long against a round trip, short for a person. Twice as long each time, for whoever is in line. */
 const soonMs = { least: 5, most: 40 };
 const outageMs = { least: 50, most: 150 };
 /** A single attempt is repeated so often where nobody held the lock: somebody should win. */
@@ -92,10 +92,12 @@ class Wait {
   #claim: Claim;
   #line: Line | null = null;
   #quorumSeenAt: number;
-  /** Of those that count: all with a bounded number of retries, and without a wait those that split the vote. */
+  /** Of those that count: all with a bounded number of retries, and without a wait those that split the vote, or tried another slot. */
   #attemptCount = 0;
   #hasTried = false;
-  /** How often another slot was tried. */
+  /** How many attempts in a row nobody was seen to hold it, and we had nobody before us. */
+  #splitCount = 0;
+  /** How often another slot was tried since the last pause. */
   #slotCount = 0;
 
   constructor(parts: AcquireParts, patience: Patience) {
@@ -148,7 +150,8 @@ class Wait {
     if (attempt.kind !== 'busy' || attempt.freeSlot === null || sharing.kind !== 'slots') return false;
     this.#claim = { ...this.#claim, sharing: { ...sharing, slot: attempt.freeSlot } };
     this.#slotCount += 1;
-    return this.#slotCount % sharing.slotCount !== 0;
+    if (this.#patience.waitMs === 0 && !this.#patience.retries) this.#attemptCount += 1;
+    return this.#slotCount < sharing.slotCount;
   }
 
   #isOver(attempt: Failure): boolean {
@@ -174,6 +177,7 @@ class Wait {
     const { clock, report } = this.#parts;
     const { waitMs, aborted, retries } = this.#patience;
     const waitedMs = clock.now() - this.#beganAt;
+    this.#slotCount = 0;
     if (attempt.kind === 'busy') {
       const { holder, holderCount, freeInMs: remainingMs, place } = attempt;
       report({ kind: 'waiting', holder, holderCount, remainingMs, place, waitedMs });
@@ -202,8 +206,12 @@ class Wait {
     const { random } = this.#parts;
     const between = ({ least, most }: { least: number; most: number }) => least + random() * (most - least);
     if (attempt.kind !== 'busy') return between(outageMs);
-    // Nobody holds it, and we are in nobody's way: contenders have split the masters among them.
-    if (!attempt.isHeld && (attempt.place ?? 0) === 0) return between(soonMs);
+    // Nobody holds it, and we are in nobody's way: contenders have split the masters among them. Or holders have, of several slots, each
+    // with a bare quorum of his own: that lasts, and whoever is in line is called when it is over.
+    const isSplit = !attempt.isHeld && (attempt.place ?? 0) === 0;
+    this.#splitCount = isSplit ? this.#splitCount + 1 : 0;
+    if (isSplit)
+      return this.#line ? Math.min(between(soonMs) * 2 ** (this.#splitCount - 1), pollMs.most) : between(soonMs);
     const isNext = attempt.place === 0 && attempt.freeInMs !== null;
     return Math.min(between(pollMs), isNext ? attempt.freeInMs + expiryMs : Number.POSITIVE_INFINITY);
   }

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/lock/redlock.ts';
 import { timingsOf } from './options.ts';
 import type { Program } from './program.ts';
-import { type Actor, key, Stage } from './stage.ts';
+import { hold } from './sim-joint-parts.ts';
+import { type Actor, key, resource, Stage } from './stage.ts';
 
 const each = <Item>(items: readonly Item[], act: (item: Item) => void) => {
   for (const item of items) act(item);
@@ -340,6 +341,26 @@ describe('found by the simulator', () => {
     await stage.pass(3_000);
     expect(acquisition.value).toMatchObject({ kind: 'acquired' });
     expect(stage.findings).toEqual([]);
+  });
+
+  it('slots that are held by a bare quorum each: the first in line asks less and less often', async () => {
+    const stage = new Stage();
+    const put = (index: number, slot: number) =>
+      hold(stage.server(index).redis, key, { value: `holder ${slot}`, mark: 'slots 2', slot }, 60_000);
+    for (const [index, slot] of [
+      [0, 1],
+      [1, 1],
+      [0, 2],
+      [2, 2],
+    ] as const)
+      put(index, slot);
+    const wish = { resources: [resource], form: 'slots', slotCount: 2, yields: 'never' } as const;
+    const { record } = stage.program('waiter', { wish, waitMs: 60_000 });
+    await stage.pass(10_000);
+    const counts = record.endpoints.map(({ scriptCount }) => scriptCount);
+    // Two slots and what is given back of them, eight times in the first second, and then once a second.
+    expect(Math.max(...counts)).toBeLessThan(70);
+    expect(Math.min(...counts)).toBeGreaterThan(10);
   });
 
   it('a connection given up while its lease is held carries no release behind', async () => {
