@@ -34,7 +34,9 @@ export function observedRedlock(
       if (extension.kind === 'extended' && clock.now() > words[0].validUntil - lastMomentMs) {
         machine.world.mark('extension in the last moment');
       }
-      if (extension.kind === 'lost') witness.ended(words[0].claim.value, false);
+      // Who extends by a token looks again: what was told to somebody is believed until its validity ends.
+      const isTold = witness.tickets.has(words[0].claim.value);
+      if (extension.kind === 'lost' && !isTold) witness.ended(words[0].claim.value, false);
       return extension;
     }
 

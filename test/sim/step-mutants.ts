@@ -55,7 +55,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'outer-news-expected-at-once',
     'an outer run that has not extended yet is given no second look',
-    rarely(60, 'nested-runs', 'sheltered'),
+    within(60, 'nested-runs', 'sheltered'),
     'redis/outer-lock.ts',
     "if (first.kind !== 'unreachable' || ended.aborted) return first;",
     "if (first.kind === 'unreachable') return { kind: 'lost', reason: 'expired' };\n    if (ended.aborted) return first;",
@@ -87,7 +87,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'extension-not-looked-at',
     'an extension that no quorum has answered is said to be one',
-    rarely(60, 'in-steps', 'toldHeld'),
+    within(60, 'in-steps', 'toldHeld'),
     'ctl/steps/ticket.ts',
     "if (extension.kind === 'unreachable') return { kind: 'unknown' };",
     "if (extension.kind === 'unreachable') return { kind: 'held', validMs: ttlMs };",
@@ -119,7 +119,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'holder-not-told',
     'a holder in the background finds out by himself that his lock was given back',
-    rarely(40, 'in-steps', 'keptForShell'),
+    within(40, 'in-steps', 'keptForShell'),
     'ctl/steps/ticket.ts',
     'if (isConfirmed) await survey.call',
     'if (goneCount > replies.length) await survey.call',
@@ -127,7 +127,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'call-not-waited-for',
     'a holder who sees his lock gone before he is called says that he has lost it',
-    rarely(80, 'in-steps', 'keptForShell'),
+    within(80, 'in-steps', 'keptForShell'),
     'ctl/steps/keeping.ts',
     'if (!isCalled) await line.pause(masterTimeoutMs, ended);\n        if (ended.aborted) return',
     "if (!isCalled) return 'lost';\n        if (ended.aborted) return",
