@@ -39,6 +39,11 @@ export class Line {
     return line;
   }
 
+  /** Somebody has called since the calls were last forgotten. */
+  get isCalled(): boolean {
+    return this.#callers.size > 0;
+  }
+
   /** Calls that came before do not count any more: an attempt begins, and will see for itself. */
   forgetCalls(): void {
     this.#callers.clear();

@@ -85,17 +85,16 @@ async function keep(parts: KeepingParts, acquired: Lease, { isWanted, ended }: T
       if (ended.aborted) return 'told';
       if (now >= lease.validUntil) return 'lost';
       if (!isWanted()) return 'unwanted';
-      const isCalled = now < wakeAt;
+      const { isCalled } = line;
       line.forgetCalls();
       if (!isCalled && now < nextAt) continue;
       const extension = await redlock.extend(lease, ended);
       if (extension.kind === 'extended') lease = extension.lease;
       // Who gives it back calls us when it is gone everywhere, which we may have seen first; nobody else who takes it away does.
       else if (extension.kind === 'lost' && !ended.aborted) {
-        const callBy = clock.now() + masterTimeoutMs;
         if (!isCalled) await line.pause(masterTimeoutMs, ended);
         if (ended.aborted) return 'told';
-        return isCalled || clock.now() < callBy ? 'released' : 'lost';
+        return isCalled || line.isCalled ? 'released' : 'lost';
       }
       const isProven = extension.kind === 'extended';
       nextAt = isProven ? lease.startedAt + extendEveryMs : clock.now() + masterTimeoutMs * (0.25 + 0.25 * random());
