@@ -30,7 +30,7 @@ import { runOnLost } from './run/on-lost.ts';
 import { Recorder } from './run/recorder.ts';
 import { type Finished, Run, type RunParts } from './run/run.ts';
 import { subscribe } from './run/signals.ts';
-import type { Cause } from './run/supervisor.ts';
+import type { Cause, LostReason } from './run/supervisor.ts';
 import { hasTerminal, isInFront } from './run/terminal.ts';
 import { objectionToTable } from './run/tree/process-table.ts';
 import { RunTrouble } from './run/trouble.ts';
@@ -202,11 +202,9 @@ class Job {
     }
     if (event.kind === 'extended') this.#child?.remember();
     const { onLost } = this.#settings;
-    if (onLost === null || event.kind !== 'stopping' || event.cause.kind !== 'lost') return;
-    const environment = {
-      ...this.#launcher?.environmentFor(this.#lease as Lease, ''),
-      REDLOCK_LOST: event.cause.reason,
-    };
+    const reason = reasonOfLoss(event);
+    if (onLost === null || reason === null) return;
+    const environment = { ...this.#launcher?.environmentFor(this.#lease as Lease, ''), REDLOCK_LOST: reason };
     this.#onLost ??= runOnLost(onLost, environment);
   }
 
@@ -279,4 +277,9 @@ class Job {
     const held = heldNames(process.env);
     return this.#settings.names.some((name) => held.includes(name));
   }
+}
+
+function reasonOfLoss(event: RunEvent): LostReason | null {
+  if (event.kind === 'found-lost') return event.reason;
+  return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
 }

@@ -8,7 +8,7 @@ import { isMark } from '../lock/sharing.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
-import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
+import type { Cause, ChildExit, Ending, LostReason } from '../run/supervisor.ts';
 import { renderDuration } from './duration.ts';
 import { oneLine, quoted } from './trouble.ts';
 
@@ -105,6 +105,8 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
       return `relayed: ${which}: ${event.signal}`;
     case 'stopping':
       return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, lock valid for another ${roughly(event.validMs)}`;
+    case 'found-lost':
+      return `lost: ${which}: ${lossLine(event)}, as came out when it was released`;
     case 'leftovers':
       return event.isKept
         ? `left: ${which}: the command left ${processes(event.count)} behind, going on without the lock`
@@ -185,7 +187,7 @@ function causeLine(cause: Cause): string {
   }
 }
 
-function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
+function lossLine({ reason }: { readonly reason: LostReason }): string {
   switch (reason) {
     case 'taken':
       return 'taken: masters show the value of somebody else';
@@ -208,7 +210,9 @@ function stopWord({ childExit, isKilled }: Ending): string {
 
 /** "was stopped: exit code 3" */
 function stopLine(ending: Ending): string {
-  return `${stopWord(ending)}${ending.childExit ? `: ${exitLine(ending.childExit)}` : ''}`;
+  const { cause } = ending;
+  const word = cause.kind === 'lost' && cause.isLate ? 'had ended by then' : stopWord(ending);
+  return `${word}${ending.childExit ? `: ${exitLine(ending.childExit)}` : ''}`;
 }
 
 function exitLine(exit: ChildExit): string {

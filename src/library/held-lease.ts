@@ -25,6 +25,7 @@ export class HeldLease implements Lease {
   readonly #losing = new AbortController();
   readonly #releasingBegan = new AbortController();
   #releasing: Promise<boolean> | null = null;
+  #lateLoss: RedlockError | null = null;
 
   constructor(lease: CoreLease, parts: HeldLeaseParts) {
     const { resources, value, ttlMs } = lease.claim;
@@ -50,6 +51,11 @@ export class HeldLease implements Lease {
   get loss(): RedlockError | null {
     if (this.validMs === 0) this.lose('stalled');
     return this.signal.aborted ? (this.signal.reason as RedlockError) : null;
+  }
+
+  /** That the lock had been lost before it was released, as came out then; null: not so. */
+  get lateLoss(): RedlockError | null {
+    return this.#lateLoss;
   }
 
   /** From now on nothing extends the lock, and the signal has fired; without effect on one that was released. */
@@ -116,11 +122,13 @@ export class HeldLease implements Lease {
   }
 
   async #release(): Promise<boolean> {
-    const { redlock, report, onOver } = this.#parts;
-    const { claim } = this.#watch.lease;
+    const { redlock, clock, report, onOver } = this.#parts;
+    const { claim, validUntil } = this.#watch.lease;
     this.#watch.end();
     this.#releasingBegan.abort();
-    const { releasedCount, isConfirmed, failures } = await redlock.release(claim);
+    const { releasedCount, isConfirmed, missing, failures } = await redlock.release(claim);
+    const isLoss = missing !== null && !this.signal.aborted && clock.now() < validUntil;
+    if (isLoss) this.#lateLoss = lostError(this.resources, missing);
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs: 0 });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: claim.ttlMs });
     onOver();

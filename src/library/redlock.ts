@@ -87,6 +87,8 @@ export class Redlock implements AsyncDisposable {
     try {
       const result = await routine(lease.signal, lease);
       if (lease.loss) throw lease.loss;
+      await lease.release();
+      if (lease.lateLoss) throw lease.lateLoss;
       return result;
     } catch (error) {
       if (lease.loss && error !== lease.loss) lease.loss.cause = error;

@@ -51,5 +51,7 @@ export interface Released {
   readonly releasedCount: number;
   /** A quorum said that our value is gone, so nobody is kept out by it. */
   readonly isConfirmed: boolean;
+  /** So many masters did not show it any more that no quorum had it: before its validity has ended, that is a loss. null: not so. */
+  readonly missing: LossReason | null;
   readonly failures: readonly MasterFailure[];
 }

@@ -8,7 +8,8 @@ import { type Ballot, countOf, Electorate, failuresIn } from './electorate.ts';
 import type { Report } from './events.ts';
 import { fenceOf } from './fence.ts';
 import { Line } from './line.ts';
-import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
+import type { Attempt, Extension, Lease, LossReason, Released } from './outcomes.ts';
+import type { Polled } from './poll.ts';
 import type { AcquireReply, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
 import { acquireVerdictOf, extendVerdictOf } from './tally.ts';
 import { quorumOf, validUntilOf } from './validity.ts';
@@ -175,7 +176,7 @@ export class Redlock {
   }
 
   async #undo(masters: readonly Master[], ask: Ballot<ReleaseReply>['ask']): Promise<Released> {
-    if (masters.length === 0) return { releasedCount: 0, isConfirmed: true, failures: [] };
+    if (masters.length === 0) return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };
     const stragglers = this.#electorate.stragglers();
     const { votes } = await this.#electorate.poll<ReleaseReply>({
       masters,
@@ -185,8 +186,21 @@ export class Redlock {
     const failures = failuresIn(votes);
     const isConfirmed = votes.size - failures.length >= quorumOf(this.masterCount);
     const mute = masters.filter((master) => !votes.has(master)).map(({ name }) => ({ master: name, failed: lagging }));
-    return { releasedCount: countOf(votes, 'released'), isConfirmed, failures: [...failures, ...mute] };
+    const releasedCount = countOf(votes, 'released');
+    return {
+      releasedCount,
+      isConfirmed,
+      missing: missingIn(votes, this.masterCount),
+      failures: [...failures, ...mute],
+    };
   }
+}
+
+/** As of an extension: a master that failed says nothing either way. */
+function missingIn(votes: Polled<ReleaseReply>['votes'], masterCount: number): LossReason | null {
+  const takenCount = countOf(votes, 'taken');
+  if (takenCount + countOf(votes, 'gone') <= masterCount - quorumOf(masterCount)) return null;
+  return takenCount > 0 ? 'taken' : 'expired';
 }
 
 /** One master is not enough: whoever reaches no more than that cannot get the lock. */

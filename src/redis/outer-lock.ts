@@ -83,7 +83,7 @@ export class OuterLock implements HeldLock {
   }
 
   async release(): Promise<Released> {
-    return { releasedCount: 0, isConfirmed: true, failures: [] };
+    return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };
   }
 
   joinLine(): Promise<never> {

@@ -1,7 +1,7 @@
 // What a run tells an onlooker beside what its lock tells. Nothing here decides anything.
 
 import type { LockEvent } from '../lock/events.ts';
-import type { Cause, ChildExit, Signal } from './supervisor.ts';
+import type { Cause, ChildExit, LostReason, Signal } from './supervisor.ts';
 
 export type RunEvent =
   | LockEvent
@@ -16,6 +16,8 @@ export type RunEvent =
       readonly validMs: number;
       readonly unprovenMs: number;
     }
+  /** The command had ended, and nobody was to be stopped: a quorum did not show the lock as ours when it was released. */
+  | { readonly kind: 'found-lost'; readonly reason: LostReason }
   | { readonly kind: 'killed' }
   /** The command has ended and so many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }

@@ -3,59 +3,15 @@
 // an event, one at a time, and only what the supervisor says is done.
 
 import assert from 'node:assert/strict';
-import type { Acquisition } from '../lock/acquire.ts';
-import type { Claim, Clock, Random } from '../lock/ports.ts';
-import type { HeldLock, Lease } from '../lock/redlock.ts';
+import type { Lease, LossReason } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child } from './child.ts';
-import type { ReportRun } from './events.ts';
-import { type Deadlines, LeaseWatch } from './lease-watch.ts';
+import { LeaseWatch } from './lease-watch.ts';
 import { neverStarted } from './never-started.ts';
-import { type Action, type Ending, type Event, endingOf, initialState, type Signal, transition } from './supervisor.ts';
+import type { Finished, RunParts, RunSettings } from './run-parts.ts';
+import { type Action, type Event, endingOf, initialState, type Signal, transition } from './supervisor.ts';
 
-export interface RunSettings extends Deadlines {
-  readonly stopSignal: Signal;
-  readonly holdAtLeastMs: number;
-  readonly maxRunMs: number | null;
-  readonly keepsBackground: boolean;
-}
-
-/** The guard as a run uses it: see guard/. */
-export interface GuardLink {
-  /** The lease has been proven: unless told anew, stop and kill the command so long from now. */
-  arm(stopInMs: number, killInMs: number): void;
-  watch(child: Child): void;
-  /** Nothing is left to guard. */
-  done(): void;
-}
-
-/** What a run is made of; the simulator has its own. */
-export interface RunParts {
-  readonly redlock: HeldLock;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: ReportRun;
-  readonly guard: GuardLink;
-  /** Waits for the lock and for all that the child needs to start. The reason of `aborted` is the cause of the ending. */
-  readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
-  readonly startChild: (lease: Lease) => Child;
-  /** Stops our own process, as Ctrl-Z would. */
-  readonly suspendUs: () => void;
-  /** The line for the history of the lock that is about to be released; null: none. */
-  readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
-}
-
-export interface Finished {
-  readonly ending: Ending;
-  readonly waitMs: number;
-  /** null: the child was never started. */
-  readonly runMs: number | null;
-  readonly extensionCount: number;
-  /** The fencing number that the command was given; null: none. */
-  readonly fence: number | null;
-  /** How long ago the lock had last been proven ours when it was given up as lost; null: it was not. */
-  readonly unprovenMs: number | null;
-}
+export type { Finished, GuardLink, RunParts, RunSettings } from './run-parts.ts';
 
 /** Who has waited is waited for, most of the time: until the next one has begun we do not end, which would keep small machines busy. */
 const courtesyMs = 10;
@@ -227,18 +183,27 @@ export class Run {
   async #release(): Promise<void> {
     const { redlock, clock, report, guard, recordOf } = this.#parts;
     this.#end();
-    const { claim, validUntil } = this.#proven;
+    const { claim, startedAt, validUntil } = this.#proven;
     const now = this.#now();
     const keepMs = Math.max(0, this.#keepUntil() - now);
     const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
     const releasing = redlock.release(claim, Math.ceil(keepMs), record);
     if (claim.waiter !== null) await clock.sleep(courtesyMs);
     guard.done();
-    const { releasedCount, isConfirmed, failures } = await releasing;
-    if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
+    const { releasedCount, isConfirmed, missing, failures } = await releasing;
+    if (missing && this.#now() < validUntil) this.#foundLost(missing, now - startedAt);
+    else if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: Math.max(0, validUntil - this.#now()) });
     await redlock.settled();
     this.#post({ kind: 'released' });
+  }
+
+  /** A quorum does not have it any more, which it should for as long as it was proven. */
+  #foundLost(reason: LossReason, unprovenMs: number): void {
+    this.#post({ kind: 'lost', reason });
+    if (this.#state.cause?.kind !== 'lost' || !this.#state.cause.isLate) return;
+    this.#unprovenMs = unprovenMs;
+    this.#parts.report({ kind: 'found-lost', reason });
   }
 
   #abandon(pids: readonly number[]): void {

@@ -1,6 +1,6 @@
 // The whole life and death of one run, as a pure function: (state, event) -> (state, actions). It decides and does nothing
 // (run.ts acts). Events may come in any order, also late ones from a phase that is over. The surprise: the first cause of
-// ending wins, with one exception: a lock that is lost while the child still lives beats everything else.
+// ending wins, with one exception: a lock that was lost while the child lived beats everything else, also when that comes out later.
 
 import type { NotAcquired } from '../lock/acquire.ts';
 import type { LossReason } from '../lock/outcomes.ts';
@@ -27,7 +27,8 @@ export type Cause =
   | { readonly kind: 'max-run' }
   /** A newer run wanted the lock, and this one had said that it would give it up; `by` is the waiter's id. */
   | { readonly kind: 'replaced'; readonly by: string }
-  | { readonly kind: 'lost'; readonly reason: LostReason };
+  /** `isLate`: that came out when the lock was released, and the command had ended by then. */
+  | { readonly kind: 'lost'; readonly reason: LostReason; readonly isLate?: true };
 
 export interface Ending {
   readonly cause: Cause;
@@ -99,7 +100,7 @@ export function transition(state: State, event: Event): Step {
     case 'sweeping':
       return whileSweeping(state, event);
     case 'releasing':
-      return event.kind === 'released' ? [{ ...state, phase: 'done' }, []] : [state, []];
+      return whileReleasing(state, event);
     case 'done':
       return [state, []];
   }
@@ -190,6 +191,14 @@ function whileSweeping(state: State, event: Event): Step {
     default:
       return [state, []];
   }
+}
+
+function whileReleasing(state: State, event: Event): Step {
+  if (event.kind === 'released') return [{ ...state, phase: 'done' }, []];
+  const hasRun = state.childExit?.kind === 'exited' || state.childExit?.kind === 'signaled';
+  const isNews = hasRun && state.cause?.kind !== 'lost' && state.cause?.kind !== 'replaced';
+  if (event.kind !== 'lost' || !isNews) return [state, []];
+  return [{ ...state, cause: { kind: 'lost', reason: event.reason, isLate: true } }, []];
 }
 
 function kill(state: State): Step {

@@ -67,6 +67,51 @@ test.each([
   expect(values).toEqual(reason.source === 'taken' ? ['them', 'them', 'them'] : [null, null, null]);
 });
 
+/** What a command that ends by itself, long before its lock would have been extended, is told when `harm` happens to these meanwhile. */
+async function endedUnder(
+  harm: (each: TestMaster) => Promise<unknown>,
+  some: readonly TestMaster[],
+  flags: string[] = [],
+) {
+  const job = start([...flags, 'late', '--', 'sh', '-c', 'echo ready; sleep 0.7']);
+  await job.says('stdout', /ready/);
+  await Promise.all(some.map(harm));
+  return job.result;
+}
+
+test.each([
+  [
+    'deleted',
+    (each: TestMaster) => each.command('del', 'redlock:late'),
+    /^redlock-run: lost: "late": expired: .*; the command had ended by then: exit code 0\n$/,
+  ],
+  [
+    'taken',
+    (each: TestMaster) => takeBy('them', [each], 'late'),
+    /^redlock-run: lost: "late": taken: .*; the command had ended by then: exit code 0\n$/,
+  ],
+])(
+  '%s on a quorum while a command runs that ends by itself: that comes out at the release, 79',
+  async (_title, harm, line) => {
+    const { code, stderr } = await endedUnder(harm, masters.slice(1));
+    expect(code).toBe(79);
+    expect(stderr).toMatch(line);
+    await Promise.all(masters.map((master) => master.command('del', 'redlock:late')));
+  },
+);
+
+test('on a minority: the exit code of the command, and not a word', async () => {
+  const deleted = (each: TestMaster) => each.command('del', 'redlock:late');
+  expect(await endedUnder(deleted, masters.slice(2))).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('--on-lost runs also when the loss comes out at the release', async () => {
+  const deleted = (each: TestMaster) => each.command('del', 'redlock:late');
+  const { code, stderr } = await endedUnder(deleted, masters, ['--on-lost', 'echo "told of $REDLOCK_LOST" >&2']);
+  expect(code).toBe(79);
+  expect(stderr).toMatch(/^told of expired$/m);
+});
+
 test('a lock that was lost is not taken again while the command still runs', async () => {
   const job = start(['--ttl', '1200ms', '-k', '400ms', 'lost', '--', ...node('immortal.js')]);
   await job.says('stdout', /ready/);

@@ -1,0 +1,54 @@
+// What one run is made of and what it comes to: its settings, the parts that it is given, how it ended. Contracts only. The surprise: the
+// simulator keeps them too, with parts of its own.
+
+import type { Acquisition } from '../lock/acquire.ts';
+import type { Claim, Clock, Random } from '../lock/ports.ts';
+import type { HeldLock, Lease } from '../lock/redlock.ts';
+import type { Child } from './child.ts';
+import type { ReportRun } from './events.ts';
+import type { Deadlines } from './lease-watch.ts';
+import type { Ending, Signal } from './supervisor.ts';
+
+export interface RunSettings extends Deadlines {
+  readonly stopSignal: Signal;
+  readonly holdAtLeastMs: number;
+  readonly maxRunMs: number | null;
+  readonly keepsBackground: boolean;
+}
+
+/** The guard as a run uses it: see guard/. */
+export interface GuardLink {
+  /** The lease has been proven: unless told anew, stop and kill the command so long from now. */
+  arm(stopInMs: number, killInMs: number): void;
+  watch(child: Child): void;
+  /** Nothing is left to guard. */
+  done(): void;
+}
+
+/** What a run is made of; the simulator has its own. */
+export interface RunParts {
+  readonly redlock: HeldLock;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: ReportRun;
+  readonly guard: GuardLink;
+  /** Waits for the lock and for all that the child needs to start. The reason of `aborted` is the cause of the ending. */
+  readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
+  readonly startChild: (lease: Lease) => Child;
+  /** Stops our own process, as Ctrl-Z would. */
+  readonly suspendUs: () => void;
+  /** The line for the history of the lock that is about to be released; null: none. */
+  readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
+}
+
+export interface Finished {
+  readonly ending: Ending;
+  readonly waitMs: number;
+  /** null: the child was never started. */
+  readonly runMs: number | null;
+  readonly extensionCount: number;
+  /** The fencing number that the command was given; null: none. */
+  readonly fence: number | null;
+  /** How long ago the lock had last been proven ours when it was given up as lost; null: it was not. */
+  readonly unprovenMs: number | null;
+}
