@@ -27,6 +27,8 @@ type JointFlaw =
   | 'release-of-all-readers'
   | 'readers-pass-the-writer'
   | 'reader-calls-no-reader'
+  | 'sharer-called-alone'
+  | 'earlier-end-untold'
   | 'slots-counted'
   | 'slot-not-looked-at'
   | 'any-number-of-slots'

@@ -64,7 +64,7 @@ export class HoldProgram {
     const { holder, front } = this;
     const [name = ''] = holder.record.wish.resources;
     holder.process.onDeath(() => {
-      if (record.value !== null) witness.ended(record.value, false);
+      if (record.value !== null) witness.ended(record.value, null);
       this.#pipe(front, () => tell(null));
     });
     const kept = await holder.run(async (ways) => {

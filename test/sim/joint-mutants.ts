@@ -35,6 +35,16 @@ export const jointMutants: readonly Mutant[] = [
     rarely(20, 'readers-and-writers', 'handOver'),
   ),
   inScript(
+    'sharer-called-alone',
+    'who shares is called alone, and may have to wait for another name',
+    rarely(60, 'all-forms', 'handOver'),
+  ),
+  inScript(
+    'earlier-end-untold',
+    'the last who shares and calls leaves without a call',
+    rarely(20, 'readers-and-writers', 'handOver'),
+  ),
+  inScript(
     'slots-counted',
     'a master grants as long as it sees fewer holders than slots',
     within(20, 'slots', 'exclusion', 'ownership'),
@@ -72,7 +82,7 @@ export const jointMutants: readonly Mutant[] = [
     'who was superseded by one that is served at once never hears of it',
     rarely(80, 'newest-wins', 'newest'),
   ),
-  inScript('replaced-for-anybody', 'a holder is stopped for whoever waits', rarely(60, 'newest-wins', 'replaced')),
+  inScript('replaced-for-anybody', 'a holder is stopped for whoever waits', within(10, 'newest-wins', 'replaced')),
   inSource(
     'replaced-on-one-word',
     'a holder gives way on the word of one master',
@@ -88,5 +98,13 @@ export const jointMutants: readonly Mutant[] = [
     'lock/keep-alive.ts',
     'keeper.onWanted(extension.wantedBy);',
     'void keeper;',
+  ),
+  inSource(
+    'replaced-with-the-next-extension',
+    'a holder who would give it up listens for nobody',
+    within(20, 'newest-wins', 'replacement'),
+    'lock/keep-alive.ts',
+    "acquired.claim.yields === 'lock' ? await redlock.joinLine(asHolder(acquired.claim)) : null",
+    'acquired.claim.ttlMs < 0 ? await redlock.joinLine(asHolder(acquired.claim)) : null',
   ),
 ];

@@ -36,13 +36,13 @@ export function observedRedlock(
       }
       // Who extends by a token looks again: what was told to somebody is believed until its validity ends.
       const isTold = witness.tickets.has(words[0].claim.value);
-      if (extension.kind === 'lost' && !isTold) witness.ended(words[0].claim.value, false);
+      if (extension.kind === 'lost' && !isTold) witness.ended(words[0].claim.value, null);
       return extension;
     }
 
     override release(...words: Words<'release'>) {
-      if (witness.holdings.has(words[0].value)) witness.ended(words[0].value, true);
-      else witness.gaveUp(words[0]);
+      if (witness.holdings.has(words[0].value)) witness.ended(words[0].value, words[1] ?? 0);
+      else witness.ends.addPlace(words[0]);
       return super.release(...words);
     }
   }

@@ -116,7 +116,7 @@ export class Program {
   }
 
   #died(): void {
-    for (const value of this.record.values) this.#around.witness.ended(value, false);
+    for (const value of this.record.values) this.#around.witness.ended(value, null);
     this.record.wasKilled = true;
     this.#end();
   }

@@ -125,7 +125,7 @@ export class Shell {
     const program = this.#program(shell, ticket.resource, roundCount * options.masterTimeoutMs + 1_000);
     const askedAt = world.now;
     const wasShown = witness.tickets.isShown(ticket);
-    if (verb === 'release') witness.ended(ticket.value, true);
+    if (verb === 'release') witness.ended(ticket.value, 0);
     const answer = await this.#result(shell, program, async (ways: Ways) => {
       const named = { name: ticket.resource, token: ticket.token };
       const answer = await {

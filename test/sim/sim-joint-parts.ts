@@ -69,7 +69,7 @@ export function leadersOf(redis: SimRedis, key: string, id: string): number | nu
 
 /** Calls the first in line and, where he shares and could have it now, those right behind him who share; not those known to be there, nor beyond `id`. */
 export function callFront(redis: SimRedis, key: string, channel: string, id: string, known: number): void {
-  const isOpen = [null, 'shared'].includes(redis.get(key));
+  const isOpen = [null, 'shared'].includes(redis.get(key)) && !redis.flaws.has('sharer-called-alone');
   const queue = redis.queueOf(key);
   let sharerCount = 0;
   for (const [place, other] of queue.waiters(redis.now).entries()) {

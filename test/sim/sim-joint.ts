@@ -92,7 +92,7 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
       const lastMs = flaws.has('release-of-all-readers') && stand.mark === 'shared' ? 0 : last(redis, key);
       redis.set(key, lastMs > 0 ? stand.mark : null, lastMs);
       if (lastMs === 0) holders.clear();
-      isFreed = lastMs <= keepMs || lastMs < beforeMs || stand.mark !== 'shared';
+      isFreed = lastMs <= keepMs || (lastMs < beforeMs && !flaws.has('earlier-end-untold')) || stand.mark !== 'shared';
     }
     const leaves = id !== '' && arrival === '';
     let known = leaves ? leadersOf(redis, key, id) : null;

@@ -120,7 +120,7 @@ function release(redis: SimRedis, key: string, value: string, keepMs: number, pl
       queue.forget(head as string);
       head = queue.first(now);
     }
-    const isOpen = ['shared', null].includes(redis.get(key));
+    const isOpen = ['shared', null].includes(redis.get(key)) && !flaws.has('sharer-called-alone');
     const behind = head !== null && head !== id && has(head, 'shared') && isOpen ? queue.waiters(now).slice(1) : [];
     for (const [index, other] of flaws.has('release-calls-nobody') ? [] : behind.entries()) {
       if (other === id || !has(other, 'shared')) break;

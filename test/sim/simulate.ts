@@ -42,6 +42,12 @@ const deadWaiterMs = 3_000;
 /** How late something may still be under way when everything has ended. */
 const lateMs = 30_000;
 
+/** When masters are up again and vote, and the keys and places of those who have died, or could not give them up, are gone. */
+function wellSince(now: number, { downMs, restartGraceMs, ttlMs, tailChance, protocol }: Options): number {
+  if (tailChance > 0 || protocol !== 'redlock') return Number.POSITIVE_INFINITY;
+  return now + downMs.most + restartGraceMs + Math.max(ttlMs * 1.02, deadWaiterMs);
+}
+
 export async function simulate(profile: Profile, seed: number, wishes: Wishes = {}): Promise<Outcome> {
   const { system = realSystem, changes = {}, isLogKept = false } = wishes;
   hosts().clear();
@@ -90,6 +96,7 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
   try {
     await world.run(options.stormMs);
     weather.clearUp();
+    witness.wellSince = Math.min(witness.wellSince, wellSince(world.now, options));
     const wellAt = world.now + options.downMs.most + options.foreignTtlMs;
     await world.run(wellAt + options.calmMs);
     const healthyMs = livenessTtls * options.ttlMs + options.restartGraceMs + deadWaiterMs + 2_500;

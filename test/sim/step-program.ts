@@ -117,7 +117,7 @@ export class StepProgram {
 
   #died(): void {
     if (this.record.endedAt !== null) return;
-    for (const value of this.record.values) this.#around.witness.ended(value, false);
+    for (const value of this.record.values) this.#around.witness.ended(value, null);
     this.record.wasKilled = true;
     this.#end();
   }

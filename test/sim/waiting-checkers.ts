@@ -8,9 +8,9 @@ import type { Options } from './options.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 
 /** A release, the call, a few milliseconds of gathering, an attempt, a write-back: round trips of a calm network. */
-const handOverMs = 150;
+const handOverMs = 60;
 /** Until somebody asks who was not called, because the caller died. */
-const pollMs = 1_000;
+export const pollMs = 1_000;
 /** The first attempt, the one that takes a place, the winning one, the release; a call that came early, a split vote or two. */
 const baseCommands = 12;
 /** An even number of masters is split evenly again and again, until chance decides. */
@@ -42,19 +42,16 @@ export const waitingCheckers = {
   /** In calm weather somebody who waits has the lock within a few round trips of its release, or soon after a death. */
   handOver(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired' || !witness.isCalm) return null;
-    const { value, resources, sharing, lease } = fact.holding;
-    const ends = resources.flatMap((resource) => witness.lastEnd.get(resource) ?? []);
+    const { value, resources, lease } = fact.holding;
+    const ends = resources.flatMap((resource) => witness.ends.of(resource) ?? []);
     const end = ends.sort((a, b) => b.freeAt - a.freeAt)[0];
     const { waiter } = lease.claim;
     if (!end || !waiter || !end.waiters.includes(waiter.id)) return null;
     const tookMs = witness.world.now - end.freeAt;
-    // One who shares it calls the next one.
+    // One who shares it may have called the next one.
     const rounds = witness.acquiredSince(end.freeAt, fact.holding);
-    // Who dies in the middle of an attempt leaves keys on some masters.
-    // Who shares one of them is not called past one who shares several, and waits for another.
-    const isPastOthers = sharing.kind === 'shared' && witness.programs.some(({ wish }) => wish.resources.length > 1);
-    const isCalled = !witness.isDeadly && !end.isLeft && !isPastOthers;
-    const allowedMs = rounds * handOverMs + (witness.isDeadly ? 1.02 * witness.ttlMs : 0) + (isCalled ? 0 : pollMs);
+    const isLate = witness.hasLateDeath(end.freeAt);
+    const allowedMs = rounds * handOverMs + (isLate ? 1.02 * witness.ttlMs : 0) + (isLate || end.isLeft ? pollMs : 0);
     return tookMs > allowedMs ? `${value} waited, and got the lock ${Math.round(tookMs)} ms after it was free` : null;
   },
 
@@ -66,7 +63,9 @@ export const waitingCheckers = {
     const evens = witness.masterCount % 2 === 0 ? evenCommands : 0;
     const { wish } = fact.program;
     const isPlain = wish.form === 'exclusive' && wish.resources.length === 1 && wish.yields === 'never';
-    const base = baseCommands + evens + (isPlain ? 0 : jointCommands);
+    // Where holders have a bare quorum each of several slots, whoever is the first in line tries them all until he has learned to wait.
+    const slots = wish.form === 'slots' ? 4 * wish.slotCount : 0;
+    const base = baseCommands + evens + slots + (isPlain ? 0 : jointCommands);
     // Who would give it up is called by all who want it.
     const callers = wish.yields === 'lock' ? 4 : 1;
     // Who looks after an extension of somebody else does so again when it comes late.

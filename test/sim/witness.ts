@@ -2,12 +2,12 @@
 // robbed of a key. It hands every fact to the checkers and keeps what they find. The surprise: "until when" is computed from
 // the holder's own clock as it runs, so a slow clock really does believe for longer.
 
-import type { Claim, Clock, Sharing } from '../../src/lock/ports.ts';
+import type { Clock, Sharing } from '../../src/lock/ports.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
-import { quorumOf } from '../../src/lock/validity.ts';
 import type { Cause } from '../../src/run/supervisor.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
+import { Ends } from './ends.ts';
 import type { ForeignHolding } from './foreign-client.ts';
 import type { Machine } from './machine.ts';
 import type { Options } from './options.ts';
@@ -86,13 +86,6 @@ export type Fact =
   | StepFact
   | { readonly kind: 'healthy-for'; readonly sinceAt: number; readonly ms: number };
 
-export interface End {
-  readonly freeAt: number;
-  readonly waiters: readonly string[];
-  /** One of several has left it to expire: who becomes the first in line after that learns of it when he asks the next time. */
-  readonly isLeft: boolean;
-}
-
 export interface Finding {
   readonly property: Property;
   readonly at: number;
@@ -111,13 +104,16 @@ export class Witness {
   readonly foreignHoldings: ForeignHolding[] = [];
   readonly findings: Finding[] = [];
   readonly tickets: Tickets;
+  readonly ends: Ends;
   /** When the first master granted it, by value. */
   readonly firstGrantAt = new Map<string, number>();
-  /** By resource: since when it was free for the next one, and who waited on a quorum when somebody gave it up, or his place, or died. */
-  readonly lastEnd = new Map<string, End>();
   /** Nothing but the contenders themselves gets in the way; where it is deadly, some of them die. */
   readonly isCalm: boolean;
   readonly isDeadly: boolean;
+  /** Nothing of any trouble is left for whoever has started since then, and waits in a queue: the older protocol has none. */
+  wellSince: number;
+  /** Masters may come back without their memory. */
+  readonly isForgetful: boolean;
   /** The masters' clocks agree, so that who came earlier arrived earlier by them. */
   readonly isPunctual: boolean;
   readonly ttlMs: number;
@@ -133,13 +129,17 @@ export class Witness {
     this.masterCount = options.masterCount;
     this.isCalm = isCalm(options);
     this.isDeadly = options.killChance > 0;
-    this.isPunctual = options.wallSpreadMs < 100;
+    this.isForgetful = options.restartEveryMs !== null && options.memory === 'none';
+    this.isPunctual = options.wallSpreadMs <= 100;
+    const isWell = this.isCalm && !this.isDeadly && options.protocol === 'redlock';
+    this.wellSince = isWell ? 0 : Number.POSITIVE_INFINITY;
     this.ttlMs = options.ttlMs;
     this.masterTimeoutMs = options.masterTimeoutMs;
     this.stopMs = options.graceMs + options.marginMs;
     this.servers = servers;
     this.prefix = prefix;
     this.tickets = new Tickets(world, servers, prefix, options.masterCount);
+    this.ends = new Ends(world, servers, prefix, options.masterCount);
     for (const server of servers) {
       server.redis.onChange = (key, before, after, by) => {
         if (by === null && before !== null && after !== before)
@@ -207,39 +207,29 @@ export class Witness {
     if (holding) this.provenAnew(holding, lease);
   }
 
-  /** Given up, lost or dead: nobody believes in it any more. */
-  ended(value: string, isReleased: boolean): void {
+  /** Given up, lost or dead: nobody believes in it any more. `leftMs`: for how long he who gives it up leaves it; null: nobody gave it up. */
+  ended(value: string, leftMs: number | null): void {
     const holding = this.holdings.get(value);
     if (!holding?.isBelieved) return;
     holding.isBelieved = false;
-    const keepMs = isReleased
-      ? (this.programs.find(({ values }) => values.includes(value))?.keepMs ?? 0)
-      : this.ttlMs * 1.02;
-    this.#freed(holding, keepMs);
-    if (!isReleased) return;
+    this.ends.add(holding, leftMs ?? this.ttlMs * 1.02);
+    if (leftMs === null) return;
     this.tell({ kind: 'released', holding });
   }
 
-  /** Who has waited goes without: it is the turn of the next one. */
-  gaveUp(claim: Claim): void {
-    this.#freed(claim, 0);
+  programOf(value: string): ProgramRecord | undefined {
+    return this.programs.find(({ values }) => values.includes(value));
+  }
+
+  /** Whether somebody has died so shortly before that he may have left keys, or stand in the way of others. */
+  hasLateDeath(before: number): boolean {
+    const soMuchLaterMs = this.ttlMs * 1.02 + 1_000;
+    return this.programs.some(({ wasKilled, endedAt }) => wasKilled && (endedAt ?? 0) > before - soMuchLaterMs);
   }
 
   /** How many have acquired any of these since then. */
   acquiredSince(at: number, claim: { readonly resources: readonly string[] }): number {
     return [...this.holdings.values()].filter((one) => one.acquiredAt >= at && haveCommon(one, claim)).length;
-  }
-
-  #freed({ resources, sharing }: Pick<Claim, 'resources' | 'sharing'>, keepMs: number, isExpiring = false): void {
-    for (const resource of resources) {
-      const last = this.lastEnd.get(resource);
-      const freeAt = Math.max(this.world.now + keepMs, last?.freeAt ?? 0);
-      const isLeft =
-        isExpiring ||
-        (keepMs > 0 && sharing.kind !== 'exclusive') ||
-        (last?.isLeft === true && last.freeAt > this.world.now);
-      this.lastEnd.set(resource, { freeAt, waiters: this.#waitersFor(resource), isLeft });
-    }
   }
 
   childStarted(holding: Holding, tree: Tree): void {
@@ -271,14 +261,6 @@ export class Witness {
     };
   }
 
-  #waitersFor(resource: string): string[] {
-    const counts = new Map<string, number>();
-    for (const { redis } of this.servers) {
-      for (const { id } of redis.queueOf(this.prefix + resource).places()) counts.set(id, (counts.get(id) ?? 0) + 1);
-    }
-    return [...counts].flatMap(([id, count]) => (count >= quorumOf(this.masterCount) ? [id] : []));
-  }
-
   #prove(holding: Holding, lease: Lease): void {
     holding.lease = lease;
     this.#live.add(holding);
@@ -290,7 +272,7 @@ export class Witness {
       if (holding.validUntil !== validUntil) return;
       this.tell({ kind: 'expired', holding });
       // Whoever was told of it has not given it back: it is left to expire.
-      if (holding.isBelieved && this.tickets.has(holding.value)) this.#freed(holding, 0.02 * this.ttlMs, true);
+      if (holding.isBelieved && this.tickets.has(holding.value)) this.ends.add(holding, 0.02 * this.ttlMs, true);
     });
     this.tell({ kind: 'proven', holding });
   }
