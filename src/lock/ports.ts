@@ -145,6 +145,8 @@ export interface Master {
   release(claim: Claim, keepMs: number, record?: string | null): Promise<ReleaseReply>;
   /** The same after an attempt that did not win a quorum: the key goes, our place in the queue stays. */
   giveBack(claim: Claim): Promise<ReleaseReply>;
+  /** Gives up our place in the queue, and nothing else: for who holds the lock on a quorum, where a master has refused him. */
+  leaveLine(claim: Claim): Promise<ReleaseReply>;
   /** Calls back whenever the waiter of the claim is called on this master. */
   listen(claim: Claim, onCall: () => void): Promise<Ear | Failed>;
 }

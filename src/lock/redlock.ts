@@ -60,9 +60,17 @@ export class Redlock {
   async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
     this.#ours.add(claim.value);
+    // Who has refused us has entered us in its queue. When we win all the same, others there would have to wait for us to be forgotten.
+    const refusers = new Set<Master>();
+    let hasWon = false;
+    const onRefusal = (master: Master) => {
+      if (hasWon && claim.waiter) void master.leaveLine(claim);
+      else refusers.add(master);
+    };
     const { votes, withdraw } = await this.#electorate.poll<AcquireReply>({
       ask: (master, withdrawn) => master.acquire(claim, withdrawn),
       isCertain: (replies) => acquireVerdictOf(replies.values(), this.masterCount) !== 'undecided',
+      onVote: (master, { kind }) => kind === 'refused' && onRefusal(master),
       cancelled: aborted,
     });
     const verdict = acquireVerdictOf(votes.values(), this.masterCount);
@@ -72,7 +80,11 @@ export class Redlock {
       const fence = fenceOf(votes.values(), this.masterCount);
       const lease = { claim, startedAt, validUntil, fence: fence.number };
       const agreed = fence.isAgreed ? lease : await this.#writeBack(lease);
-      if (agreed) return { kind: 'acquired', lease: agreed, grantedCount: countOf(votes, 'granted') };
+      if (agreed) {
+        hasWon = true;
+        refusers.forEach(onRefusal);
+        return { kind: 'acquired', lease: agreed, grantedCount: countOf(votes, 'granted') };
+      }
     }
     withdraw();
     this.#ours.delete(claim.value);

@@ -126,6 +126,11 @@ export class RedisMaster implements Master {
     return this.#undo({ claim, keepMs: 0, record: null, staysInLine: true });
   }
 
+  /** What nobody holds is released. */
+  leaveLine(claim: Claim): Promise<ReleaseReply> {
+    return this.#undo({ claim: { ...claim, value: '' }, keepMs: 0, record: null, staysInLine: false });
+  }
+
   async listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
     const connection = this.#usable() ?? (await this.#connected());
     if (isFailed(connection)) return connection;

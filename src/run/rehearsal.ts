@@ -79,4 +79,8 @@ class Pretender implements Master {
   async giveBack() {
     return { kind: 'released' } as const;
   }
+
+  async leaveLine() {
+    return { kind: 'released' } as const;
+  }
 }

@@ -59,6 +59,25 @@ export function line(world: World): void {
       expect(await ask(other, 'b')).toMatchObject({ kind: 'granted' });
     });
 
+    it('whoever leaves the line gives up his place and nothing else, and the next one is called', async (server, master) => {
+      await server.write('r', 'them', 60_000);
+      await ask(master, 'a');
+      const { ear, count } = await earOf(server, waiterOf('b'));
+      expect(await ask(server.handle(), 'b')).toEqual(inLine(1));
+      await master.leaveLine(waiterOf('a'));
+      await untilCalled(server, count);
+      expect(await ask(server.handle(), 'b')).toEqual(inLine(0));
+      expect((await server.read('r'))?.value).toBe('them');
+      ear.close();
+    });
+
+    it('whoever leaves the line keeps what he holds', async (server, master) => {
+      await ask(master, 'a');
+      await master.leaveLine(waiterOf('a'));
+      expect((await server.read('r'))?.value).toBe('a');
+      expect(await master.release(waiterOf('a'), 0)).toEqual({ kind: 'released' });
+    });
+
     it('giving back touches no value but ours', async (server, master) => {
       await ask(master, 'a');
       await server.write('r', 'them', 60_000);

@@ -343,6 +343,20 @@ describe('found by the simulator', () => {
     expect(stage.findings).toEqual([]);
   });
 
+  it('who wins against the refusal of a master keeps no place in its queue', async () => {
+    const stage = new Stage();
+    each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
+    const winner = stage.program('winner', { waitMs: 60_000 });
+    await stage.pass(100);
+    each(stage.servers.slice(1), ({ redis }) => redis.put(key, null));
+    for (let count = 0; stage.witness.holdings.size === 0 && count < 200; count += 1) await stage.pass(10);
+    await stage.pass(10);
+    expect(stage.witness.holdings.size).toBe(1);
+    expect(winner.finished).toBeNull();
+    expect(stage.server(0).redis.get(key)).toBe('another');
+    expect(stage.server(0).redis.waits('winner')).toBe(false);
+  });
+
   it('slots that are held by a bare quorum each: the first in line asks less and less often', async () => {
     const stage = new Stage();
     const put = (index: number, slot: number) =>
