@@ -37,3 +37,8 @@ export function parseWaiterId(id: string): WaiterName {
 export function holderIdOf(token: string): string {
   return `holder:${token}`;
 }
+
+/** What a holder listens for who holds it for somebody else, to be told that it has been given back by its token. */
+export function keeperIdOf(token: string): string {
+  return `keeper:${token}`;
+}

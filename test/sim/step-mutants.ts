@@ -129,8 +129,8 @@ export const stepMutants: readonly Mutant[] = [
     'a holder who sees his lock gone before he is called says that he has lost it',
     within(80, 'in-steps', 'keptForShell'),
     'ctl/steps/keeping.ts',
-    'if (!isCalled) await line.pause(masterTimeoutMs, ended);\n        if (ended.aborted) return',
-    "if (!isCalled) return 'lost';\n        if (ended.aborted) return",
+    'await line.pause(masterTimeoutMs, ended);\n        if (ended.aborted) return',
+    "if (!line.isCalled) return 'lost';\n        if (ended.aborted) return",
   ),
   inSource(
     'held-for-nobody',

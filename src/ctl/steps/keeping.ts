@@ -6,7 +6,7 @@ import type { NotAcquired } from '../../lock/acquire.ts';
 import { parseValue } from '../../lock/holder.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Lease } from '../../lock/redlock.ts';
-import { holderIdOf } from '../../lock/waiter-id.ts';
+import { keeperIdOf } from '../../lock/waiter-id.ts';
 import { type TakingParts, take, type Wanted } from './taking.ts';
 
 export interface KeepingParts extends TakingParts {
@@ -75,7 +75,7 @@ async function keep(parts: KeepingParts, acquired: Lease, { isWanted, ended }: T
   const extendEveryMs = claim.ttlMs / 3;
   let lease = acquired;
   let nextAt = lease.startedAt + extendEveryMs;
-  const id = holderIdOf(parseValue(claim.value).token);
+  const id = keeperIdOf(parseValue(claim.value).token);
   const line = await redlock.joinLine({ ...claim, waiter: { id, arrivalUs: 0 } });
   try {
     for (;;) {
@@ -85,16 +85,16 @@ async function keep(parts: KeepingParts, acquired: Lease, { isWanted, ended }: T
       if (ended.aborted) return 'told';
       if (now >= lease.validUntil) return 'lost';
       if (!isWanted()) return 'unwanted';
-      const { isCalled } = line;
-      line.forgetCalls();
-      if (!isCalled && now < nextAt) continue;
+      // Some masters may show it yet, or again: what was under way when it was given back. We remove it everywhere.
+      if (line.isCalled) return 'released';
+      if (now < nextAt) continue;
       const extension = await redlock.extend(lease, ended);
       if (extension.kind === 'extended') lease = extension.lease;
       // Who gives it back calls us when it is gone everywhere, which we may have seen first; nobody else who takes it away does.
       else if (extension.kind === 'lost' && !ended.aborted) {
-        if (!isCalled) await line.pause(masterTimeoutMs, ended);
+        await line.pause(masterTimeoutMs, ended);
         if (ended.aborted) return 'told';
-        return isCalled || line.isCalled ? 'released' : 'lost';
+        return line.isCalled ? 'released' : 'lost';
       }
       const isProven = extension.kind === 'extended';
       nextAt = isProven ? lease.startedAt + extendEveryMs : clock.now() + masterTimeoutMs * (0.25 + 0.25 * random());

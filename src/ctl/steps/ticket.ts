@@ -5,7 +5,7 @@
 import { alone, type Clock } from '../../lock/ports.ts';
 import type { Redlock } from '../../lock/redlock.ts';
 import { validUntilOf } from '../../lock/validity.ts';
-import { holderIdOf } from '../../lock/waiter-id.ts';
+import { keeperIdOf } from '../../lock/waiter-id.ts';
 import type { Survey } from '../survey.ts';
 import { type Standing, standingOf } from './held.ts';
 
@@ -64,7 +64,7 @@ export async function giveBack(ticket: Ticket, access: Access): Promise<Answer> 
   const goneCount = replies.filter(({ kind }) => kind !== 'failed').length;
   const isConfirmed = goneCount > replies.length / 2;
   // A holder in the background need not find out by himself.
-  if (isConfirmed) await survey.call(name, holderIdOf(token));
+  if (isConfirmed) await survey.call(name, keeperIdOf(token));
   survey.close();
   return { kind: isConfirmed ? 'released' : 'unknown' };
 }
