@@ -105,8 +105,10 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
       return `relayed: ${which}: ${event.signal}`;
     case 'stopping':
       return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, lock valid for another ${roughly(event.validMs)}`;
-    case 'found-lost':
-      return `lost: ${which}: ${lossLine(event)}, as came out when it was released`;
+    case 'found-missing':
+      return event.reason === 'taken'
+        ? `lost: ${which}: ${lossLine(event)}, when it was released`
+        : `warning: ${which}: too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)`;
     case 'leftovers':
       return event.isKept
         ? `left: ${which}: the command left ${processes(event.count)} behind, going on without the lock`

@@ -29,6 +29,7 @@ const warnings: ReadonlySet<RunEvent['kind']> = new Set([
   'untouchable',
   'guard-restarted',
   'master-jumped',
+  'found-missing',
 ]);
 
 export class Reporter {
@@ -127,8 +128,10 @@ export class Reporter {
 }
 
 function isWarning(event: RunEvent): boolean {
-  // What was asked for is no news.
-  return warnings.has(event.kind) && !(event.kind === 'leftovers' && event.isKept);
+  // What was asked for is no news, and a loss is told at the end.
+  const isTold =
+    (event.kind === 'leftovers' && event.isKept) || (event.kind === 'found-missing' && event.reason === 'taken');
+  return warnings.has(event.kind) && !isTold;
 }
 
 /** The wait is for masters that have just come back: nobody would guess that, so it is told soon. */

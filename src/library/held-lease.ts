@@ -53,7 +53,7 @@ export class HeldLease implements Lease {
     return this.signal.aborted ? (this.signal.reason as RedlockError) : null;
   }
 
-  /** That the lock had been lost before it was released, as came out then; null: not so. */
+  /** That somebody else had the lock before it was released, as came out then; null: not so. */
   get lateLoss(): RedlockError | null {
     return this.#lateLoss;
   }
@@ -127,7 +127,7 @@ export class HeldLease implements Lease {
     this.#watch.end();
     this.#releasingBegan.abort();
     const { releasedCount, isConfirmed, missing, failures } = await redlock.release(claim);
-    const isLoss = missing !== null && !this.signal.aborted && clock.now() < validUntil;
+    const isLoss = missing === 'taken' && !this.signal.aborted && clock.now() < validUntil;
     if (isLoss) this.#lateLoss = lostError(this.resources, missing);
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs: 0 });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: claim.ttlMs });

@@ -126,9 +126,10 @@ export class RedisMaster implements Master {
     return this.#undo({ claim, keepMs: 0, record: null, staysInLine: true });
   }
 
-  /** What nobody holds is released. */
+  /** Under a value that no key has: this master may have been healed by now. */
   leaveLine(claim: Claim): Promise<ReleaseReply> {
-    return this.#undo({ claim: { ...claim, value: '' }, keepMs: 0, record: null, staysInLine: false });
+    const value = `not ${claim.value}`;
+    return this.#undo({ claim: { ...claim, value }, keepMs: 0, record: null, staysInLine: false });
   }
 
   async listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {

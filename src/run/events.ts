@@ -1,7 +1,8 @@
 // What a run tells an onlooker beside what its lock tells. Nothing here decides anything.
 
 import type { LockEvent } from '../lock/events.ts';
-import type { Cause, ChildExit, LostReason, Signal } from './supervisor.ts';
+import type { LossReason } from '../lock/outcomes.ts';
+import type { Cause, ChildExit, Signal } from './supervisor.ts';
 
 export type RunEvent =
   | LockEvent
@@ -16,8 +17,8 @@ export type RunEvent =
       readonly validMs: number;
       readonly unprovenMs: number;
     }
-  /** The command had ended, and nobody was to be stopped: a quorum did not show the lock as ours when it was released. */
-  | { readonly kind: 'found-lost'; readonly reason: LostReason }
+  /** The command has ended, and a quorum does not show the lock as ours when it is to be released, as it should. taken: that is a loss. */
+  | { readonly kind: 'found-missing'; readonly reason: LossReason }
   | { readonly kind: 'killed' }
   /** The command has ended and so many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }

@@ -191,7 +191,8 @@ export class Run {
     if (claim.waiter !== null) await clock.sleep(courtesyMs);
     guard.done();
     const { releasedCount, isConfirmed, missing, failures } = await releasing;
-    if (missing && this.#now() < validUntil) this.#foundLost(missing, now - startedAt);
+    if (missing && this.#hasRun && this.#state.cause?.kind !== 'lost' && this.#now() < validUntil)
+      this.#foundMissing(missing, now - startedAt);
     else if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: Math.max(0, validUntil - this.#now()) });
     await redlock.settled();
@@ -199,11 +200,11 @@ export class Run {
   }
 
   /** A quorum does not have it any more, which it should for as long as it was proven. */
-  #foundLost(reason: LossReason, unprovenMs: number): void {
+  #foundMissing(reason: LossReason, unprovenMs: number): void {
     this.#post({ kind: 'lost', reason });
-    if (this.#state.cause?.kind !== 'lost' || !this.#state.cause.isLate) return;
-    this.#unprovenMs = unprovenMs;
-    this.#parts.report({ kind: 'found-lost', reason });
+    const { cause } = this.#state;
+    if (cause?.kind === 'lost' && cause.isLate) this.#unprovenMs = unprovenMs;
+    this.#parts.report({ kind: 'found-missing', reason });
   }
 
   #abandon(pids: readonly number[]): void {
@@ -220,9 +221,12 @@ export class Run {
 
   /** A job that never ran, or ran without its lock, leaves nothing that others should keep away from. */
   #keepUntil(): number {
-    const { cause, childExit } = this.#state;
-    const hasRun = childExit?.kind === 'exited' || childExit?.kind === 'signaled';
-    return hasRun && cause?.kind !== 'lost' ? this.#acquiredAt + this.#settings.holdAtLeastMs : 0;
+    return this.#hasRun && this.#state.cause?.kind !== 'lost' ? this.#acquiredAt + this.#settings.holdAtLeastMs : 0;
+  }
+
+  get #hasRun(): boolean {
+    const { childExit } = this.#state;
+    return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
   }
 
   #alarm(afterMs: number, event: Event): void {

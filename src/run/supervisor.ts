@@ -197,7 +197,8 @@ function whileReleasing(state: State, event: Event): Step {
   if (event.kind === 'released') return [{ ...state, phase: 'done' }, []];
   const hasRun = state.childExit?.kind === 'exited' || state.childExit?.kind === 'signaled';
   const isNews = hasRun && state.cause?.kind !== 'lost' && state.cause?.kind !== 'replaced';
-  if (event.kind !== 'lost' || !isNews) return [state, []];
+  // Only gone: nobody can be shown to have had it beside the command, whose exit code stands.
+  if (event.kind !== 'lost' || event.reason !== 'taken' || !isNews) return [state, []];
   return [{ ...state, cause: { kind: 'lost', reason: event.reason, isLate: true } }, []];
 }
 

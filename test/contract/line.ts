@@ -71,6 +71,13 @@ export function line(world: World): void {
       ear.close();
     });
 
+    it('whoever leaves the line leaves a key alone that holds nothing', async (server, master) => {
+      await server.write('r', '', 60_000);
+      await ask(master, 'a');
+      await master.leaveLine(waiterOf('a'));
+      expect(await server.read('r')).toMatchObject({ value: '' });
+    });
+
     it('whoever leaves the line keeps what he holds', async (server, master) => {
       await ask(master, 'a');
       await master.leaveLine(waiterOf('a'));

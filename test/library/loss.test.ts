@@ -70,16 +70,10 @@ test.each([
   if (why === 'taken') expect(await masters[0]?.get('redlock:job')).toBe('thief');
 });
 
-test.each([
-  ['taken', () => takeBy('thief', masters, 'job')],
-  ['expired', () => Promise.all(masters.map((master) => master.flush()))],
-] as const)(
-  '%s, and the work ends before anybody has noticed: that comes out when the lock is released',
-  async (why, happens) => {
-    const error = await errorOf(redlockOn(masters).using('job', 30_000, happens));
-    expect(error).toMatchObject({ kind: 'lost', reason: why });
-  },
-);
+test('taken, and the work ends before anybody has noticed: that comes out when the lock is released', async () => {
+  const error = await errorOf(redlockOn(masters).using('job', 30_000, () => takeBy('thief', masters, 'job')));
+  expect(error).toMatchObject({ kind: 'lost', reason: 'taken' });
+});
 
 test('a loop that stood still for longer than the ttl: lost, although no timer has had a chance to say so', async () => {
   const error = await errorOf(redlockOn(masters).using('job', 400, () => block(500)));
