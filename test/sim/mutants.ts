@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'stopped-too-late',
     'stopping begins when validity has ended',
-    within(20, 'partitions', 'childUnderLease'),
+    rarely(60, 'partitions', 'childUnderLease'),
     'lock/keep-alive.ts',
     'return lease.validUntil - reserveMs;',
     'return lease.validUntil + reserveMs;',
