@@ -72,7 +72,7 @@ export async function main(argv: readonly string[], program = ourselves): Promis
       print,
       tell: (line) => stderr.write(`redlockctl: ${line}\n`),
       ask: stdin.isTTY && stderr.isTTY ? ask : null,
-      columns: stdout.isTTY ? stdout.columns : null,
+      columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,
       openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
     });
     await flushed();

@@ -82,7 +82,8 @@ export class Reporter {
     const { names, verbosity, logFormat } = this.#settings;
     if (verbosity === 'quiet') return;
     const line = eventLine(names, event);
-    if (this.#output.isTTY && logFormat === 'text') {
+    // The spinner divides by the width of its terminal.
+    if (this.#output.isTTY && Number(this.#output.columns) > 0 && logFormat === 'text') {
       this.#spinner ??= startSpinner(this.#output);
       this.#spinner.say(line);
       return;

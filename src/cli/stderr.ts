@@ -8,6 +8,8 @@ import { Socket } from 'node:net';
 /** Where lines go, as far as it matters to those who write them. */
 export interface Output {
   readonly isTTY?: boolean | undefined;
+  /** How wide the terminal is; 0: nobody has told it, as under script(1) in CI. */
+  readonly columns?: number | undefined;
   write(text: string): unknown;
 }
 

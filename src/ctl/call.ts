@@ -42,7 +42,7 @@ export interface Call {
   readonly tell: (text: string) => void;
   /** Asks a person; null without a terminal to ask on. */
   readonly ask: ((question: string) => Promise<string>) | null;
-  /** The width of the terminal that stdout is; null when it is none. */
+  /** The width of the terminal that stdout is; null when it is none, or one of no width. */
   readonly columns: number | null;
   /** Takes the whole terminal; null when there is none. */
   readonly openScreen: (() => Promise<Screen>) | null;

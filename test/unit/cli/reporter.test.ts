@@ -9,11 +9,11 @@ import type { Cause } from '../../../src/run/supervisor.ts';
 type Verbosity = ReporterSettings['verbosity'];
 
 /** A reporter that writes into a list. */
-function reporterFor(verbosity: Verbosity = 'normal', logFormat: 'text' | 'json' = 'text') {
+function reporterFor(verbosity: Verbosity = 'normal', logFormat: 'text' | 'json' = 'text', terminal: object = {}) {
   const lines: string[] = [];
   const reporter = new Reporter(
     { names: ['job'], command: ['cmd'], verbosity, logFormat },
-    { write: (text) => lines.push(text) },
+    { ...terminal, write: (text) => lines.push(text) },
   );
   return { reporter, lines };
 }
@@ -51,6 +51,13 @@ const uneventful: readonly RunEvent[] = [
   { kind: 'child-exited', exit: { kind: 'exited', code: 0 }, runMs: 5 },
   { kind: 'released', releasedCount: 3, keepMs: 0 },
 ];
+
+test('a terminal of no width has no spinner: a wait is told as without a terminal', () => {
+  const { reporter, lines } = reporterFor('normal', 'text', { isTTY: true, columns: 0 });
+  reporter.event(waiting(0));
+  reporter.event(waiting(5_000));
+  expect(lines).toEqual([expect.stringMatching(/^redlock-run: waiting/)]);
+});
 
 test('a run that goes well is not mentioned, also with a minority of masters in trouble', () => {
   for (const verbosity of ['normal', 'quiet'] as const) {

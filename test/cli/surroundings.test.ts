@@ -1,0 +1,34 @@
+// Odd places to be started in: a terminal that has no width. The program does its job
+// there, or says in one line why it cannot.
+
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { pathOf } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { environmentFor, interpreter, program, takeBy, useMasters } from './rig.ts';
+
+const { masters } = useMasters(3);
+
+/** A line for bash, in which redlock-run is $0 "$1" and redlockctl $0 "$2", run to its end in a folder of its own with these masters. */
+function shell(line: string) {
+  const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
+  const options = { env, cwd: scratchFolder(), timeout: 20_000, killSignal: 'SIGKILL', encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(
+    'bash',
+    ['-c', line, interpreter, program, pathOf('redlockctl')],
+    options,
+  );
+  return { status, stdout, stderr };
+}
+
+const hasScript = spawnSync('script', ['-V']).status === 0;
+
+test.skipIf(!hasScript)('a terminal of no width: a wait ends, and status --watch goes on line by line', async () => {
+  await takeBy('them', masters, 'held');
+  const within = (line: string) =>
+    shell(`export A=$0 B=$1 C=$2; script -qec '${line}' /dev/null </dev/null; echo "code $?"`).stdout;
+  expect(within('"$A" "$B" -w 1s held -- true')).toMatch(/^redlock-run: busy: "held": .*\r\ncode 75\n$/);
+  const watched = within('timeout 2.5 "$A" "$C" status held --watch');
+  expect(watched).toMatch(/^"held".*\n"held".*code 124\n$/s);
+  expect(watched).not.toContain('\x1b');
+});
