@@ -16,12 +16,16 @@ const connectionTroubles: Record<string, string> = {
   EPIPE: 'connection closed',
 };
 
+/** How every version of ioredis ends what it says of bytes that are no Redis protocol: a web server's answer, a greeting of SSH. */
+const foreignBytes = /\. Please report this\.$/;
+
 const deniedReply = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
 
 /** `error` is what ioredis threw or emitted. Never carries a password: servers do not echo them. */
 export function failedBy(error: unknown): Failed {
   const { name = '', message = String(error), code } = error as { name?: string; message?: string; code?: string };
   if (name === 'ReplyError') return failed(deniedReply.test(message) ? 'denied' : 'reply', tidied(message));
+  if (foreignBytes.test(message)) return failed('connection', 'does not speak the Redis protocol');
   const known = code === undefined ? undefined : connectionTroubles[code];
   return failed('connection', known ?? (/^Connection is closed/.test(message) ? 'connection closed' : tidied(message)));
 }

@@ -95,7 +95,9 @@ describe('no vote', () => {
     const web = createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
     const { port } = web.address() as { port: number };
-    expect(await acquireAt(`redis://127.0.0.1:${port}`)).toEqual(failed('connection', /./));
+    expect(await acquireAt(`redis://127.0.0.1:${port}`)).toEqual(
+      failed('connection', /^does not speak the Redis protocol$/),
+    );
     await new Promise((resolve) => web.close(resolve));
   });
 });
