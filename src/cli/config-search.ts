@@ -2,8 +2,9 @@
 // /etc/redlockrc; the first one wins and is the only one read. The surprise: a place that cannot be looked at is an error, not
 // "no file": going on to the next place could mean other masters, and a lock on other masters excludes nobody.
 
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { readTextFile } from './text-file.ts';
 import { ConfigError, fileTrouble, quoted } from './trouble.ts';
 
 export interface SearchPlaces {
@@ -52,7 +53,7 @@ export function findConfigFile(places: SearchPlaces): FoundFile | null {
 function open(path: string, subject: string): FoundFile | null {
   try {
     const { mode } = statSync(path);
-    const bytes = readFileSync(path);
+    const bytes = readTextFile(path);
     return { path, mode, text: decode(bytes, path) };
   } catch (error) {
     if (error instanceof ConfigError) throw error;

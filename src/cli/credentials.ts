@@ -2,11 +2,12 @@
 // master says for itself always wins, field by field, over what the top level of the configuration says for all of them; and
 // the same thing said twice about one master (in its URL and beside it) is an error, not a race.
 
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MasterAddress, TlsOptions } from '../redis/address.ts';
 import type { MasterEntry, TlsEntry } from './config-schema.ts';
 import type { Layer } from './layers.ts';
+import { readTextFile } from './text-file.ts';
 import { ConfigError, fileTrouble, quoted } from './trouble.ts';
 
 /** What masters get that say nothing themselves. */
@@ -125,7 +126,7 @@ async function readTls(entry: TlsEntry, base: string, subject: string): Promise<
 
 async function readText(file: string, base: string, subject: string): Promise<string> {
   try {
-    return readFileSync(resolve(base, file), 'utf8');
+    return readTextFile(resolve(base, file)).toString();
   } catch (error) {
     throw new ConfigError(`${subject}: ${quoted(file)}: ${fileTrouble(error)} (paths start from ${base})`);
   }

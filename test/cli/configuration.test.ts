@@ -45,6 +45,8 @@ test('mistakes: one line that says what, which, why and what to do; the right co
     [78, /listed twice/, job, { REDLOCK_MASTERS: 'redis://h,redis://h:6379/1' }],
     [78, /--config: "nowhere": no such file/, ['--config', 'nowhere', ...job], without],
     [78, /--config: \/: is a directory/, ['--config', '/', ...job], without],
+    [78, /--config: \/dev\/zero: more than 1 MiB/, ['--config', '/dev/zero', ...job], without],
+    [78, /REDLOCK_PASSWORD_FILE: .*more than 1 MiB/, job, { REDLOCK_MASTERS: url, REDLOCK_PASSWORD_FILE: '/dev/zero' }],
     [78, /REDLOCK_CONFIG: "nowhere": no such file/, job, { ...without, REDLOCK_CONFIG: 'nowhere' }],
     [78, /redlockrc:2: tll: unknown key \(did you mean ttl\?\)/, ['--config', fileWith('\ntll: 3s\n'), ...job]],
     [78, /redlockrc:1: ttl: .*not a duration/, ['--config', fileWith('ttl: soon'), ...job]],

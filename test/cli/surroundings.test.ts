@@ -32,3 +32,12 @@ test.skipIf(!hasScript)('a terminal of no width: a wait ends, and status --watch
   expect(watched).toMatch(/^"held".*\n"held".*code 124\n$/s);
   expect(watched).not.toContain('\x1b');
 });
+
+test('a configuration may come through a pipe', () => {
+  const text = `masters: [${masters.map(({ url }) => `"${url}"`).join(', ')}]`;
+  expect(shell(`unset REDLOCK_MASTERS; "$0" "$1" --config <(echo '${text}') a -- echo ran`)).toEqual({
+    status: 0,
+    stdout: 'ran\n',
+    stderr: '',
+  });
+});
