@@ -6,6 +6,7 @@ import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { askerOf, callerOf, isThere } from './asker.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
+import { surroundings } from './cli/surroundings.ts';
 import type { Call } from './ctl/call.ts';
 import { readSettings } from './ctl/settings.ts';
 import type { Screen } from './ctl/top/screen.ts';
@@ -49,7 +50,7 @@ export async function main(argv: readonly string[], program = ourselves): Promis
       print(words.text);
       return 0;
     }
-    const around = { environment, cwd: process.cwd(), home: environment.HOME };
+    const around = surroundings(environment);
     const clock = createSystemClock();
     if (words.row.verb === 'completion') {
       const { completion } = await import('./ctl/completion/completion.ts');

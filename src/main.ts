@@ -8,6 +8,7 @@ import { renderPlan } from './cli/plan.ts';
 import { Reporter } from './cli/reporter.ts';
 import { resolveSettings } from './cli/settings.ts';
 import { openStderr } from './cli/stderr.ts';
+import { surroundings } from './cli/surroundings.ts';
 import { LocalTrouble } from './local/trouble.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
 import { raiseAgain } from './run/signals.ts';
@@ -23,8 +24,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (words.kind === 'print') {
       return await print(words.text);
     }
-    const environment = process.env;
-    const settings = await resolveSettings({ words, environment, cwd: process.cwd(), home: environment.HOME });
+    const settings = await resolveSettings({ words, ...surroundings(process.env) });
     if (words.dryRun) {
       return await print(renderPlan(settings));
     }

@@ -1,4 +1,4 @@
-// Odd places to be started in: a terminal that has no width. The program does its job
+// Odd places to be started in: a terminal that has no width, a folder that is gone. The program does its job
 // there, or says in one line why it cannot.
 
 import { spawnSync } from 'node:child_process';
@@ -40,4 +40,21 @@ test('a configuration may come through a pipe', () => {
     stdout: 'ran\n',
     stderr: '',
   });
+});
+
+test.runIf(process.platform === 'linux')('a working directory that has been removed', () => {
+  const within = (line: string) => shell(`mkdir gone; cd gone; rmdir ../gone; ${line}`);
+  expect(within('"$0" "$1" a -- readlink /proc/self/cwd')).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/gone \(deleted\)\n$/),
+    stderr: '',
+  });
+  expect(within('"$0" "$1" a -- false')).toEqual({ status: 1, stdout: '', stderr: '' });
+  expect(within(`printf '#!/no/shell' > "$HOME/odd"; chmod +x "$HOME/odd"; "$0" "$1" a -- "$HOME/odd"`)).toMatchObject({
+    status: 127,
+    stderr: expect.stringMatching(/^[^\n]*odd[^\n]*\n$/),
+  });
+  expect(within('"$0" "$2" status a')).toMatchObject({ status: 0, stderr: '' });
+  const missing = { status: 78, stderr: 'redlock-run: --config: "here": no such file (name a YAML file)\n' };
+  expect(within('"$0" "$1" --config here a -- true')).toMatchObject(missing);
 });
