@@ -1,9 +1,10 @@
 // Where --report goes, checked before the lock is taken: the report is written when the command has run, which is too late to find
 // out that there is no such directory. Not the report itself: report.ts. The surprise: what counts for a file is its directory,
-// for the report may be written beside it and renamed, but a device or a pipe such as /dev/stderr is written itself.
+// for the report may be written beside it and renamed, but what is written itself (report-target.ts) counts for itself.
 
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { type ReportTarget, reportTarget } from './report-target.ts';
 import { fileTrouble, quoted, UsageError } from './trouble.ts';
 
 /** The absolute path, or null when there is none. @throws UsageError */
@@ -16,19 +17,27 @@ export function checkReportPath(report: string | null, cwd: string): string | nu
   if (parent === null) throw new UsageError(`--report: ${quoted(directory)}: no such directory (make it first)`);
   if (!parent.isDirectory())
     throw new UsageError(`--report: ${quoted(directory)}: not a directory (name another file)`);
-  const existing = find(path);
-  if (existing?.isDirectory() || report.endsWith('/')) {
+  const target = targetOf(path);
+  if (target.kind === 'directory' || report.endsWith('/')) {
     throw new UsageError(`--report: ${quoted(report)}: is a directory (name a file)`);
   }
-  const target = existing === null || existing.isFile() ? directory : path;
+  const written = target.kind === 'replaced' ? dirname(target.path) : target.path;
   try {
-    accessSync(target, constants.W_OK);
+    accessSync(written, constants.W_OK);
   } catch (error) {
     throw new UsageError(
-      `--report: ${quoted(target)}: ${fileTrouble(error, 'written')} (name a file that can be written)`,
+      `--report: ${quoted(written)}: ${fileTrouble(error, 'written')} (name a file that can be written)`,
     );
   }
   return path;
+}
+
+function targetOf(path: string): ReportTarget {
+  try {
+    return reportTarget(path);
+  } catch (error) {
+    throw new UsageError(`--report: ${quoted(path)}: ${fileTrouble(error, 'written')} (name another file)`);
+  }
 }
 
 /** Null when nothing is there, or nothing that may be looked at. */

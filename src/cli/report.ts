@@ -1,11 +1,12 @@
 // The JSON object of --report: what happened, for programs that the exit code alone leaves guessing. It is written once, at
 // the end, also when the command never ran. The surprise: a regular file is replaced in one step, so that no reader ever
-// sees half of it; anything else (a pipe, /dev/stderr) is simply written to.
+// sees half of it; anything else (a pipe, /dev/stderr) is simply written to. Which is which, report-target.ts says.
 
 import { randomUUID } from 'node:crypto';
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished } from '../run/run.ts';
+import { openFlags, reportTarget } from './report-target.ts';
 import { fileTrouble, quoted } from './trouble.ts';
 
 export interface RunReport {
@@ -57,17 +58,45 @@ export function reportOf(
 /** Returns why it could not be written, as a line, or null. */
 export function writeReport(file: string, report: RunReport): string | null {
   const text = `${JSON.stringify(report)}\n`;
-  const draft = `${file}.${randomUUID()}`;
   try {
-    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
-      writeFileSync(file, text);
-      return null;
-    }
-    writeFileSync(draft, text);
-    renameSync(draft, file);
+    const { path, kind, mode, isPipe } = reportTarget(file);
+    if (kind === 'replaced') replace(path, text, mode);
+    else writeInto(path, text, kind === 'overwritten' ? openFlags.overwritten : openFlags.appended, isPipe);
     return null;
   } catch (error) {
-    rmSync(draft, { force: true });
     return `--report: ${quoted(file)}: ${fileTrouble(error, 'written')}`;
+  }
+}
+
+function replace(path: string, text: string, mode: number | null): void {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    const fd = openSync(draft, 'wx', mode ?? 0o666);
+    try {
+      writeFileSync(fd, text);
+      // What the umask takes from a new file it must not take from one that was there.
+      if (mode !== null) fchmodSync(fd, mode);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+function writeInto(path: string, text: string, flags: number, isPipe: boolean): void {
+  // A pipe that nobody reads would keep us for ever; this says so at once. Who does read may take his time.
+  const probe = isPipe ? openSync(path, flags | constants.O_NONBLOCK) : null;
+  try {
+    const fd = openSync(path, flags);
+    try {
+      writeFileSync(fd, text);
+    } finally {
+      closeSync(fd);
+    }
+  } finally {
+    if (probe !== null) closeSync(probe);
   }
 }

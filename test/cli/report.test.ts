@@ -2,7 +2,7 @@
 // any stream. And --log-format json: each line of stderr an object.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -126,6 +126,68 @@ test('an earlier report is replaced, and a device is written to', async () => {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const { stdout } = spawnSync('sh', ['-c', script, interpreter, program], { env, encoding: 'utf8' });
   expect(JSON.parse(stdout)).toMatchObject({ outcome: 'ran' });
+});
+
+/** Runs with a report to `out` in a folder that `line` has made ready, as a shell does that redirects stdout to the file `f` there. */
+function shellIn(folder: string, line: string, words = '--report out a -- true') {
+  const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
+  const script = `${line}; "$0" "$1" ${words} > f`;
+  return spawnSync('sh', ['-c', script, interpreter, program], {
+    env,
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  });
+}
+
+test('a link stays: to an open file, which is written to, and to a file, which is replaced', () => {
+  for (const [line, file] of [
+    ['ln -s /proc/self/fd/1 out', 'f'],
+    ['ln -s /dev/fd/1 far; ln -s far out', 'f'],
+    ['ln -s /proc/self/fd fds; ln -s fds/1 out', 'f'],
+    ['echo old > there; ln -s there out', 'there'],
+    ['ln -s there out', 'there'],
+    ['mkdir d; echo old > d/there; ln -s d/there out', 'd/there'],
+  ] as const) {
+    const folder = mkdtempSync(join(scratchFolder(), 'link-'));
+    const { status, stderr } = shellIn(folder, line);
+    expect([line, status, stderr]).toEqual([line, 0, '']);
+    expect(JSON.parse(readFileSync(join(folder, file), 'utf8'))).toMatchObject({ outcome: 'ran' });
+    expect(lstatSync(join(folder, 'out')).isSymbolicLink()).toBe(true);
+  }
+});
+
+test('after what the command has written there', () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'link-'));
+  shellIn(folder, 'ln -s /proc/self/fd/1 out', '--report out a -- echo first');
+  expect(readFileSync(join(folder, 'f'), 'utf8')).toMatch(/^first\n\{.*\}\n$/);
+});
+
+test('a file keeps its mode, and is replaced; with a second name it is written in place', () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'mode-'));
+  const out = join(folder, 'out');
+  for (const [before, after, line] of [
+    [0o600, 0o600, 'umask 022; echo old > out; chmod 600 out'],
+    [0o666, 0o666, 'umask 077; chmod 666 out'],
+  ] as const) {
+    expect([before, shellIn(folder, line).status]).toEqual([before, 0]);
+    expect(statSync(out).mode & 0o777).toBe(after);
+  }
+  const { ino } = statSync(out);
+  shellIn(folder, 'true');
+  expect(statSync(out).ino).not.toBe(ino);
+  shellIn(folder, 'ln out twin; head -c 9000 /dev/zero > out');
+  expect(JSON.parse(readFileSync(join(folder, 'twin'), 'utf8'))).toMatchObject({ outcome: 'ran' });
+  expect(statSync(out).ino).toBe(statSync(join(folder, 'twin')).ino);
+});
+
+test('a pipe that nobody reads holds nobody up, and one that is read has the report', () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'pipe-'));
+  const { status, stderr } = shellIn(folder, 'mkfifo out', '--report out a -- sh -c "exit 3"');
+  expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": nobody reads from it\n`]);
+  shellIn(folder, '(cat out > got &)');
+  expect(JSON.parse(readFileSync(join(folder, 'got'), 'utf8'))).toMatchObject({ outcome: 'ran' });
 });
 
 test('--log-format json: each line an object with a time, a kind, the name and the message', async () => {
