@@ -5,6 +5,7 @@
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { askerOf, callerOf, isThere } from './asker.ts';
+import { checkArgumentBytes } from './cli/argument-bytes.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
 import { surroundings } from './cli/surroundings.ts';
 import type { Call } from './ctl/call.ts';
@@ -45,6 +46,7 @@ export async function main(argv: readonly string[], program = ourselves): Promis
   stdout.on('error', (error) => process.exit(complainOfOutput('redlockctl', error)));
   const print = (text: string) => stdout.write(text);
   try {
+    checkArgumentBytes(argv);
     const words = parseWords(argv);
     if (words.kind === 'print') {
       print(words.text);

@@ -2,6 +2,7 @@
 // much is under way at once (the masters are dialled while execa loads), but the child starts only when all of it is there
 // and the lease has been looked at once more.
 
+import { checkArgumentBytes } from './cli/argument-bytes.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
 import { parseWords } from './cli/options.ts';
 import { renderPlan } from './cli/plan.ts';
@@ -20,6 +21,7 @@ import { RunTrouble } from './run/trouble.ts';
  */
 export async function main(argv: readonly string[], guards: GuardSupply): Promise<number> {
   try {
+    checkArgumentBytes(argv);
     const words = parseWords(argv);
     if (words.kind === 'print') {
       return await print(words.text);

@@ -1,4 +1,4 @@
-// Odd places to be started in: a terminal that has no width, a folder that is gone. The program does its job
+// Odd places and words to be started with: a terminal without a width, a folder that is gone, bytes that are no text. The program does its job
 // there, or says in one line why it cannot.
 
 import { spawnSync } from 'node:child_process';
@@ -58,3 +58,20 @@ test.runIf(process.platform === 'linux')('a working directory that has been remo
   const missing = { status: 78, stderr: 'redlock-run: --config: "here": no such file (name a YAML file)\n' };
   expect(within('"$0" "$1" --config here a -- true')).toMatchObject(missing);
 });
+
+test.runIf(process.platform === 'linux')(
+  'arguments that are not UTF-8 are refused, and the sign for unknown bytes is not',
+  () => {
+    const refused = (argument: number) => ({
+      status: 64,
+      stdout: '',
+      stderr: expect.stringMatching(
+        new RegExp(`: argument ${argument}: "[^"]*\ufffd[^"]*": not UTF-8, [^\n]* \\([^\n]*\\)\n$`),
+      ),
+    });
+    expect(shell(`"$0" "$1" $'a\\xff' -- echo ran`)).toEqual(refused(1));
+    expect(shell(`"$0" "$1" a -- echo $'b\\xff'`)).toEqual(refused(4));
+    expect(shell(`"$0" "$2" status $'a\\xff'`)).toEqual(refused(2));
+    expect(shell(`"$0" "$1" $'\ufffd' -- echo '\ufffd' ''`)).toEqual({ status: 0, stdout: '\ufffd \n', stderr: '' });
+  },
+);
