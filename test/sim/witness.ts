@@ -212,7 +212,9 @@ export class Witness {
     const holding = this.holdings.get(value);
     if (!holding?.isBelieved) return;
     holding.isBelieved = false;
-    this.ends.add(holding, leftMs ?? this.ttlMs * 1.02);
+    // One that was left to expire has been free since then, whoever finds out now.
+    const hasExpired = this.tickets.has(value) && holding.validUntil <= this.world.now;
+    if (!hasExpired) this.ends.add(holding, leftMs ?? this.ttlMs * 1.02);
     if (leftMs === null) return;
     this.tell({ kind: 'released', holding });
   }
