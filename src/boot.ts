@@ -8,13 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { codeCacheFolder, openCodeCache } from './code-cache.ts';
 import { startEarly } from './early-guard.ts';
 import type { main } from './main.ts';
+import { areTooFew, tooFew } from './run/descriptors.ts';
 import { frugal } from './run/guard/guard-process.ts';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const argv = process.argv.slice(2);
 const guards = startEarly({ file: process.execPath, words: [...frugal, path.join(folder, 'guard.js')] }, argv);
 const cache = openCodeCache(codeCacheFolder(process.env));
-const core = cache.load(path.join(folder, 'main.js')) as { readonly main: typeof main };
+const core = load();
 
 core.main(argv, guards).then((code) => {
   guards.spare?.kill();
@@ -22,3 +23,14 @@ core.main(argv, guards).then((code) => {
   // At once: connections to masters that have frozen would keep the loop alive for seconds.
   process.exit(code);
 });
+
+function load(): { readonly main: typeof main } {
+  try {
+    return cache.load(path.join(folder, 'main.js')) as { readonly main: typeof main };
+  } catch (error) {
+    if (!areTooFew(error)) throw error;
+    guards.spare?.kill();
+    process.stderr.write(`redlock-run: ${tooFew}\n`);
+    process.exit(69);
+  }
+}

@@ -11,9 +11,13 @@ import { resolveSettings } from './cli/settings.ts';
 import { openStderr } from './cli/stderr.ts';
 import { surroundings } from './cli/surroundings.ts';
 import { LocalTrouble } from './local/trouble.ts';
+import { areTooFew, checkDescriptors, tooFew } from './run/descriptors.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
 import { raiseAgain } from './run/signals.ts';
 import { RunTrouble } from './run/trouble.ts';
+
+/** Of --local. */
+const fewestMasters = 3;
 
 /**
  * Takes what stands behind the program's name. Returns the exit code, unless a signal that ended us has been raised again.
@@ -30,6 +34,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (words.dryRun) {
       return await print(renderPlan(settings));
     }
+    checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
     const { code, signal } = await runJob(settings, new Reporter(settings, stderr.output), guards).finally(
@@ -38,7 +43,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {
-    return complain('redlock-run', error, isUnavailable);
+    return complain('redlock-run', areTooFew(error) ? new RunTrouble(tooFew) : error, isUnavailable);
   }
 }
 

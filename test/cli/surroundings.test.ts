@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { pathOf } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { environmentFor, interpreter, program, takeBy, useMasters } from './rig.ts';
+import { countOf, environmentFor, interpreter, isStandalone, program, takeBy, useMasters } from './rig.ts';
 
 const { masters } = useMasters(3);
 
@@ -20,6 +20,29 @@ function shell(line: string) {
   );
   return { status, stdout, stderr };
 }
+
+const hasLimits = spawnSync('prlimit', ['-V']).status === 0 && !isStandalone;
+
+test.skipIf(!hasLimits)(
+  'too few open files: one line and nothing locked, at every limit at which Node itself can start',
+  async () => {
+    const runAt = (limit: number) => shell(`setsid -w prlimit --nofile=${limit}:${limit} "$0" "$1" a${limit} -- true`);
+    let first = 10;
+    while (!runAt(first).stderr.startsWith('redlock-run: ')) first += 1;
+    const tooFew = {
+      status: 69,
+      stdout: '',
+      stderr: 'redlock-run: open files: too few are allowed (raise the limit: ulimit -n)\n',
+    };
+    const quiet = { status: 0, stdout: '', stderr: '' };
+    for (let limit = first; limit < first + 20; limit += 1) {
+      const result = runAt(limit);
+      expect([limit, result]).toEqual([limit, result.status === 0 ? quiet : tooFew]);
+      expect([limit, await countOf(masters, `a${limit}`)]).toEqual([limit, 0]);
+    }
+    expect(runAt(first + 20)).toEqual(quiet);
+  },
+);
 
 const hasScript = spawnSync('script', ['-V']).status === 0;
 

@@ -45,13 +45,15 @@ export class GuardProcess {
         env: { ...inheritedFrom(process.env), ...environment, [guardMarkerName]: '1' },
         cwd: '/',
       });
-      // 'exit' or 'error' follows.
-      lineTo(guard).on('error', () => {});
-      this.#process = guard;
+      // Before anything that can throw: nobody else hears of it when it could not be started.
       this.gone = new Promise((resolve) => {
         guard.once('error', (error) => resolve(error.message));
         guard.once('exit', (code, signal) => resolve(signal ? `died of ${signal}` : `ended with code ${code}`));
       });
+      // One that was not started has no number, and Node would send our SIGKILL to number 0: to all of our own process group.
+      this.#process = guard.pid === undefined ? null : guard;
+      // 'exit' or 'error' follows. Out of file descriptors there may be no pipe at all.
+      lineTo(guard)?.on('error', () => {});
     } catch (error) {
       // Out of file descriptors: then there is not even a process object.
       this.#process = null;
@@ -61,11 +63,11 @@ export class GuardProcess {
 
   /** Calls back for everything that the guard says. */
   hear(onMessage: (message: FromGuard) => void): void {
-    if (this.#process) lineTo(this.#process).setEncoding('utf8').on('data', eachMessage(onMessage));
+    if (this.#process) lineTo(this.#process)?.setEncoding('utf8').on('data', eachMessage(onMessage));
   }
 
   tell(message: ToGuard): void {
-    if (this.#process) lineTo(this.#process).write(asLine(message));
+    if (this.#process) lineTo(this.#process)?.write(asLine(message));
   }
 
   kill(): void {
@@ -78,6 +80,6 @@ function inheritedFrom(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(ours).filter(([name]) => inherited.test(name)));
 }
 
-function lineTo(guard: ChildProcess): Duplex {
-  return guard.stdio[lineDescriptor] as Duplex;
+function lineTo(guard: ChildProcess): Duplex | undefined {
+  return guard.stdio?.[lineDescriptor] as Duplex | undefined;
 }
