@@ -3,17 +3,36 @@
 
 import type { Cause, ChildExit, Ending } from './supervisor.ts';
 
-export function outcomeOf({ cause, childExit }: Ending): string {
+/** All of them, with what they say of a run; the README has this table. */
+export const outcomeTable = {
+  ran: 'the command ran to its end, well or not, or died of a signal of its own',
+  'not-found': 'the command was not found',
+  'not-executable': 'the command cannot be executed',
+  busy: 'held by someone else for all of the wait',
+  superseded: 'a newer waiter took the place (`--supersede`)',
+  nested: 'held by a run around this one, which would wait for itself',
+  'no-quorum': 'too few masters answered, or too slowly, to tell who holds the lock',
+  misconfigured: 'the masters themselves say that their list, or the login, is wrong',
+  aborted: 'the wait was given up',
+  signal: 'redlock-run was told to stop by a signal',
+  'max-run': '`--max-run` was exceeded',
+  lost: 'the lock was lost, or with `--reentrant` that of the outer run',
+  replaced: 'given up for a newer run (`--replace`)',
+} as const;
+
+export type Outcome = keyof typeof outcomeTable;
+
+export function outcomeOf({ cause, childExit }: Ending): Outcome {
   return cause.kind === 'child' ? childOutcome(childExit) : causeOutcome(cause);
 }
 
-function causeOutcome(cause: Exclude<Cause, { kind: 'child' }>): string {
+function causeOutcome(cause: Exclude<Cause, { kind: 'child' }>): Outcome {
   if (cause.kind !== 'not-acquired') return cause.kind;
   const { kind } = cause.acquisition;
   if (kind === 'outer-lost') return 'lost';
   return kind === 'unreachable' || kind === 'too-slow' ? 'no-quorum' : kind;
 }
 
-function childOutcome(exit: ChildExit | null): string {
+function childOutcome(exit: ChildExit | null): Outcome {
   return exit?.kind === 'not-found' || exit?.kind === 'not-executable' ? exit.kind : 'ran';
 }

@@ -10,6 +10,7 @@ import { type OptionRow, optionTable } from '../../src/cli/option-table.ts';
 import { alone } from '../../src/lock/ports.ts';
 import { childEnvironment } from '../../src/run/environment.ts';
 import { exitCode, exitCodeTable } from '../../src/run/exit-code.ts';
+import { outcomeTable } from '../../src/run/outcome.ts';
 
 const readme = readFileSync(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');
 
@@ -40,6 +41,11 @@ describe('README.md', () => {
   it('has every exit code as the code has it', () => {
     const rows = exitCodeTable.map(([code, meaning]) => `| ${code} | ${cell(meaning)} |`);
     expect(block('exit-status')).toBe(['| code | when |', '| --- | --- |', ...rows].join('\n'));
+  });
+
+  it('has every outcome as the code has it', () => {
+    const rows = Object.entries(outcomeTable).map(([outcome, meaning]) => `| \`${outcome}\` | ${cell(meaning)} |`);
+    expect(block('outcomes')).toBe(['| outcome | when |', '| --- | --- |', ...rows].join('\n'));
   });
 
   it('has every variable that the command is given', () => {
