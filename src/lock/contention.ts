@@ -20,7 +20,7 @@ export interface Contention {
   readonly arrivalUs: number;
   /** A slot that may be had instead of the one that was asked for; null: none. */
   readonly freeSlot: number | null;
-  /** The newer waiter that a quorum of masters tells us of, where both yield; null: there is none. */
+  /** A newer waiter, where both yield, and a quorum of masters tells us of one, if not of the same; null: there is none. */
   readonly supersededBy: string | null;
 }
 
@@ -42,6 +42,7 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
     refusals.flatMap(({ freeSlots = [] }) => freeSlots),
     Math.max(1, quorum - grantedCount - unheardCount),
   );
+  const newer = refusals.flatMap(({ supersededBy }) => supersededBy ?? []);
   return {
     holder,
     holderCount: new Set(holders).size,
@@ -50,10 +51,7 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
     place: places.length === 0 ? null : median(places),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
     freeSlot,
-    supersededBy: mostCommon(
-      refusals.flatMap(({ supersededBy }) => supersededBy ?? []),
-      quorum,
-    ),
+    supersededBy: newer.length >= quorum ? mostCommon(newer, 1) : null,
   };
 }
 
