@@ -12,7 +12,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'writer-beside-readers',
     'a lock is granted to one alone while others share it',
-    within(20, 'several-names', 'ownership', 'exclusion'),
+    rarely(20, 'several-names', 'ownership', 'exclusion'),
   ),
   inScript(
     'mark-not-renewed',
@@ -53,7 +53,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'any-number-of-slots',
     'who counts other slots is let in',
-    within(60, 'slots', 'exclusion', 'ownership', 'honesty'),
+    rarely(60, 'slots', 'exclusion', 'ownership', 'honesty'),
   ),
   inScript(
     'heal-beside-the-slot-of-another',

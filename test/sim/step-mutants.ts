@@ -55,7 +55,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'outer-news-expected-at-once',
     'an outer run that has not extended yet is given no second look',
-    within(60, 'nested-runs', 'sheltered'),
+    rarely(60, 'nested-runs', 'sheltered'),
     'redis/outer-lock.ts',
     "if (first.kind !== 'unreachable' || ended.aborted) return first;",
     "if (first.kind === 'unreachable') return { kind: 'lost', reason: 'expired' };\n    if (ended.aborted) return first;",
@@ -87,7 +87,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'extension-not-looked-at',
     'an extension that no quorum has answered is said to be one',
-    within(60, 'in-steps', 'toldHeld'),
+    rarely(60, 'in-steps', 'toldHeld'),
     'ctl/steps/ticket.ts',
     "if (extension.kind === 'unreachable') return { kind: 'unknown' };",
     "if (extension.kind === 'unreachable') return { kind: 'held', validMs: ttlMs };",
@@ -119,7 +119,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'holder-not-told',
     'a holder in the background finds out by himself that his lock was given back',
-    within(40, 'in-steps', 'keptForShell'),
+    rarely(40, 'in-steps', 'keptForShell'),
     'ctl/steps/ticket.ts',
     'if (isConfirmed) await survey.call',
     'if (goneCount > replies.length) await survey.call',
