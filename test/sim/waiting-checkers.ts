@@ -8,11 +8,11 @@ import type { Options } from './options.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 
 /** A release, the call, a few milliseconds of gathering, an attempt, a write-back: round trips of a calm network. */
-const handOverMs = 60;
+const handOverMs = 100;
 /** Until somebody asks who was not called, because the caller died. */
 export const pollMs = 1_000;
 /** The first attempt, the one that takes a place, the winning one, the release; a call that came early, a split vote or two. */
-const baseCommands = 12;
+const baseCommands = 14;
 /** An even number of masters is split evenly again and again, until chance decides. */
 const evenCommands = 8;
 /** A slot that was not free after all, a call for one of several resources, a newer one who asks for the lock. */
