@@ -280,6 +280,6 @@ class Job {
 }
 
 function reasonOfLoss(event: RunEvent): LostReason | null {
-  if (event.kind === 'found-missing') return event.reason === 'taken' ? event.reason : null;
+  if (event.kind === 'found-lost') return 'taken';
   return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
 }

@@ -8,7 +8,7 @@ import { isMark } from '../lock/sharing.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
-import type { Cause, ChildExit, Ending, LostReason } from '../run/supervisor.ts';
+import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
 import { renderDuration } from './duration.ts';
 import { oneLine, quoted } from './trouble.ts';
 
@@ -105,10 +105,10 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
       return `relayed: ${which}: ${event.signal}`;
     case 'stopping':
       return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, lock valid for another ${roughly(event.validMs)}`;
-    case 'found-missing':
-      return event.reason === 'taken'
-        ? `lost: ${which}: ${lossLine(event)}, when it was released`
-        : `warning: ${which}: too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)`;
+    case 'found-lost':
+      return `lost: ${which}: somebody else had it when it was released`;
+    case 'found-gone':
+      return `warning: ${which}: too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)`;
     case 'leftovers':
       return event.isKept
         ? `left: ${which}: the command left ${processes(event.count)} behind, going on without the lock`
@@ -189,7 +189,7 @@ function causeLine(cause: Cause): string {
   }
 }
 
-function lossLine({ reason }: { readonly reason: LostReason }): string {
+function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
   switch (reason) {
     case 'taken':
       return 'taken: masters show the value of somebody else';

@@ -29,7 +29,7 @@ const warnings: ReadonlySet<RunEvent['kind']> = new Set([
   'untouchable',
   'guard-restarted',
   'master-jumped',
-  'found-missing',
+  'found-gone',
 ]);
 
 export class Reporter {
@@ -129,10 +129,8 @@ export class Reporter {
 }
 
 function isWarning(event: RunEvent): boolean {
-  // What was asked for is no news, and a loss is told at the end.
-  const isTold =
-    (event.kind === 'leftovers' && event.isKept) || (event.kind === 'found-missing' && event.reason === 'taken');
-  return warnings.has(event.kind) && !isTold;
+  // What was asked for is no news.
+  return warnings.has(event.kind) && !(event.kind === 'leftovers' && event.isKept);
 }
 
 /** The wait is for masters that have just come back: nobody would guess that, so it is told soon. */

@@ -1,7 +1,6 @@
 // What a run tells an onlooker beside what its lock tells. Nothing here decides anything.
 
 import type { LockEvent } from '../lock/events.ts';
-import type { LossReason } from '../lock/outcomes.ts';
 import type { Cause, ChildExit, Signal } from './supervisor.ts';
 
 export type RunEvent =
@@ -17,8 +16,9 @@ export type RunEvent =
       readonly validMs: number;
       readonly unprovenMs: number;
     }
-  /** The command has ended, and a quorum does not show the lock as ours when it is to be released, as it should. taken: that is a loss. */
-  | { readonly kind: 'found-missing'; readonly reason: LossReason }
+  /** The command has ended, and when the lock was released a quorum did not show it as ours: somebody else had it, or it was only gone. */
+  | { readonly kind: 'found-lost' }
+  | { readonly kind: 'found-gone' }
   | { readonly kind: 'killed' }
   /** The command has ended and so many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }

@@ -3,13 +3,13 @@
 // an event, one at a time, and only what the supervisor says is done.
 
 import assert from 'node:assert/strict';
-import type { Lease, LossReason } from '../lock/redlock.ts';
+import type { Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child } from './child.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { neverStarted } from './never-started.ts';
 import type { Finished, RunParts, RunSettings } from './run-parts.ts';
-import { type Action, type Event, endingOf, initialState, type Signal, transition } from './supervisor.ts';
+import { type Action, type Event, endingOf, hasRun, initialState, type Signal, transition } from './supervisor.ts';
 
 export type { Finished, GuardLink, RunParts, RunSettings } from './run-parts.ts';
 
@@ -97,6 +97,8 @@ export class Run {
       case 'release':
         this.#release().catch(this.crash);
         return;
+      case 'tell-missing':
+        return this.#tellMissing(action.isLoss);
       case 'abandon':
         return this.#abandon(action.untouchable);
     }
@@ -183,7 +185,7 @@ export class Run {
   async #release(): Promise<void> {
     const { redlock, clock, report, guard, recordOf } = this.#parts;
     this.#end();
-    const { claim, startedAt, validUntil } = this.#proven;
+    const { claim, validUntil } = this.#proven;
     const now = this.#now();
     const keepMs = Math.max(0, this.#keepUntil() - now);
     const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
@@ -191,20 +193,16 @@ export class Run {
     if (claim.waiter !== null) await clock.sleep(courtesyMs);
     guard.done();
     const { releasedCount, isConfirmed, missing, failures } = await releasing;
-    if (missing && this.#hasRun && this.#state.cause?.kind !== 'lost' && this.#now() < validUntil)
-      this.#foundMissing(missing, now - startedAt);
-    else if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
+    if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: Math.max(0, validUntil - this.#now()) });
+    if (missing && this.#now() < validUntil) this.#post({ kind: 'missing', reason: missing });
     await redlock.settled();
     this.#post({ kind: 'released' });
   }
 
-  /** A quorum does not have it any more, which it should for as long as it was proven. */
-  #foundMissing(reason: LossReason, unprovenMs: number): void {
-    this.#post({ kind: 'lost', reason });
-    const { cause } = this.#state;
-    if (cause?.kind === 'lost' && cause.isLate) this.#unprovenMs = unprovenMs;
-    this.#parts.report({ kind: 'found-missing', reason });
+  #tellMissing(isLoss: boolean): void {
+    if (isLoss) this.#unprovenMs = this.#now() - this.#proven.startedAt;
+    this.#parts.report({ kind: isLoss ? 'found-lost' : 'found-gone' });
   }
 
   #abandon(pids: readonly number[]): void {
@@ -221,12 +219,9 @@ export class Run {
 
   /** A job that never ran, or ran without its lock, leaves nothing that others should keep away from. */
   #keepUntil(): number {
-    return this.#hasRun && this.#state.cause?.kind !== 'lost' ? this.#acquiredAt + this.#settings.holdAtLeastMs : 0;
-  }
-
-  get #hasRun(): boolean {
-    const { childExit } = this.#state;
-    return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
+    return hasRun(this.#state) && this.#state.cause?.kind !== 'lost'
+      ? this.#acquiredAt + this.#settings.holdAtLeastMs
+      : 0;
   }
 
   #alarm(afterMs: number, event: Event): void {

@@ -67,6 +67,8 @@ export type Event =
   | { readonly kind: 'kill-due' }
   /** Nothing of the command is alive, but for `untouchable` pids, which we may not kill. */
   | { readonly kind: 'swept'; readonly untouchable: readonly number[] }
+  /** A quorum does not show the lock as ours when it is to be released, as it should. */
+  | { readonly kind: 'missing'; readonly reason: LossReason }
   | { readonly kind: 'released' };
 
 export type Action =
@@ -81,6 +83,8 @@ export type Action =
   /** Find what is left of the command, end it, and report `swept`. */
   | { readonly kind: 'sweep' }
   | { readonly kind: 'release' }
+  /** Tell that it was missing; `isLoss`: and that somebody else has had it. */
+  | { readonly kind: 'tell-missing'; readonly isLoss: boolean }
   /** Do not release: these still run under the lock. Let it expire. */
   | { readonly kind: 'abandon'; readonly untouchable: readonly number[] };
 
@@ -104,6 +108,11 @@ export function transition(state: State, event: Event): Step {
     case 'done':
       return [state, []];
   }
+}
+
+/** The command has been started and has ended. */
+export function hasRun({ childExit }: State): boolean {
+  return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
 }
 
 export function endingOf({ cause, childExit, isKilled }: State): Ending {
@@ -195,11 +204,12 @@ function whileSweeping(state: State, event: Event): Step {
 
 function whileReleasing(state: State, event: Event): Step {
   if (event.kind === 'released') return [{ ...state, phase: 'done' }, []];
-  const hasRun = state.childExit?.kind === 'exited' || state.childExit?.kind === 'signaled';
-  const isNews = hasRun && state.cause?.kind !== 'lost' && state.cause?.kind !== 'replaced';
+  const isNews = hasRun(state) && state.cause?.kind !== 'lost';
+  if (event.kind !== 'missing' || !isNews) return [state, []];
   // Only gone: nobody can be shown to have had it beside the command, whose exit code stands.
-  if (event.kind !== 'lost' || event.reason !== 'taken' || !isNews) return [state, []];
-  return [{ ...state, cause: { kind: 'lost', reason: event.reason, isLate: true } }, []];
+  const isLoss = event.reason === 'taken' && state.cause?.kind !== 'replaced';
+  const cause: Cause | null = isLoss ? { kind: 'lost', reason: event.reason, isLate: true } : state.cause;
+  return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];
 }
 
 function kill(state: State): Step {

@@ -123,16 +123,6 @@ export class StepProgram {
   }
 
   #end(): void {
-    const { record } = this;
-    const { witness } = this.#around;
-    if (record.endedAt !== null) return;
-    record.endedAt = this.process.world.now;
-    witness.tell({ kind: 'ended', program: record });
-    for (const endpoint of record.endpoints) {
-      const tell = () => witness.tell({ kind: 'idle', program: record, endpoint });
-      endpoint.onIdle = tell;
-      if (endpoint.isIdle) tell();
-    }
-    this.onEnd();
+    if (this.#around.witness.programEnded(this.record)) this.onEnd();
   }
 }

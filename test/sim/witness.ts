@@ -207,6 +207,19 @@ export class Witness {
     if (holding) this.provenAnew(holding, lease);
   }
 
+  /** Also of a connection that is only closed later. False: it had ended before. */
+  programEnded(program: ProgramRecord): boolean {
+    if (program.endedAt !== null) return false;
+    program.endedAt = this.world.now;
+    this.tell({ kind: 'ended', program });
+    for (const endpoint of program.endpoints) {
+      const tell = () => this.tell({ kind: 'idle', program, endpoint });
+      endpoint.onIdle = tell;
+      if (endpoint.isIdle) tell();
+    }
+    return true;
+  }
+
   /** Given up, lost or dead: nobody believes in it any more. `leftMs`: for how long he who gives it up leaves it; null: nobody gave it up. */
   ended(value: string, leftMs: number | null): void {
     const holding = this.holdings.get(value);

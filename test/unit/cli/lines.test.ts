@@ -104,6 +104,11 @@ const events: readonly (readonly [RunEvent, string])[] = [
     'stopping: "job": lost (taken: masters show the value of somebody else): sent SIGTERM, lock valid for another 4s',
   ],
   [{ kind: 'killed' }, 'killed: "job": sent SIGKILL'],
+  [{ kind: 'found-lost' }, 'lost: "job": somebody else had it when it was released'],
+  [
+    { kind: 'found-gone' },
+    'warning: "job": too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)',
+  ],
   [
     { kind: 'clock-jumped', ms: 60_000 },
     'clock: this machine: 1m passed unnoticed (asleep, or its time was set); counted against the lock',

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { exitStatusOf } from '../../../src/run/exit-code.ts';
 import {
   type Action,
+  type ChildExit,
   type Event,
   endingOf,
   initialState,
@@ -255,6 +256,39 @@ describe('processes that we may not kill', () => {
     const stopping = replay([{ kind: 'acquired' }, { kind: 'overdue' }, { kind: 'kill-due' }]);
     const [state, actions] = transition(stopping, { kind: 'swept', untouchable });
     expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', untouchable }]]);
+  });
+});
+
+describe('a lock that is missing when it is to be released', () => {
+  const ended = (exit: ChildExit): readonly Event[] => [
+    { kind: 'acquired' },
+    { kind: 'child-exited', exit },
+    { kind: 'swept', untouchable: [] },
+  ];
+  const well = ended({ kind: 'exited', code: 3 });
+  const stopped = (event: Event): readonly Event[] => [{ kind: 'acquired' }, event, ...well.slice(1)];
+  const after = (past: readonly Event[], reason: 'taken' | 'expired') => {
+    const [state, actions] = transition(replay(past), { kind: 'missing', reason });
+    return [state.cause?.kind, actions];
+  };
+  const told = (isLoss: boolean) => [{ kind: 'tell-missing', isLoss }];
+
+  it('taken: lost, whatever the command returned, or for whatever it was stopped', () => {
+    expect(after(well, 'taken')).toEqual(['lost', told(true)]);
+    expect(after(stopped({ kind: 'overdue' }), 'taken')).toEqual(['lost', told(true)]);
+  });
+
+  it('only gone: told, and the exit code of the command stands', () => {
+    expect(after(well, 'expired')).toEqual(['child', told(false)]);
+  });
+
+  it('given up for a newer one: told, and still given up', () => {
+    expect(after(stopped({ kind: 'wanted', by: 'b' }), 'taken')).toEqual(['replaced', told(false)]);
+  });
+
+  it('lost before, or under a command that never ran: no news', () => {
+    expect(after(stopped({ kind: 'lost', reason: 'expired' }), 'taken')).toEqual(['lost', []]);
+    expect(after(ended({ kind: 'not-found' }), 'taken')).toEqual(['child', []]);
   });
 });
 

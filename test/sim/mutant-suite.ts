@@ -1,0 +1,23 @@
+// What the two suites of mutants have in common: those that `npm test` hunts, and those that take too long for it. No suite by itself.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { hunt } from './hunt.ts';
+import type { Mutant } from './mutant.ts';
+import { buildMutants } from './mutant-build.ts';
+
+/** A test for each: it is caught by the checker that is there for it, within its number of seeds. */
+export function huntEach(some: readonly Mutant[], options: { readonly timeout?: number } = {}): void {
+  const silent = process.listeners('warning');
+  beforeAll(() => {
+    process.removeAllListeners('warning');
+    buildMutants();
+  }, 120_000);
+  afterAll(() => {
+    for (const listener of silent) process.on('warning', listener);
+  });
+
+  it.each(some)('$name: $breaks', options, async (mutant) => {
+    const caught = await hunt(mutant);
+    expect(caught, `not caught by ${mutant.caughtBy.join(' or ')} in ${mutant.withinSeeds} seeds`).not.toBeNull();
+  });
+}
