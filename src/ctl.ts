@@ -9,6 +9,7 @@ import { checkArgumentBytes } from './cli/argument-bytes.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
 import { surroundings } from './cli/surroundings.ts';
 import type { Call } from './ctl/call.ts';
+import { Output } from './ctl/output.ts';
 import { readSettings } from './ctl/settings.ts';
 import type { Screen } from './ctl/top/screen.ts';
 import type { VerbName } from './ctl/verb-table.ts';
@@ -43,13 +44,17 @@ const ourselves = { file: process.execPath, words: process.argv.slice(1, 2) };
 /** Returns the exit code. Never rejects. */
 export async function main(argv: readonly string[], program = ourselves): Promise<number> {
   const { stdin, stdout, stderr, env: environment } = process;
-  stdout.on('error', (error) => process.exit(complainOfOutput('redlockctl', error)));
-  const print = (text: string) => stdout.write(text);
+  const endBy = (error: Error) => process.exit(complainOfOutput('redlockctl', error));
+  stdout.on('error', endBy);
+  const output = new Output(stdout, endBy);
+  const print = (text: string) => output.print(text);
+  const flushed = () => output.flushed();
   try {
     checkArgumentBytes(argv);
     const words = parseWords(argv);
     if (words.kind === 'print') {
       print(words.text);
+      await flushed();
       return 0;
     }
     const around = surroundings(environment);
@@ -100,11 +105,6 @@ function interrupted(): AbortSignal {
     });
   }
   return controller.signal;
-}
-
-/** A pipe takes what it has room for; the rest would be lost with us. */
-function flushed(): Promise<void> {
-  return new Promise((resolve) => process.stdout.write('', () => resolve()));
 }
 
 async function openScreen(): Promise<Screen> {

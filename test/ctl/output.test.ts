@@ -1,0 +1,41 @@
+// What becomes of what is printed when its reader is slow, has seen enough, or has no room for it.
+
+import { spawnSync } from 'node:child_process';
+import { beforeEach, expect, test } from 'vitest';
+import { environmentFor, interpreter, useMasters } from '../cli/rig.ts';
+import { pathOf } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+
+const { masters } = useMasters(3);
+const count = 5_000;
+
+/** A line for bash, in which redlockctl is "$0" "$1". */
+function shell(line: string) {
+  const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
+  const options = { env, timeout: 30_000, killSignal: 'SIGKILL' as const, encoding: 'utf8' as const };
+  return spawnSync('bash', ['-c', line, interpreter, pathOf('redlockctl')], options);
+}
+
+beforeEach(async () => {
+  await masters[0]?.command('eval', `for i = 1, ${count} do redis.call('set', 'redlock:l' .. i, 'x') end`, 0);
+});
+
+test('all of it reaches who reads slowly: a pipe holds less than a tenth', () => {
+  const { stdout } = shell('"$0" "$1" list --json | { sleep 1; cat; } | tail -c 1000000; echo "code $PIPESTATUS"');
+  expect(stdout).toMatch(/"name":"l999".*\n\s*code 0\n$/s);
+});
+
+test('whoever has seen enough may leave', () => {
+  const { stdout } = shell('"$0" "$1" list 2>&1 | head -n 2; echo "code $PIPESTATUS"');
+  expect(stdout).toMatch(/^NAME .*\nl1 .*\ncode 74\n$/);
+});
+
+test('an output that cannot be written is no success', () => {
+  for (const words of ['list', 'completion bash', '--help']) {
+    const { stdout, stderr } = shell(`"$0" "$1" ${words} >/dev/full; echo "code $?"`);
+    expect({ stdout, stderr }).toEqual({
+      stdout: 'code 74\n',
+      stderr: 'redlockctl: output: cannot be written: ENOSPC\n',
+    });
+  }
+});
