@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import type { Clock, Failed } from '../lock/ports.ts';
 import { type OpenedClient, type Origin, openClient } from './client.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
+import { request } from './request.ts';
 import type { ScriptCall } from './script-calls.ts';
 import { digestOf } from './script-digest.ts';
 import { failed, failedBy, isFailed } from './trouble.ts';
@@ -19,9 +20,8 @@ export class Connection {
   readonly #client: Redis;
   readonly #canSpeak3: boolean;
   readonly #clock: Clock;
-  /** When each request was sent. */
-  readonly #unanswered = new Map<number, number>();
-  #requestCount = 0;
+  /** When each request was sent that has not been answered, in order, which is that of the answers. */
+  readonly #unanswered: number[] = [];
   /** Scripts that were answered here, and whether they are now sent by their digest. */
   readonly #isNamed = new Map<string, boolean>();
   #identified: ServerIdentity | Failed | null = null;
@@ -54,13 +54,13 @@ export class Connection {
 
   /** For how long the oldest request has been waiting for its answer; 0 when none is. */
   get silentMs(): number {
-    const [oldest] = this.#unanswered.values();
+    const [oldest] = this.#unanswered;
     return oldest === undefined ? 0 : this.#clock.now() - oldest;
   }
 
   /** Runs a script in one step on the server. Sent before this returns its promise, or never. */
   eval(script: string, keys: readonly string[], ...words: (string | number)[]): Promise<unknown | Failed> {
-    return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
+    return this.#request('eval', [script, keys.length, ...keys, ...words], script);
   }
 
   /**
@@ -69,10 +69,16 @@ export class Connection {
    * again. It is not sent anew from here, where it could overtake a release made since.
    */
   run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
-    const send = this.#isNamed.get(script)
-      ? () => this.#client.evalsha(digestOf(script), keys.length, ...keys, ...words)
-      : () => this.#client.eval(script, keys.length, ...keys, ...words);
-    return this.#send(send, script);
+    if (!this.#isNamed.get(script)) return this.eval(script, keys, ...words);
+    return this.#request('evalsha', [digestOf(script), keys.length, ...keys, ...words], script);
+  }
+
+  /** The same for what must not fail and may come late: one that has forgotten the script is sent it whole. */
+  async insist(call: ScriptCall): Promise<unknown | Failed> {
+    const reply = await this.run(call);
+    const isForgotten =
+      isFailed(reply) && this.#isNamed.get(call.script) === false && forgottenReply.test(reply.message);
+    return isForgotten ? this.eval(call.script, call.keys, ...call.words) : reply;
   }
 
   /**
@@ -133,27 +139,39 @@ export class Connection {
     return /^aof_enabled:1/m.test(String(persistence)) && Array.isArray(policy) && policy[1] === 'always';
   }
 
-  async #send(command: () => Promise<unknown>, script: string | null = null): Promise<unknown | Failed> {
-    const request = this.#requestCount;
-    this.#requestCount += 1;
-    this.#unanswered.set(request, this.#clock.now());
+  async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
+    this.#unanswered.push(this.#clock.now());
     try {
-      const reply = await command();
-      if (script !== null && !this.#isNamed.has(script)) this.#isNamed.set(script, true);
-      return reply;
+      return await command();
     } catch (error) {
-      return this.#failedBy(error, script);
+      return this.#failedBy(error);
     } finally {
-      this.#unanswered.delete(request);
+      this.#unanswered.shift();
     }
   }
 
-  #failedBy(error: unknown, script: string | null): Failed {
+  /** For scripts, which are nearly all that is ever sent: see request.ts. */
+  #request(name: string, args: readonly (string | number)[], script: string): Promise<unknown | Failed> {
+    this.#unanswered.push(this.#clock.now());
+    return new Promise((resolve) => {
+      request(this.#client, name, args, (reply) => {
+        this.#unanswered.shift();
+        if (!(reply instanceof Error)) {
+          if (!this.#isNamed.has(script)) this.#isNamed.set(script, true);
+          return resolve(reply);
+        }
+        const failure = this.#failedBy(reply);
+        const isForgotten = forgottenReply.test(failure.message);
+        if (isForgotten) this.#isNamed.set(script, false);
+        resolve(isForgotten ? failed('reply', failure.message) : failure);
+      });
+    });
+  }
+
+  #failedBy(error: unknown): Failed {
     const failure = failedBy(error);
     if (failure.cause === 'connection') this.close();
-    if (script === null || !forgottenReply.test(failure.message)) return failure;
-    this.#isNamed.set(script, false);
-    return failed('reply', failure.message);
+    return failure;
   }
 }
 

@@ -34,7 +34,8 @@ export class Roster {
     const { runId } = identity;
     if (runId === null) return null;
     const known = this.#masterOf.get(runId);
-    if (known !== undefined && known !== master) {
+    if (known === master) return null;
+    if (known !== undefined) {
       return `is the same server as ${known}: it would vote twice (list each server once)`;
     }
     const former = this.#runIdOf.get(master);

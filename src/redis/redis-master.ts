@@ -39,6 +39,8 @@ export interface RedisMasterSettings {
   readonly restartGraceMs: number;
   /** Default: redlock. */
   readonly protocol?: Protocol;
+  /** Whoever uses the master is there for long after a release, to send again what a server has forgotten. Default: no. */
+  readonly staysOn?: boolean;
 }
 
 /** How long a connection may owe an answer before it is given up; doubled each time, back to the first by an answer. */
@@ -205,10 +207,14 @@ export class RedisMaster implements Master {
     }
   }
 
-  /** Sent whole: nobody may be there any more to hear that the server has forgotten the script. */
+  /**
+   * Sent whole where nobody may be there any more to hear that the server has forgotten the script, and where a place in the queue is
+   * given up or kept, which must not come later than what follows.
+   */
   #release(connection: Connection, undoing: Undoing): Promise<unknown> {
-    const { script, keys, words } = this.#calls.toRelease(undoing, this.#settings.prefix);
-    return connection.eval(script, keys, ...words);
+    const call = this.#calls.toRelease(undoing, this.#settings.prefix);
+    if (this.#settings.staysOn && undoing.claim.waiter === null) return connection.insist(call);
+    return connection.eval(call.script, call.keys, ...call.words);
   }
 
   /** Sends as soon as there is a connection, unless that is no longer wanted by then. `read` sees no Failed; `set` is what may be set. */

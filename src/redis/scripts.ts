@@ -1,5 +1,5 @@
-// The Lua scripts: everything that has to be decided inside Redis in one step. A release is always sent whole, the others only until
-// they have been answered (connection.ts), and none is ever sent again by itself. The surprise: every one may be run twice, late, or after the answer was lost, without harm.
+// The Lua scripts: everything that has to be decided inside Redis in one step. They are sent whole until they have been answered
+// (connection.ts), and only a release is ever sent again by itself, where the server has forgotten it. The surprise: every one may be run twice, late, or after the answer was lost, without harm.
 
 /**
  * raise(floor, keep): the counter at KEYS[2] becomes at least `floor`, and expires after `keep` ms without use. Numbers are

@@ -13,6 +13,12 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
+/** As much of a command as is looked at. */
+interface SentCommand extends Pending {
+  readonly name: string;
+  readonly args: readonly (string | number)[];
+}
+
 interface ClientOptions {
   readonly host: string;
   readonly connectTimeout: number;
@@ -68,12 +74,9 @@ export class Redis {
     setTimeout(() => socket.destroy(), disconnectTimeoutMs);
   }
 
-  eval(script: string, keyCount: number, ...words: (string | number)[]): Promise<unknown> {
-    return this.#send('EVAL', script, keyCount, ...words);
-  }
-
-  evalsha(digest: string, keyCount: number, ...words: (string | number)[]): Promise<unknown> {
-    return this.#send('EVALSHA', digest, keyCount, ...words);
+  /** The reply is told in the course of the event, and not a few promises later. */
+  sendCommand({ name, args, resolve, reject }: SentCommand): void {
+    this.#write([name.toUpperCase(), ...args], { resolve, reject });
   }
 
   info(section: string): Promise<unknown> {
@@ -88,18 +91,22 @@ export class Redis {
     return this.#send('SUBSCRIBE', ...channels);
   }
 
-  async #send(...words: (string | number)[]): Promise<unknown> {
+  #send(...words: (string | number)[]): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#write(words, { resolve, reject }));
+  }
+
+  #write(words: readonly (string | number)[], pending: Pending): void {
     const socket = this.#socket;
     if (words[0] === 'SUBSCRIBE') this.#isSubscribed = true;
-    else if (this.#isSubscribed && this.condition.protocol !== 3) throw new Error('Connection in subscriber mode');
-    if (this.status === 'end') throw closed();
-    if (this.status !== 'ready' || socket === null || this.#isEnding) {
-      throw new Error("Stream isn't writeable and enableOfflineQueue options is false");
+    else if (this.#isSubscribed && this.condition.protocol !== 3) {
+      return pending.reject(new Error('Connection in subscriber mode'));
     }
-    return new Promise((resolve, reject) => {
-      this.#pending.push({ resolve, reject });
-      socket.send(words);
-    });
+    if (this.status === 'end') return pending.reject(closed());
+    if (this.status !== 'ready' || socket === null || this.#isEnding) {
+      return pending.reject(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
+    }
+    this.#pending.push(pending);
+    socket.send(words);
   }
 
   #settle(answer: Answer): void {

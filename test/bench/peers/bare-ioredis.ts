@@ -26,9 +26,10 @@ export async function bareIoredis(urls: readonly string[]): Promise<Cycle> {
       }
     });
   await ask((client) => client.eval(...whole(acquire)), wires.length);
+  await ask((client) => client.eval(...whole(release)), wires.length);
   return async () => {
     await ask((client) => client.evalsha(...named(acquire)), quorumOf(wires.length));
     const prompt = wires.filter(({ owedCount }) => owedCount === 0);
-    await ask((client) => client.eval(...whole(release)), prompt.length, prompt);
+    await ask((client) => client.evalsha(...named(release)), prompt.length, prompt);
   };
 }

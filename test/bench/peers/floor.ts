@@ -19,9 +19,10 @@ export function callsOn(resource: string): { readonly acquire: ScriptCall; reado
 
 const { acquire, release } = callsOn('floor');
 const counted = (keys: readonly string[]) => [keys.length, ...keys];
-const first = requestOf('EVAL', acquire.script, ...counted(acquire.keys), ...acquire.words);
-const acquireBytes = requestOf('EVALSHA', digestOf(acquire.script), ...counted(acquire.keys), ...acquire.words);
-const releaseBytes = requestOf('EVAL', release.script, ...counted(release.keys), ...release.words);
+const whole = ({ script, keys, words }: ScriptCall) => requestOf('EVAL', script, ...counted(keys), ...words);
+const named = ({ script, keys, words }: ScriptCall) =>
+  requestOf('EVALSHA', digestOf(script), ...counted(keys), ...words);
+const [acquireBytes, releaseBytes] = [named(acquire), named(release)];
 
 export async function floor(urls: readonly string[]): Promise<Cycle> {
   const wires = await Promise.all(urls.map((url) => Wire.open(url.replace('unix://', ''))));
@@ -34,7 +35,8 @@ export async function floor(urls: readonly string[]): Promise<Cycle> {
       };
       for (const wire of wires) wire.ask(bytes, lineCount, prompt.includes(wire) ? answered : () => {}, reject);
     });
-  await ask(first, 3, wires.length);
+  await ask(whole(acquire), 3, wires.length);
+  await ask(whole(release), 1, wires.length);
   return async () => {
     await ask(acquireBytes, 3, quorumOf(wires.length));
     const prompt = wires.filter((wire) => wire.owesNothing);
