@@ -30,8 +30,12 @@ export function waiterIdFor(settings: Settings, runId: string): string {
 
 /** For the note in the lock and the line in its history. */
 export function who({ command }: Settings): Omit<HolderNote, 'since'> {
-  return { host: os.hostname(), pid: process.pid, user: userName(), label: path.basename(command[0] ?? '') };
+  ourselves ??= { host: os.hostname(), pid: process.pid, user: userName() };
+  return { ...ourselves, label: path.basename(command[0] ?? '') };
 }
+
+/** Asked for once: the system reads files for it, and every attempt needs it. */
+let ourselves: Pick<HolderNote, 'host' | 'pid' | 'user'> | null = null;
 
 function sharingOf({ sharing, slotCount }: Settings): Sharing {
   if (sharing !== 'slots') return { kind: sharing };

@@ -47,6 +47,7 @@ function obey(message: ToGuard): void {
   if (post === null) return;
   const { orders, tree, guard } = post;
   if (message.kind === 'orders') return tell({ kind: 'ready' });
+  if (message.kind === 'rehearse') return rehearse(orders);
   if (message.kind === 'arm') {
     arm(guard, orders, message);
     // The first one comes before there is anybody.
@@ -66,6 +67,16 @@ function takeUp(orders: GuardOrders) {
     aliveCount: () => countAlive(tree),
   };
   return { orders, tree, guard: new Guard(orders, guarded, clock, () => tell({ kind: 'stopping' })) };
+}
+
+/** Whoever waits for a lock wants the machine for himself when he has it, and what runs for the first time takes ten times as long. */
+function rehearse(orders: GuardOrders): void {
+  const nobody = { stop: () => {}, kill: async () => {} };
+  const guard = new Guard(orders, nobody, clock, () => {});
+  const farMs = Number.MAX_SAFE_INTEGER;
+  arm(guard, orders, { kind: 'arm', count: 0, readings: readingsNow(), stopInMs: farMs, killInMs: farMs });
+  guard.found();
+  guard.finish();
 }
 
 /** redlock-run is gone, and everybody else who could write to us: also a child that it has forked just before it died. */

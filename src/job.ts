@@ -7,6 +7,7 @@ import { newClaim, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
 import { type Acquisition, acquire, type NotAcquired } from './lock/acquire.ts';
+import { Ending } from './lock/ending.ts';
 import type { MasterFailure } from './lock/events.ts';
 import { stopAtOf } from './lock/keep-alive.ts';
 import type { Claim } from './lock/ports.ts';
@@ -87,6 +88,7 @@ class Job {
   readonly #runId = randomBytes(12).toString('hex');
   readonly #recorder: Recorder;
   #launcher: Launcher | null = null;
+  #keeper: GuardKeeper | null = null;
   #lease: Lease | null = null;
   #child: StartedChild | null = null;
   #onLost: Promise<void> | null = null;
@@ -134,6 +136,7 @@ class Job {
     });
     this.#launcher = launcher;
     const keeper = this.#startGuard();
+    this.#keeper = keeper;
     // When the first requests have been sent: loading takes longer than their answers.
     const loading = new Promise(setImmediate).then(() => launcher.load());
     const run: Run = new Run(settings, {
@@ -198,7 +201,8 @@ class Job {
     if (event.kind === 'waiting') {
       const settings = this.#settings;
       const rehearsed = { settings, newClaim: () => newClaim(settings), recordOf: this.#recordOf };
-      void this.#launcher?.prepare(event.place !== null, rehearsed);
+      const rehearseGuard = () => this.#keeper?.rehearse();
+      void this.#launcher?.prepare(event.place !== null, { ...rehearsed, rehearseGuard });
     }
     if (event.kind === 'extended') this.#child?.remember();
     const { onLost } = this.#settings;
@@ -265,10 +269,10 @@ class Job {
       const failed = await master.introduce();
       if (failed?.cause === 'unfit') unfit.push({ master: master.name, failed });
     });
-    const enough = new AbortController();
+    const enough = new Ending();
     const all = Promise.all(introductions).then(() => enough.abort());
     const leftMs = beganAt + introductionMs + 3 * this.#grantedInMs - this.#clock.now();
-    await Promise.race([all, this.#clock.sleep(Math.max(0, leftMs), enough.signal)]);
+    await Promise.race([all, this.#clock.sleep(Math.max(0, leftMs), enough)]);
     return unfit;
   }
 

@@ -114,11 +114,10 @@ class Wait {
     try {
       while (!aborted.aborted) {
         const attemptedAt = clock.now();
-        this.#line?.forgetCalls();
         // Never a value again that was given back: what is still under way on a broken connection would remove it later.
         if (this.#hasTried) this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };
         this.#hasTried = true;
-        const attempt = await redlock.attempt(this.#claim, aborted);
+        const attempt = await redlock.attempt(this.#claim, aborted, this.#line?.turns());
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
@@ -192,7 +191,7 @@ class Wait {
     }
     const leftMs = waitMs ? waitMs - waitedMs : Number.POSITIVE_INFINITY;
     const pauseMs = Math.min(this.#pauseMs(attempt), leftMs);
-    if (this.#line) await this.#line.pause(pauseMs, aborted);
+    if (this.#line) await this.#line.called(pauseMs, aborted);
     else await clock.sleep(pauseMs, aborted);
   }
 

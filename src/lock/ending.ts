@@ -1,5 +1,6 @@
-// That something is over: an AbortController for what never leaves the lock. The surprise: it is here for its price alone. A real
-// one, aborted with a listener, takes 10 microseconds, and a lock needs half a dozen of them in each of its two rounds.
+// That something is over: an AbortController for what never leaves our own code. The surprise: it is here for its price alone. A real
+// one, aborted with a listener, takes 10 microseconds, and a lock needs half a dozen of them in each of its two rounds; the first
+// of a program takes a hundred, which is when a lock is handed over.
 
 import type { Cancelled } from './ports.ts';
 

@@ -4,7 +4,7 @@
 
 import type { Report } from './events.ts';
 import { parseValue } from './holder.ts';
-import type { Claim, Clock, Random } from './ports.ts';
+import type { Cancelled, Claim, Clock, Random } from './ports.ts';
 import type { HeldLock, Lease, LossReason } from './redlock.ts';
 import { holderIdOf } from './waiter-id.ts';
 
@@ -40,7 +40,7 @@ export async function keepAlive(
   clock: Clock,
   random: Random,
   keeper: Keeper,
-  ended: AbortSignal,
+  ended: Cancelled,
   report: Report,
 ): Promise<LossReason | null> {
   let lease = acquired;

@@ -1,8 +1,9 @@
 // Our place in the queue, as far as this side is concerned: ears on the masters, and pauses that end when it is our turn. The
-// queue itself is kept by the masters. The surprise: calls come from each master by itself, a little apart, and whoever runs
-// at the first one finds the other masters not yet free; so a pause ends when all have called, or soon after the first.
+// queue itself is kept by the masters. The surprise: calls come from each master by itself, a little apart, and whoever asks
+// all of them at the first one finds the others not yet free; so each is asked when it has called itself, or soon after the first.
 
-import type { Claim, Clock, Ear, Master } from './ports.ts';
+import { Ending } from './ending.ts';
+import type { Cancelled, Claim, Clock, Ear, Master } from './ports.ts';
 import { quorumOf } from './validity.ts';
 
 /** How long after the first call the others are waited for. */
@@ -12,9 +13,13 @@ export class Line {
   readonly #clock: Clock;
   readonly #quorum: number;
   readonly #ears = new Set<Ear>();
+  /** Who has called and was not asked since. */
   readonly #callers = new Set<Master>();
+  /** Who has called since the present turns began. */
+  #turned = new Set<Master>();
+  /** Told of every call. */
+  readonly #onCall = new Set<() => void>();
   #isClosed = false;
-  #onCall: () => void = () => {};
 
   private constructor(clock: Clock, quorum: number) {
     this.#clock = clock;
@@ -24,7 +29,7 @@ export class Line {
   /** Resolves when a quorum of masters is being listened to, or after `atMostMs`; a master that fails is left out. */
   static async join(masters: readonly Master[], claim: Claim, clock: Clock, atMostMs: number): Promise<Line> {
     const line = new Line(clock, quorumOf(masters.length));
-    const enough = new AbortController();
+    const enough = new Ending();
     for (const master of masters) {
       master
         .listen(claim, () => line.#hear(master))
@@ -35,7 +40,7 @@ export class Line {
           if (line.#ears.size >= line.#quorum) enough.abort();
         });
     }
-    await clock.sleep(atMostMs, enough.signal);
+    await clock.sleep(atMostMs, enough);
     return line;
   }
 
@@ -44,28 +49,34 @@ export class Line {
     return this.#callers.size > 0;
   }
 
-  /** Calls that came before do not count any more: an attempt begins, and will see for itself. */
+  /** Calls that came before do not count any more. */
   forgetCalls(): void {
     this.#callers.clear();
   }
 
-  /** Resolves when it is our turn, after `atMostMs`, or when `aborted`. */
-  async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
-    const called = new AbortController();
-    const isOurTurn = () => this.#callers.size >= this.#ears.size;
-    const wake = () => called.abort('called');
-    aborted.addEventListener('abort', wake, { once: true, signal: called.signal });
-    let isGathering = false;
-    this.#onCall = () => {
-      if (isOurTurn()) return wake();
-      // One master may call many times.
-      if (!isGathering) this.#clock.sleep(togetherMs, called.signal).then(wake);
-      isGathering = true;
+  /** Resolves when somebody has called, after `atMostMs`, or when `aborted`. */
+  called(atMostMs: number, aborted: Cancelled): Promise<void> {
+    return this.#until(() => this.isCalled, atMostMs, aborted);
+  }
+
+  /** The same, but waits for all to call, as long as the first is worth waiting for. */
+  async pause(atMostMs: number, aborted: Cancelled): Promise<void> {
+    await this.called(atMostMs, aborted);
+    if (this.isCalled) await this.#until(() => this.#callers.size >= this.#ears.size, togetherMs, aborted);
+  }
+
+  /**
+   * When it is our turn at each of the masters: at once, unless somebody has called; then when that master has called as well, or all
+   * have whom we hear, or soon. What it has called until its turn counts no more.
+   */
+  turns(): ((master: Master) => Promise<void>) | null {
+    if (!this.isCalled) return null;
+    const turned = new Set(this.#callers);
+    this.#turned = turned;
+    return async (master) => {
+      await this.#until(() => turned.has(master) || turned.size >= this.#ears.size, togetherMs);
+      this.#callers.delete(master);
     };
-    if (this.#callers.size > 0) this.#onCall();
-    await this.#clock.sleep(atMostMs, called.signal);
-    called.abort('called');
-    this.#onCall = () => {};
   }
 
   close(): void {
@@ -75,6 +86,20 @@ export class Line {
 
   #hear(master: Master): void {
     this.#callers.add(master);
-    this.#onCall();
+    this.#turned.add(master);
+    for (const look of this.#onCall) look();
+  }
+
+  async #until(isDue: () => boolean, atMostMs: number, aborted?: Cancelled): Promise<void> {
+    if (isDue()) return;
+    const due = new Ending();
+    const look = () => {
+      if (isDue() || aborted?.aborted) due.abort();
+    };
+    this.#onCall.add(look);
+    aborted?.addEventListener('abort', look, { once: true });
+    await this.#clock.sleep(atMostMs, due);
+    aborted?.removeEventListener('abort', look);
+    this.#onCall.delete(look);
   }
 }

@@ -5,13 +5,15 @@
 
 import { contentionOf } from './contention.ts';
 import { type Ballot, countOf, Electorate, failuresIn } from './electorate.ts';
+import { Ending } from './ending.ts';
 import type { Report } from './events.ts';
 import { fenceOf } from './fence.ts';
 import { Line } from './line.ts';
 import type { Attempt, Extension, Lease, LossReason, Released } from './outcomes.ts';
 import type { Polled } from './poll.ts';
-import type { AcquireReply, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
+import type { AcquireReply, Cancelled, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
 import { acquireVerdictOf, extendVerdictOf } from './tally.ts';
+import { type TurnAt, Turns } from './turns.ts';
 import { quorumOf, validUntilOf } from './validity.ts';
 
 export type { Attempt, Extension, Lease, LossReason, Released } from './outcomes.ts';
@@ -40,6 +42,7 @@ export class Redlock {
   readonly #driftFactor: number | undefined;
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
+  readonly #turns = new Turns();
   /** Values that were not released yet: only these may be healed. */
   readonly #ours = new Set<string>();
 
@@ -55,9 +58,9 @@ export class Redlock {
 
   /**
    * Steps 1 to 5 of the page. A failed attempt has already begun to undo itself when it returns; so has one that `aborted`
-   * has cut short, whatever it says then.
+   * has cut short, whatever it says then. `turnAt` says when a master is to be asked; by itself at once.
    */
-  async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
+  async attempt(claim: Claim, aborted?: Cancelled, turnAt: TurnAt | null = null): Promise<Attempt> {
     const startedAt = this.#clock.now();
     this.#ours.add(claim.value);
     // Who has refused us has entered us in its queue. When we win all the same, others there would have to wait for us to be forgotten.
@@ -68,7 +71,11 @@ export class Redlock {
       else refusers.add(master);
     };
     const { votes, withdraw } = await this.#electorate.poll<AcquireReply>({
-      ask: (master, withdrawn) => master.acquire(claim, withdrawn),
+      ask: (master, withdrawn) => {
+        const ask = () => master.acquire(claim, withdrawn);
+        const isWanted = () => this.#ours.has(claim.value) && !withdrawn.aborted;
+        return turnAt ? this.#turns.ask(turnAt(master), isWanted, ask) : ask();
+      },
       isCertain: (replies) => acquireVerdictOf(replies.values(), this.masterCount) !== 'undecided',
       onVote: (master, { kind }) => kind === 'refused' && onRefusal(master),
       cancelled: aborted,
@@ -109,7 +116,7 @@ export class Redlock {
    * and whoever took and released it meanwhile left no trace. After `ended` nothing more of it is sent, so that it cannot
    * follow a release.
    */
-  async extend(lease: Lease, ended?: AbortSignal): Promise<Extension> {
+  async extend(lease: Lease, ended?: Cancelled): Promise<Extension> {
     const { claim } = lease;
     const startedAt = this.#clock.now();
     const forgetful: Master[] = [];
@@ -143,7 +150,7 @@ export class Redlock {
   }
 
   /**
-   * Removes our value wherever it may be, or lets it expire after `keepMs`. Sent to every master given at once; waits, no
+   * Removes our value wherever it may be, or lets it expire after `keepMs`. Sent to every master at once; waits, no
    * longer than the master timeout, for those that have kept up so far. `record` is what the masters note of it, if anything.
    */
   release(claim: Claim, keepMs = 0, record: string | null = null): Promise<Released> {
@@ -155,6 +162,11 @@ export class Redlock {
   /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */
   joinLine(claim: Claim): Promise<Line> {
     return Line.join(this.#electorate.masters, claim, this.#clock, this.#masterTimeoutMs);
+  }
+
+  /** Resolves when every master has been asked, also those whose turn came after a quorum had granted: for who goes away then. */
+  asked(): Promise<void> {
+    return this.#turns.over();
   }
 
   /** Resolves when every release under way has been answered or has run out of time. */
@@ -174,7 +186,7 @@ export class Redlock {
    * Gives our value back to a master that came back without it. Only ever called when a quorum has just extended before
    * the old validity ended, so a lock that was lost is never revived. Nobody waits for the answer.
    */
-  async #heal(master: Master, { claim, fence }: Lease, ended = new AbortController().signal): Promise<void> {
+  async #heal(master: Master, { claim, fence }: Lease, ended: Cancelled = new Ending()): Promise<void> {
     if (!this.#ours.has(claim.value)) return;
     const reply = await master.heal(claim, fence, ended);
     if (reply.kind === 'healed') this.#report({ kind: 'master-healed', master: master.name });

@@ -4,10 +4,11 @@
 // in time by ourselves, whatever has become of the outer run.
 
 import type { Acquisition, Patience } from '../lock/acquire.ts';
+import { Ending } from '../lock/ending.ts';
 import type { MasterFailure, Report } from '../lock/events.ts';
 import { parseValue } from '../lock/holder.ts';
 import type { Extension, Lease, OuterLease, Released } from '../lock/outcomes.ts';
-import { alone, type Clock, type Failed } from '../lock/ports.ts';
+import { alone, type Cancelled, type Clock, type Failed } from '../lock/ports.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
 import { quorumOf, validUntilOf } from '../lock/validity.ts';
 import type { Inspector, Sight } from './inspector.ts';
@@ -75,7 +76,7 @@ export class OuterLock implements HeldLock {
   }
 
   /** The outer run may be a moment behind: it is given one more look before nothing new counts as a failure. */
-  async extend(lease: Lease, ended: AbortSignal = new AbortController().signal): Promise<Extension> {
+  async extend(lease: Lease, ended: Cancelled = new Ending()): Promise<Extension> {
     const first = await this.#seen(lease, ended);
     if (first.kind !== 'unreachable' || ended.aborted) return first;
     await this.#clock.sleep(this.#masterTimeoutMs / 2, ended);
@@ -94,7 +95,7 @@ export class OuterLock implements HeldLock {
     for (const inspector of this.#inspectors) inspector.close();
   }
 
-  async #seen(lease: Lease, ended: AbortSignal): Promise<Extension> {
+  async #seen(lease: Lease, ended: Cancelled): Promise<Extension> {
     const look = await this.#look(ended);
     switch (look.kind) {
       case 'held': {
@@ -111,11 +112,14 @@ export class OuterLock implements HeldLock {
   }
 
   /** Asks all masters, and goes by the first quorum that agrees. */
-  async #look(cancelled: AbortSignal): Promise<Look> {
+  async #look(cancelled: Cancelled): Promise<Look> {
     const askedAt = this.#clock.now();
     const count = this.#inspectors.length;
     const quorum = quorumOf(count);
-    const certain = new AbortController();
+    const certain = new Ending();
+    const end = () => certain.abort();
+    if (cancelled.aborted) end();
+    cancelled.addEventListener('abort', end, { once: true });
     const own: Own[] = [];
     const others: (readonly Sight[])[] = [];
     const failures = new Map(this.#inspectors.map(({ name }) => [name, silent]));
@@ -132,10 +136,11 @@ export class OuterLock implements HeldLock {
           else own.push(mine);
         }
         const isCertain = own.length >= quorum || others.length > count - quorum || answeredCount === count;
-        if (isCertain) certain.abort();
+        if (isCertain) end();
       });
     }
-    await this.#clock.sleep(this.#masterTimeoutMs, AbortSignal.any([certain.signal, cancelled]));
+    await this.#clock.sleep(this.#masterTimeoutMs, certain);
+    cancelled.removeEventListener('abort', end);
     if (own.length >= quorum) return { kind: 'held', lease: this.#leaseOf(own, askedAt, quorum) };
     if (others.length > count - quorum)
       return { kind: 'lost', isTaken: others.flat().some(({ type }) => type !== null) };

@@ -29,6 +29,7 @@ export interface Rehearsed {
   readonly settings: RunSettings & { readonly masterTimeoutMs: number };
   readonly newClaim: () => Claim;
   readonly recordOf: RunParts['recordOf'];
+  readonly rehearseGuard: () => void;
 }
 
 /** How long somebody is in line before he rehearses: his turn may come sooner than that. */

@@ -3,6 +3,7 @@
 // is told of it. The surprise: code that runs for the first time takes several times as long, and here that would be at the moment
 // at which the lock is handed over.
 
+import { EventEmitter } from 'node:events';
 import { acquire } from '../lock/acquire.ts';
 import type { AcquireReply, Claim, Clock, Master, Random } from '../lock/ports.ts';
 import { Redlock } from '../lock/redlock.ts';
@@ -15,6 +16,8 @@ export interface RehearsalParts {
   /** Must fail to start anything. */
   readonly startChild: RunParts['startChild'];
   readonly recordOf: RunParts['recordOf'];
+  /** The guard is to rehearse as well. */
+  readonly rehearseGuard: () => void;
 }
 
 /** Never rejects: what goes wrong here does so again when it matters, and is told then. */
@@ -29,7 +32,7 @@ export async function rehearse(
     ...parts,
     redlock,
     report,
-    guard: { arm: () => {}, watch: () => {}, done: () => {} },
+    guard: { arm: parts.rehearseGuard, watch: () => {}, done: () => {} },
     acquire: (aborted) =>
       acquire({ ...parts, redlock, report, waiterId: '', recordOf: () => null }, { ...patience, aborted }),
     suspendUs: () => {},
@@ -57,6 +60,8 @@ class Pretender implements Master {
   }
 
   async listen(_claim: Claim, onCall: () => void) {
+    // As ioredis does with every message.
+    new EventEmitter().listeners('message');
     this.#clock.sleep(calledAfterMs).then(() => {
       this.#hasCalled = true;
       onCall();

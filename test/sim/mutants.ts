@@ -210,8 +210,8 @@ export const mutants: readonly Mutant[] = [
     'a call does not end the pause',
     within(10, 'contention', 'handOver'),
     'lock/line.ts',
-    'this.#callers.add(master);\n    this.#onCall();',
-    'this.#callers.add(master);',
+    'for (const look of this.#onCall) look();',
+    'void this.#onCall;',
   ),
   {
     name: 'listens-too-late',
@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'lock/line.ts',
-        from: 'await clock.sleep(atMostMs, enough.signal);\n    return line;',
+        from: 'await clock.sleep(atMostMs, enough);\n    return line;',
         to: 'return line;',
       },
       {
@@ -230,6 +230,14 @@ export const mutants: readonly Mutant[] = [
     ],
     ...within(40, 'contention', 'handOver'),
   },
+  inSource(
+    'asked-after-it-was-given-back',
+    'a master whose turn comes after the lock was given back is asked for it all the same',
+    rarely(40, 'even-masters', 'litter'),
+    'lock/redlock.ts',
+    'const isWanted = () => this.#ours.has(claim.value) && !withdrawn.aborted;',
+    'const isWanted = () => !withdrawn.aborted || this.#ours.size >= 0;',
+  ),
   inSource(
     'never-polls',
     'whoever waits relies on being called',

@@ -127,7 +127,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'call-not-waited-for',
     'a holder who sees his lock gone before he is called says that he has lost it',
-    within(80, 'in-steps', 'keptForShell'),
+    rarely(240, 'in-steps', 'keptForShell'),
     'ctl/steps/keeping.ts',
     'await line.pause(masterTimeoutMs, ended);\n        if (ended.aborted) return',
     "if (!line.isCalled) return 'lost';\n        if (ended.aborted) return",

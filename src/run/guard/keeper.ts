@@ -60,6 +60,11 @@ export class GuardKeeper {
     this.#expectAnswer(this.#guard, count, answerMs);
   }
 
+  /** The first deadline may come soon. */
+  rehearse(): void {
+    this.#guard.tell({ kind: 'rehearse' });
+  }
+
   watch(root: Root): void {
     this.#root = { kind: 'root', root };
     this.#guard.tell(this.#root);

@@ -29,7 +29,11 @@ export interface Arm {
 
 export type ToGuard =
   /** The first message, to which the guard answers that it is ready. */
-  { readonly kind: 'orders'; readonly orders: GuardOrders } | Arm | { readonly kind: 'root'; readonly root: Root };
+  | { readonly kind: 'orders'; readonly orders: GuardOrders }
+  /** Everything that the first deadline takes is to be done once, on nobody. */
+  | { readonly kind: 'rehearse' }
+  | Arm
+  | { readonly kind: 'root'; readonly root: Root };
 
 export type FromGuard =
   | { readonly kind: 'ready' }

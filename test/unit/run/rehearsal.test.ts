@@ -31,6 +31,7 @@ function partsOf(startChild: () => typeof neverStarted) {
       acts.push('record');
       return null;
     },
+    rehearseGuard: () => acts.push('guard'),
   };
   return { parts, acts };
 }
@@ -38,7 +39,7 @@ function partsOf(startChild: () => typeof neverStarted) {
 it('starts, sweeps and releases', async () => {
   const { parts, acts } = partsOf(() => neverStarted);
   await rehearse(settings, parts);
-  expect(acts).toEqual(['start', 'record']);
+  expect(acts).toEqual(['guard', 'start', 'record']);
 });
 
 it('is silent when the machine cannot start anything at all', async () => {
@@ -46,5 +47,5 @@ it('is silent when the machine cannot start anything at all', async () => {
     throw new Error('EMFILE');
   });
   await rehearse(settings, parts);
-  expect(acts).toEqual(['start']);
+  expect(acts).toEqual(['guard', 'start']);
 });
