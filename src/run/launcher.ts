@@ -41,17 +41,14 @@ export class Launcher {
   readonly #parts: LauncherParts;
   /** As it is now: asking for all of it takes time when it counts. */
   readonly #environment = { ...process.env };
-  readonly #tree: Tree;
-  readonly #newcomers: Newcomers;
+  readonly #kin: Kin;
   #execa: typeof execa | null = null;
   #isRehearsed = false;
   #hasLaunched = false;
 
   constructor(parts: LauncherParts) {
     this.#parts = parts;
-    this.#tree = new Tree(processTable, parts.runId, process.pid);
-    this.#newcomers = new Newcomers(findCounters(), this.#tree);
-    this.#newcomers.begin();
+    this.#kin = kinOf(parts.runId);
   }
 
   /** Resolves when the command can be started. */
@@ -62,7 +59,7 @@ export class Launcher {
   launch(lease: Lease): StartedChild {
     const { command, isolation } = this.#parts;
     this.#hasLaunched = true;
-    return this.#start(command, isolation, lease);
+    return this.#start(command, isolation, lease, this.#kin);
   }
 
   /** What the command is told of its lease, and of the run as `runId`. */
@@ -72,18 +69,20 @@ export class Launcher {
 
   /** It is not our turn yet, in this moment; `isInLine`: but it will be. */
   async prepare(isInLine: boolean, rehearsed: Rehearsed): Promise<void> {
-    this.#newcomers.begin();
+    this.#kin.newcomers.begin();
     if (!isInLine || this.#isRehearsed) return;
     this.#isRehearsed = true;
     await this.#parts.clock.sleep(rehearsalMs);
     if (this.#hasLaunched || !this.#execa) return;
     const { settings, ...facts } = rehearsed;
-    const startChild = (lease: Lease) => this.#start(unstartable, null, lease);
+    // Nobody's: the command may be started any moment, and what a rehearsal finds to be left behind is ended.
+    const kin = kinOf(`rehearsal of ${this.#parts.runId}`);
+    const startChild = (lease: Lease) => this.#start(unstartable, null, lease, kin);
     await rehearse(settings, { ...facts, clock: this.#parts.clock, random: Math.random, startChild });
-    this.#tree.scan({ first: process.pid, last: process.pid });
+    kin.tree.scan({ first: process.pid, last: process.pid });
   }
 
-  #start(command: readonly string[], isolation: Isolation | null, lease: Lease): StartedChild {
+  #start(command: readonly string[], isolation: Isolation | null, lease: Lease, kin: Kin): StartedChild {
     const { runId, isForeground, clock } = this.#parts;
     return startChild(this.#execa as typeof execa, {
       command,
@@ -91,9 +90,21 @@ export class Launcher {
       isForeground,
       isolation,
       table: processTable,
-      tree: this.#tree,
-      newcomers: this.#newcomers,
+      ...kin,
       clock,
     });
   }
+}
+
+/** Those whom a command starts, and how to tell that nobody of them is left. */
+interface Kin {
+  readonly tree: Tree;
+  readonly newcomers: Newcomers;
+}
+
+function kinOf(runId: string): Kin {
+  const tree = new Tree(processTable, runId, process.pid);
+  const newcomers = new Newcomers(findCounters(), tree);
+  newcomers.begin();
+  return { tree, newcomers };
 }
