@@ -126,7 +126,7 @@ export class HeldLease implements Lease {
     const { claim, validUntil } = this.#watch.lease;
     this.#watch.end();
     this.#releasingBegan.abort();
-    const { releasedCount, isConfirmed, missing, failures } = await redlock.release(claim);
+    const { releasedCount, isConfirmed, missing, failures } = await redlock.releaseOnQuorum(claim);
     const isLoss = missing === 'taken' && !this.signal.aborted && clock.now() < validUntil;
     if (isLoss) this.#lateLoss = lostError(this.resources, missing);
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs: 0 });

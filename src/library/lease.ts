@@ -25,8 +25,8 @@ export interface Lease extends AsyncDisposable {
    */
   extend(): Promise<void>;
   /**
-   * Gives the lock back, on every master that was ever asked. Resolves with whether a quorum has said that it is free; if not, it runs out
-   * by itself within a ttl. Never rejects, however often it is called.
+   * Gives the lock back, on every master that was ever asked. Resolves with true as soon as a quorum has let go of it, the others being
+   * on their way, and with false when that cannot be; then it runs out by itself within a ttl. Never rejects, however often it is called.
    */
   release(): Promise<boolean>;
 }

@@ -159,6 +159,15 @@ export class Redlock {
     return this.#track(this.#undo(masters, (master) => master.release(claim, keepMs, record)));
   }
 
+  /** The same for who stays: waits for a quorum that has let go, which keeps nobody out any more, and not for the rest. */
+  releaseOnQuorum(claim: Claim): Promise<Released> {
+    this.#ours.delete(claim.value);
+    const { masters } = this.#electorate;
+    const isEnough = (replies: ReadonlyMap<Master, ReleaseReply>) =>
+      countOf(replies, 'released') >= quorumOf(this.masterCount);
+    return this.#track(this.#undo(masters, (master) => master.release(claim, 0), isEnough));
+  }
+
   /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */
   joinLine(claim: Claim): Promise<Line> {
     return Line.join(this.#electorate.masters, claim, this.#clock, this.#masterTimeoutMs);
@@ -199,13 +208,18 @@ export class Redlock {
     return releasing;
   }
 
-  async #undo(masters: readonly Master[], ask: Ballot<ReleaseReply>['ask']): Promise<Released> {
+  async #undo(
+    masters: readonly Master[],
+    ask: Ballot<ReleaseReply>['ask'],
+    isEnough: Ballot<ReleaseReply>['isCertain'] = () => false,
+  ): Promise<Released> {
     if (masters.length === 0) return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };
     const stragglers = this.#electorate.stragglers();
     const { votes } = await this.#electorate.poll<ReleaseReply>({
       masters,
       ask,
-      isCertain: (replies) => masters.every((master) => replies.has(master) || stragglers.includes(master)),
+      isCertain: (replies) =>
+        isEnough(replies) || masters.every((master) => replies.has(master) || stragglers.includes(master)),
     });
     const failures = failuresIn(votes);
     const isConfirmed = votes.size - failures.length >= quorumOf(this.masterCount);

@@ -45,6 +45,11 @@ export class Contestant {
     return [];
   }
 
+  /** 0: it was not started. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   close(): void {
     if (this.#child.pid !== undefined) forget(this.#child.pid);
     this.#child.kill('SIGKILL');

@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import { startMasters, type TestMaster } from '../servers/masters.ts';
 import { Contestant } from './contestant.ts';
+import { canKeepApart, cores, keepTo } from './cores.ts';
 import { startDelay } from './delayed.ts';
 import { type Installed, installPeers } from './peers/cache.ts';
 import { quantile } from './rounds.ts';
@@ -14,6 +15,8 @@ export interface Situation {
   readonly frozenCount: number;
   /** To a master and back. */
   readonly delayMs: number;
+  /** Masters have one core and clients another. */
+  readonly isApart: boolean;
 }
 
 /** One contestant in one situation; all times in ms. */
@@ -31,19 +34,23 @@ const turnCount = Number(process.env.CYCLES_TURNS ?? 30);
 const blockCount = 20;
 const warmUpCount = 1_000;
 
+const healthy = { frozenCount: 0, delayMs: 0, isApart: false };
+
 const situations: readonly Situation[] = [
-  ...[1, 3, 5, 7].map((masterCount) => ({ masterCount, frozenCount: 0, delayMs: 0 })),
+  ...(canKeepApart ? [1, 3, 5, 7] : []).map((masterCount) => ({ ...healthy, masterCount, isApart: true })),
+  ...[1, 3, 5, 7].map((masterCount) => ({ ...healthy, masterCount })),
   ...[
     [3, 1],
     [5, 1],
     [5, 2],
     [7, 2],
-  ].map(([masterCount = 0, frozenCount = 0]) => ({ masterCount, frozenCount, delayMs: 0 })),
-  ...[3, 5].flatMap((masterCount) => [1, 20].map((delayMs) => ({ masterCount, frozenCount: 0, delayMs }))),
+  ].map(([masterCount = 0, frozenCount = 0]) => ({ ...healthy, masterCount, frozenCount })),
+  ...[3, 5].flatMap((masterCount) => [1, 20].map((delayMs) => ({ ...healthy, masterCount, delayMs }))),
 ];
 
-export function titleOf({ masterCount, frozenCount, delayMs }: Situation): string {
+export function titleOf({ masterCount, frozenCount, delayMs, isApart }: Situation): string {
   const masters = `${masterCount} master${masterCount === 1 ? '' : 's'}`;
+  if (isApart) return `${masters}, on a core of their own`;
   if (frozenCount > 0) return `${masters}, ${frozenCount} frozen`;
   return delayMs > 0 ? `${masters}, ${delayMs} ms away` : masters;
 }
@@ -68,11 +75,13 @@ export async function cycles(): Promise<Record<string, Record<string, CycleRow>>
   return results;
 }
 
-async function measure({ masterCount, frozenCount, delayMs }: Situation, installed: readonly Installed[]) {
+async function measure({ masterCount, frozenCount, delayMs, isApart }: Situation, installed: readonly Installed[]) {
   const masters = await startMasters(masterCount);
+  if (isApart) for (const pid of masters.flatMap(({ pids }) => pids)) keepTo(cores.masters, pid);
   const urls = masters.map(({ url }) => url);
   const delay = delayMs > 0 ? await startDelay(urls, delayMs) : null;
   const contestants = installed.map((one) => new Contestant(one, delay?.urls ?? urls));
+  if (isApart) for (const { pid } of contestants) keepTo(cores.clients, pid);
   try {
     return await inBlocks(contestants, masters.slice(0, frozenCount), delayMs);
   } finally {

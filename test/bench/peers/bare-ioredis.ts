@@ -10,26 +10,23 @@ import type { Cycle } from './npm.ts';
 
 export async function bareIoredis(urls: readonly string[]): Promise<Cycle> {
   const { acquire, release } = callsOn('ioredis');
-  const wires = urls.map((url) => ({ client: new Redis({ path: url.replace('unix://', '') }), owedCount: 0 }));
+  const clients = urls.map((url) => new Redis({ path: url.replace('unix://', '') }));
   const whole = ({ script, keys, words }: ScriptCall) => [script, keys.length, ...keys, ...words] as const;
   const named = ({ script, keys, words }: ScriptCall) => [digestOf(script), keys.length, ...keys, ...words] as const;
-  const ask = (send: (client: Redis) => Promise<unknown>, enough: number, prompt = wires) =>
+  const ask = (send: (client: Redis) => Promise<unknown>, enough: number) =>
     new Promise<void>((resolve, reject) => {
       let missingCount = enough;
-      for (const wire of wires) {
-        wire.owedCount += 1;
-        send(wire.client).then(() => {
-          wire.owedCount -= 1;
-          if (prompt.includes(wire)) missingCount -= 1;
+      for (const client of clients) {
+        send(client).then(() => {
+          missingCount -= 1;
           if (missingCount === 0) resolve();
         }, reject);
       }
     });
-  await ask((client) => client.eval(...whole(acquire)), wires.length);
-  await ask((client) => client.eval(...whole(release)), wires.length);
+  await ask((client) => client.eval(...whole(acquire)), clients.length);
+  await ask((client) => client.eval(...whole(release)), clients.length);
   return async () => {
-    await ask((client) => client.evalsha(...named(acquire)), quorumOf(wires.length));
-    const prompt = wires.filter(({ owedCount }) => owedCount === 0);
-    await ask((client) => client.evalsha(...named(release)), prompt.length, prompt);
+    await ask((client) => client.evalsha(...named(acquire)), quorumOf(clients.length));
+    await ask((client) => client.evalsha(...named(release)), quorumOf(clients.length));
   };
 }

@@ -1,5 +1,5 @@
 // The floor: the very requests of redlock-run on connections that are open, made beforehand and written to bare sockets, and a wait for
-// as many answers: of a quorum for an acquire, of all that owe nothing else for a release. No lock could be built on it: it takes every
+// as many answers, those of a quorum. No lock could be built on it: it takes every
 // answer for a yes. The surprise: answers are told apart by counting their lines.
 
 import { connect, type Socket } from 'node:net';
@@ -26,21 +26,20 @@ const [acquireBytes, releaseBytes] = [named(acquire), named(release)];
 
 export async function floor(urls: readonly string[]): Promise<Cycle> {
   const wires = await Promise.all(urls.map((url) => Wire.open(url.replace('unix://', ''))));
-  const ask = (bytes: Buffer, lineCount: number, enough: number, prompt: readonly Wire[] = wires) =>
+  const ask = (bytes: Buffer, lineCount: number, enough: number) =>
     new Promise<void>((resolve, reject) => {
       let missingCount = enough;
       const answered = () => {
         missingCount -= 1;
         if (missingCount === 0) resolve();
       };
-      for (const wire of wires) wire.ask(bytes, lineCount, prompt.includes(wire) ? answered : () => {}, reject);
+      for (const wire of wires) wire.ask(bytes, lineCount, answered, reject);
     });
   await ask(whole(acquire), 3, wires.length);
   await ask(whole(release), 1, wires.length);
   return async () => {
     await ask(acquireBytes, 3, quorumOf(wires.length));
-    const prompt = wires.filter((wire) => wire.owesNothing);
-    await ask(releaseBytes, 1, prompt.length, prompt);
+    await ask(releaseBytes, 1, quorumOf(wires.length));
   };
 }
 
@@ -57,10 +56,6 @@ class Wire {
     return new Promise((resolve, reject) => {
       const socket = connect(path, () => resolve(new Wire(socket))).once('error', reject);
     });
-  }
-
-  get owesNothing(): boolean {
-    return this.#owed.length === 0;
   }
 
   ask(bytes: Buffer, lineCount: number, answered: () => void, failed: (error: Error) => void): void {

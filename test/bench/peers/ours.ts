@@ -23,6 +23,6 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
     const claim = { resources, sharing, yields, value, ttlMs, isFenced, waiter: null };
     const attempt = await redlock.attempt(claim);
     if (attempt.kind !== 'acquired') throw new Error(`${attempt.kind}`);
-    await redlock.release(claim);
+    await redlock.releaseOnQuorum(claim);
   };
 }
