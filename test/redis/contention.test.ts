@@ -75,7 +75,8 @@ test('one of three masters down, the second taken for another 300 ms: acquired s
   const rig = redlockOn([`unix://${first.directory}/none`, second, third]);
   const acquisition = await acquireBy(rig);
   expect(acquisition.kind).toBe('acquired');
-  expect(performance.now() - beganAt).toBeLessThan(550);
+  // Before the next sign of life, which is due after 900 ms.
+  expect(performance.now() - beganAt).toBeLessThan(850);
   await releaseBy(rig, acquisition);
   await untilNothingIsLeft(masters);
 });
