@@ -68,15 +68,15 @@ test('six contenders that try once each: one has it, the others are told that it
   await untilNothingIsLeft(masters);
 });
 
-test('one of three masters down, the second taken for another 300 ms: acquired soon after that', async () => {
+test('one of three masters down, the second taken for another 300 ms: acquired within a second of that', async () => {
   const [first, second, third] = masters as [TestMaster, TestMaster, TestMaster];
   await second.command('set', 'r', 'them', 'px', 300);
   const beganAt = performance.now();
   const rig = redlockOn([`unix://${first.directory}/none`, second, third]);
   const acquisition = await acquireBy(rig);
   expect(acquisition.kind).toBe('acquired');
-  // Before the next sign of life, which is due after 900 ms.
-  expect(performance.now() - beganAt).toBeLessThan(850);
+  // Nobody calls, and nobody is seen to hold it: whoever is in line asks again after twice as long each time, up to a second.
+  expect(performance.now() - beganAt).toBeLessThan(2_000);
   await releaseBy(rig, acquisition);
   await untilNothingIsLeft(masters);
 });
