@@ -2,6 +2,7 @@
 // decides nothing. The surprise: with a terminal the child stays in our process group, so that Ctrl-C, Ctrl-Z and /dev/tty
 // work; without one it leads a session of its own, so that signals reach everything it starts and nothing of ours.
 
+import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { execa, Options } from 'execa';
 import type { Clock } from '../lock/ports.ts';
@@ -71,19 +72,12 @@ export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
     tree.setRoot(root);
     newcomers.setRoot(root.pid);
   }
-  const exited = new Promise<ChildExit>((resolve) => {
-    if (isolation) exitInside(subprocess.stdio[statusDescriptor] as Readable).then(resolve);
-    // Comes before execa has put its result together, and never after a start that failed.
-    else
-      subprocess.once('exit', (code, signal) =>
-        resolve(exitOf({ exitCode: code ?? undefined, signal: signal ?? undefined })),
-      );
-    subprocess.then((result) => resolve(exitOf(result)));
-  });
+  const ended = subprocess.then(exitOf);
+  const sooner = isolation ? exitInside(subprocess.stdio[statusDescriptor] as Readable) : exitEventOf(subprocess);
   return {
     pid,
     root,
-    exited,
+    exited: Promise.race([sooner, ended]),
     isEnclosed: isolation !== null,
     relay: (signal) => {
       if (root === null) return;
@@ -96,6 +90,15 @@ export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
     aliveCount: () => (newcomers.areGone() ? 0 : countAlive(tree)),
     remember: () => remember(tree),
   };
+}
+
+/** Comes before execa has put its result together, and never after a start that failed. */
+function exitEventOf(subprocess: ChildProcess): Promise<ChildExit> {
+  return new Promise((resolve) => {
+    subprocess.once('exit', (code, signal) => {
+      resolve(exitOf({ exitCode: code ?? undefined, signal: signal ?? undefined }));
+    });
+  });
 }
 
 interface Result {

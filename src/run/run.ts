@@ -3,7 +3,6 @@
 // an event, one at a time, and only what the supervisor says is done.
 
 import assert from 'node:assert/strict';
-import { Ending } from '../lock/ending.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child } from './child.ts';
@@ -22,8 +21,8 @@ export class Run {
   readonly #parts: RunParts;
   readonly #inbox: Event[] = [];
   readonly #acquisitionAbandoned = new AbortController();
-  readonly #killing = new Ending();
-  readonly #ended = new Ending();
+  readonly #killing = new AbortController();
+  readonly #ended = new AbortController();
   #isBusy = false;
   #state = initialState;
   #watch: LeaseWatch | null = null;
@@ -156,7 +155,7 @@ export class Run {
   }
 
   #kill(): void {
-    if (this.#killing.aborted) return;
+    if (this.#killing.signal.aborted) return;
     this.#killing.abort();
     this.#parts.report({ kind: 'killed' });
     this.#child?.kill().then((untouchable) => this.#post({ kind: 'swept', untouchable }), this.crash);
@@ -179,7 +178,7 @@ export class Run {
       child.stop(stopSignal);
       this.#alarm(graceMs, { kind: 'kill-due' });
     };
-    const untouchable = await endLeftovers({ child, clock, onLeftovers, killing: this.#killing });
+    const untouchable = await endLeftovers({ child, clock, onLeftovers, killing: this.#killing.signal });
     this.#post({ kind: 'swept', untouchable });
   }
 
@@ -226,7 +225,7 @@ export class Run {
   }
 
   #alarm(afterMs: number, event: Event): void {
-    const ended = this.#ended;
+    const ended = this.#ended.signal;
     this.#parts.clock.sleep(afterMs, ended).then(() => ended.aborted || this.#post(event));
   }
 

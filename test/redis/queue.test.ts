@@ -221,5 +221,6 @@ describe('a master whose turn has not come', () => {
     await rig.redlock.attempt(newClaim({ resources: ['s'] }));
     expect(await last.get('r')).toBeNull();
     expect(await keysLeft()).toEqual(['s', 's', 's']);
+    expect(rig.events.filter(({ kind }) => kind === 'master-failing')).toEqual([]);
   });
 });
