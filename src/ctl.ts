@@ -43,51 +43,52 @@ const ourselves = { file: process.execPath, words: process.argv.slice(1, 2) };
 
 /** Returns the exit code. Never rejects. */
 export async function main(argv: readonly string[], program = ourselves): Promise<number> {
-  const { stdin, stdout, stderr, env: environment } = process;
   const endBy = (error: Error) => process.exit(complainOfOutput('redlockctl', error));
-  stdout.on('error', endBy);
-  const output = new Output(stdout, endBy);
-  const print = (text: string) => output.print(text);
-  const flushed = () => output.flushed();
+  process.stdout.on('error', endBy);
+  const output = new Output(process.stdout, endBy);
   try {
-    checkArgumentBytes(argv);
-    const words = parseWords(argv);
-    if (words.kind === 'print') {
-      print(words.text);
-      await flushed();
-      return 0;
-    }
-    const around = surroundings(environment);
-    const clock = createSystemClock();
-    if (words.row.verb === 'completion') {
-      const { completion } = await import('./ctl/completion/completion.ts');
-      print(await completion(words.operands, around, clock));
-      await flushed();
-      return 0;
-    }
-    const settings = await readSettings(words.flags, around);
-    const verb = await verbs[words.row.verb]();
-    const code = await verb({
-      words,
-      settings,
-      clock,
-      note,
-      environment,
-      program: { file: program.file, words: [...program.words, ...argv], argv0: 'redlockctl' },
-      processes: { askerOf, caller: () => callerOf(process.ppid), isThere },
-      interrupted,
-      flushed,
-      print,
-      tell: (line) => stderr.write(`redlockctl: ${line}\n`),
-      ask: stdin.isTTY && stderr.isTTY ? ask : null,
-      columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,
-      openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
-    });
-    await flushed();
+    const code = await answer(argv, program, output);
+    await output.flushed();
     return code;
   } catch (error) {
     return complain('redlockctl', error, (other) => other instanceof LocalTrouble);
   }
+}
+
+async function answer(argv: readonly string[], program: typeof ourselves, output: Output): Promise<number> {
+  const { stdin, stdout, stderr, env: environment } = process;
+  const print = (text: string) => output.print(text);
+  checkArgumentBytes(argv);
+  const words = parseWords(argv);
+  if (words.kind === 'print') {
+    print(words.text);
+    return 0;
+  }
+  const around = surroundings(environment);
+  const clock = createSystemClock();
+  if (words.row.verb === 'completion') {
+    const { completion } = await import('./ctl/completion/completion.ts');
+    print(await completion(words.operands, around, clock));
+    return 0;
+  }
+  const settings = await readSettings(words.flags, around);
+  const verb = await verbs[words.row.verb]();
+  return verb({
+    words,
+    settings,
+    clock,
+    note,
+    environment,
+    program: { file: program.file, words: [...program.words, ...argv], argv0: 'redlockctl' },
+    processes: { askerOf, caller: () => callerOf(process.ppid), isThere },
+    interrupted,
+    flushed: () => output.flushed(),
+    print,
+    tell: (line) => stderr.write(`redlockctl: ${line}\n`),
+    ask: stdin.isTTY && stderr.isTTY ? ask : null,
+    columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,
+    openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,
+  });
 }
 
 function note(): HolderNote {

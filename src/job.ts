@@ -200,9 +200,12 @@ class Job {
     if (event.kind === 'acquired') this.#grantedInMs = event.elapsedMs;
     if (event.kind === 'waiting') {
       const settings = this.#settings;
-      const rehearsed = { settings, newClaim: () => newClaim(settings), recordOf: this.#recordOf };
-      const rehearseGuard = () => this.#keeper?.rehearse();
-      void this.#launcher?.prepare(event.place !== null, { ...rehearsed, rehearseGuard });
+      void this.#launcher?.prepare(event.place !== null, {
+        settings,
+        newClaim: () => newClaim(settings),
+        recordOf: this.#recordOf,
+        rehearseGuard: () => this.#keeper?.rehearse(),
+      });
     }
     if (event.kind === 'extended') this.#child?.remember();
     const { onLost } = this.#settings;

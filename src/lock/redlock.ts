@@ -9,10 +9,9 @@ import { Ending } from './ending.ts';
 import type { Report } from './events.ts';
 import { fenceOf } from './fence.ts';
 import { Line } from './line.ts';
-import type { Attempt, Extension, Lease, LossReason, Released } from './outcomes.ts';
-import type { Polled } from './poll.ts';
+import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
 import type { AcquireReply, Cancelled, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
-import { acquireVerdictOf, extendVerdictOf } from './tally.ts';
+import { acquireVerdictOf, extendVerdictOf, missingIn, wantedByIn } from './tally.ts';
 import { type TurnAt, Turns } from './turns.ts';
 import { quorumOf, validUntilOf } from './validity.ts';
 
@@ -140,7 +139,7 @@ export class Redlock {
           kind: 'extended',
           lease: { ...lease, startedAt, validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor) },
           extendedCount: countOf(votes, 'extended'),
-          wantedBy: wantedBy([...votes.values()], this.masterCount),
+          wantedBy: wantedByIn(votes.values(), this.masterCount),
         };
       case 'lost':
         return { kind: 'lost', reason: countOf(votes, 'taken') > 0 ? 'taken' : 'expired' };
@@ -154,18 +153,14 @@ export class Redlock {
    * longer than the master timeout, for those that have kept up so far. `record` is what the masters note of it, if anything.
    */
   release(claim: Claim, keepMs = 0, record: string | null = null): Promise<Released> {
-    this.#ours.delete(claim.value);
-    const { masters } = this.#electorate;
-    return this.#track(this.#undo(masters, (master) => master.release(claim, keepMs, record)));
+    return this.#letGo(claim, (master) => master.release(claim, keepMs, record));
   }
 
   /** The same for who stays: waits for a quorum that has let go, which keeps nobody out any more, and not for the rest. */
   releaseOnQuorum(claim: Claim): Promise<Released> {
-    this.#ours.delete(claim.value);
-    const { masters } = this.#electorate;
-    const isEnough = (replies: ReadonlyMap<Master, ReleaseReply>) =>
+    const isEnough: Ballot<ReleaseReply>['isCertain'] = (replies) =>
       countOf(replies, 'released') >= quorumOf(this.masterCount);
-    return this.#track(this.#undo(masters, (master) => master.release(claim, 0), isEnough));
+    return this.#letGo(claim, (master) => master.release(claim, 0), isEnough);
   }
 
   /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */
@@ -201,6 +196,11 @@ export class Redlock {
     if (reply.kind === 'healed') this.#report({ kind: 'master-healed', master: master.name });
   }
 
+  #letGo(claim: Claim, ...how: [ask: Ballot<ReleaseReply>['ask'], isEnough?: Ballot<ReleaseReply>['isCertain']]) {
+    this.#ours.delete(claim.value);
+    return this.#track(this.#undo(this.#electorate.masters, ...how));
+  }
+
   #track(releasing: Promise<Released>): Promise<Released> {
     const forget = () => this.#releasing.delete(releasing);
     this.#releasing.add(releasing);
@@ -228,22 +228,8 @@ export class Redlock {
     return {
       releasedCount,
       isConfirmed,
-      missing: missingIn(votes, this.masterCount),
+      missing: missingIn(votes.values(), this.masterCount),
       failures: [...failures, ...mute],
     };
   }
-}
-
-/** As of an extension: a master that failed says nothing either way. */
-function missingIn(votes: Polled<ReleaseReply>['votes'], masterCount: number): LossReason | null {
-  const takenCount = countOf(votes, 'taken');
-  if (takenCount + countOf(votes, 'gone') <= masterCount - quorumOf(masterCount)) return null;
-  return takenCount > 0 ? 'taken' : 'expired';
-}
-
-/** One master is not enough: whoever reaches no more than that cannot get the lock. */
-function wantedBy(votes: readonly ExtendReply[], masterCount: number): string | null {
-  const wishes = votes.flatMap((vote) => (vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : []));
-  const countOfWish = (wish: string) => wishes.filter((one) => one === wish).length;
-  return wishes.find((wish) => countOfWish(wish) >= quorumOf(masterCount)) ?? null;
 }

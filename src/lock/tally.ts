@@ -1,7 +1,8 @@
 // Votes in, verdict out, as early as it is certain. Pure. The surprise: "not granted" can be certain long before it is
 // known *why*, and why matters (busy is worth waiting for, unreachable is not), so two thresholds have to be passed.
 
-import type { AcquireReply, ExtendReply, Failed } from './ports.ts';
+import type { LossReason } from './outcomes.ts';
+import type { AcquireReply, ExtendReply, Failed, ReleaseReply } from './ports.ts';
 import { quorumOf } from './validity.ts';
 
 export type AcquireVerdict = 'granted' | 'busy' | 'unreachable' | 'unfit' | 'undecided';
@@ -32,10 +33,25 @@ export function extendVerdictOf(votes: Iterable<ExtendReply>, masterCount: numbe
   return extended + taken + gone + failed === masterCount ? 'unreachable' : 'undecided';
 }
 
-type Kind = (AcquireReply | ExtendReply)['kind'] | 'unfit';
+/** That so few masters showed our value when it was released that no quorum did, as by extendVerdictOf; null: not so. */
+export function missingIn(votes: Iterable<ReleaseReply>, masterCount: number): LossReason | null {
+  const { taken, gone } = count(votes);
+  if (taken + gone <= masterCount - quorumOf(masterCount)) return null;
+  return taken > 0 ? 'taken' : 'expired';
+}
 
-function count(votes: Iterable<AcquireReply | ExtendReply>): Record<Kind, number> {
-  const counts = { granted: 0, refused: 0, extended: 0, taken: 0, gone: 0, failed: 0, unfit: 0 };
+/** One master is not enough: whoever reaches no more than that cannot get the lock. */
+export function wantedByIn(votes: Iterable<ExtendReply>, masterCount: number): string | null {
+  const wishes = [...votes].flatMap((vote) => (vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : []));
+  const countOfWish = (wish: string) => wishes.filter((one) => one === wish).length;
+  return wishes.find((wish) => countOfWish(wish) >= quorumOf(masterCount)) ?? null;
+}
+
+type AnyReply = AcquireReply | ExtendReply | ReleaseReply;
+type Kind = AnyReply['kind'] | 'unfit';
+
+function count(votes: Iterable<AnyReply>): Record<Kind, number> {
+  const counts = { granted: 0, refused: 0, extended: 0, taken: 0, gone: 0, released: 0, failed: 0, unfit: 0 };
   for (const vote of votes) {
     counts[vote.kind] += 1;
     if (isUnfit(vote)) counts.unfit += 1;
@@ -43,6 +59,6 @@ function count(votes: Iterable<AcquireReply | ExtendReply>): Record<Kind, number
   return counts;
 }
 
-function isUnfit(vote: AcquireReply | ExtendReply): vote is Failed {
+function isUnfit(vote: AnyReply): vote is Failed {
   return vote.kind === 'failed' && vote.cause === 'unfit';
 }

@@ -76,8 +76,7 @@ export class Connection {
   /** The same for what must not fail and may come late: one that has forgotten the script is sent it whole. */
   async insist(call: ScriptCall): Promise<unknown | Failed> {
     const reply = await this.run(call);
-    const isForgotten =
-      isFailed(reply) && this.#isNamed.get(call.script) === false && forgottenReply.test(reply.message);
+    const isForgotten = isFailed(reply) && forgottenReply.test(reply.message);
     return isForgotten ? this.eval(call.script, call.keys, ...call.words) : reply;
   }
 

@@ -3,13 +3,13 @@
 // a lock is handed over is the one for which everybody waits.
 
 import type { execa } from 'execa';
-import type { Claim, Clock } from '../lock/ports.ts';
+import type { Clock } from '../lock/ports.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { type StartedChild, startChild } from './child.ts';
 import { childEnvironment } from './environment.ts';
 import type { Isolation } from './isolation.ts';
-import { rehearse } from './rehearsal.ts';
-import type { RunParts, RunSettings } from './run.ts';
+import { type RehearsalParts, rehearse } from './rehearsal.ts';
+import type { RunSettings } from './run.ts';
 import { findCounters } from './tree/counters.ts';
 import { Newcomers } from './tree/newcomers.ts';
 import { processTable } from './tree/process-table.ts';
@@ -25,11 +25,8 @@ export interface LauncherParts {
 }
 
 /** What a rehearsal needs of the job that it is one of. */
-export interface Rehearsed {
+export interface Rehearsed extends Pick<RehearsalParts, 'newClaim' | 'recordOf' | 'rehearseGuard'> {
   readonly settings: RunSettings & { readonly masterTimeoutMs: number };
-  readonly newClaim: () => Claim;
-  readonly recordOf: RunParts['recordOf'];
-  readonly rehearseGuard: () => void;
 }
 
 /** How long somebody is in line before he rehearses: his turn may come sooner than that. */

@@ -3,7 +3,6 @@
 // is told of it. The surprise: code that runs for the first time takes several times as long, and here that would be at the moment
 // at which the lock is handed over.
 
-import { EventEmitter } from 'node:events';
 import { acquire } from '../lock/acquire.ts';
 import type { AcquireReply, Claim, Clock, Master, Random } from '../lock/ports.ts';
 import { Redlock } from '../lock/redlock.ts';
@@ -60,8 +59,6 @@ class Pretender implements Master {
   }
 
   async listen(_claim: Claim, onCall: () => void) {
-    // As ioredis does with every message.
-    new EventEmitter().listeners('message');
     this.#clock.sleep(calledAfterMs).then(() => {
       this.#hasCalled = true;
       onCall();

@@ -208,7 +208,15 @@ describe('a master whose turn has not come', () => {
     const claim = newClaim({ isFenced: false });
     expect(await rig.redlock.attempt(claim, undefined, turnAt)).toMatchObject({ kind: 'acquired', grantedCount: 2 });
     expect(await last.get('r')).toBeNull();
+    let isOver = false;
+    const asked = rig.redlock.asked().then(() => {
+      isOver = true;
+    });
+    await rig.masters[0]?.introduce();
+    expect(isOver).toBe(false);
     begin();
+    await asked;
+    rig.masters[2]?.close(); // Whoever has asked may go.
     await eventually('granted', async () => (await last.get('r')) === claim.value);
   });
 

@@ -101,6 +101,31 @@ describe('five masters', () => {
   });
 });
 
+test('a release on a quorum waits for no master that has stopped answering, and a whole one does', async () => {
+  const [slow] = all as [TestMaster];
+  const three = all.slice(0, 3);
+  const { redlock } = redlockOn(three, { masterTimeoutMs: 5_000 });
+  for (const [isWhole, release] of [
+    [false, redlock.releaseOnQuorum.bind(redlock)],
+    [true, redlock.release.bind(redlock)],
+  ] as const) {
+    const claim = newClaim();
+    await redlock.attempt(claim);
+    for (const master of three) await expect.poll(() => master.get('r')).toBe(claim.value);
+    await redlock.attempt(newClaim({ resources: [claim.value] })); // All have answered by now, or owe this.
+    await expect.poll(() => Promise.all(three.map((master) => master.get(claim.value)))).not.toContain(null);
+    await sleep(50);
+    await slow.freeze();
+    const releasing = release(claim);
+    const first = await Promise.race([releasing, sleep(500).then(() => 'waits')]);
+    if (isWhole) expect(first).toBe('waits');
+    else expect(first).toMatchObject({ releasedCount: 2, isConfirmed: true });
+    slow.thaw();
+    await releasing;
+    for (const master of three) await expect.poll(() => master.get('r')).toBeNull();
+  }
+});
+
 describe('an even number of masters', () => {
   test.each([2, 4])('%i, half of them taken: busy at once, and our half is given back', async (masterCount) => {
     const masters = all.slice(0, masterCount);

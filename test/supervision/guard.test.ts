@@ -46,6 +46,20 @@ it.concurrent('ignores every signal that can be ignored, and does its work after
   expect((await job.outcome()).goneAfterMs).toBeLessThan(2_000);
 });
 
+it.concurrent('has rehearsed while its run waited, and ends the tree all the same', async () => {
+  const masters = await sharedMasters();
+  const name = 'rehearsed';
+  for (const master of masters) await master.command('set', `redlock:${name}`, 'them', 'px', 1_500);
+  const job = startJob(masters, stays, { name, flags: patient });
+  await eventually('its guard is there', () => guardsOf(job.run.pid).length === 1);
+  const [pid] = guardsOf(job.run.pid);
+  await job.ready();
+  expect(job.guardPid).toBe(pid);
+  job.happens();
+  job.run.signal('SIGKILL');
+  expect((await job.outcome()).goneAfterMs).toBeLessThan(2_000);
+});
+
 it.concurrent('SIGUSR1 opens no inspector, in neither of the two', async () => {
   const job = await startJob(await sharedMasters(), [...['sh', '-c'], "trap '' USR1; echo ready; sleep 600"], {
     flags: patient,

@@ -1,22 +1,11 @@
 // A command that is started while whoever has waited for its lock still rehearses: the rehearsal does not take it for its own.
 
 import { expect, it } from 'vitest';
-import { alone, type Clock } from '../../../src/lock/ports.ts';
+import type { Clock } from '../../../src/lock/ports.ts';
 import type { StartedChild } from '../../../src/run/child.ts';
 import { Launcher } from '../../../src/run/launcher.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
-
-const claim = { ...alone, resources: ['x'], value: 'token {}', ttlMs: 60_000, isFenced: true, waiter: null };
-const settings = {
-  graceMs: 100,
-  marginMs: 100,
-  extendEveryMs: 1_000,
-  masterTimeoutMs: 100,
-  stopSignal: 'SIGTERM',
-  holdAtLeastMs: 0,
-  maxRunMs: null,
-  keepsBackground: false,
-} as const;
+import { claim, settings } from './rig.ts';
 
 it('is not ended with what the rehearsal leaves behind', async () => {
   const clock = createSystemClock();

@@ -1,28 +1,17 @@
 // A rehearsal goes through a whole run and leaves no trace, whatever goes wrong in it.
 
 import { expect, it } from 'vitest';
-import { alone } from '../../../src/lock/ports.ts';
 import { neverStarted } from '../../../src/run/never-started.ts';
 import { rehearse } from '../../../src/run/rehearsal.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
-
-const settings = {
-  graceMs: 100,
-  marginMs: 100,
-  extendEveryMs: 1_000,
-  masterTimeoutMs: 100,
-  stopSignal: 'SIGTERM',
-  holdAtLeastMs: 60_000,
-  maxRunMs: 60_000,
-  keepsBackground: false,
-} as const;
+import { claim, settings } from './rig.ts';
 
 function partsOf(startChild: () => typeof neverStarted) {
   const acts: string[] = [];
   const parts = {
     clock: createSystemClock(),
     random: Math.random,
-    newClaim: () => ({ ...alone, resources: ['x'], value: 'token {}', ttlMs: 3_000, isFenced: true, waiter: null }),
+    newClaim: () => claim,
     startChild: () => {
       acts.push('start');
       return startChild();

@@ -1,0 +1,16 @@
+// The settings of a run that ends in a moment, and a claim.
+
+import { alone } from '../../../src/lock/ports.ts';
+
+export const settings = {
+  graceMs: 100,
+  marginMs: 100,
+  extendEveryMs: 1_000,
+  masterTimeoutMs: 100,
+  stopSignal: 'SIGTERM',
+  holdAtLeastMs: 60_000,
+  maxRunMs: 60_000,
+  keepsBackground: false,
+} as const;
+
+export const claim = { ...alone, resources: ['x'], value: 'token {}', ttlMs: 3_000, isFenced: true, waiter: null };
