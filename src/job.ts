@@ -171,7 +171,7 @@ class Job {
       await this.#onLost;
       return finished;
     } finally {
-      await keeper.done();
+      await Promise.all([launcher.close(), keeper.done()]);
       process.off('uncaughtException', run.crash);
       unsubscribe();
       for (const master of this.#masters) master.close();
@@ -205,6 +205,8 @@ class Job {
         newClaim: () => newClaim(settings),
         recordOf: this.#recordOf,
         rehearseGuard: () => this.#keeper?.rehearse(),
+        // Before it is let go: from then on nothing may be between it and its guard.
+        onReady: (root) => this.#keeper?.watch(root),
       });
     }
     if (event.kind === 'extended') this.#child?.remember();

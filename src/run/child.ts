@@ -4,9 +4,9 @@
 
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import type { execa, Options } from 'execa';
 import type { Clock } from '../lock/ports.ts';
 import { exitInside, type Isolation, statusDescriptor } from './isolation.ts';
+import { type Result, type Start, type Subprocess, startSubprocess } from './subprocess.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
 import type { ProcessTable } from './tree/census.ts';
 import type { Newcomers } from './tree/newcomers.ts';
@@ -29,12 +29,15 @@ export interface Child {
   readonly isEnclosed?: boolean;
 }
 
-export interface ChildPlan {
+export interface StartPlan {
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly isForeground: boolean;
   /** null: none. */
   readonly isolation: Isolation | null;
+}
+
+export interface ChildPlan extends Pick<StartPlan, 'isForeground' | 'isolation'> {
   readonly table: ProcessTable;
   readonly tree: Tree;
   /** They have begun. */
@@ -49,25 +52,17 @@ export interface StartedChild extends Child {
   remember(): void;
 }
 
-/** `start` is execa's own function, passed in so that loading it can overlap with waiting for the masters. */
-export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
-  const { command, environment, isForeground, isolation, table, tree, newcomers, clock } = plan;
-  const [file = '', ...words] = [...(isolation ?? []), ...command];
-  const options = {
-    stdio: isolation ? ['inherit', 'inherit', 'inherit', 'pipe'] : 'inherit',
-    buffer: false,
-    reject: false,
-    cleanup: false,
-    detached: !isForeground,
-    env: environment,
-    extendEnv: false,
-  } satisfies Options;
-  const subprocess = start(file, words, options);
+export function startCommand(start: Start, plan: StartPlan): Subprocess {
+  const { command, environment, isForeground, isolation } = plan;
+  const words = [...(isolation ?? []), ...command];
+  return startSubprocess(start, words, { environment, isLeader: !isForeground, hasPipe: isolation !== null });
+}
+
+/** The command that this process is, or becomes. */
+export function childOf(subprocess: Subprocess, plan: ChildPlan): StartedChild {
+  const { isForeground, isolation, tree, newcomers, clock } = plan;
   const { pid } = subprocess;
-  const root =
-    pid === undefined
-      ? null
-      : { pid, startedAt: table.startedAt(pid), isLeader: !isForeground, isEnclosure: isolation !== null };
+  const root = rootOf(subprocess, plan);
   if (root !== null) {
     tree.setRoot(root);
     newcomers.setRoot(root.pid);
@@ -92,6 +87,16 @@ export function startChild(start: typeof execa, plan: ChildPlan): StartedChild {
   };
 }
 
+/** What it takes to know it again; null: it could not be started. */
+export function rootOf(
+  { pid }: { pid?: number | undefined },
+  plan: Omit<ChildPlan, 'tree' | 'newcomers' | 'clock'>,
+): Root | null {
+  if (pid === undefined) return null;
+  const { table, isForeground, isolation } = plan;
+  return { pid, startedAt: table.startedAt(pid), isLeader: !isForeground, isEnclosure: isolation !== null };
+}
+
 /** Comes before execa has put its result together, and never after a start that failed. */
 function exitEventOf(subprocess: ChildProcess): Promise<ChildExit> {
   return new Promise((resolve) => {
@@ -99,13 +104,6 @@ function exitEventOf(subprocess: ChildProcess): Promise<ChildExit> {
       resolve(exitOf({ exitCode: code ?? undefined, signal: signal ?? undefined }));
     });
   });
-}
-
-interface Result {
-  readonly exitCode?: number | undefined;
-  readonly signal?: Signal | string | undefined;
-  readonly code?: string | undefined;
-  readonly shortMessage?: string | undefined;
 }
 
 function exitOf({ exitCode, signal, code, shortMessage = '' }: Result): ChildExit {

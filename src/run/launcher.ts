@@ -2,18 +2,19 @@
 // The surprise: who waits in line rehearses. Code that runs for the first time takes five times as long, and the moment at which
 // a lock is handed over is the one for which everybody waits.
 
-import type { execa } from 'execa';
 import type { Clock } from '../lock/ports.ts';
 import type { Lease } from '../lock/redlock.ts';
-import { type StartedChild, startChild } from './child.ts';
+import { childOf, rootOf, type StartedChild, startCommand } from './child.ts';
 import { childEnvironment } from './environment.ts';
+import { canPass, Gate, isFaithful } from './gate.ts';
 import type { Isolation } from './isolation.ts';
 import { type RehearsalParts, rehearse } from './rehearsal.ts';
 import type { RunSettings } from './run.ts';
+import type { Start, Subprocess } from './subprocess.ts';
 import { findCounters } from './tree/counters.ts';
 import { Newcomers } from './tree/newcomers.ts';
 import { processTable } from './tree/process-table.ts';
-import { Tree } from './tree/tree.ts';
+import { type Root, Tree } from './tree/tree.ts';
 
 export interface LauncherParts {
   readonly command: readonly string[];
@@ -27,6 +28,8 @@ export interface LauncherParts {
 /** What a rehearsal needs of the job that it is one of. */
 export interface Rehearsed extends Pick<RehearsalParts, 'newClaim' | 'recordOf' | 'rehearseGuard'> {
   readonly settings: RunSettings & { readonly masterTimeoutMs: number };
+  /** The command's process is there, and may become the command at any moment from now on. */
+  readonly onReady: (root: Root) => void;
 }
 
 /** How long somebody is in line before he rehearses: his turn may come sooner than that. */
@@ -39,9 +42,10 @@ export class Launcher {
   /** As it is now: asking for all of it takes time when it counts. */
   readonly #environment = { ...process.env };
   readonly #kin: Kin;
-  #execa: typeof execa | null = null;
+  #execa: Start | null = null;
   #isRehearsed = false;
-  #hasLaunched = false;
+  #gate: Gate | null = null;
+  #isOver = false;
 
   constructor(parts: LauncherParts) {
     this.#parts = parts;
@@ -54,9 +58,17 @@ export class Launcher {
   }
 
   launch(lease: Lease): StartedChild {
-    const { command, isolation } = this.#parts;
-    this.#hasLaunched = true;
-    return this.#start(command, isolation, lease, this.#kin);
+    const plan = { ...this.#parts, environment: this.environmentFor(lease, this.#parts.runId) };
+    const passed = this.#gate?.pass(plan.environment);
+    if (passed) this.#gate = null;
+    void this.close();
+    return this.#childOf(passed ?? startCommand(this.#execa as Start, plan), this.#kin);
+  }
+
+  /** Nobody has to be ready any more. Resolves when nobody is. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    await this.#gate?.close();
   }
 
   /** What the command is told of its lease, and of the run as `runId`. */
@@ -70,26 +82,37 @@ export class Launcher {
     if (!isInLine || this.#isRehearsed) return;
     this.#isRehearsed = true;
     await this.#parts.clock.sleep(rehearsalMs);
-    if (this.#hasLaunched || !this.#execa) return;
-    const { settings, ...facts } = rehearsed;
+    const start = this.#execa;
+    if (this.#isOver || !start) return;
+    const { settings, onReady, ...facts } = rehearsed;
     // Nobody's: the command may be started any moment, and what a rehearsal finds to be left behind is ended.
     const kin = kinOf(`rehearsal of ${this.#parts.runId}`);
-    const startChild = (lease: Lease) => this.#start(unstartable, null, lease, kin);
+    const plan = { command: unstartable, isForeground: this.#parts.isForeground, isolation: null };
+    let environment: NodeJS.ProcessEnv = {};
+    const startChild = (lease: Lease) => {
+      environment = this.environmentFor(lease, this.#parts.runId);
+      return this.#childOf(startCommand(start, { ...plan, environment }), kin);
+    };
     await rehearse(settings, { ...facts, clock: this.#parts.clock, random: Math.random, startChild });
     kin.tree.scan({ first: process.pid, last: process.pid });
+    const root = await this.#openGate(start, environment);
+    if (root) onReady(root);
   }
 
-  #start(command: readonly string[], isolation: Isolation | null, lease: Lease, kin: Kin): StartedChild {
-    const { runId, isForeground, clock } = this.#parts;
-    return startChild(this.#execa as typeof execa, {
-      command,
-      environment: this.environmentFor(lease, runId),
-      isForeground,
-      isolation,
-      table: processTable,
-      ...kin,
-      clock,
-    });
+  /** Not where a terminal's signals would reach it before its time, nor inside unshare(1), which makes processes of its own. */
+  async #openGate(start: Start, example: NodeJS.ProcessEnv): Promise<Root | null> {
+    const { command, isForeground, isolation } = this.#parts;
+    if (isForeground || isolation || !canPass(command, this.#environment)) return null;
+    if (!(await isFaithful(start, this.#environment, example)) || this.#isOver) return null;
+    this.#kin.newcomers.begin();
+    this.#gate = new Gate(start, command, this.#environment);
+    const root = rootOf(this.#gate, { ...this.#parts, table: processTable });
+    if (root) this.#kin.newcomers.awaitRoot(root.pid);
+    return root;
+  }
+
+  #childOf(subprocess: Subprocess, kin: Kin): StartedChild {
+    return childOf(subprocess, { ...this.#parts, ...kin, table: processTable });
   }
 }
 

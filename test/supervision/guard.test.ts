@@ -2,6 +2,7 @@
 // every run, and no run without one.
 
 import { execFile, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -48,7 +49,7 @@ it.concurrent('ignores every signal that can be ignored, and does its work after
 
 it.concurrent('has rehearsed while its run waited, and ends the tree all the same', async () => {
   const masters = await sharedMasters();
-  const name = 'rehearsed';
+  const name = randomBytes(6).toString('hex');
   for (const master of masters) await master.command('set', `redlock:${name}`, 'them', 'px', 1_500);
   const job = startJob(masters, stays, { name, flags: patient });
   await eventually('its guard is there', () => guardsOf(job.run.pid).length === 1);

@@ -37,6 +37,10 @@ export class Newcomers {
   readonly #tree: Tree;
   #before: Counters | null = null;
   #root: number | null = null;
+  /** It is there before it is the command, and the counters have told of its start. */
+  #isAwaited = false;
+  /** It was there when we began. */
+  #isBeforeUs = false;
 
   constructor(source: CounterSource | null, tree: Tree) {
     this.#source = source;
@@ -46,11 +50,21 @@ export class Newcomers {
   /** Whoever is started from now on may be the command, or of it. The later before its start, the longer it can be followed. */
   begin(): void {
     this.#before = known(() => this.#source?.read());
+    this.#isBeforeUs = this.#isAwaited;
   }
 
   /** The command itself, as soon as it has been started. */
   setRoot(pid: number): void {
+    if (pid === this.#root) return;
     this.#root = pid;
+    this.#isAwaited = false;
+    this.#isBeforeUs = false;
+  }
+
+  /** The process that will become the command, just started, which starts nobody until then: we may begin anew after it. */
+  awaitRoot(pid: number): void {
+    this.setRoot(pid);
+    this.#isAwaited = known(() => this.#numbers()) !== null;
   }
 
   /** False: somebody is left, or it cannot be known in this way. */
@@ -59,19 +73,35 @@ export class Newcomers {
   }
 
   #areGone(): boolean {
-    if (!this.#source || !this.#before || !this.#root) return false;
-    let first = this.#root;
+    const root = this.#root;
+    if (!this.#source || !root) return false;
+    if (this.#isBeforeUs && !this.#isNobody({ first: root, last: root })) return false;
+    let lookedAt: number | null = null;
     for (let count = 0; count < mostLooks; count += 1) {
-      const numbers = numbersSince(this.#before, this.#root, this.#source.read());
+      const numbers = this.#numbers();
       if (!numbers) return false;
-      const { last } = numbers;
-      const { pids, enclosure, isSettled } = this.#tree.scan({ first, last });
-      if (pids.length > 0 || enclosure.length > 0 || !isSettled) return false;
-      if (this.#source.newest() === last) return true;
+      const { first, last } = numbers;
       // Who was gone stays gone, and who is somebody else’s stays so: only those who have come since.
-      first = last + 1;
+      if (!this.#isNobody({ first: lookedAt === null ? first : lookedAt + 1, last })) return false;
+      if (this.#source.newest() === last) return true;
+      lookedAt = last;
     }
     return false;
+  }
+
+  #isNobody(numbers: Numbers): boolean {
+    const { pids, enclosure, isSettled } = this.#tree.scan(numbers);
+    return pids.length === 0 && enclosure.length === 0 && isSettled;
+  }
+
+  /** As numbersSince(); none at all where nobody has been started since a command that was there already. */
+  #numbers(): Numbers | null {
+    if (!this.#source || !this.#before || !this.#root) return null;
+    const { newest, startedCount } = this.#before;
+    const now = this.#source.read();
+    if (!this.#isBeforeUs) return numbersSince(this.#before, this.#root, now);
+    const hasNobodyCome = now.newest === newest && now.startedCount === startedCount;
+    return hasNobodyCome ? { first: newest + 1, last: newest } : numbersSince(this.#before, newest + 1, now);
   }
 }
 

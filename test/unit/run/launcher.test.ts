@@ -28,7 +28,13 @@ it('is not ended with what the rehearsal leaves behind', async () => {
     clock: watched,
   });
   await launcher.load();
-  await launcher.prepare(true, { settings, newClaim: () => claim, recordOf: () => null, rehearseGuard: () => {} });
+  await launcher.prepare(true, {
+    settings,
+    newClaim: () => claim,
+    recordOf: () => null,
+    rehearseGuard: () => {},
+    onReady: () => {},
+  });
   const started = child as StartedChild | null;
   expect(sleepCount).toBeGreaterThan(2);
   expect(started?.aliveCount()).toBe(1);

@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Numbers, ProcessEntry, ProcessTable } from '../../../../src/run/tree/census.ts';
 import { type CounterSource, type Counters, findCounters } from '../../../../src/run/tree/counters.ts';
 import { Newcomers, numbersSince } from '../../../../src/run/tree/newcomers.ts';
@@ -160,6 +160,60 @@ function broken(machine: Machine): boolean {
   });
   return true;
 }
+
+describe('a command whose process was there before', () => {
+  const parked = 701;
+
+  /** Told of its start or not; then others came and went, until `begunAt`; and then until `now`. */
+  function setUpParked(begunAt: Counters, now: Counters, isTold = true) {
+    const machine = new Machine();
+    const tree = new Tree(machine.table, 'our-run', 1);
+    const newcomers = new Newcomers(machine.source, tree);
+    machine.counters = { ...before, newest: parked - 1, startedCount: 49_000 };
+    newcomers.begin();
+    if (isTold) machine.counters = { ...before, newest: parked, startedCount: 49_001 };
+    newcomers.awaitRoot(parked);
+    machine.counters = begunAt;
+    newcomers.begin();
+    machine.counters = now;
+    tree.setRoot({ pid: parked, startedAt: 8, isLeader: true, isEnclosure: false });
+    newcomers.setRoot(parked);
+    return { machine, newcomers };
+  }
+
+  it.each<[string, Counters, Counters, string[]]>([
+    ['nobody has come since', before, before, ['701-701', '991-990']],
+    ['some have come since', before, after({}), ['701-701', '991-1009']],
+    ['numbers had begun anew by then', { ...before, newest: 40 }, after({ newest: 50 }), ['701-701', '41-50']],
+  ])('is gone with all of its own: %s', (_title, begunAt, now, looks) => {
+    const { machine, newcomers } = setUpParked(begunAt, now);
+    expect(newcomers.areGone()).toBe(true);
+    expect(machine.looks).toEqual(looks);
+  });
+
+  it.each<[string, number, Partial<ProcessEntry>]>([
+    ['itself', parked, { startedAt: 8 }],
+    ['a daemon with our marker', 991, ours],
+    ['an orphan in its group', 1_009, { group: parked }],
+  ])('is not gone: %s', (_title, pid, changes) => {
+    const { machine, newcomers } = setUpParked(before, after({}));
+    machine.alive.set(pid, changes);
+    expect(newcomers.areGone()).toBe(false);
+  });
+
+  it('is not known to be gone when numbers have begun anew since, or the counters had not told of its start', () => {
+    expect(setUpParked(before, after({ newest: 400 })).newcomers.areGone()).toBe(false);
+    expect(setUpParked(before, after({}), false).newcomers.areGone()).toBe(false);
+    expect(setUpParked(before, before, false).newcomers.areGone()).toBe(false);
+  });
+
+  it('does not count when another was started instead', () => {
+    const { machine, newcomers } = setUpParked(before, after({}));
+    newcomers.setRoot(root);
+    expect(newcomers.areGone()).toBe(true);
+    expect(machine.looks).toEqual(['1000-1009']);
+  });
+});
 
 const counters = findCounters();
 
