@@ -35,16 +35,25 @@ export class Consumer {
     return run(process.execPath, all, { cwd: this.folder, timeout: 20_000 });
   }
 
-  /** Compiles TypeScript, strictly, with the types of its packages looked into as well. Returns what the compiler says. */
-  async complaintsAbout(text: string): Promise<string> {
-    writeFileSync(join(this.folder, 'program.mts'), text);
+  /**
+   * Compiles programs of TypeScript together, strictly, with the types of their packages looked into as well. Returns what the compiler
+   * says of each, and of none of them (as of those types) with each.
+   */
+  async complaintsAbout(...texts: string[]): Promise<string[]> {
+    const files = texts.map((_, index) => `program-${index}.mts`);
+    for (const [index, text] of texts.entries()) writeFileSync(join(this.folder, files[index] as string), text);
     const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
     const target = ['--noEmit', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-    const words = [join(modules, 'typescript', 'bin', 'tsc'), ...target, ...strict, 'program.mts'];
-    return run(process.execPath, words, { cwd: this.folder, timeout: 60_000 }).then(
+    const words = [join(modules, 'typescript', 'bin', 'tsc'), ...target, ...strict, ...files];
+    const said = await run(process.execPath, words, { cwd: this.folder, timeout: 60_000 }).then(
       () => '',
       ({ stdout }: { stdout: string }) => stdout,
     );
+    // A line that begins a complaint names its file; those that follow are indented.
+    const complaints = said.split(/\n(?=\S)/);
+    const isOfAnother = (complaint: string, file: string) =>
+      /^program-/.test(complaint) && !complaint.startsWith(`${file}(`);
+    return files.map((file) => complaints.filter((complaint) => !isOfAnother(complaint, file)).join('\n'));
   }
 
   /** TypeScript as JavaScript for this Node. */

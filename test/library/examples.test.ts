@@ -13,9 +13,14 @@ const examples = [...text.matchAll(/^#+ ([^\n]+)\n(?:(?!^#|^```).*\n)*?```ts\n([
 // They fsync every change, so that they may vote although they were started a moment ago.
 const { masters } = useMasters(3, { transport: 'tcp', persist: true });
 let consumer: Consumer;
+/** What the compiler says, by example. */
+const complaints = new Map<string, string | undefined>();
 
 beforeAll(async () => {
   consumer = await Consumer.of(await pack());
+  const codes = examples.map(([, , code = '']) => code);
+  const all = await consumer.complaintsAbout(...codes);
+  for (const [index, code] of codes.entries()) complaints.set(code, all[index]);
 }, 120_000);
 
 test('every example is found', () => {
@@ -24,8 +29,8 @@ test('every example is found', () => {
 });
 
 describe.each(examples.map(([, title = '', code = '']) => [title, code] as const))('%s', (_title, code) => {
-  test('compiles', async () => {
-    expect(await consumer.complaintsAbout(code)).toBe('');
+  test('compiles', () => {
+    expect(complaints.get(code)).toBe('');
   });
 
   test('prints what it says', async () => {

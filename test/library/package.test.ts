@@ -100,11 +100,11 @@ describe('types', () => {
         const text: string = await redlock.using('job', 1_000, async (signal: AbortSignal) => signal.aborted ? 'a' : 'b');
         const kind = (error: unknown) => error instanceof RedlockError && error.kind === 'busy' ? error.holder : text;
       `),
-    ).toBe('');
+    ).toEqual(['']);
   });
 
   test('know clients of ioredis, old and new, and refuse what is none', async () => {
-    const complaints = await consumer.complaintsAbout(`
+    const [complaints = ''] = await consumer.complaintsAbout(`
       import { Redis } from 'ioredis';
       import { Redis as Redis5 } from 'ioredis-5';
       import { Redlock } from 'redlock-run';
@@ -113,7 +113,7 @@ describe('types', () => {
       await new Redlock([new Redis()]).acquire(['a', 1], 1_000);
     `);
     // Two mistakes of the program, and none in the types.
-    expect(complaints.match(/^\S+\(\d+/gm)).toEqual(['program.mts(6', 'program.mts(7']);
+    expect(complaints.match(/^\S+\(\d+/gm)).toEqual(['program-0.mts(6', 'program-0.mts(7']);
   });
 
   test('import no package, so a program needs none to compile', () => {

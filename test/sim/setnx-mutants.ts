@@ -2,7 +2,7 @@
 // because those look at what is at the key and need no second program to be there at the wrong moment. One that cannot be seen in a fair
 // world is not here: a lock that an extension revives is caught by the contract suite alone.
 
-import { inScript, inSource, type Mutant, within } from './mutant.ts';
+import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
 
 export const setnxMutants: readonly Mutant[] = [
   inScript(
@@ -18,7 +18,7 @@ export const setnxMutants: readonly Mutant[] = [
   inScript(
     'time-extended-for-anybody',
     'an extension sets a later time whosever stands there',
-    within(60, 'older-protocol', 'ownership'),
+    rarely(60, 'older-protocol', 'ownership'),
   ),
   inScript(
     'time-released-for-anybody',

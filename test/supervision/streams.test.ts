@@ -1,5 +1,5 @@
 // The command's streams are its own, whatever happens to ours: nothing that a reader or a writer does, or stops doing, may cost
-// the lock. Speed is that of the command alone. (That all bytes arrive is for the suite of the command line.)
+// the lock. (That all bytes arrive is for the suite of the command line, how fast gigabytes do for the long one.)
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,6 @@ import { scratchFolder } from '../servers/watchdog.ts';
 import { pass, sharedMasters } from './rig.ts';
 
 const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
-const megabytes = 500;
 
 /** A line for bash, in which rl is redlock-run with these masters; how it ended and how long it took. */
 async function shell(line: string) {
@@ -41,23 +40,6 @@ async function shell(line: string) {
   const [code] = await once(child, 'close');
   return { code, stdout, stderr, elapsedMs: performance.now() - startedAt };
 }
-
-it(`${megabytes} MB of output and of input take no longer than without us`, async () => {
-  const source = `head -c ${megabytes}000000 /dev/zero`;
-  for (const line of [`rl out -- ${source} | cat | wc -c`, `${source} | rl in -- cat | wc -c`]) {
-    const extras: number[] = [];
-    // The machine may be busy with something else: the best of a few counts.
-    for (let count = 0; count < 4 && !(Math.min(...extras) < 700); count += 1) {
-      const alone = await shell(`${source} | cat | wc -c`);
-      const idle = await shell('rl idle -- true');
-      const run = await shell(line);
-      expect(run).toMatchObject({ code: 0, stdout: `${megabytes}000000\n`, stderr: '' });
-      extras.push(Math.round(run.elapsedMs - alone.elapsedMs - idle.elapsedMs));
-    }
-    process.stderr.write(`  ${line}: takes ${Math.min(...extras)} ms more than its parts\n`);
-    expect(Math.min(...extras)).toBeLessThan(700);
-  }
-});
 
 it.concurrent('a reader that has had enough ends the command by SIGPIPE, as without us', async () => {
   const { stdout, stderr } = await shell('set -o pipefail; rl endless -- yes | head -1; echo "code $?"');
