@@ -83,8 +83,8 @@ async function measure(
   alienCommands: number,
 ): Promise<CostRow> {
   await sleep(restMs);
-  const isGuard = (words: string) => !words.startsWith('sleep');
-  const families = children.flatMap(({ pid }) => (pid === undefined ? [] : [familyOf(pid, isGuard)]));
+  const isOurs = (words: string) => !words.startsWith('sleep');
+  const families = children.flatMap(({ pid }) => (pid === undefined ? [] : [familyOf(pid, isOurs)]));
   const pids = families.flat();
   if (children.some(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null))
     throw new Error(`${name}: a run has ended`);
