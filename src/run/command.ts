@@ -11,17 +11,24 @@ type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
 
 /** null when `file` (a path, or a name looked up on PATH) is an executable file. */
 export function objectionTo(file: string, searchPath: string | undefined): CannotStart | null {
-  if (file === '') return { kind: 'not-found' };
-  const candidates = file.includes('/')
-    ? [file]
-    : (searchPath ?? '/usr/local/bin:/bin:/usr/bin').split(':').map((folder) => path.join(folder || '.', file));
   let found: CannotStart = { kind: 'not-found' };
-  for (const candidate of candidates) {
+  for (const candidate of candidatesFor(file, searchPath)) {
     const objection = objectionToFile(candidate);
     if (objection === null) return null;
     if (objection.kind === 'not-executable') found = objection;
   }
   return found;
+}
+
+/** The file that would be executed; null: none. */
+export function programFor(file: string, searchPath: string | undefined): string | null {
+  return candidatesFor(file, searchPath).find((candidate) => objectionToFile(candidate) === null) ?? null;
+}
+
+function candidatesFor(file: string, searchPath = '/usr/local/bin:/bin:/usr/bin'): string[] {
+  if (file === '') return [];
+  if (file.includes('/')) return [file];
+  return searchPath.split(':').map((folder) => path.join(folder || '.', file));
 }
 
 function objectionToFile(file: string): CannotStart | null {

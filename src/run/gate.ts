@@ -2,8 +2,10 @@
 // handed a lock is spared the fork, the longest step between the lock and the command. It decides nothing. The surprise: until it
 // is told it is nobody's. It shows no variable of ours, and ends by itself when we are gone, because its pipe has ended then.
 
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { type Environment, type Start, type Subprocess, startSubprocess } from './subprocess.ts';
+import { type Environment, type Start, type Subprocess, type SubprocessPlan, startSubprocess } from './subprocess.ts';
+import { send } from './tree/sweep.ts';
 
 /** Without a line, or with half of one, it does nothing. */
 const script = 'IFS= read -r redlock_line <&3 && eval "$redlock_line"';
@@ -12,22 +14,17 @@ const lineDescriptor = 3;
 const becomeCommand = `exec "$@" ${lineDescriptor}<&-`;
 /** What shells add of their own accord. */
 const shellNames = ['PWD', 'OLDPWD', 'SHLVL'];
-const proofMs = 1_000;
 
 export class Gate {
   readonly #environment: Environment;
   readonly #subprocess: Subprocess;
 
   /** `environment` is the command's but for what is only known when it passes. The command leads a session of its own. */
-  constructor(start: Start, command: readonly string[], environment: Environment, stdout?: 'pipe') {
+  constructor(start: Start, command: readonly string[], environment: Environment, streams?: SubprocessPlan['streams']) {
     const words = ['/bin/sh', '-c', script, 'redlock-run', ...command];
     this.#environment = environment;
-    this.#subprocess = startSubprocess(start, words, {
-      environment,
-      isLeader: true,
-      hasPipe: true,
-      stdout: stdout ?? 'inherit',
-    });
+    const plan = { environment, isLeader: true, hasPipe: true };
+    this.#subprocess = startSubprocess(start, words, streams ? { ...plan, streams } : plan);
     this.#line?.on('error', () => {}); // The shell has been killed, which its exit tells.
   }
 
@@ -40,48 +37,30 @@ export class Gate {
    * has been killed or a value has several lines, and nothing was started.
    */
   pass(environment: Environment): Subprocess | null {
-    const { exitCode, signalCode } = this.#subprocess;
     const added = Object.entries(environment).filter(([name, value]) => this.#environment[name] !== value);
     const words = added.map(([name, value = '']) => `${name}=${quoted(value)}`).join(' ');
-    if (!this.pid || exitCode !== null || signalCode !== null || words.includes('\n')) return null;
+    if (!this.pid || !this.#isThere || words.includes('\n')) return null;
     const foreign = shellNames.filter((name) => environment[name] === undefined).join(' ');
     this.#line?.end(`export ${words}; unset redlock_line ${foreign}; ${becomeCommand}\n`);
     return this.#subprocess;
   }
 
-  /** Nobody passes any more. Resolves when the shell is gone. */
+  /** Nobody passes any more. Resolves when the shell is gone, or whoever it has become. */
   async close(): Promise<void> {
-    this.#line?.destroy();
-    this.#subprocess.kill('SIGKILL');
-    await this.#subprocess;
+    for (const stream of this.#subprocess.stdio) stream?.destroy();
+    // Without a number it would be everybody in our own group, and when it is gone the number may be another's.
+    if (!this.pid || !this.#isThere) return;
+    send(-this.pid, 'SIGKILL');
+    await once(this.#subprocess, 'exit');
+  }
+
+  get #isThere(): boolean {
+    return this.#subprocess.exitCode === null && this.#subprocess.signalCode === null;
   }
 
   get #line(): Socket | undefined {
     return this.#subprocess.stdio[lineDescriptor] as Socket | undefined;
   }
-}
-
-/** Whether a shell finds the same program by these words as the system does. */
-export function canPass([file = '']: readonly string[], { PATH }: Environment): boolean {
-  return !file.startsWith('-') && (file.includes('/') || !!PATH);
-}
-
-/**
- * Whether a command that passes sees `environment` to the letter, tried with one that shows it. A shell may drop what it cannot name, and
- * some add variables of their own. False also where there is no /proc to show it.
- */
-export async function isFaithful(start: Start, before: Environment, environment: Environment): Promise<boolean> {
-  const gate = new Gate(start, ['cat', '/proc/self/environ'], before, 'pipe');
-  const subprocess = gate.pass(environment);
-  let text = '';
-  subprocess?.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  const timer = setTimeout(() => void gate.close(), subprocess ? proofMs : 0);
-  await subprocess;
-  clearTimeout(timer);
-  const expected = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
-  return text.split('\0').slice(0, -1).sort().join('\0') === expected.sort().join('\0');
 }
 
 function quoted(text: string): string {

@@ -4,9 +4,9 @@
 
 import type { Clock } from '../lock/ports.ts';
 import type { Lease } from '../lock/redlock.ts';
+import { Ahead } from './ahead.ts';
 import { childOf, rootOf, type StartedChild, startCommand } from './child.ts';
 import { childEnvironment } from './environment.ts';
-import { canPass, Gate, isFaithful } from './gate.ts';
 import type { Isolation } from './isolation.ts';
 import { type RehearsalParts, rehearse } from './rehearsal.ts';
 import type { RunSettings } from './run.ts';
@@ -44,7 +44,7 @@ export class Launcher {
   readonly #kin: Kin;
   #execa: Start | null = null;
   #isRehearsed = false;
-  #gate: Gate | null = null;
+  readonly #ahead = new Ahead();
   #isOver = false;
 
   constructor(parts: LauncherParts) {
@@ -59,16 +59,14 @@ export class Launcher {
 
   launch(lease: Lease): StartedChild {
     const plan = { ...this.#parts, environment: this.environmentFor(lease, this.#parts.runId) };
-    const passed = this.#gate?.pass(plan.environment);
-    if (passed) this.#gate = null;
-    void this.close();
-    return this.#childOf(passed ?? startCommand(this.#execa as Start, plan), this.#kin);
+    this.#isOver = true;
+    return this.#childOf(this.#ahead.pass(plan.environment) ?? startCommand(this.#execa as Start, plan), this.#kin);
   }
 
-  /** Nobody has to be ready any more. Resolves when nobody is. */
-  async close(): Promise<void> {
+  /** Nothing will be launched any more. Resolves when nobody is ready for it. */
+  close(): Promise<void> {
     this.#isOver = true;
-    await this.#gate?.close();
+    return this.#ahead.close();
   }
 
   /** What the command is told of its lease, and of the run as `runId`. */
@@ -76,7 +74,7 @@ export class Launcher {
     return childEnvironment(this.#environment, lease, runId);
   }
 
-  /** It is not our turn yet, in this moment; `isInLine`: but it will be. */
+  /** It is not our turn yet, in this moment; `isInLine`: but it will be. Never rejects. */
   async prepare(isInLine: boolean, rehearsed: Rehearsed): Promise<void> {
     this.#kin.newcomers.begin();
     if (!isInLine || this.#isRehearsed) return;
@@ -84,31 +82,41 @@ export class Launcher {
     await this.#parts.clock.sleep(rehearsalMs);
     const start = this.#execa;
     if (this.#isOver || !start) return;
-    const { settings, onReady, ...facts } = rehearsed;
+    try {
+      await this.#goAhead(start, await this.#rehearse(start, rehearsed), rehearsed.onReady);
+    } catch {
+      // As when the machine is out of descriptors: it is told when it matters.
+    }
+  }
+
+  /** Resolves with the environment that a command would have had. */
+  async #rehearse(start: Start, { settings, ...facts }: Rehearsed): Promise<NodeJS.ProcessEnv> {
     // Nobody's: the command may be started any moment, and what a rehearsal finds to be left behind is ended.
-    const kin = kinOf(`rehearsal of ${this.#parts.runId}`);
+    const runId = `rehearsal of ${this.#parts.runId}`;
+    const kin = kinOf(runId);
     const plan = { command: unstartable, isForeground: this.#parts.isForeground, isolation: null };
     let environment: NodeJS.ProcessEnv = {};
     const startChild = (lease: Lease) => {
-      environment = this.environmentFor(lease, this.#parts.runId);
+      environment = this.environmentFor(lease, runId);
       return this.#childOf(startCommand(start, { ...plan, environment }), kin);
     };
     await rehearse(settings, { ...facts, clock: this.#parts.clock, random: Math.random, startChild });
     kin.tree.scan({ first: process.pid, last: process.pid });
-    const root = await this.#openGate(start, environment);
-    if (root) onReady(root);
+    return environment;
   }
 
   /** Not where a terminal's signals would reach it before its time, nor inside unshare(1), which makes processes of its own. */
-  async #openGate(start: Start, example: NodeJS.ProcessEnv): Promise<Root | null> {
+  async #goAhead(start: Start, example: NodeJS.ProcessEnv, onReady: Rehearsed['onReady']): Promise<void> {
     const { command, isForeground, isolation } = this.#parts;
-    if (isForeground || isolation || !canPass(command, this.#environment)) return null;
-    if (!(await isFaithful(start, this.#environment, example)) || this.#isOver) return null;
-    this.#kin.newcomers.begin();
-    this.#gate = new Gate(start, command, this.#environment);
-    const root = rootOf(this.#gate, { ...this.#parts, table: processTable });
-    if (root) this.#kin.newcomers.awaitRoot(root.pid);
-    return root;
+    const { newcomers } = this.#kin;
+    if (isForeground || isolation) return;
+    const onStarted = (pid: number) => {
+      newcomers.awaitRoot(pid);
+      const root = rootOf({ pid }, { ...this.#parts, table: processTable });
+      if (root) onReady(root);
+    };
+    const plan = { command, environment: this.#environment, example, onStart: () => newcomers.begin(), onStarted };
+    await this.#ahead.prepare(start, plan);
   }
 
   #childOf(subprocess: Subprocess, kin: Kin): StartedChild {

@@ -1,5 +1,5 @@
-// A process as execa starts it for us: on the caller's own stdin and stderr, ended by nobody but us, with exactly the environment
-// that it is given. It knows neither commands nor locks. The surprise: execa's own type depends on each option, and nothing here asks
+// A process as execa starts it for us: on the caller's own streams, ended by nobody but us, with exactly the environment that it
+// is given. It knows neither commands nor locks. The surprise: execa's own type depends on each option, and nothing here asks
 // for what it tells beyond Node's.
 
 import type { ChildProcess } from 'node:child_process';
@@ -26,15 +26,15 @@ export interface SubprocessPlan {
   readonly isLeader: boolean;
   /** Descriptor 3 is a pipe to us. */
   readonly hasPipe: boolean;
-  /** Default: the caller's. */
-  readonly stdout?: 'inherit' | 'pipe';
+  /** What goes in and out, instead of the caller's own. */
+  readonly streams?: readonly ['ignore', 'pipe', 'pipe'];
 }
 
 export function startSubprocess(start: Start, words: readonly string[], plan: SubprocessPlan): Subprocess {
-  const { environment, isLeader, hasPipe, stdout = 'inherit' } = plan;
+  const { environment, isLeader, hasPipe, streams = ['inherit', 'inherit', 'inherit'] } = plan;
   const [file = '', ...rest] = words;
   const options = {
-    stdio: ['inherit', stdout, 'inherit', ...(hasPipe ? (['pipe'] as const) : [])],
+    stdio: [...streams, ...(hasPipe ? (['pipe'] as const) : [])],
     buffer: false,
     reject: false,
     cleanup: false,

@@ -1,9 +1,20 @@
 // The process that a waiting run has ready for its command: it becomes the command, and otherwise nobody ever sees anything of it.
 
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { eventually, isAlive } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
 import { guardsOf, type Job, type JobOptions, pass, patient, sharedMasters, startJob, statOf } from './rig.ts';
 
 /** It has a place in the queue, behind somebody who holds the lock for so long. */
@@ -69,6 +80,44 @@ it.concurrent('is gone with a run that is killed while it waits', async () => {
   waiting.run.signal('SIGKILL');
   await eventually('it is gone', () => !isAlive(pid), 2_000);
   expect((await waiting.run.result).stdout).toBe('');
+});
+
+it.concurrent('is gone with a run that is killed while it waits, also when it has been stopped', async () => {
+  const waiting = await waitingJob(['sh', '-c', 'echo started'], {}, 20_000);
+  const pid = await readyOf(waiting);
+  process.kill(pid, 'SIGSTOP');
+  await pass(200);
+  waiting.run.signal('SIGKILL');
+  await eventually('it is gone', () => !isAlive(pid), 2_000);
+});
+
+it.concurrent.each<[string, (file: string) => void, object]>([
+  ['gone', (file) => unlinkSync(file), { outcome: 'not-found', exitCode: null }],
+  ['not executable', (file) => chmodSync(file, 0o644), { outcome: 'not-executable', exitCode: null }],
+  ['another one', (file) => writeFileSync(file, '#!/bin/sh\nexit 9\n'), { outcome: 'ran', exitCode: 9 }],
+])('is not used when the program is %s by then', async (_title, act, expected) => {
+  const folder = mkdtempSync(join(scratchFolder(), 'ahead-'));
+  const file = join(folder, 'job');
+  writeFileSync(file, '#!/bin/sh\nexit 3\n');
+  chmodSync(file, 0o755);
+  const report = join(folder, 'report.json');
+  const waiting = await waitingJob([file], { flags: [...patient, '--report', report] });
+  await readyOf(waiting);
+  act(file);
+  await waiting.run.result;
+  expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject(expected);
+});
+
+it.concurrent('is not used when the working folder is another one by then', async () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'ahead-'));
+  const cwd = join(folder, 'work');
+  mkdirSync(cwd);
+  const waiting = await waitingJob(['ls'], { cwd });
+  await readyOf(waiting);
+  renameSync(cwd, join(folder, 'old'));
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, 'new'), '');
+  expect(await waiting.run.result).toMatchObject({ code: 0, stdout: 'new\n', stderr: '' });
 });
 
 it.concurrent('is gone when a run has waited in vain', async () => {

@@ -31,6 +31,7 @@ export class Guard {
   #stopAt = Number.POSITIVE_INFINITY;
   #killAt = Number.POSITIVE_INFINITY;
   #isArmed = false;
+  #isSomebodyThere = false;
   #hasKilled = false;
 
   constructor(settings: GuardSettings, guarded: Guarded, clock: Clock, onStopping: () => void) {
@@ -50,14 +51,20 @@ export class Guard {
     }
   }
 
-  /** The command has been started. If redlock-run was frozen until now, and all seemed over, it is killed at once. */
+  /** The command has been started, or its process has. If redlock-run was frozen until now, and all seemed over, it is killed at once. */
   async found(): Promise<void> {
+    this.#isSomebodyThere = true;
     if (this.#hasKilled && !this.#finished.signal.aborted) await this.#guarded.kill();
   }
 
   /** redlock-run is gone without having said that all is over. Resolves when nothing is left to guard. */
   async abandon(): Promise<void> {
-    if (!this.#isArmed || this.#finished.signal.aborted) return;
+    if (this.#finished.signal.aborted) return;
+    if (!this.#isArmed) {
+      // A process that was to become the command ends by itself, unless somebody has stopped it.
+      if (this.#isSomebodyThere) await this.#guarded.kill();
+      return;
+    }
     this.#abandoned.abort();
     await this.#end();
   }

@@ -100,7 +100,9 @@ export class Newcomers {
     const { newest, startedCount } = this.#before;
     const now = this.#source.read();
     if (!this.#isBeforeUs) return numbersSince(this.#before, this.#root, now);
-    const hasNobodyCome = now.newest === newest && now.startedCount === startedCount;
+    const started = now.startedCount - startedCount;
+    // On the whole machine, of which we may be in a PID namespace: in it nobody has come when its newest number is the same.
+    const hasNobodyCome = now.newest === newest && started >= 0 && started < now.limit / 2;
     return hasNobodyCome ? { first: newest + 1, last: newest } : numbersSince(this.#before, newest + 1, now);
   }
 }

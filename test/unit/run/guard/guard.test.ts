@@ -109,6 +109,13 @@ it('has nothing to do when redlock-run is gone before there was a lease', async 
   expect(log).toEqual([]);
 });
 
+it('ends a process that waited to become the command when redlock-run is gone before there was a lease', async () => {
+  const { guard, log } = setUp();
+  await guard.found();
+  await guard.abandon();
+  expect(log).toEqual(['kill at 0']);
+});
+
 it('kills a command that was started after all seemed over', async () => {
   const { clock, guard, log } = setUp();
   guard.arm(100, 200);

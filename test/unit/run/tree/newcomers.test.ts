@@ -183,6 +183,7 @@ describe('a command whose process was there before', () => {
 
   it.each<[string, Counters, Counters, string[]]>([
     ['nobody has come since', before, before, ['701-701', '991-990']],
+    ['nobody has in our namespace', before, { ...before, startedCount: 50_300 }, ['701-701', '991-990']],
     ['some have come since', before, after({}), ['701-701', '991-1009']],
     ['numbers had begun anew by then', { ...before, newest: 40 }, after({ newest: 50 }), ['701-701', '41-50']],
   ])('is gone with all of its own: %s', (_title, begunAt, now, looks) => {
@@ -205,6 +206,9 @@ describe('a command whose process was there before', () => {
     expect(setUpParked(before, after({ newest: 400 })).newcomers.areGone()).toBe(false);
     expect(setUpParked(before, after({}), false).newcomers.areGone()).toBe(false);
     expect(setUpParked(before, before, false).newcomers.areGone()).toBe(false);
+    // All of them once around, to the very same number.
+    expect(setUpParked(before, { ...before, startedCount: 50_000 + 32_768 }).newcomers.areGone()).toBe(false);
+    expect(setUpParked(before, { ...before, startedCount: 49_999 }).newcomers.areGone()).toBe(false);
   });
 
   it('does not count when another was started instead', () => {
