@@ -25,8 +25,10 @@ async function waitingJob(command: readonly string[], options: JobOptions = {}, 
   return startJob(masters, command, { name, flags: patient, ...options });
 }
 
+/** Not the one that is tried out first. */
 async function readyOf(job: Job): Promise<number> {
-  return eventually('a shell waits', () => childrenOf(job.run.pid).find((pid) => statOf(pid)?.command === 'sh'));
+  const isReady = (pid: number) => /redlock_line(?!.*\/proc\/self\/environ)/.test(wordsOf(pid));
+  return eventually('a shell waits', () => childrenOf(job.run.pid).find(isReady));
 }
 
 function childrenOf(parent: number): number[] {
@@ -145,3 +147,11 @@ it.concurrent('is not had where a shell would change what the command sees', asy
   expect(code).toBe(0);
   expect(stdout.split('\0')).toContain('no.name=kept');
 });
+
+function wordsOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return ''; // It ended meanwhile.
+  }
+}

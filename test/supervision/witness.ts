@@ -157,8 +157,11 @@ async function start(): Promise<void> {
   isLooking = false;
 }
 
+/** Ours, and the shell that waits to become a command, or shows how it would. */
+const ours = /redlock-run\.js|\/redlock-run |^redlock-guard|redlock_line/;
+
 /** Everyone that lives but for those `besides`, with the arguments and the test's mark in the environment as one text. */
-export function allProcesses(besides = /redlock-run\.js|^redlock-guard/): Sighting[] {
+export function allProcesses(besides = ours): Sighting[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((name) => ({ pid: Number(name), command: read(`${name}/cmdline`), environment: read(`${name}/environ`) }))
