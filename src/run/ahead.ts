@@ -27,8 +27,11 @@ export class Ahead {
     const { command, environment, example, onStart, onStarted } = plan;
     const footing = footingOf(command, environment);
     if (!footing || this.#isOver) return;
-    this.#proof = new Proof(start, environment);
-    const isFaithful = await this.#proof.isFaithful(example).finally(() => this.#proof?.close());
+    const proof = new Proof(start, environment);
+    this.#proof = proof;
+    const isFaithful = await proof.isFaithful(example);
+    await proof.close();
+    this.#proof = null;
     if (!isFaithful || this.#isOver) return;
     onStart();
     const gate = new Gate(start, command, environment);

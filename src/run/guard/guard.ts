@@ -31,7 +31,7 @@ export class Guard {
   #stopAt = Number.POSITIVE_INFINITY;
   #killAt = Number.POSITIVE_INFINITY;
   #isArmed = false;
-  #isSomebodyThere = false;
+  #hasFound = false;
   #hasKilled = false;
 
   constructor(settings: GuardSettings, guarded: Guarded, clock: Clock, onStopping: () => void) {
@@ -39,6 +39,14 @@ export class Guard {
     this.#guarded = guarded;
     this.#clock = clock;
     this.#onStopping = onStopping;
+  }
+
+  get isArmed(): boolean {
+    return this.#isArmed;
+  }
+
+  get hasFound(): boolean {
+    return this.#hasFound;
   }
 
   /** New deadlines; the first ones come before the command is started. */
@@ -53,7 +61,7 @@ export class Guard {
 
   /** The command has been started, or its process has. If redlock-run was frozen until now, and all seemed over, it is killed at once. */
   async found(): Promise<void> {
-    this.#isSomebodyThere = true;
+    this.#hasFound = true;
     if (this.#hasKilled && !this.#finished.signal.aborted) await this.#guarded.kill();
   }
 
@@ -62,7 +70,7 @@ export class Guard {
     if (this.#finished.signal.aborted) return;
     if (!this.#isArmed) {
       // A process that was to become the command ends by itself, unless somebody has stopped it.
-      if (this.#isSomebodyThere) await this.#guarded.kill();
+      if (this.#hasFound) await this.#guarded.kill();
       return;
     }
     this.#abandoned.abort();

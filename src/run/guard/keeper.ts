@@ -32,7 +32,7 @@ export class GuardKeeper {
   #guard: GuardProcess;
   #startedAt = 0;
   #arm: Arm | null = null;
-  #root: ToGuard | null = null;
+  #root: Extract<ToGuard, { kind: 'root' }> | null = null;
   #answeredCount = 0;
   #restartCount = 0;
   #isDone = false;
@@ -65,7 +65,9 @@ export class GuardKeeper {
     this.#guard.tell({ kind: 'rehearse' });
   }
 
+  /** Told once of each: who was there before the command is known when he becomes it, and telling again would take the time of both. */
   watch(root: Root): void {
+    if (root.pid === this.#root?.root.pid && root.startedAt === this.#root.root.startedAt) return;
     this.#root = { kind: 'root', root };
     this.#guard.tell(this.#root);
   }
