@@ -269,16 +269,13 @@ class Job {
    * as long as a quorum took to grant, and whoever has waited for the lock has given them that time already.
    */
   async #introduced(beganAt: number): Promise<MasterFailure[]> {
-    const unfit: MasterFailure[] = [];
-    const introductions = this.#masters.map(async (master) => {
-      const failed = await master.introduce();
-      if (failed?.cause === 'unfit') unfit.push({ master: master.name, failed });
-    });
-    const enough = new Ending();
-    const all = Promise.all(introductions).then(() => enough.abort());
     const leftMs = beganAt + introductionMs + 3 * this.#grantedInMs - this.#clock.now();
-    await Promise.race([all, this.#clock.sleep(Math.max(0, leftMs), enough)]);
-    return unfit;
+    if (leftMs > 0) {
+      const enough = new Ending();
+      const all = Promise.all(this.#masters.map((master) => master.introduce())).then(() => enough.abort());
+      await Promise.race([all, this.#clock.sleep(leftMs, enough)]);
+    }
+    return this.#masters.flatMap(({ name, objection }) => (objection ? [{ master: name, failed: objection }] : []));
   }
 
   /** Inside a run of the same name: whoever waits for it waits for himself. */

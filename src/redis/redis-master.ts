@@ -90,6 +90,13 @@ export class RedisMaster implements Master {
     return isFailed(connection) ? connection : this.#objectionTo(await connection.identity);
   }
 
+  /** Why the server that we are connected to must not be in the list, as far as it has said who it is; null: it may be. */
+  get objection(): Failed | null {
+    const identified = this.#connection?.identified;
+    const objection = identified ? this.#objectionTo(identified) : null;
+    return objection?.cause === 'unfit' ? objection : null;
+  }
+
   acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply> {
     const { value, isFenced } = claim;
     const asked = Symbol('acquire');

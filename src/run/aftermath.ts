@@ -2,7 +2,7 @@
 // lock may be somebody else's a moment later. The surprise: the usual case, nothing left, must cost next to nothing, so a
 // count at one instant is enough here; after a kill, killTree takes three looks, with time between them.
 
-import type { Clock } from '../lock/ports.ts';
+import type { Cancelled, Clock } from '../lock/ports.ts';
 import type { Child } from './child.ts';
 
 /** Between two looks at those who have been told to end. */
@@ -14,7 +14,7 @@ export interface AftermathParts {
   /** Somebody is left, so many; called once, and only where `isOver` is not true yet. */
   readonly onLeftovers: (count: number) => void;
   /** Their time is up, and they are being killed. */
-  readonly killing: AbortSignal;
+  readonly killing: Cancelled;
 }
 
 /** Resolves when nobody is left, with those whom we may not kill. */

@@ -2,7 +2,6 @@
 // decides nothing. The surprise: with a terminal the child stays in our process group, so that Ctrl-C, Ctrl-Z and /dev/tty
 // work; without one it leads a session of its own, so that signals reach everything it starts and nothing of ours.
 
-import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../lock/ports.ts';
 import { exitInside, type Isolation, statusDescriptor } from './isolation.ts';
@@ -67,12 +66,19 @@ export function childOf(subprocess: Subprocess, plan: ChildPlan): StartedChild {
     tree.setRoot(root);
     newcomers.setRoot(root.pid);
   }
-  const ended = subprocess.then(exitOf);
-  const sooner = isolation ? exitInside(subprocess.stdio[statusDescriptor] as Readable) : exitEventOf(subprocess);
+  const exited = new Promise<ChildExit>((resolve) => {
+    if (isolation) exitInside(subprocess.stdio[statusDescriptor] as Readable).then(resolve);
+    // Comes before execa has put its result together, and never after a start that failed.
+    else
+      subprocess.once('exit', (code, signal) =>
+        resolve(exitOf({ exitCode: code ?? undefined, signal: signal ?? undefined })),
+      );
+    subprocess.then((result) => resolve(exitOf(result)));
+  });
   return {
     pid,
     root,
-    exited: Promise.race([sooner, ended]),
+    exited,
     isEnclosed: isolation !== null,
     relay: (signal) => {
       if (root === null) return;
@@ -95,15 +101,6 @@ export function rootOf(
   if (pid === undefined) return null;
   const { table, isForeground, isolation } = plan;
   return { pid, startedAt: table.startedAt(pid), isLeader: !isForeground, isEnclosure: isolation !== null };
-}
-
-/** Comes before execa has put its result together, and never after a start that failed. */
-function exitEventOf(subprocess: ChildProcess): Promise<ChildExit> {
-  return new Promise((resolve) => {
-    subprocess.once('exit', (code, signal) => {
-      resolve(exitOf({ exitCode: code ?? undefined, signal: signal ?? undefined }));
-    });
-  });
 }
 
 function exitOf({ exitCode, signal, code, shortMessage = '' }: Result): ChildExit {

@@ -3,6 +3,7 @@
 // an event, one at a time, and only what the supervisor says is done.
 
 import assert from 'node:assert/strict';
+import { Ending } from '../lock/ending.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child } from './child.ts';
@@ -21,8 +22,8 @@ export class Run {
   readonly #parts: RunParts;
   readonly #inbox: Event[] = [];
   readonly #acquisitionAbandoned = new AbortController();
-  readonly #killing = new AbortController();
-  readonly #ended = new AbortController();
+  readonly #killing = new Ending();
+  readonly #ended = new Ending();
   #isBusy = false;
   #state = initialState;
   #watch: LeaseWatch | null = null;
@@ -155,7 +156,7 @@ export class Run {
   }
 
   #kill(): void {
-    if (this.#killing.signal.aborted) return;
+    if (this.#killing.aborted) return;
     this.#killing.abort();
     this.#parts.report({ kind: 'killed' });
     this.#child?.kill().then((untouchable) => this.#post({ kind: 'swept', untouchable }), this.crash);
@@ -178,7 +179,7 @@ export class Run {
       child.stop(stopSignal);
       this.#alarm(graceMs, { kind: 'kill-due' });
     };
-    const untouchable = await endLeftovers({ child, clock, onLeftovers, killing: this.#killing.signal });
+    const untouchable = await endLeftovers({ child, clock, onLeftovers, killing: this.#killing });
     this.#post({ kind: 'swept', untouchable });
   }
 
@@ -225,7 +226,7 @@ export class Run {
   }
 
   #alarm(afterMs: number, event: Event): void {
-    const ended = this.#ended.signal;
+    const ended = this.#ended;
     this.#parts.clock.sleep(afterMs, ended).then(() => ended.aborted || this.#post(event));
   }
 
