@@ -2,7 +2,6 @@
 // handed a lock is spared the fork, the longest step between the lock and the command. It decides nothing. The surprise: until it
 // is told it is nobody's. It shows no variable of ours, and ends by itself when we are gone, because its pipe has ended then.
 
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { type Environment, type Start, type Subprocess, type SubprocessPlan, startSubprocess } from './subprocess.ts';
 import { send } from './tree/sweep.ts';
@@ -38,10 +37,10 @@ export class Gate {
    */
   pass(environment: Environment): Subprocess | null {
     const added = Object.entries(environment).filter(([name, value]) => this.#environment[name] !== value);
-    const words = added.map(([name, value = '']) => `${name}=${quoted(value)}`).join(' ');
-    if (!this.pid || !this.#isThere || words.includes('\n')) return null;
+    const exports = added.map(([name, value = '']) => `export ${name}=${quoted(value)}; `).join('');
+    if (!this.pid || !this.#isThere || exports.includes('\n')) return null;
     const foreign = shellNames.filter((name) => environment[name] === undefined).join(' ');
-    this.#line?.end(`export ${words}; unset redlock_line ${foreign}; ${becomeCommand}\n`);
+    this.#line?.end(`${exports}unset redlock_line ${foreign}; ${becomeCommand}\n`);
     return this.#subprocess;
   }
 
@@ -50,8 +49,9 @@ export class Gate {
     for (const stream of this.#subprocess.stdio) stream?.destroy();
     // Without a number it would be everybody in our own group, and when it is gone the number may be another's.
     if (!this.pid || !this.#isThere) return;
+    const gone = new Promise((resolve) => this.#subprocess.once('exit', resolve));
     send(-this.pid, 'SIGKILL');
-    await once(this.#subprocess, 'exit');
+    await gone;
   }
 
   get #isThere(): boolean {

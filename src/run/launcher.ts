@@ -4,7 +4,7 @@
 
 import type { Clock } from '../lock/ports.ts';
 import type { Lease } from '../lock/redlock.ts';
-import { Ahead } from './ahead.ts';
+import type { Ahead } from './ahead.ts';
 import { childOf, rootOf, type StartedChild, startCommand } from './child.ts';
 import { childEnvironment } from './environment.ts';
 import type { Isolation } from './isolation.ts';
@@ -44,7 +44,7 @@ export class Launcher {
   readonly #kin: Kin;
   #execa: Start | null = null;
   #isRehearsed = false;
-  readonly #ahead = new Ahead();
+  #ahead: Ahead | null = null;
   #isOver = false;
 
   constructor(parts: LauncherParts) {
@@ -60,13 +60,13 @@ export class Launcher {
   launch(lease: Lease): StartedChild {
     const plan = { ...this.#parts, environment: this.environmentFor(lease, this.#parts.runId) };
     this.#isOver = true;
-    return this.#childOf(this.#ahead.pass(plan.environment) ?? startCommand(this.#execa as Start, plan), this.#kin);
+    return this.#childOf(this.#ahead?.pass(plan.environment) ?? startCommand(this.#execa as Start, plan), this.#kin);
   }
 
   /** Nothing will be launched any more. Resolves when nobody is ready for it. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#isOver = true;
-    return this.#ahead.close();
+    await this.#ahead?.close();
   }
 
   /** What the command is told of its lease, and of the run as `runId`. */
@@ -116,6 +116,9 @@ export class Launcher {
       if (root) onReady(root);
     };
     const plan = { command, environment: this.#environment, example, onStart: () => newcomers.begin(), onStarted };
+    const { Ahead } = await import('./ahead.ts');
+    if (this.#isOver) return;
+    this.#ahead = new Ahead();
     await this.#ahead.prepare(start, plan);
   }
 

@@ -15,9 +15,7 @@ export class Proof {
     this.#gate = new Gate(start, ['cat', '/proc/self/environ'], before, ['ignore', 'pipe', 'pipe']);
   }
 
-  /**
-   * Whether it sees `environment`, and nobody has said a word. False also where there is no /proc to show it.
-   */
+  /** Whether it sees `environment`, and nobody has said a word. False also where there is no /proc to show it. */
   async isFaithful(environment: Environment): Promise<boolean> {
     const subprocess = this.#gate.pass(environment);
     if (!subprocess) return false;

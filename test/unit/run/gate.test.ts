@@ -46,6 +46,11 @@ it('hands over words to the letter, and what the command says is all that is sai
   expect(await complaints).toBe('');
 });
 
+it('passes also with nothing added, and says nothing of it', async () => {
+  const gate = new Gate(execa, ['echo', 'started'], before, streams);
+  expect(await readAll(gate.pass(before))).toBe('started\n');
+});
+
 it('shows nothing of ours until somebody passes', async () => {
   const gate = new Gate(execa, ['true'], before);
   expect(await shellOf(gate)).toMatchObject({ found: ['HOME=/'], isBlank: false });
