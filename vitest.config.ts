@@ -43,7 +43,7 @@ export default defineConfig({
         : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
-    // One more than the cores of a small machine: most tests wait for something most of the time. The long ones do not.
-    maxWorkers: named.length > 0 ? 2 : 3,
+    // Twice the cores of a small machine: most tests wait for something most of the time. The long ones do not.
+    maxWorkers: named.length > 0 ? 2 : 4,
   },
 });

@@ -103,6 +103,8 @@ export class Witness {
   see(everyone: readonly Sighting[], lookedAt: number): void {
     this.#seen = everyone.filter(({ command }) => this.#marks.some((mark) => command.includes(mark)));
     this.#lookCount += 1;
+    // By a quorum: while it is being acquired one master has the key and the others had not when they were asked.
+    if (this.freeAt > lookedAt) this.#hasBeenHeld = true;
     if (this.#seen.length === 0) {
       if (this.#aliveAt !== null) this.#goneAt ??= lookedAt;
       return;
@@ -118,7 +120,6 @@ export class Witness {
     const remainingMs = Number(await master.command('pttl', this.#key));
     if (this.#isKeyTaken) return;
     const isHeld = remainingMs > 0;
-    this.#hasBeenHeld ||= isHeld;
     if (isHeld) standing.freeAt = askedAt + remainingMs;
     else if (standing.isHeld) standing.freeAt = Math.min(standing.freeAt, askedAt);
     standing.isHeld = isHeld;

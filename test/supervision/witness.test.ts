@@ -1,0 +1,34 @@
+// The witness accuses whoever is alive after a quorum has let his key go, and nobody while a lock is only being acquired.
+
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { afterAll, expect, it } from 'vitest';
+import type { TestMaster } from '../servers/master.ts';
+import { startMasters, stopAll } from '../servers/masters.ts';
+import { Witness } from './witness.ts';
+
+afterAll(stopAll);
+
+it('who is alive when one of three masters has the key is innocent, until a quorum has had it and has it no more', async () => {
+  const masters = (await startMasters(3)) as [TestMaster, TestMaster, TestMaster];
+  const name = randomBytes(6).toString('hex');
+  const job = spawn('sh', ['-c', 'sleep 600; true', name], { stdio: 'ignore', detached: true });
+  const witness = new Witness([name], name, masters);
+  try {
+    const [first, second] = masters;
+    await first.command('set', name, 'ours', 'px', 60_000);
+    await witness.looks();
+    expect(witness.alive).toHaveLength(1);
+    expect(witness.outlived).toEqual([]);
+    await second.command('set', name, 'ours', 'px', 60_000);
+    await witness.looks();
+    expect(witness.outlived).toEqual([]);
+    await second.command('del', name);
+    await witness.looks();
+    await witness.looks();
+    expect(witness.outlived[0]).toContain(name);
+  } finally {
+    witness.end();
+    process.kill(-(job.pid as number), 'SIGKILL');
+  }
+});
