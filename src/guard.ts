@@ -50,18 +50,13 @@ function obey(message: ToGuard): void {
   if (message.kind === 'rehearse') return rehearse(orders);
   if (message.kind === 'arm') {
     arm(guard, orders, message);
+    // The first one comes right before the command.
     if (message.count > 1) remember(tree);
-    // The first one comes before there is a command, but its process may be there.
-    else if (guard.hasFound) lookSoon(tree);
+    else clock.sleep(firstLookMs).then(() => remember(tree));
   } else {
     tree.setRoot(message.root);
     guard.found();
-    if (guard.isArmed) lookSoon(tree);
   }
-}
-
-function lookSoon(tree: Tree): void {
-  clock.sleep(firstLookMs).then(() => remember(tree));
 }
 
 function takeUp(orders: GuardOrders) {

@@ -2,6 +2,9 @@
 // that shows it. The surprise: shells differ. Some drop what they cannot name, some add variables of their own, some complain of what they
 // find there; then there is no gate, and nothing is lost but a millisecond.
 
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Gate } from './gate.ts';
 import type { Environment, Start } from './subprocess.ts';
 
@@ -19,20 +22,11 @@ export class Proof {
   async isFaithful(environment: Environment): Promise<boolean> {
     const subprocess = this.#gate.pass(environment);
     if (!subprocess) return false;
-    const texts = ['', ''];
-    for (const [index, stream] of [subprocess.stdout, subprocess.stderr].entries()) {
-      stream?.setEncoding('utf8').on('data', (chunk: string) => {
-        texts[index] += chunk;
-      });
-    }
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<'late'>((resolve) => {
-      timer = setTimeout(resolve, proofMs, 'late');
-    });
-    const ending = await Promise.race([subprocess, late]);
-    clearTimeout(timer);
-    if (ending === 'late') return false;
-    const [shown = '', complaints] = texts;
+    const saying = Promise.all([subprocess.stdout, subprocess.stderr].map((stream) => text(stream as Readable)));
+    // It may be closed meanwhile.
+    const said = await Promise.race([saying, sleep(proofMs, null, { ref: false })]).catch(() => null);
+    if (said === null) return false;
+    const [shown = '', complaints] = said;
     const expected = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
     return complaints === '' && shown.split('\0').slice(0, -1).sort().join('\0') === expected.sort().join('\0');
   }

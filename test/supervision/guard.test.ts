@@ -61,6 +61,20 @@ it.concurrent('has rehearsed while its run waited, and ends the tree all the sam
   expect((await job.outcome()).goneAfterMs).toBeLessThan(2_000);
 });
 
+it.concurrent('has looked soon after the start, and knows who has left his family and wiped his environment since', async () => {
+  const leaves = '( (sleep 0.5; exec env -i setsid sleep 600) & echo "ready $!"; sleep 0.8 ) & exec sleep 600';
+  const job = await startJob(await sharedMasters(), ['sh', '-c', leaves], { flags: patient }).ready();
+  const pid = Number(/ready (\d+)/.exec(job.run.stdout)?.[1]);
+  const parent = statOf(pid)?.parent;
+  try {
+    await eventually('he has left', () => statOf(pid)?.session === pid && statOf(pid)?.parent !== parent);
+    job.run.signal('SIGKILL');
+    await eventually('he is gone', () => !isAlive(pid), 3_000);
+  } finally {
+    if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  }
+});
+
 it.concurrent('SIGUSR1 opens no inspector, in neither of the two', async () => {
   const job = await startJob(await sharedMasters(), [...['sh', '-c'], "trap '' USR1; echo ready; sleep 600"], {
     flags: patient,

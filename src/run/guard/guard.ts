@@ -41,14 +41,6 @@ export class Guard {
     this.#onStopping = onStopping;
   }
 
-  get isArmed(): boolean {
-    return this.#isArmed;
-  }
-
-  get hasFound(): boolean {
-    return this.#hasFound;
-  }
-
   /** New deadlines; the first ones come before the command is started. */
   arm(stopAt: number, killAt: number): void {
     this.#stopAt = stopAt;

@@ -103,11 +103,12 @@ export class GuardKeeper {
       return this.#parts.onFailure();
     }
     this.#guard = this.#employ(new GuardProcess(this.#parts.supply.program));
+    // With every deadline it looks at who is there.
+    if (this.#root) this.#guard.tell(this.#root);
     if (this.#arm) {
       this.#guard.tell(this.#arm);
       this.#expectAnswer(this.#guard, this.#arm.count, startMs);
     }
-    if (this.#root) this.#guard.tell(this.#root);
     this.#parts.onRestart();
   }
 

@@ -76,15 +76,15 @@ export class Newcomers {
     const root = this.#root;
     if (!this.#source || !root) return false;
     if (this.#isBeforeUs && !this.#isNobody({ first: root, last: root })) return false;
-    let lookedAt: number | null = null;
+    let next: number | null = null;
     for (let count = 0; count < mostLooks; count += 1) {
       const numbers = this.#numbers();
       if (!numbers) return false;
       const { first, last } = numbers;
       // Who was gone stays gone, and who is somebody else’s stays so: only those who have come since.
-      if (!this.#isNobody({ first: lookedAt === null ? first : lookedAt + 1, last })) return false;
+      if (!this.#isNobody({ first: next ?? first, last })) return false;
       if (this.#source.newest() === last) return true;
-      lookedAt = last;
+      next = last + 1;
     }
     return false;
   }

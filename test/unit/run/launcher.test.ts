@@ -1,10 +1,11 @@
-// A command that is started while whoever has waited for its lock still rehearses: the rehearsal does not take it for its own.
+// A command that was waited for: started while its run still rehearses, it is not taken for a part of that; later, it has a process already.
 
 import { expect, it } from 'vitest';
 import type { Clock } from '../../../src/lock/ports.ts';
 import type { StartedChild } from '../../../src/run/child.ts';
 import { Launcher } from '../../../src/run/launcher.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
+import { isPlainShell } from '../../servers/shell.ts';
 import { claim, settings } from './rig.ts';
 
 it('is not ended with what the rehearsal leaves behind', async () => {
@@ -27,19 +28,47 @@ it('is not ended with what the rehearsal leaves behind', async () => {
     isolation: null,
     clock: watched,
   });
+  const ready: number[] = [];
   await launcher.load();
   await launcher.prepare(true, {
     settings,
     newClaim: () => claim,
     recordOf: () => null,
     rehearseGuard: () => {},
-    onReady: () => {},
+    onReady: ({ pid }) => ready.push(pid),
   });
   const started = child as StartedChild | null;
   expect(sleepCount).toBeGreaterThan(2);
+  expect(ready).toEqual([]);
   expect(started?.aliveCount()).toBe(1);
   await clock.sleep(200);
   expect(started?.aliveCount()).toBe(1);
   await started?.kill();
   expect(await started?.exited).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
+});
+
+it('is the process that was ready for it, or another where that cannot be', async () => {
+  for (const isForeground of [false, true]) {
+    const launcher = new Launcher({
+      command: ['sh', '-c', 'exit 3'],
+      runId: 'launched-after-a-rehearsal',
+      isForeground,
+      isolation: null,
+      clock: createSystemClock(),
+    });
+    const ready: number[] = [];
+    await launcher.load();
+    await launcher.prepare(true, {
+      settings,
+      newClaim: () => claim,
+      recordOf: () => null,
+      rehearseGuard: () => {},
+      onReady: ({ pid }) => ready.push(pid),
+    });
+    const child = launcher.launch({ claim, startedAt: 0, validUntil: 1e12, fence: 1 });
+    expect(ready).toEqual(isForeground || !isPlainShell ? [] : [child.pid]);
+    expect(await child.exited).toEqual({ kind: 'exited', code: 3 });
+    expect(child.aliveCount()).toBe(0);
+    await launcher.close();
+  }
 });
