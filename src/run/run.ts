@@ -135,6 +135,8 @@ export class Run {
     child.exited.then((exit) => {
       this.#exitedAt = this.#now();
       report({ kind: 'child-exited', exit, runMs: this.#exitedAt - this.#startedAt });
+      // By the guard, while we were stopped: its own word may come after that of the system.
+      if (exit.kind === 'signaled' && this.#watch?.isDue) this.#post({ kind: 'lost', reason: 'stalled' });
       this.#post({ kind: 'child-exited', exit });
     });
     const { maxRunMs } = this.#settings;

@@ -62,10 +62,10 @@ it.concurrent('has rehearsed while its run waited, and ends the tree all the sam
 });
 
 it.concurrent('has looked soon after the start, and knows who has left his family and wiped his environment since', async () => {
-  const leaves = '( (sleep 0.5; exec env -i setsid sleep 600) & echo "ready $!"; sleep 0.8 ) & exec sleep 600';
+  const own = `$(exec sh -c 'echo $PPID')`;
+  const leaves = `( (sleep 0.5; exec env -i setsid sleep 600) & echo "ready $! ${own}"; sleep 0.8 ) & exec sleep 600`;
   const job = await startJob(await sharedMasters(), ['sh', '-c', leaves], { flags: patient }).ready();
-  const pid = Number(/ready (\d+)/.exec(job.run.stdout)?.[1]);
-  const parent = statOf(pid)?.parent;
+  const [pid = 0, parent] = (/ready (\d+) (\d+)/.exec(job.run.stdout) ?? []).slice(1).map(Number);
   try {
     await eventually('he has left', () => statOf(pid)?.session === pid && statOf(pid)?.parent !== parent);
     job.run.signal('SIGKILL');
