@@ -1,120 +1,197 @@
-// The guard: a small program beside redlock-run, in a session of its own, which ends the command's tree when redlock-run
-// cannot. The second composition root; it knows nothing of Redis. The surprise: it ignores every signal that can be ignored
-// and has another name than node, because whoever ends redlock-run with `killall` or Ctrl-C must not end it as well. And it
-// reads and writes bare descriptors: redlock-run waits for it to be ready, and Node's streams take as long to load as Node.
+// The guard: a small program beside redlock-run. It starts the command when it has been told of the
+// first deadline, keeps the tree of its processes as a child subreaper (Linux), and ends that tree
+// when redlock-run dies or freezes. It knows nothing of Redis.
+//
+// Invariant: it ignores every signal that can be ignored and has another name than node, because
+// what ends redlock-run (killall, Ctrl-C) must not end it as well. It reads and writes bare
+// descriptors: redlock-run waits for it, and Node's streams take as long to load as Node.
 
 import './no-inspector.ts';
 
-import { read, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, read, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
+import { StringDecoder } from 'node:string_decoder';
+import { startCommand } from './run/guard/command.ts';
 import { Guard } from './run/guard/guard.ts';
 import {
-  type Arm,
+  type Answer,
   asLine,
+  callerStreams,
+  type Deadlines,
   eachMessage,
   type FromGuard,
-  type GuardOrders,
+  type GuardConfig,
   guardName,
-  lineDescriptor,
-  type Readings,
+  msSince,
+  pipeDescriptor,
+  type StartPlan,
   type ToGuard,
 } from './run/guard/protocol.ts';
+import { KeptTree } from './run/processes/kept-tree.ts';
+import { type Libc, loadLibc } from './run/processes/libc.ts';
+import { processEntry } from './run/processes/process-table.ts';
+import type { ProcessTree, RunningCommand } from './run/processes/process-tree.ts';
+import { SeenTree } from './run/processes/seen-tree.ts';
 import type { Signal } from './run/supervisor.ts';
-import { processTable } from './run/tree/process-table.ts';
-import { countAlive, killTree, remember, stopTree } from './run/tree/sweep.ts';
-import { Tree } from './run/tree/tree.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
 process.title = guardName;
-// Bun, in the standalone executable, keeps a title to itself, and killall(1) goes by what the kernel knows.
-if (process.versions.bun && process.platform === 'linux') writeFileSync('/proc/self/comm', guardName);
+// Bun, in the executable, keeps a title to itself, and killall(1) goes by what the kernel knows.
+if (process.versions.bun && process.platform === 'linux') {
+  writeFileSync('/proc/self/comm', guardName);
+}
 /** Ends us if it cannot be handled (KILL, STOP), or says that we are broken. */
-const deadly = ['KILL', 'STOP', 'ILL', 'ABRT', 'IOT', 'BUS', 'FPE', 'SEGV', 'TRAP', 'SYS', 'PROF', 'CHLD'];
+const deadly = 'KILL STOP ILL ABRT IOT BUS FPE SEGV TRAP SYS PROF CHLD'.split(' ');
 for (const signal of Object.keys(os.constants.signals) as Signal[]) {
   if (!deadly.includes(signal.slice('SIG'.length))) process.on(signal, () => {});
 }
 
+/** Between two times that ended orphans are reaped, or that a tree without a keeper is looked at. */
+const lookMs = 200;
+
 const clock = createSystemClock();
-/** When the command has begun to start others. */
-const firstLookMs = 100;
-/** What follows from the orders; null until they come. */
-let post: { readonly orders: GuardOrders; readonly tree: Tree; readonly guard: Guard } | null = null;
+let config: GuardConfig | null = null;
+let libc: Libc | null = null;
+let guard: Guard | null = null;
+let tree: ProcessTree | null = null;
 
-listen(eachMessage<ToGuard>(obey), leave);
+const decoder = new StringDecoder('utf8');
+const onText = eachMessage<ToGuard>(obey);
+listen((bytes) => onText(decoder.write(bytes)), leave);
 
-function obey(message: ToGuard): void {
-  if (message.kind === 'orders') post = takeUp(message.orders);
-  if (post === null) return;
-  const { orders, tree, guard } = post;
-  if (message.kind === 'orders') return tell({ kind: 'ready' });
-  if (message.kind === 'rehearse') return rehearse(orders);
-  if (message.kind === 'arm') {
-    arm(guard, orders, message);
-    // The first one comes right before the command.
-    if (message.count > 1) remember(tree);
-    else clock.sleep(firstLookMs).then(() => remember(tree));
-  } else {
-    tree.setRoot(message.root);
-    guard.found();
-  }
-}
-
-function takeUp(orders: GuardOrders) {
-  const tree = new Tree(processTable, orders.runId, orders.pid);
-  const guarded = {
-    stop: (signal: Signal) => stopTree(tree, signal),
-    kill: () => killTree(tree, clock),
-    aliveCount: () => countAlive(tree),
-  };
-  return { orders, tree, guard: new Guard(orders, guarded, clock, () => tell({ kind: 'stopping' })) };
-}
-
-/** Whoever waits for a lock wants the machine for himself when he has it, and what runs for the first time takes ten times as long. */
-function rehearse(orders: GuardOrders): void {
-  const nobody = { stop: () => {}, kill: async () => {} };
-  const guard = new Guard(orders, nobody, clock, () => {});
-  const farMs = Number.MAX_SAFE_INTEGER;
-  arm(guard, orders, { kind: 'arm', count: 0, readings: readingsNow(), stopInMs: farMs, killInMs: farMs });
-  guard.found();
-  guard.finish();
-}
-
-/** redlock-run is gone, and everybody else who could write to us: also a child that it has forked just before it died. */
+/** redlock-run is gone, and every other process that could write to us. */
 async function leave(): Promise<void> {
-  await post?.guard.abandon();
+  await guard?.abandon();
   process.exit(0);
 }
 
-function arm(guard: Guard, { slackMs }: GuardOrders, { count, readings, stopInMs, killInMs }: Arm): void {
-  const from = clock.now() - passedSince(readings) + slackMs;
-  guard.arm(from + stopInMs, from + killInMs);
-  tell({ kind: 'armed', count });
+function obey({ id, ...request }: ToGuard): void {
+  const answer = (facts: Omit<Answer, 'kind' | 'id'> = {}) => tell({ kind: 'answer', id, ...facts });
+  switch (request.kind) {
+    case 'configure':
+      return answer(configure(request.config));
+    case 'deadlines':
+      setDeadlines(request);
+      return answer();
+    case 'start':
+      return start(request.plan, answer);
+    case 'adopt':
+      adopt(request.root, request.others);
+      return answer();
+    case 'relay':
+      tree?.relay(request.signal);
+      return answer();
+    case 'stop':
+      tree?.stop(request.signal);
+      return answer();
+    case 'count':
+      return answer({ count: tree?.countAlive() ?? 0 });
+    case 'kill':
+      void (tree?.kill() ?? Promise.resolve([])).then((unkillable) => answer({ unkillable }));
+      return;
+    case 'ping':
+      return answer();
+  }
+}
+
+function configure(wanted: GuardConfig): { readonly failure?: string } {
+  try {
+    libc = loadLibc();
+  } catch (error) {
+    return { failure: (error as Error).message };
+  }
+  if (process.platform === 'linux' && !libc.becomeSubreaper()) {
+    return { failure: 'this system does not let a process keep the orphans of another' };
+  }
+  config = wanted;
+  const guarded = {
+    stop: (signal: Signal) => tree?.stop(signal),
+    kill: async () => tree?.kill(),
+    countAlive: () => tree?.countAlive() ?? 0,
+  };
+  guard = new Guard(wanted, guarded, clock, () => tell({ kind: 'stopping' }));
+  return {};
+}
+
+function setDeadlines({ readings, stopInMs, killInMs }: Deadlines): void {
+  if (guard === null || config === null) return;
+  const from = clock.now() - msSince(readings, readingsNow()) + config.slackMs;
+  guard.setDeadlines(from + stopInMs, from + killInMs);
+}
+
+function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => void): void {
+  if (libc === null || guard === null || !guard.mayStart) {
+    return answer({ exit: { kind: 'not-executable', message: 'its lease was over' } });
+  }
+  const callerSession = processEntry(process.pid)?.session;
+  // Before the command is there: what kills the caller's group must not find both of us in it.
+  if (!plan.isForeground) libc.leaveSession();
+  const started = startCommand(plan);
+  if (started.pid === null) {
+    void started.exited.then((exit) => answer({ exit }));
+    return;
+  }
+  const { isForeground, hasNamespace } = plan;
+  const running = { pid: started.pid, isForeground, hasNamespace };
+  const isOther = () => false;
+  const keptParts = { libc, command: running, isOther, callerSession, isReapedByNode: true };
+  const kept = new KeptTree(keptParts);
+  tree = keptOrSeen(kept, running);
+  answer({ pid: started.pid });
+  if (isForeground) libc.leaveGroup();
+  leaveCaller();
+  void started.reaped.then(() => kept.commandReaped());
+  void started.exited.then((exit) => {
+    const leftCount = tree?.countAlive() ?? 0;
+    tell({ kind: 'exited', exit, readings: readingsNow(), leftCount });
+  });
+  guard.begin();
+  setInterval(() => tree?.look(), lookMs);
+}
+
+/** Where the kernel keeps no tree, it is looked for. */
+function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
+  if (process.platform === 'linux') return kept;
+  return new SeenTree({ root: command.pid, command, others: [], callerSession: 0 });
+}
+
+/** The command runs already, as a child of redlock-run, whose guard has died. */
+function adopt(root: number, others: readonly number[]): void {
+  const callerSession = processEntry(process.pid)?.session;
+  const seen = new SeenTree({ root, command: null, others, callerSession });
+  tree = seen;
+  libc?.leaveSession();
+  leaveCaller();
+  seen.look();
+  guard?.begin();
+  setInterval(() => seen.look(), lookMs);
+}
+
+/** The streams and the folder are the command's alone from now on. */
+function leaveCaller(): void {
+  for (const descriptor of callerStreams) closeSync(descriptor);
+  // It becomes descriptor 0: Node restores the modes of a terminal that it finds there at its exit.
+  openSync(os.devNull, 'r');
+  process.chdir('/');
 }
 
 function tell(message: FromGuard): void {
   try {
-    writeSync(lineDescriptor, asLine(message));
+    writeSync(pipeDescriptor, asLine(message));
   } catch {
-    // Nobody is there to hear it, which the next read will tell.
+    // No process is there to read it, which the next read will tell.
   }
 }
 
-/** Reads until nobody can write any more. A child on its way to becoming the command still holds the other end. */
-function listen(onText: (text: string) => void, onEnd: () => void): void {
+/** Reads until no process can write any more. */
+function listen(onBytes: (bytes: Buffer) => void, onEnd: () => void): void {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   const next = () =>
-    read(lineDescriptor, buffer, 0, buffer.length, null, (error, byteCount) => {
+    read(pipeDescriptor, buffer, 0, buffer.length, null, (error, byteCount) => {
       if (error?.code === 'EAGAIN') return setTimeout(next, 10);
       if (error || byteCount === 0) return onEnd();
-      onText(buffer.toString('latin1', 0, byteCount));
+      onBytes(buffer.subarray(0, byteCount));
       next();
     });
   next();
-}
-
-/** The largest progress of any clock: while the machine slept, only some of them went on. */
-function passedSince(then: Readings): number {
-  const now = readingsNow();
-  const bootMs = now.boot === null || then.boot === null ? 0 : now.boot - then.boot;
-  return Math.max(now.monotonic - then.monotonic, bootMs, now.wall - then.wall);
 }

@@ -1,7 +1,7 @@
-// One job from settings to exit status: builds the masters, the lock and the run, and hands the events to the reporter. It
-// decides only what nobody else can: when everything is ready. The surprise: masters that were not needed for the quorum
-// get a moment to say who they are before the command starts, so that a replica or a server listed twice is found out
-// also when it answers last.
+// One job from settings to exit status: builds the masters, the lock and the run, and hands the
+// events to the reporter. Masters that were not needed for the quorum get a moment to say who they
+// are before the command starts, so that a replica or a server listed twice is found out also when
+// it answers last.
 
 import { newClaim, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
@@ -18,22 +18,23 @@ import { Roster } from './redis/identity.ts';
 import { Inspector } from './redis/inspector.ts';
 import { OuterLock } from './redis/outer-lock.ts';
 import { RedisMaster } from './redis/redis-master.ts';
-import type { StartedChild } from './run/child.ts';
 import { endedBefore, objectionTo } from './run/command.ts';
+import { childEnvironment } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
+import { GuardClient } from './run/guard/client.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
-import { GuardKeeper } from './run/guard/keeper.ts';
+import type { StartPlan } from './run/guard/protocol.ts';
 import { heldNames } from './run/held.ts';
-import { findIsolation } from './run/isolation.ts';
-import { Launcher } from './run/launcher.ts';
+import { findIsolation, type Isolation } from './run/isolation.ts';
 import { runOnLost } from './run/on-lost.ts';
+import { libcForTree } from './run/processes/kept-tree.ts';
+import type { Libc } from './run/processes/libc.ts';
 import { Recorder } from './run/recorder.ts';
 import { type Finished, Run, type RunParts } from './run/run.ts';
 import { subscribe } from './run/signals.ts';
 import type { Cause, LostReason } from './run/supervisor.ts';
 import { hasTerminal, isInFront } from './run/terminal.ts';
-import { objectionToTable } from './run/tree/process-table.ts';
 import { RunTrouble } from './run/trouble.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
@@ -87,10 +88,7 @@ class Job {
   readonly #isForeground: boolean;
   readonly #runId = randomBytes(12).toString('hex');
   readonly #recorder: Recorder;
-  #launcher: Launcher | null = null;
-  #keeper: GuardKeeper | null = null;
   #lease: Lease | null = null;
-  #child: StartedChild | null = null;
   #onLost: Promise<void> | null = null;
 
   constructor(
@@ -125,40 +123,21 @@ class Job {
     const settings = this.#settings;
     const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
     if (objection) return endedBefore(objection);
-    const blindness = objectionToTable();
-    if (blindness) throw new RunTrouble(`guard: processes cannot be guarded here: ${blindness}`);
-    const launcher = new Launcher({
-      command: settings.command,
-      runId: this.#runId,
-      isForeground: this.#isForeground,
-      isolation: settings.isIsolated ? findIsolation() : null,
-      clock: this.#clock,
-    });
-    this.#launcher = launcher;
-    const keeper = this.#startGuard();
-    this.#keeper = keeper;
-    // When the first requests have been sent: loading takes longer than their answers.
-    const loading = new Promise(setImmediate).then(() => launcher.load());
+    const isolation = settings.isIsolated ? findIsolation() : null;
+    const guard = this.#startGuard(libcForTree());
     const run: Run = new Run(settings, {
       redlock: this.#outer ?? this.#redlock,
       clock: this.#clock,
       random: Math.random,
       report: (event) => this.#report(event),
       guard: {
-        arm: (stopInMs, killInMs) => keeper.arm(stopInMs, killInMs),
-        watch: () => this.#child?.root && keeper.watch(this.#child.root),
-        done: () => void keeper.done(),
+        setDeadlines: (stopInMs, killInMs) => guard.setDeadlines(stopInMs, killInMs),
+        done: () => void guard.done(),
       },
-      acquire: async (aborted) => {
-        return this.#acquire(aborted, async () => {
-          await loading;
-          return keeper.ready();
-        });
-      },
+      acquire: (aborted) => this.#acquire(aborted, guard),
       startChild: (lease) => {
         this.#lease = lease;
-        this.#child = launcher.launch(lease);
-        return this.#child;
+        return guard.start(this.#startPlan(lease, isolation));
       },
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
       recordOf: this.#recordOf,
@@ -171,7 +150,7 @@ class Job {
       await this.#onLost;
       return finished;
     } finally {
-      await Promise.all([launcher.close(), keeper.done()]);
+      await guard.done();
       process.off('uncaughtException', run.crash);
       unsubscribe();
       for (const master of this.#masters) master.close();
@@ -180,16 +159,28 @@ class Job {
 
   #post: Run['post'] = () => {};
 
-  #startGuard(): GuardKeeper {
+  #startGuard(libc: Libc): GuardClient {
     const { stopSignal, graceMs, marginMs } = this.#settings;
-    return new GuardKeeper({
+    const isForeground = this.#isForeground;
+    return new GuardClient({
       supply: this.#guards,
-      orders: { runId: this.#runId, pid: process.pid, stopSignal, graceMs, slackMs: marginMs / 4 },
+      config: { stopSignal, graceMs, slackMs: marginMs / 4, isForeground },
+      killAnswerMs: marginMs / 4,
+      libc,
       readingsNow,
       onRestart: () => this.#tell({ kind: 'guard-restarted' }),
       onStopping: () => this.#post({ kind: 'lost', reason: 'stalled' }),
       onFailure: () => this.#post({ kind: 'lost', reason: 'unguarded' }),
     });
+  }
+
+  #startPlan(lease: Lease, isolation: Isolation | null): StartPlan {
+    return {
+      command: [...(isolation ?? []), ...this.#settings.command],
+      environment: childEnvironment(process.env, lease),
+      isForeground: this.#isForeground,
+      hasNamespace: isolation !== null,
+    };
   }
 
   readonly #recordOf: RunParts['recordOf'] = (...facts) =>
@@ -198,23 +189,11 @@ class Job {
   #report(event: RunEvent): void {
     this.#tell(event);
     if (event.kind === 'acquired') this.#grantedInMs = event.elapsedMs;
-    if (event.kind === 'waiting') {
-      const settings = this.#settings;
-      void this.#launcher?.prepare(event.place !== null, {
-        settings,
-        newClaim: () => newClaim(settings),
-        recordOf: this.#recordOf,
-        rehearseGuard: () => this.#keeper?.rehearse(),
-        // Before it is let go: from then on nothing may be between it and its guard.
-        onReady: (root) => this.#keeper?.watch(root),
-      });
-    }
-    if (event.kind === 'extended') this.#child?.remember();
     const { onLost } = this.#settings;
     const reason = reasonOfLoss(event);
     if (onLost === null || reason === null) return;
-    const environment = { ...this.#launcher?.environmentFor(this.#lease as Lease, ''), REDLOCK_LOST: reason };
-    this.#onLost ??= runOnLost(onLost, environment);
+    const environment = childEnvironment(process.env, this.#lease as Lease);
+    this.#onLost ??= runOnLost(onLost, { ...environment, REDLOCK_LOST: reason });
   }
 
   #interruptedAt = Number.NEGATIVE_INFINITY;
@@ -229,7 +208,7 @@ class Job {
   }
 
   /** Acquires, and makes sure that the child can start and be stopped again under the lease. */
-  async #acquire(aborted: AbortSignal, ready: () => Promise<string | null>): Promise<Acquisition> {
+  async #acquire(aborted: AbortSignal, guard: GuardClient): Promise<Acquisition> {
     const { jitterMs, waitMs, graceMs, marginMs } = this.#settings;
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
     const beganAt = this.#clock.now();
@@ -238,13 +217,33 @@ class Job {
       const acquisition = await this.#wait(leftMs, aborted);
       if (acquisition.kind === 'busy' && this.#isNested()) return { kind: 'nested' };
       if (acquisition.kind !== 'acquired') return acquisition;
-      const [unfit, trouble] = await Promise.all([this.#outer ? [] : this.#introduced(beganAt), ready()]);
-      const isInTime = this.#clock.now() < stopAtOf(acquisition.lease, graceMs + marginMs);
+      const { lease } = acquisition;
+      const [unfit, trouble] = await Promise.all([
+        this.#outer ? [] : this.#introduced(beganAt),
+        this.#confirmed(lease, guard, aborted),
+      ]);
+      const isInTime = this.#clock.now() < stopAtOf(lease, graceMs + marginMs);
       if (unfit.length === 0 && trouble === null && isInTime) return acquisition;
-      await (this.#outer ?? this.#redlock).release(acquisition.lease.claim);
+      await (this.#outer ?? this.#redlock).release(lease.claim);
       if (unfit.length > 0) return { kind: 'misconfigured', failures: unfit };
-      if (trouble !== null) throw new RunTrouble(`guard: no process to guard the command: ${trouble} (try again)`);
+      if (aborted.aborted) return { kind: 'aborted' };
+      if (trouble !== null) throw new RunTrouble(`guard: ${trouble}`);
     }
+  }
+
+  /** A guard has confirmed the deadline of this lease: null; otherwise why none has. */
+  async #confirmed(lease: Lease, guard: GuardClient, aborted: AbortSignal): Promise<string | null> {
+    const { graceMs, marginMs } = this.#settings;
+    const now = this.#clock.now();
+    const stopInMs = stopAtOf(lease, graceMs + marginMs) - now;
+    const trouble = guard.confirm(stopInMs, stopAtOf(lease, marginMs) - now);
+    const withdrawn = new Promise<string>((resolve) => {
+      const withdraw = () => resolve('the wait was given up');
+      if (aborted.aborted) withdraw();
+      else aborted.addEventListener('abort', withdraw, { once: true });
+    });
+    const why = await Promise.race([trouble, withdrawn]);
+    return why && `no process to guard the command: ${why} (try again)`;
   }
 
   #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {

@@ -1,5 +1,5 @@
-// Where the executable for hosts without Node begins: all programs in one file, told apart by the name they are called by. The
-// surprise: the guard is one of them, and redlock-run starts its own file under that name.
+// Where the executable for hosts without Node begins: all programs in one file, told apart by the
+// name they are called by. The guard is one of them: redlock-run starts its own file under that name.
 
 import './no-inspector.ts';
 
@@ -14,14 +14,11 @@ const programs: Readonly<Record<string, () => Promise<unknown>>> = {
   redlockctl,
 };
 
-/** A guard does nothing but wait: compiling what it does would cost more than doing it. */
-const frugal = { BUN_JSC_useJIT: '0' };
-
 (programs[path.basename(process.argv0)] ?? redlockRun)();
 
 async function redlockRun(): Promise<void> {
   const argv = process.argv.slice(2);
-  const guards = startEarly({ file: process.execPath, words: [], environment: frugal }, argv);
+  const guards = startEarly({ file: process.execPath, words: [] }, argv);
   const code = await main(argv, guards);
   guards.spare?.kill();
   process.exit(code);

@@ -1,15 +1,13 @@
-// The environment of the command: the caller's, and what tells it about its lock. The surprise: ours are set last, so that
-// in nested runs the command sees the inner lock.
+// The environment of the command: the caller's, and what tells it about its lock. Ours are set last,
+// so that in nested runs the command sees the inner lock.
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { parseValue } from '../lock/holder.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { encodedList, heldVariables } from './held.ts';
-import { markerName } from './tree/tree.ts';
 
-/** `runId` marks everything that the command starts; nested runs append theirs, so that the outer one finds them too. */
-export function childEnvironment(environment: NodeJS.ProcessEnv, lease: Lease, runId: string): NodeJS.ProcessEnv {
+export function childEnvironment(environment: NodeJS.ProcessEnv, lease: Lease): NodeJS.ProcessEnv {
   const { claim, fence } = lease;
   const { resources } = claim;
   return {
@@ -21,7 +19,6 @@ export function childEnvironment(environment: NodeJS.ProcessEnv, lease: Lease, r
     REDLOCK_TOKEN: parseValue(claim.value).token,
     REDLOCK_TTL_MS: String(claim.ttlMs),
     ...heldVariables(environment, lease),
-    [markerName]: [environment[markerName], runId].filter(Boolean).join(':'),
   };
 }
 

@@ -1,7 +1,6 @@
-// The folder that the program works in, as a path, also when it has been removed meanwhile, as checkouts of CI are. Such a folder
-// still is one, in which sh(1) and flock(1) work without a word; only its path is gone, and Node throws when asked for it. The
-// surprise: process.cwd is replaced then, because execa asks it, too. On Linux another path leads there, in us and in whoever
-// we start.
+// The folder that the program works in, as a path, also when it has been removed meanwhile, as
+// checkouts of CI are. Such a folder still is one, in which sh(1) and flock(1) work without a word;
+// only its path is gone, and Node throws when asked for it. On Linux another path leads there.
 
 import { existsSync } from 'node:fs';
 
@@ -12,8 +11,6 @@ export function workingFolder(): string | null {
   try {
     return process.cwd();
   } catch {
-    if (!existsSync(itself)) return null;
-    process.cwd = () => itself;
-    return itself;
+    return existsSync(itself) ? itself : null;
   }
 }

@@ -1,7 +1,11 @@
-// --isolate: a PID namespace around the command, by unshare(1), from which nothing can get out and which dies as a whole.
-// Linux only, opt-in, and tried out before the lock is taken. The surprise: the first process of a namespace ignores signals
-// that it does not handle, and when it ends all others are killed at once; so a shell plays that part, starts the command,
-// tells its exit code over a pipe, and stays until it is told to go, so that what the command left can be ended politely.
+// --isolate: a PID namespace around the command, by unshare(1), that nothing can leave and that dies
+// as a whole. Linux only, opt-in, and tried out before the lock is taken.
+//
+// Note: the first process of a namespace ignores signals that it does not handle, and when it ends
+// all others are killed at once. A shell plays that part: it runs the command in the foreground,
+// tells its exit code over a pipe, and stays until the pipe closes, so that what the command left
+// can be ended politely. A reader of that pipe in the background ends everything when it closes,
+// which is when the guard is done, or has died.
 
 import { spawnSync } from 'node:child_process';
 import os from 'node:os';
@@ -15,9 +19,13 @@ export const statusDescriptor = 3;
 /** Words to put in front of a command. */
 export type Isolation = readonly string[];
 
-const close = `${statusDescriptor}>&-`;
-// In a subshell and with exec, so that a command called `exit` or `echo` is a program here too, and no builtin.
-const init = `(exec "$@" ${close}); echo $? >&${statusDescriptor}; read -r _ <&${statusDescriptor}`;
+/**
+ * The reader is the second process of the namespace and the command the third (kept-tree.ts counts
+ * on it). In a subshell and with exec, so that a command called `exit` or `echo` is a program.
+ */
+const reader = `{ read -r _; kill -KILL -1; } <&${statusDescriptor}`;
+const command = `(exec "$@" ${statusDescriptor}>&-); echo $? >&${statusDescriptor}`;
+const init = `${reader} & ${command}; wait`;
 
 /**
  * Root may make a PID namespace; others may in a user namespace, in which they stay who they are. /proc has to agree with the

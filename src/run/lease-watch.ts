@@ -1,6 +1,7 @@
-// The lease of a run while the command lives: keeps it alive, and sounds two alarms when that does not succeed in time, begin
-// to stop and kill. It stops nobody. The surprise: the alarms go by the local clock alone. No answer of a master, which may
-// never come, can delay them; and after a stall they are looked at before anything is extended.
+// The lease of a run while the command lives: keeps it alive, and sounds two alarms when that does
+// not succeed in time, begin to stop and kill. The alarms go by the local clock alone. No answer of
+// a master, which may never come, can delay them; and after a stall they are looked at before
+// anything is extended.
 
 import { Ending } from '../lock/ending.ts';
 import { keepAlive, stopAtOf } from '../lock/keep-alive.ts';

@@ -1,5 +1,5 @@
-// What one run is made of and what it comes to: its settings, the parts that it is given, how it ended. Contracts only. The surprise: the
-// simulator keeps them too, with parts of its own.
+// What one run is made of and what it comes to: its settings, the parts that it is given, how it
+// ended. Contracts only. The simulator keeps them too, with parts of its own.
 
 import type { Acquisition } from '../lock/acquire.ts';
 import type { Claim, Clock, Random } from '../lock/ports.ts';
@@ -18,9 +18,8 @@ export interface RunSettings extends Deadlines {
 
 /** The guard as a run uses it: see guard/. */
 export interface GuardLink {
-  /** The lease has been proven: unless told anew, stop and kill the command so long from now. */
-  arm(stopInMs: number, killInMs: number): void;
-  watch(child: Child): void;
+  /** The lease has been confirmed: unless told anew, stop and kill the command in so many ms. */
+  setDeadlines(stopInMs: number, killInMs: number): void;
   /** Nothing is left to guard. */
   done(): void;
 }

@@ -1,21 +1,18 @@
-// One run of one command under one lease: an inbox of events, the supervisor's decisions, and their execution. It neither
-// knows Redis nor prints. The surprise: nothing here reacts to the world directly. Every exit, signal, alarm and answer becomes
-// an event, one at a time, and only what the supervisor says is done.
+// One run of one command under one lease: an inbox of events, the supervisor's decisions, and their
+// execution. It neither knows Redis nor prints. Nothing here reacts to the world directly: every
+// exit, signal, alarm and answer becomes an event, and only what the supervisor says is done.
 
 import assert from 'node:assert/strict';
 import { Ending } from '../lock/ending.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
-import type { Child } from './child.ts';
+import type { Child, Ended } from './child.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { neverStarted } from './never-started.ts';
 import type { Finished, RunParts, RunSettings } from './run-parts.ts';
 import { type Action, type Event, endingOf, hasRun, initialState, type Signal, transition } from './supervisor.ts';
 
 export type { Finished, GuardLink, RunParts, RunSettings } from './run-parts.ts';
-
-/** Who has waited is waited for, most of the time: until the next one has begun we do not end, which would keep small machines busy. */
-const courtesyMs = 10;
 
 export class Run {
   readonly #settings: RunSettings;
@@ -29,6 +26,8 @@ export class Run {
   #watch: LeaseWatch | null = null;
   #lease: Lease | null = null;
   #child: Child | null = null;
+  #leftCount = 0;
+  #hasCrashed = false;
   #beganAt = 0;
   #acquiredAt = 0;
   #startedAt = 0;
@@ -58,6 +57,7 @@ export class Run {
   }
 
   #post(event: Event): void {
+    if (this.#hasCrashed) return;
     this.#inbox.push(event);
     if (this.#isBusy) return;
     this.#isBusy = true;
@@ -119,7 +119,7 @@ export class Run {
     this.#startedAt = this.#now();
     this.#watch = new LeaseWatch(lease, this.#settings, {
       ...this.#parts,
-      onProven: (stopInMs, killInMs) => guard.arm(stopInMs, killInMs),
+      onProven: (stopInMs, killInMs) => guard.setDeadlines(stopInMs, killInMs),
       onLost: (reason) => this.#post({ kind: 'lost', reason }),
       onWanted: (by) => this.#post({ kind: 'wanted', by }),
       onKillDue: () => this.#post({ kind: 'kill-due' }),
@@ -129,18 +129,23 @@ export class Run {
     if (isDue) this.#post({ kind: 'lost', reason: 'stalled' });
     const child = isDue ? neverStarted : startChild(lease);
     this.#child = child;
-    guard.watch(child);
     this.#watch.begin();
-    report({ kind: 'child-started', pid: child.pid });
-    child.exited.then((exit) => {
-      this.#exitedAt = this.#now();
-      report({ kind: 'child-exited', exit, runMs: this.#exitedAt - this.#startedAt });
-      // By the guard, while we were stopped: its own word may come after that of the system.
-      if (exit.kind === 'signaled' && this.#watch?.isDue) this.#post({ kind: 'lost', reason: 'stalled' });
-      this.#post({ kind: 'child-exited', exit });
-    });
+    child.started.then((pid) => report({ kind: 'child-started', pid }), this.crash);
+    child.exited.then((ended) => this.#exited(ended), this.crash);
     const { maxRunMs } = this.#settings;
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'overdue' });
+  }
+
+  #exited({ exit, leftCount, agoMs }: Ended): void {
+    const exitedAt = this.#now() - agoMs;
+    this.#exitedAt = exitedAt;
+    this.#leftCount = leftCount;
+    this.#parts.report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
+    // After validity, or by the guard while we were stopped, whichever is heard first.
+    const isByGuard = exit.kind === 'signaled' && this.#watch?.isDue;
+    const isLate = leftCount === 0 && exitedAt >= this.#proven.validUntil;
+    if (isByGuard || isLate) this.#post({ kind: 'lost', reason: 'stalled' });
+    this.#post({ kind: 'child-exited', exit });
   }
 
   #stop(signal: Signal): void {
@@ -161,18 +166,18 @@ export class Run {
     if (this.#killing.aborted) return;
     this.#killing.abort();
     this.#parts.report({ kind: 'killed' });
-    this.#child?.kill().then((untouchable) => this.#post({ kind: 'swept', untouchable }), this.crash);
+    this.#child?.kill().then((untouchable) => this.#swept(untouchable, true), this.crash);
   }
 
   async #sweep(): Promise<void> {
     const { clock, report } = this.#parts;
     const { graceMs, keepsBackground, stopSignal } = this.#settings;
     const child = this.#child;
-    assert(child, 'only what was started can be swept');
+    const leftCount = this.#leftCount;
+    assert(child, 'only what was started leaves something behind');
     const hasEndedWell = this.#state.cause?.kind === 'child';
     if (hasEndedWell && keepsBackground) {
-      const count = child.aliveCount();
-      if (count > 0) report({ kind: 'leftovers', count, isKept: true });
+      if (leftCount > 0) report({ kind: 'leftovers', count: leftCount, isKept: true });
       return this.#post({ kind: 'swept', untouchable: [] });
     }
     const onLeftovers = (count: number) => {
@@ -181,19 +186,26 @@ export class Run {
       child.stop(stopSignal);
       this.#alarm(graceMs, { kind: 'kill-due' });
     };
-    const untouchable = await endLeftovers({ child, clock, onLeftovers, killing: this.#killing });
+    const killing = this.#killing;
+    const untouchable = await endLeftovers({ child, leftCount, clock, onLeftovers, killing });
+    this.#swept(untouchable, leftCount > 0);
+  }
+
+  /** `hasTakenTime`: processes were alive until now, which may be after validity. */
+  #swept(untouchable: readonly number[], hasTakenTime: boolean): void {
+    const isLate = hasTakenTime && this.#now() >= this.#proven.validUntil;
+    if (isLate) this.#post({ kind: 'lost', reason: 'stalled' });
     this.#post({ kind: 'swept', untouchable });
   }
 
   async #release(): Promise<void> {
-    const { redlock, clock, report, guard, recordOf } = this.#parts;
+    const { redlock, report, guard, recordOf } = this.#parts;
     this.#end();
     const { claim, validUntil } = this.#proven;
     const now = this.#now();
     const keepMs = Math.max(0, this.#keepUntil() - now);
     const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
     const releasing = redlock.release(claim, Math.ceil(keepMs), record);
-    if (claim.waiter !== null) await clock.sleep(courtesyMs);
     guard.done();
     const { releasedCount, isConfirmed, missing, failures } = await releasing;
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
@@ -243,8 +255,10 @@ export class Run {
     };
   }
 
-  /** A bug of ours: what runs is killed first, the keys are left to expire, and then the stack may be shown. */
+  /** A bug of ours: what runs is killed, the keys are left to expire, then the stack is shown. */
   readonly crash = (bug: unknown): void => {
+    if (this.#hasCrashed) return;
+    this.#hasCrashed = true;
     this.#end();
     const killed = this.#child?.kill() ?? Promise.resolve([]);
     killed.finally(() => this.#fail(bug));

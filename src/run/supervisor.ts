@@ -193,6 +193,12 @@ function whileSweeping(state: State, event: Event): Step {
       if (event.untouchable.length > 0) return abandon(state, event.untouchable);
       return [{ ...state, phase: 'releasing' }, [release]];
     case 'lost':
+      // What the command left behind was alive when the lock was not ours any more.
+      if (event.reason === 'unguarded' || state.cause?.kind === 'lost') return kill(state);
+      return [
+        { ...state, cause: { kind: 'lost', reason: event.reason }, isKilled: true },
+        [{ kind: 'stop', signal: null }, { kind: 'kill' }],
+      ];
     case 'kill-due':
       return kill(state);
     case 'signal':

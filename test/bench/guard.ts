@@ -9,7 +9,7 @@ import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { frugal } from '../../src/run/guard/guard-process.ts';
-import { lineDescriptor } from '../../src/run/guard/protocol.ts';
+import { pipeDescriptor } from '../../src/run/guard/protocol.ts';
 import { inTurns } from './rounds.ts';
 
 /** The checkout; the benchmark is compiled into a folder below it. */
@@ -72,7 +72,7 @@ async function costOf(flags: readonly string[]) {
 }
 
 function lineTo(child: ChildProcess): Duplex {
-  return child.stdio[lineDescriptor] as Duplex;
+  return child.stdio[pipeDescriptor] as Duplex;
 }
 
 function arm(child: ChildProcess, count: number): void {

@@ -99,6 +99,10 @@ export class NestedProgram {
           const acquisition = await outerLock.acquire({ waitMs: null, giveUpAfterMs, aborted });
           if (acquisition.kind !== 'acquired') return acquisition;
           await guard.ready;
+          const { lease } = acquisition;
+          const now = clock.now();
+          const stopInMs = system.stopAtOf(lease, graceMs + marginMs) - now;
+          await guard.confirm(stopInMs, system.stopAtOf(lease, marginMs) - now);
           if (clock.now() < system.stopAtOf(acquisition.lease, graceMs + marginMs)) return acquisition;
         }
       },
@@ -108,12 +112,15 @@ export class NestedProgram {
           exit = resolve;
         });
         const onExit = (how: ChildExit) => process.deliver(() => exit(how));
-        this.tree = new SimTree(process.machine, process.name, this.#habits, onExit);
-        guard.see(this.tree);
-        process.world.mark('nested command');
-        const belief = this.#beliefs[0];
-        if (belief) witness.childStarted(belief, this.tree);
-        return childOf(this.tree, clock, exited);
+        const started = guard.start(() => {
+          const tree = new SimTree(process.machine, process.name, this.#habits, onExit);
+          this.tree = tree;
+          process.world.mark('nested command');
+          const belief = this.#beliefs[0];
+          if (belief) witness.childStarted(belief, tree);
+          return tree;
+        });
+        return childOf(started, clock, exited);
       },
       suspendUs: () => process.pause(),
       recordOf: () => null,

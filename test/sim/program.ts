@@ -146,10 +146,10 @@ export class Program {
     const settings = { ...options, ...this.#plan, stopSignal: 'SIGTERM', keepsBackground: false } as const;
     const run = new system.Run(settings, {
       ...parts,
-      guard: guard ?? { arm: () => {}, watch: () => {}, done: () => {} },
+      guard: guard ?? { setDeadlines: () => {}, done: () => {} },
       acquire: (aborted) => {
         const recordOf = ({ value }: Claim) => value;
-        return this.#acquire({ ...parts, waiterId: this.record.waiterId, recordOf }, masters, aborted, guard?.ready);
+        return this.#acquire({ ...parts, waiterId: this.record.waiterId, recordOf }, masters, aborted, guard);
       },
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       suspendUs: () => process.pause(),
@@ -172,11 +172,16 @@ export class Program {
       exit = resolve;
     });
     const onExit = (how: ChildExit) => process.deliver(() => exit(how));
-    const tree = this.#nest(value, onExit) ?? new SimTree(process.machine, process.name, this.#plan.habits, onExit);
-    guard?.see(tree);
-    const holding = this.#around.witness.holdings.get(value);
-    if (holding) this.#around.witness.childStarted(holding, tree);
-    return childOf(tree, clock, exited);
+    const startTree = (): Tree => {
+      const { habits } = this.#plan;
+      const nested = this.#nest(value, onExit);
+      const tree = nested ?? new SimTree(process.machine, process.name, habits, onExit);
+      const holding = this.#around.witness.holdings.get(value);
+      if (holding) this.#around.witness.childStarted(holding, tree);
+      return tree;
+    };
+    const started = guard ? guard.start(startTree) : Promise.resolve(startTree());
+    return childOf(started, clock, exited);
   }
 
   #nest(value: string, onExit: (exit: ChildExit) => void): Tree | null {
@@ -218,7 +223,7 @@ export class Program {
     parts: AcquireParts,
     masters: readonly InstanceType<System['RedisMaster']>[],
     aborted: AbortSignal,
-    ready: Promise<void> | undefined,
+    guard: SimGuard | null,
   ): Promise<Acquisition> {
     const { system, options } = this.#around;
     const { giveUpAfterMs, graceMs, marginMs } = options;
@@ -232,7 +237,10 @@ export class Program {
       const enough = new AbortController();
       const all = Promise.all(masters.map((master) => master.introduce())).then(() => enough.abort());
       await Promise.race([all, clock.sleep(introductionMs + 2 * (clock.now() - attemptedAt), enough.signal)]);
-      await ready;
+      await guard?.ready;
+      const now = clock.now();
+      const stopInMs = system.stopAtOf(acquisition.lease, graceMs + marginMs) - now;
+      await guard?.confirm(stopInMs, system.stopAtOf(acquisition.lease, marginMs) - now);
       if (clock.now() < system.stopAtOf(acquisition.lease, graceMs + marginMs)) return acquisition;
       this.process.world.mark('too late to start the command');
       await redlock.release(acquisition.lease.claim);

@@ -1,9 +1,10 @@
-// The command of a run, with what it leaves behind: works for a while, obeys the stop signal or does not, dies of SIGKILL a
-// moment after it. It implements the Child port for redlock-run and its guard alike, as two hands on one tree. The surprise:
-// it cares about no clock but its machine's, and goes on while redlock-run is stopped.
+// The command of a run, with what it leaves behind: works for a while, obeys the stop signal or does
+// not, dies of SIGKILL a moment after it. It implements the Child port for redlock-run and its guard
+// alike, as two hands on one tree, and goes on while redlock-run is stopped.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Child } from '../../src/run/child.ts';
+import { neverStarted } from '../../src/run/never-started.ts';
 import type { ChildExit } from '../../src/run/supervisor.ts';
 import type { Machine } from './machine.ts';
 import { SimProcess } from './sim-process.ts';
@@ -27,7 +28,7 @@ export interface Tree {
   kill(clock: Clock): Promise<readonly number[]>;
 }
 
-/** Between two scans, as in src/run/tree/sweep.ts. */
+/** Between two looks, as in src/run/processes. */
 const apartMs = 30;
 const emptyScanCount = 3;
 
@@ -101,14 +102,19 @@ export class SimTree implements Tree {
   }
 }
 
-/** The hand that redlock-run has on the tree. */
-export function childOf(tree: Tree, clock: Clock, exited: Promise<ChildExit>): Child {
+/** The hand that redlock-run has on the tree, as soon as the guard has started it; null: it has not. */
+export function childOf(started: Promise<Tree | null>, clock: Clock, exited: Promise<ChildExit>): Child {
+  let tree: Tree | null = null;
+  void started.then((one) => {
+    tree = one;
+  });
+  const never = started.then((one) => (one === null ? neverStarted.exited : new Promise<never>(() => {})));
   return {
-    pid: 1,
-    exited,
-    relay: (signal) => signal === 'SIGTERM' && tree.stop(),
-    stop: () => tree.stop(),
-    kill: () => tree.kill(clock),
-    aliveCount: () => tree.aliveCount,
+    started: started.then((one) => (one === null ? undefined : 1)),
+    exited: Promise.race([never, exited.then((exit) => ({ exit, leftCount: tree?.aliveCount ?? 0, agoMs: 0 }))]),
+    relay: (signal) => signal === 'SIGTERM' && tree?.stop(),
+    stop: () => tree?.stop(),
+    kill: async () => (await started)?.kill(clock) ?? [],
+    countAlive: async () => tree?.aliveCount ?? 0,
   };
 }

@@ -1,6 +1,6 @@
-// The guard of a run: src/run/guard/guard.ts in a process of its own, with the wiring of src/guard.ts between them. What
-// redlock-run tells it goes through a pipe. The surprise: the pipe closes when redlock-run dies, and that is all the guard
-// ever learns of it.
+// The guard of a run: src/run/guard/guard.ts in a process of its own, with the wiring of src/guard.ts
+// between them. What redlock-run tells it goes through a pipe, which closes when redlock-run dies;
+// that is all the guard ever learns of it. As in src, it is the guard that starts the command.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { GuardLink } from '../../src/run/run.ts';
@@ -39,7 +39,7 @@ export class SimGuard implements GuardLink {
           const guarded = {
             stop: () => this.#tree?.stop(),
             kill: () => this.#kill(clock),
-            aliveCount: () => this.#tree?.aliveCount ?? 0,
+            countAlive: () => this.#tree?.aliveCount ?? 0,
           };
           const settings = { stopSignal: 'SIGTERM', graceMs: options.graceMs } as const;
           this.#clock = clock;
@@ -51,22 +51,33 @@ export class SimGuard implements GuardLink {
     ward.onDeath(() => this.#pipe(this.process, () => void this.#guard?.abandon()));
   }
 
-  arm(stopInMs: number, killInMs: number): void {
+  setDeadlines(stopInMs: number, killInMs: number): void {
     const sent = this.#readings();
     this.#pipe(this.process, () => {
       const passedMs = Math.max(...this.#readings().map((reading, index) => reading - (sent[index] ?? reading)));
       const from = (this.#clock?.now() ?? 0) - passedMs + this.#slackMs;
-      this.#guard?.arm(from + stopInMs, from + killInMs);
+      this.#guard?.setDeadlines(from + stopInMs, from + killInMs);
     });
   }
 
-  /** It sees the tree of processes as soon as there is one. */
-  see(tree: Tree): void {
-    this.#tree = tree;
+  /** Resolves when it has heard of these deadlines, and redlock-run of that. */
+  confirm(stopInMs: number, killInMs: number): Promise<void> {
+    this.setDeadlines(stopInMs, killInMs);
+    return new Promise((resolve) => {
+      this.#pipe(this.process, () => this.#pipe(this.#ward, resolve));
+    });
   }
 
-  watch(): void {
-    this.#pipe(this.process, () => void this.#guard?.found());
+  /** Starts the command, or not where its lease is over by then: null. */
+  start(startTree: () => Tree): Promise<Tree | null> {
+    return new Promise((resolve) => {
+      this.#pipe(this.process, () => {
+        const tree = this.#guard?.mayStart ? startTree() : null;
+        this.#tree = tree;
+        if (tree !== null) this.#guard?.begin();
+        this.#pipe(this.#ward, () => resolve(tree));
+      });
+    });
   }
 
   done(): void {

@@ -2,7 +2,6 @@
 // every run, and no run without one.
 
 import { execFile, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -25,7 +24,7 @@ it.concurrent('has a name, a session, a folder and an environment of its own', a
   const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
     .split('\0')
     .map((line) => line.split('=')[0]);
-  expect(names.filter((name) => name && !/^(LD_|DYLD_|FAKETIME)/.test(name)).sort()).toEqual(['PATH', 'REDLOCK_GUARD']);
+  expect(names.filter((name) => name && !/^(LD_|DYLD_|FAKETIME)/.test(name)).sort()).toEqual(['PATH']);
   const found = (...words: string[]) => spawnSync('pgrep', words, { encoding: 'utf8' }).stdout.split('\n');
   expect(found('-x', 'node')).not.toContain(String(pid));
   expect(found('-f', 'redlock-run')).not.toContain(String(pid));
@@ -47,29 +46,16 @@ it.concurrent('ignores every signal that can be ignored, and does its work after
   expect((await job.outcome()).goneAfterMs).toBeLessThan(2_000);
 });
 
-it.concurrent('has rehearsed while its run waited, and ends the tree all the same', async () => {
-  const masters = await sharedMasters();
-  const name = randomBytes(6).toString('hex');
-  for (const master of masters) await master.command('set', `redlock:${name}`, 'them', 'px', 1_500);
-  const job = startJob(masters, stays, { name, flags: patient });
-  await eventually('its guard is there', () => guardsOf(job.run.pid).length === 1);
-  const [pid] = guardsOf(job.run.pid);
-  await job.ready();
-  expect(job.guardPid).toBe(pid);
-  job.happens();
-  job.run.signal('SIGKILL');
-  expect((await job.outcome()).goneAfterMs).toBeLessThan(2_000);
-});
-
-it.concurrent('has looked soon after the start, and knows who has left his family and wiped his environment since', async () => {
+it.concurrent('ends what has wiped its environment and left its family, its session and its name', async () => {
   const own = `$(exec sh -c 'echo $PPID')`;
   const leaves = `( (sleep 0.5; exec env -i setsid sleep 600) & echo "ready $! ${own}"; sleep 0.8 ) & exec sleep 600`;
-  const job = await startJob(await sharedMasters(), ['sh', '-c', leaves], { flags: patient }).ready();
+  const job = startJob(await sharedMasters(), ['sh', '-c', leaves], { flags: patient });
+  await job.ready();
   const [pid = 0, parent] = (/ready (\d+) (\d+)/.exec(job.run.stdout) ?? []).slice(1).map(Number);
   try {
-    await eventually('he has left', () => statOf(pid)?.session === pid && statOf(pid)?.parent !== parent);
+    await eventually('it has left', () => statOf(pid)?.session === pid && statOf(pid)?.parent !== parent);
     job.run.signal('SIGKILL');
-    await eventually('he is gone', () => !isAlive(pid), 3_000);
+    await eventually('it is gone', () => !isAlive(pid), 10_000);
   } finally {
     if (isAlive(pid)) process.kill(pid, 'SIGKILL');
   }
@@ -131,13 +117,16 @@ it.concurrent('is gone after a wait that ended, and after a wait that was killed
   await eventually('the guard is gone', () => !isAlive(pid as number), 2_000);
 });
 
-it.concurrent('a guard that is stopped when the run ends is not left behind, and keeps nobody', async () => {
-  const command = ['sh', '-c', 'echo ready; sleep 1'];
-  const job = await startJob(await sharedMasters(), command, { flags: patient }).ready();
+it.concurrent('a guard that is stopped when the command ends is not left behind, and keeps no run from ending', async () => {
+  const command = ['sh', '-c', 'echo ready; read -r _; exit 5'];
+  const job = startJob(await sharedMasters(), command, { flags: patient, stdin: 'pipe' });
+  await job.ready();
   const pid = job.guardPid;
   process.kill(pid, 'SIGSTOP');
+  job.run.child.stdin?.end('\n');
   const result = await job.run.result;
-  expect([result.code, linesOf(result)]).toEqual([0, []]);
+  expect(result.code).toBe(5);
+  expect(linesOf(result)).toEqual([expect.stringMatching(/the guard process died; started another/)]);
   expect(isAlive(pid)).toBe(false);
 });
 

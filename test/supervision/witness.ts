@@ -158,8 +158,7 @@ async function start(): Promise<void> {
   isLooking = false;
 }
 
-/** Ours, and the shell that waits to become a command, or shows how it would. */
-const ours = /redlock-run\.js|\/redlock-run |^redlock-guard|redlock_line/;
+const ours = /redlock-run\.js|\/redlock-run |^redlock-guard/;
 
 /** Everyone that lives but for those `besides`, with the arguments and the test's mark in the environment as one text. */
 export function allProcesses(besides = ours): Sighting[] {

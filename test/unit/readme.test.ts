@@ -50,7 +50,7 @@ describe('README.md', () => {
 
   it('has every variable that the command is given', () => {
     const claim = { ...alone, resources: ['r'], value: 'v', ttlMs: 1, isFenced: true, waiter: null };
-    const variables = Object.keys(childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }, 'id'));
+    const variables = Object.keys(childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }));
     expect(variables.filter((name) => !readme.includes(`| \`${name}\` |`))).toEqual([]);
   });
 });

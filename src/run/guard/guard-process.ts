@@ -1,16 +1,16 @@
-// One guard program as redlock-run sees it: started, written to, heard, killed. Whether another one is needed when it is gone
-// is keeper.ts's business. It can be started before there is anything to guard. The surprise: it is ended by SIGKILL when all
-// is over. It has nothing to tidy up, and so a guard that was stopped, or starved, cannot be left behind.
+// One guard program as redlock-run sees it: started, written to, heard, killed. It is ended by
+// SIGKILL when all is over: it has nothing to tidy up, and so a guard that was stopped, or starved,
+// cannot be left behind.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { guardMarkerName } from '../tree/tree.ts';
-import { asLine, eachMessage, type FromGuard, guardName, lineDescriptor, type ToGuard } from './protocol.ts';
+import { startOwn } from '../processes/own-children.ts';
+import { asLine, eachMessage, type FromGuard, guardName, pipeDescriptor, type ToGuard } from './protocol.ts';
 
 /** A guard does nothing but wait: a small heap, and no threads to compile with. */
 export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
 
-/** What Node started with must hold for the guard too: the libraries without which it may not start, and the time of day. */
+/** What Node started with must hold for the guard too: libraries that it needs, the time of day. */
 const inherited = /^(PATH$|LD_|DYLD_|FAKETIME)/;
 
 /** An executable file and the words that make it a guard. */
@@ -36,24 +36,25 @@ export class GuardProcess {
   /** Starts it. It says nothing before it has been told its orders. */
   constructor({ file, words, environment }: GuardProgram) {
     try {
-      const guard = spawn(file, words, {
+      // In the caller's folder, group and session, and with the caller's streams for the command
+      // (callerStreams). Its own stderr is nowhere: what Node says there is not for the user.
+      const guard = startOwn(file, words, {
         argv0: guardName,
-        detached: true,
-        // One pipe for both directions, and not stdin: what is written there must be on its way when write() returns, because
-        // the command starts next. Node keeps to that with every pipe, Bun only with those beyond the first three.
-        stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-        env: { ...inheritedFrom(process.env), ...environment, [guardMarkerName]: '1' },
-        cwd: '/',
+        stdio: ['inherit', 'ignore', 'ignore', 'pipe', 1, 2],
+        env: { ...inheritedFrom(process.env), ...environment },
       });
-      // Before anything that can throw: nobody else hears of it when it could not be started.
+      // Before anything that can throw: nothing else hears of it when it could not be started.
       this.gone = new Promise((resolve) => {
         guard.once('error', (error) => resolve(error.message));
-        guard.once('exit', (code, signal) => resolve(signal ? `died of ${signal}` : `ended with code ${code}`));
+        guard.once('exit', (code, signal) => {
+          resolve(signal ? `died of ${signal}` : `ended with code ${code}`);
+        });
       });
-      // One that was not started has no number, and Node would send our SIGKILL to number 0: to all of our own process group.
+      // One that was not started has no number, and Node would send our SIGKILL to number 0, which
+      // is all of our own process group.
       this.#process = guard.pid === undefined ? null : guard;
       // 'exit' or 'error' follows. Out of file descriptors there may be no pipe at all.
-      lineTo(guard)?.on('error', () => {});
+      pipeTo(guard)?.on('error', () => {});
     } catch (error) {
       // Out of file descriptors: then there is not even a process object.
       this.#process = null;
@@ -62,12 +63,13 @@ export class GuardProcess {
   }
 
   /** Calls back for everything that the guard says. */
-  hear(onMessage: (message: FromGuard) => void): void {
-    if (this.#process) lineTo(this.#process)?.setEncoding('utf8').on('data', eachMessage(onMessage));
+  onMessage(onMessage: (message: FromGuard) => void): void {
+    if (!this.#process) return;
+    pipeTo(this.#process)?.setEncoding('utf8').on('data', eachMessage(onMessage));
   }
 
   tell(message: ToGuard): void {
-    if (this.#process) lineTo(this.#process)?.write(asLine(message));
+    if (this.#process) pipeTo(this.#process)?.write(asLine(message));
   }
 
   kill(): void {
@@ -75,11 +77,11 @@ export class GuardProcess {
   }
 }
 
-/** Almost nothing of ours: sweeps of others that go by a marker in the environment must not find the guard. */
+/** Almost nothing of ours: CI systems that kill by a marker in the environment must not find it. */
 function inheritedFrom(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(ours).filter(([name]) => inherited.test(name)));
 }
 
-function lineTo(guard: ChildProcess): Duplex | undefined {
-  return guard.stdio?.[lineDescriptor] as Duplex | undefined;
+function pipeTo(guard: ChildProcess): Duplex | undefined {
+  return guard.stdio?.[pipeDescriptor] as Duplex | undefined;
 }

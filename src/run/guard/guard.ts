@@ -1,6 +1,6 @@
-// The guard's decisions: what to do when redlock-run dies or freezes. It shares nothing with redlock-run but the code of the
-// sweep. The surprise: it is never asked to stop anything. It acts when it is *not* told to wait any longer, so that whatever
-// can happen to redlock-run comes to the same thing.
+// The guard's decisions: what to do when redlock-run dies or freezes. It is never asked to act by
+// the deadlines. It acts when it is *not* told to wait any longer, so that whatever happens to
+// redlock-run comes to the same thing.
 
 import type { Clock } from '../../lock/ports.ts';
 import type { Signal } from '../supervisor.ts';
@@ -10,15 +10,14 @@ export interface GuardSettings {
   readonly graceMs: number;
 }
 
-/** The tree as the guard uses it. */
+/** The processes of the command as the guard uses them. */
 export interface Guarded {
   stop(signal: Signal): void;
   kill(): Promise<unknown>;
-  /** How many are alive; where it is known, nobody is waited for in vain. */
-  aliveCount?(): number;
+  countAlive(): number;
 }
 
-/** Between two looks at those who have been told to end. */
+/** Between two looks at processes that have been told to end. */
 const lookMs = 100;
 
 export class Guard {
@@ -28,11 +27,9 @@ export class Guard {
   readonly #onStopping: () => void;
   readonly #finished = new AbortController();
   readonly #abandoned = new AbortController();
-  #stopAt = Number.POSITIVE_INFINITY;
-  #killAt = Number.POSITIVE_INFINITY;
-  #isArmed = false;
-  #hasFound = false;
-  #hasKilled = false;
+  #stopAt = Number.NEGATIVE_INFINITY;
+  #killAt = Number.NEGATIVE_INFINITY;
+  #hasBegun = false;
 
   constructor(settings: GuardSettings, guarded: Guarded, clock: Clock, onStopping: () => void) {
     this.#settings = settings;
@@ -41,30 +38,26 @@ export class Guard {
     this.#onStopping = onStopping;
   }
 
-  /** New deadlines; the first ones come before the command is started. */
-  arm(stopAt: number, killAt: number): void {
+  /** New deadlines, on the clock. The first ones come before the command is started. */
+  setDeadlines(stopAt: number, killAt: number): void {
     this.#stopAt = stopAt;
     this.#killAt = killAt;
-    if (!this.#isArmed) {
-      this.#isArmed = true;
-      this.#watch();
-    }
   }
 
-  /** The command has been started, or its process has. If redlock-run was frozen until now, and all seemed over, it is killed at once. */
-  async found(): Promise<void> {
-    this.#hasFound = true;
-    if (this.#hasKilled && !this.#finished.signal.aborted) await this.#guarded.kill();
+  /** Whether a command may be started now: it has a deadline that has not passed. */
+  get mayStart(): boolean {
+    return this.#clock.now() < this.#stopAt;
   }
 
-  /** redlock-run is gone without having said that all is over. Resolves when nothing is left to guard. */
+  /** There is a command to guard. */
+  begin(): void {
+    this.#hasBegun = true;
+    this.#watch();
+  }
+
+  /** redlock-run is gone without having said that all is over. Resolves when no process is left. */
   async abandon(): Promise<void> {
-    if (this.#finished.signal.aborted) return;
-    if (!this.#isArmed) {
-      // A process that was to become the command ends by itself, unless somebody has stopped it.
-      if (this.#hasFound) await this.#guarded.kill();
-      return;
-    }
+    if (this.#finished.signal.aborted || !this.#hasBegun) return;
     this.#abandoned.abort();
     await this.#end();
   }
@@ -83,27 +76,20 @@ export class Guard {
 
   async #end(): Promise<void> {
     const killAt = this.#clock.now() + this.#settings.graceMs;
-    try {
-      this.#guarded.stop(this.#settings.stopSignal);
-    } catch {
-      // The tree could not be looked at (out of file descriptors, say). Killing comes next, and does not give up.
-    }
-    await this.#reach(() => (this.#guarded.aliveCount?.() === 0 ? 0 : Math.min(killAt, this.#killAt)), lookMs);
+    this.#guarded.stop(this.#settings.stopSignal);
+    const isEmpty = () => this.#guarded.countAlive() === 0;
+    await this.#reach(() => (isEmpty() ? 0 : Math.min(killAt, this.#killAt)), lookMs);
     if (this.#finished.signal.aborted) return;
     await this.#guarded.kill();
-    this.#hasKilled = true;
   }
 
   /** The instant is asked for again at least every `everyMs`. */
   async #reach(instantOf: () => number, everyMs: number, cancelled?: AbortSignal): Promise<void> {
-    const isOver = () => this.#finished.signal.aborted || cancelled?.aborted;
-    const ended = cancelled ? AbortSignal.any([cancelled, this.#finished.signal]) : this.#finished.signal;
-    for (
-      let leftMs = instantOf() - this.#clock.now();
-      leftMs > 0 && !isOver();
-      leftMs = instantOf() - this.#clock.now()
-    ) {
-      await this.#clock.sleep(Math.min(leftMs, everyMs), ended);
+    const finished = this.#finished.signal;
+    const ended = cancelled ? AbortSignal.any([cancelled, finished]) : finished;
+    const leftMs = () => instantOf() - this.#clock.now();
+    for (let ms = leftMs(); ms > 0 && !ended.aborted; ms = leftMs()) {
+      await this.#clock.sleep(Math.min(ms, everyMs), ended);
     }
   }
 }

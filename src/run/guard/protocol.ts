@@ -1,13 +1,16 @@
-// What redlock-run and its guard tell one another: one JSON object a line over one pipe. The surprise: deadlines travel as
-// "so many ms after these clock readings", so that neither a message that was read late nor a machine that slept in between
-// gives anybody more time.
+// What redlock-run and its guard tell one another: one JSON object a line over one pipe. Each
+// request has a number and is answered, so that a guard that is frozen is found out. Deadlines
+// travel as "so many ms after these clock readings", so that neither a message that was read late
+// nor a machine that slept in between gives more time than there is.
 
-import type { Root } from '../tree/tree.ts';
+import type { ChildExit, Signal } from '../supervisor.ts';
 
 /** What a guard is called, by itself and in ps(1). */
 export const guardName = 'redlock-guard';
 /** Where the guard finds the pipe. */
-export const lineDescriptor = 3;
+export const pipeDescriptor = 3;
+/** Where it finds the caller's stdin, stdout and stderr. Its own stdout and stderr are nowhere. */
+export const callerStreams = [0, 4, 5] as const;
 
 /** The clocks of this machine at one instant, in ms; the same for every process on it. */
 export interface Readings {
@@ -17,42 +20,86 @@ export interface Readings {
   readonly wall: number;
 }
 
-/** The lease has been proven: stop the tree, and kill it, so long after the readings, unless told anew before. */
-export interface Arm {
-  readonly kind: 'arm';
-  /** Counts up; the answer tells it, so that nobody takes an answer to an earlier one for it. */
-  readonly count: number;
+export interface GuardConfig {
+  readonly stopSignal: Signal;
+  readonly graceMs: number;
+  /** The guard acts so much later than redlock-run, so that two do not do the same work. */
+  readonly slackMs: number;
+  /** The command stays in the caller's process group. */
+  readonly isForeground: boolean;
+}
+
+/** What is to be started. */
+export interface StartPlan {
+  readonly command: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly isForeground: boolean;
+  /** The command's words begin with those that make a PID namespace (isolation.ts). */
+  readonly hasNamespace: boolean;
+}
+
+/** The lease is confirmed: stop and kill so long after the readings, unless told anew before. */
+export interface Deadlines {
+  readonly kind: 'deadlines';
   readonly readings: Readings;
   readonly stopInMs: number;
   readonly killInMs: number;
 }
 
-export type ToGuard =
-  /** The first message, to which the guard answers that it is ready. */
-  | { readonly kind: 'orders'; readonly orders: GuardOrders }
-  /** Everything that the first deadline takes is to be done once, on nobody. */
-  | { readonly kind: 'rehearse' }
-  | Arm
-  | { readonly kind: 'root'; readonly root: Root };
+export type Request =
+  /** The first one. Answered when the guard can keep a tree. */
+  | { readonly kind: 'configure'; readonly config: GuardConfig }
+  | Deadlines
+  /** Answered with the pid, or with why it could not be started. */
+  | { readonly kind: 'start'; readonly plan: StartPlan }
+  /** The command runs already: the descendants of this process, but for these. */
+  | { readonly kind: 'adopt'; readonly root: number; readonly others: readonly number[] }
+  /** A signal for the command. */
+  | { readonly kind: 'relay'; readonly signal: Signal }
+  /** A signal for every process of it. */
+  | { readonly kind: 'stop'; readonly signal: Signal }
+  /** Answered with how many processes are alive. */
+  | { readonly kind: 'count' }
+  /** Answered with the processes that cannot be killed, when no others are left. */
+  | { readonly kind: 'kill' }
+  /** Nothing, to hear whether the guard lives. */
+  | { readonly kind: 'ping' };
 
-export type FromGuard =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'armed'; readonly count: number }
-  /** A deadline passed without a word: redlock-run is frozen, or so slow that it might as well be. */
-  | { readonly kind: 'stopping' };
+export type ToGuard = Request & { readonly id: number };
 
-/** For whom and how a guard works. It is started before they are known, so that its own start costs no time. */
-export interface GuardOrders {
-  readonly runId: string;
-  /** Of redlock-run. */
-  readonly pid: number;
-  readonly stopSignal: NodeJS.Signals;
-  readonly graceMs: number;
-  /** By so much the guard's deadlines come after redlock-run's own, so that two do not do the same work. */
-  readonly slackMs: number;
+export interface Answer {
+  readonly kind: 'answer';
+  /** Of the request. */
+  readonly id: number;
+  readonly pid?: number;
+  readonly exit?: ChildExit;
+  readonly count?: number;
+  readonly unkillable?: readonly number[];
+  /** This machine does not let the guard do its work. */
+  readonly failure?: string;
 }
 
-/** Takes text piece by piece and calls back for each message in it; a last line that was cut off is dropped. */
+/** The command has ended, at these readings, and so many processes that it started have not. */
+export interface Exited {
+  readonly kind: 'exited';
+  readonly exit: ChildExit;
+  readonly readings: Readings;
+  readonly leftCount: number;
+}
+
+export type FromGuard =
+  | Answer
+  | Exited
+  /** A deadline has passed: redlock-run is frozen, or so slow that it might as well be. */
+  | { readonly kind: 'stopping' };
+
+/** How long ago the readings were taken. The largest: while a machine sleeps some clocks stop. */
+export function msSince(then: Readings, now: Readings): number {
+  const bootMs = now.boot === null || then.boot === null ? 0 : now.boot - then.boot;
+  return Math.max(now.monotonic - then.monotonic, bootMs, now.wall - then.wall);
+}
+
+/** Takes text piece by piece and calls back for each message; a last line that was cut is dropped. */
 export function eachMessage<Message>(onMessage: (message: Message) => void): (text: string) => void {
   let rest = '';
   return (text) => {

@@ -1,41 +1,76 @@
-// What a run makes of the end of its command when it was stopped itself meanwhile: the guard may have ended it, and its word come later.
+// What a run makes of an end of its command that it hears of late: it was stopped itself meanwhile,
+// or what the command left behind took its time. And of a bug of its own.
 
 import { expect, it } from 'vitest';
+import type { Child, Ended } from '../../../src/run/child.ts';
 import { Run, type RunParts } from '../../../src/run/run.ts';
 import type { ChildExit } from '../../../src/run/supervisor.ts';
 import { claim, settings } from './rig.ts';
 
 const cannotExtend = { kind: 'unreachable', failures: [] } as const;
 const released = { releasedCount: 1, isConfirmed: true, missing: null, failures: [] };
+const validUntil = 3_000;
 
-/** How it ends when the child does at `exitAt`, which is when the run wakes up; of its alarms none has sounded by then. */
-async function endingOf(exit: ChildExit, exitAt: number) {
+/** A run under a lease that is valid until 3000, on a clock that stands still until it is set. */
+function startRun(parts: Partial<RunParts> = {}, childParts: Partial<Child> = {}) {
   let now = 0;
-  let end: (exit: ChildExit) => void = () => {};
-  const exited = new Promise<ChildExit>((resolve) => {
+  let end: (ended: Ended) => void = () => {};
+  const exited = new Promise<Ended>((resolve) => {
     end = resolve;
   });
-  const child = { pid: 1, exited, relay: () => {}, stop: () => {}, kill: async () => [], aliveCount: () => 0 };
-  const parts: RunParts = {
+  const kills: number[] = [];
+  const child: Child = {
+    started: Promise.resolve(1),
+    exited,
+    relay: () => {},
+    stop: () => {},
+    kill: async () => {
+      kills.push(now);
+      return [];
+    },
+    countAlive: async () => 0,
+    ...childParts,
+  };
+  const run = new Run(settings, {
     redlock: {
       extend: async () => cannotExtend,
       release: async () => released,
       settled: async () => {},
-      joinLine: () => Promise.reject(new Error('nobody waits here')),
     } as unknown as RunParts['redlock'],
     clock: { now: () => now, sleep: () => new Promise(() => {}) },
     random: Math.random,
     report: () => {},
-    guard: { arm: () => {}, watch: () => {}, done: () => {} },
-    acquire: async () => ({ kind: 'acquired', lease: { claim, startedAt: 0, validUntil: 3_000, fence: 1 } }),
+    guard: { setDeadlines: () => {}, done: () => {} },
+    acquire: async () => ({
+      kind: 'acquired',
+      lease: { claim, startedAt: 0, validUntil, fence: 1 },
+    }),
     startChild: () => child,
     suspendUs: () => {},
     recordOf: () => null,
+    ...parts,
+  });
+  const finished = run.start();
+  const endAt = (at: number, ended: Ended) => {
+    now = at;
+    end(ended);
   };
-  const finished = new Run(settings, parts).start();
+  return {
+    run,
+    finished,
+    endAt,
+    kills,
+    setNow: (at: number) => {
+      now = at;
+    },
+  };
+}
+
+/** How a run ends that hears at `heardAt` that its command has ended `agoMs` before. */
+async function endingOf(exit: ChildExit, heardAt: number, agoMs = 0) {
+  const { finished, endAt } = startRun();
   await new Promise(setImmediate);
-  now = exitAt;
-  end(exit);
+  endAt(heardAt, { exit, leftCount: 0, agoMs });
   return (await finished).ending;
 }
 
@@ -44,9 +79,43 @@ it('a command that was killed when its lease was over has lost its lock, whoever
   expect(ending.cause).toMatchObject({ kind: 'lost', reason: 'stalled' });
 });
 
-it.each<[string, ChildExit, number]>([
-  ['one that was killed while it was ours', { kind: 'signaled', signal: 'SIGTERM' }, 1_000],
-  ['one that ended by itself, some time or other', { kind: 'exited', code: 0 }, 5_000],
-])('%s ends as it ended', async (_title, exit, exitAt) => {
-  expect(await endingOf(exit, exitAt)).toMatchObject({ cause: { kind: 'child' }, childExit: exit });
+it.each<[string, ChildExit, number, number]>([
+  ['one that was killed while it was ours', { kind: 'signaled', signal: 'SIGTERM' }, 1_000, 0],
+  ['one that ended in time', { kind: 'exited', code: 0 }, 2_999, 0],
+  ['one that ended in time and is heard of late', { kind: 'exited', code: 0 }, 5_000, 2_001],
+])('%s ends as it ended', async (_title, exit, heardAt, agoMs) => {
+  const ending = await endingOf(exit, heardAt, agoMs);
+  expect(ending).toMatchObject({ cause: { kind: 'child' }, childExit: exit });
+});
+
+it('a command that ended by itself after validity has lost its lock', async () => {
+  const { cause } = await endingOf({ kind: 'exited', code: 0 }, 5_000, 2_000);
+  expect(cause).toMatchObject({ kind: 'lost', reason: 'stalled' });
+});
+
+it('a command that ended in time has lost its lock when what it left behind did not', async () => {
+  const counted: (() => void)[] = [];
+  let clockNow = 0;
+  const { finished, endAt, setNow } = startRun(
+    { clock: { now: () => clockNow, sleep: async () => {} } },
+    { countAlive: () => new Promise((resolve) => counted.push(() => resolve(0))) },
+  );
+  await new Promise(setImmediate);
+  clockNow = 1_000;
+  endAt(1_000, { exit: { kind: 'exited', code: 0 }, leftCount: 1, agoMs: 0 });
+  await new Promise(setImmediate);
+  clockNow = 3_000;
+  setNow(3_000);
+  for (const count of counted) count();
+  expect((await finished).ending.cause).toMatchObject({ kind: 'lost' });
+});
+
+it('a bug while the lock is held kills the command and is told as a bug, never as its end', async () => {
+  const bug = new Error('a bug');
+  const { run, finished, endAt, kills } = startRun();
+  await new Promise(setImmediate);
+  run.crash(bug);
+  endAt(10, { exit: { kind: 'signaled', signal: 'SIGKILL' }, leftCount: 0, agoMs: 0 });
+  await expect(finished).rejects.toBe(bug);
+  expect(kills).toHaveLength(1);
 });

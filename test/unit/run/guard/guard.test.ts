@@ -16,8 +16,12 @@ class Hand implements Clock {
     const wakeAt = this.#now + durationMs;
     while (this.#now < wakeAt && !cancelled?.aborted) {
       await new Promise<void>((resolve) => {
-        this.#sleepers.add(resolve);
-        cancelled?.addEventListener('abort', () => resolve(), { once: true });
+        const wake = () => {
+          cancelled?.removeEventListener('abort', wake);
+          resolve();
+        };
+        this.#sleepers.add(wake);
+        cancelled?.addEventListener('abort', wake);
       });
     }
   }
@@ -38,29 +42,35 @@ function setUp(guarded: object = {}) {
   const clock = new Hand();
   const log: string[] = [];
   const note = (what: string) => log.push(`${what} at ${clock.now()}`);
-  const tree = { stop: () => note('stop'), kill: async () => note('kill'), ...guarded };
+  const tree = { stop: () => note('stop'), kill: async () => note('kill'), countAlive: () => 1, ...guarded };
   const guard = new Guard({ stopSignal: 'SIGTERM', graceMs: 200 }, tree, clock, () => note('say'));
   return { clock, guard, log };
 }
 
+/** As setUp(), with a command that was started under these deadlines. */
+function begun(stopAt: number, killAt: number, guarded: object = {}) {
+  const parts = setUp(guarded);
+  parts.guard.setDeadlines(stopAt, killAt);
+  parts.guard.begin();
+  return parts;
+}
+
 it('stops when no new deadline has come, and kills at the deadline for that', async () => {
-  const { clock, guard, log } = setUp();
-  guard.arm(1_000, 1_100);
+  const { clock, log } = begun(1_000, 1_100);
   await clock.moveTo(2_000);
   expect(log).toEqual(['say at 1000', 'stop at 1000', 'kill at 1100']);
 });
 
 it('gives the grace, and no more, where the deadline leaves it', async () => {
-  const { clock, guard, log } = setUp();
-  guard.arm(1_000, 9_000);
+  const { clock, log } = begun(1_000, 9_000);
   await clock.moveTo(2_000);
   expect(log).toEqual(['say at 1000', 'stop at 1000', 'kill at 1200']);
 });
 
 it('waits as long as it is told new deadlines', async () => {
-  const { clock, guard, log } = setUp();
+  const { clock, guard, log } = begun(1_000, 1_200);
   for (let at = 0; at < 5_000; at += 500) {
-    guard.arm(at + 1_000, at + 1_200);
+    guard.setDeadlines(at + 1_000, at + 1_200);
     await clock.moveTo(at + 500);
   }
   expect(log).toEqual([]);
@@ -69,17 +79,15 @@ it('waits as long as it is told new deadlines', async () => {
 });
 
 it('is not talked out of it, once it has begun', async () => {
-  const { clock, guard, log } = setUp();
-  guard.arm(1_000, 1_200);
+  const { clock, guard, log } = begun(1_000, 1_200);
   await clock.moveTo(1_050);
-  guard.arm(9_000, 9_200);
+  guard.setDeadlines(9_000, 9_200);
   await clock.moveTo(3_000);
   expect(log).toEqual(['say at 1000', 'stop at 1000', 'kill at 1200']);
 });
 
-it('stops at once when redlock-run is gone, and is done when nobody is left', async () => {
-  const { clock, guard, log } = setUp();
-  guard.arm(1_000, 1_200);
+it('stops at once when redlock-run is gone, and is done when no process is left', async () => {
+  const { clock, guard, log } = begun(1_000, 1_200);
   await clock.moveTo(100);
   const abandoned = guard.abandon().then(() => log.push('done'));
   await clock.moveTo(3_000);
@@ -88,59 +96,52 @@ it('stops at once when redlock-run is gone, and is done when nobody is left', as
 });
 
 it('kills by the deadline also when redlock-run died late', async () => {
-  const { clock, guard, log } = setUp();
-  guard.arm(1_000, 1_050);
+  const { clock, guard, log } = begun(1_000, 1_050);
   await clock.moveTo(990);
   guard.abandon();
   await clock.moveTo(3_000);
   expect(log).toEqual(['stop at 990', 'kill at 1050']);
 });
 
-it('waits for nobody in vain', async () => {
-  const { guard, log } = setUp({ aliveCount: () => 0 });
-  guard.arm(1_000, 1_200);
+it('waits for no process in vain', async () => {
+  const { guard, log } = begun(1_000, 1_200, { countAlive: () => 0 });
   await guard.abandon();
   expect(log).toEqual(['stop at 0', 'kill at 0']);
 });
 
-it('has nothing to do when redlock-run is gone before there was a lease', async () => {
+it('has nothing to do when redlock-run is gone before there was a command', async () => {
   const { guard, log } = setUp();
   await guard.abandon();
   expect(log).toEqual([]);
 });
 
-it('ends a process that waited to become the command when redlock-run is gone before there was a lease', async () => {
-  const { guard, log } = setUp();
-  await guard.found();
-  await guard.abandon();
-  expect(log).toEqual(['kill at 0']);
+it.each([
+  ['it has not been told a deadline', null, 0, false],
+  ['its deadline has not come', 100, 99, true],
+  ['its deadline has come', 100, 100, false],
+])('lets a command start only under a deadline: %s', async (_title, stopAt, at, mayStart) => {
+  const { clock, guard } = setUp();
+  if (stopAt !== null) guard.setDeadlines(stopAt, stopAt + 100);
+  await clock.moveTo(at);
+  expect(guard.mayStart).toBe(mayStart);
 });
 
-it('kills a command that was started after all seemed over', async () => {
+it('does nothing at a deadline under which no command was started, and starts the next', async () => {
   const { clock, guard, log } = setUp();
-  guard.arm(100, 200);
-  await guard.found();
+  guard.setDeadlines(100, 200);
   await clock.moveTo(1_000);
-  await guard.found();
-  expect(log).toEqual(['say at 100', 'stop at 100', 'kill at 200', 'kill at 1000']);
-});
-
-it('kills although stopping went wrong', async () => {
-  const stop = () => {
-    throw new Error('EMFILE');
-  };
-  const { clock, guard, log } = setUp({ stop });
-  guard.arm(100, 200);
-  await clock.moveTo(1_000);
-  expect(log).toEqual(['say at 100', 'kill at 200']);
+  expect(log).toEqual([]);
+  guard.setDeadlines(2_000, 2_100);
+  expect(guard.mayStart).toBe(true);
+  guard.begin();
+  await clock.moveTo(3_000);
+  expect(log).toEqual(['say at 2000', 'stop at 2000', 'kill at 2100']);
 });
 
 it('does nothing more when it is told that all is over', async () => {
-  const { clock, guard, log } = setUp();
-  guard.arm(100, 200);
+  const { clock, guard, log } = begun(100, 200);
   guard.finish();
   await guard.abandon();
-  await guard.found();
   await clock.moveTo(1_000);
   expect(log).toEqual([]);
 });

@@ -1,0 +1,279 @@
+// redlock-run's side of its guard: starts it, tells it every new deadline, has it start and end the
+// command, and starts another when it dies or does not answer. What a dead guard leaves behind is
+// inherited by redlock-run, which is a child subreaper itself, and is kept and ended from here.
+//
+// Invariant: a command is started by a guard that has confirmed the deadline of this lease.
+
+import { type Child, exitOf } from '../child.ts';
+import { KeptTree } from '../processes/kept-tree.ts';
+import type { Libc } from '../processes/libc.ts';
+import { isOwn, ownPids } from '../processes/own-children.ts';
+import { childrenOf, processEntry } from '../processes/process-table.ts';
+import type { ProcessTree, RunningCommand } from '../processes/process-tree.ts';
+import { SeenTree } from '../processes/seen-tree.ts';
+import type { ChildExit, Signal } from '../supervisor.ts';
+import { GuardProcess, type GuardSupply } from './guard-process.ts';
+import {
+  type Answer,
+  type Deadlines,
+  type Exited,
+  type GuardConfig,
+  msSince,
+  type Readings,
+  type Request,
+  type StartPlan,
+} from './protocol.ts';
+
+/** A guard that does not answer for so long is frozen; the first answer comes when it has started. */
+const answerMs = 2_000;
+const startMs = 5_000;
+/** While the command runs the guard is asked so often whether it lives. */
+const pingEveryMs = 1_000;
+/** Guards that die faster than we can start them protect nothing: so many in a row, each before it
+ * had answered and was so old. */
+const mostRestarts = 3;
+const stableMs = 10_000;
+/** Between two looks at a command whose guard has died. */
+const lookMs = 50;
+/** For the system to tell us that a guard is gone; it is not worth a longer wait. */
+const goneMs = 1_000;
+/** An answer that has come already is read before it is missed. */
+const lateMs = 50;
+
+export interface GuardClientParts {
+  readonly supply: GuardSupply;
+  readonly config: GuardConfig;
+  /** How long the guard may take over SIGKILL before redlock-run does it itself. */
+  readonly killAnswerMs: number;
+  readonly libc: Libc;
+  readonly readingsNow: () => Readings;
+  /** A guard died and another one has been started. */
+  readonly onRestart: () => void;
+  /** The guard found a deadline passed, and has begun to stop the tree. */
+  readonly onStopping: () => void;
+  /** No guard can be had, or the end of the command cannot be known any more. */
+  readonly onFailure: () => void;
+}
+
+export class GuardClient {
+  readonly #parts: GuardClientParts;
+  /** Children of ours that were there before the command: never of it. By pid, with their start. */
+  readonly #earlier: ReadonlyMap<number, number>;
+  #guard: GuardProcess;
+  #startedAt = 0;
+  #restartCount = 0;
+  #hasAnswered = false;
+  #isKilling = false;
+  #isDone = false;
+  #failure: string | null = null;
+  #lastId = 0;
+  readonly #unanswered = new Map<number, (answer: Answer | null) => void>();
+  #deadlines: Deadlines | null = null;
+  #configured: Promise<Answer | null>;
+  #plan: StartPlan | null = null;
+  #command: RunningCommand | null = null;
+  /** What a dead guard has left to us; null: a guard has the command. */
+  #tree: ProcessTree | null = null;
+  #resolveExited: (exited: Exited) => void = () => {};
+  #hasExited = false;
+  readonly #exited = new Promise<Exited>((resolve) => {
+    this.#resolveExited = (exited) => {
+      this.#hasExited = true;
+      resolve(exited);
+    };
+  });
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parts: GuardClientParts) {
+    this.#parts = parts;
+    if (process.platform === 'linux') parts.libc.becomeSubreaper();
+    this.#earlier = new Map(childrenHere().map((pid) => [pid, processEntry(pid)?.startedAt ?? 0] as const));
+    this.#guard = parts.supply.spare ?? new GuardProcess(parts.supply.program);
+    this.#configured = this.#employ();
+  }
+
+  /** A guard has confirmed these deadlines: null. Or none can be had: why. Bounded in time. */
+  async confirm(stopInMs: number, killInMs: number): Promise<string | null> {
+    while (this.#failure === null) {
+      const guard = this.#guard;
+      const configured = await this.#configured;
+      if (configured?.failure) return configured.failure;
+      if (configured && guard === this.#guard) {
+        if (await this.#ask(this.#newDeadlines(stopInMs, killInMs), answerMs)) return null;
+      }
+      await guard.gone;
+      await new Promise(setImmediate); // Until another one has been started.
+    }
+    return this.#failure;
+  }
+
+  /** The lease has been confirmed again. */
+  setDeadlines(stopInMs: number, killInMs: number): void {
+    void this.#ask(this.#newDeadlines(stopInMs, killInMs), answerMs);
+  }
+
+  /** Has the guard start the command, which happens once. */
+  start(plan: StartPlan): Child {
+    this.#plan = plan;
+    this.#timer = setInterval(() => void this.#ask({ kind: 'ping' }, answerMs), pingEveryMs);
+    const started = this.#ask({ kind: 'start', plan }, answerMs).then((answer) => {
+      if (answer?.exit) this.#ended(answer.exit, 0);
+      if (answer?.pid) this.#command = commandOf(answer.pid, plan);
+      return answer?.pid;
+    });
+    return {
+      started,
+      exited: this.#exited.then(({ exit, readings, leftCount }) => {
+        return { exit, leftCount, agoMs: msSince(readings, this.#parts.readingsNow()) };
+      }),
+      hasNamespace: plan.hasNamespace,
+      relay: (signal) => void this.#relay(signal),
+      stop: (signal) => void this.#stop(signal),
+      countAlive: () => this.#countAlive(),
+      kill: () => this.#kill(),
+    };
+  }
+
+  /** Nothing is left to guard. Resolves when the guard is gone. */
+  async done(): Promise<void> {
+    this.#isDone = true;
+    if (this.#timer) clearInterval(this.#timer);
+    this.#guard.kill();
+    await Promise.race([this.#guard.gone, after(goneMs)]);
+  }
+
+  async #relay(signal: Signal): Promise<void> {
+    if (!(await this.#ask({ kind: 'relay', signal }, answerMs))) this.#tree?.relay(signal);
+  }
+
+  async #stop(signal: Signal): Promise<void> {
+    if (!(await this.#ask({ kind: 'stop', signal }, answerMs))) this.#tree?.stop(signal);
+  }
+
+  async #countAlive(): Promise<number> {
+    const answer = await this.#ask({ kind: 'count' }, answerMs);
+    return answer?.count ?? this.#tree?.countAlive() ?? 0;
+  }
+
+  /** SIGKILL comes in time also where the guard is frozen. */
+  async #kill(): Promise<readonly number[]> {
+    this.#isKilling = true;
+    const answer = await this.#ask({ kind: 'kill' }, this.#parts.killAnswerMs);
+    return answer?.unkillable ?? (await this.#tree?.kill()) ?? [];
+  }
+
+  #newDeadlines(stopInMs: number, killInMs: number): Deadlines {
+    const readings = this.#parts.readingsNow();
+    this.#deadlines = { kind: 'deadlines', readings, stopInMs, killInMs };
+    return this.#deadlines;
+  }
+
+  /**
+   * Resolves with the answer; with null when a guard is not there to give one, because a dead one
+   * has left the tree to us, or has just died. One that does not answer in time is killed for it.
+   */
+  #ask(request: Request, limitMs: number): Promise<Answer | null> {
+    const isForTree = ['relay', 'stop', 'count', 'kill'].includes(request.kind);
+    if (this.#isDone || this.#failure !== null || (isForTree && this.#tree)) {
+      return Promise.resolve(null);
+    }
+    const guard = this.#guard;
+    this.#lastId += 1;
+    const id = this.#lastId;
+    guard.tell({ ...request, id });
+    return new Promise((resolve) => {
+      const miss = () => this.#unanswered.has(id) && !this.#isDone && guard.kill();
+      const timer = setTimeout(() => setTimeout(miss, lateMs), limitMs).unref();
+      this.#unanswered.set(id, (answer) => {
+        clearTimeout(timer);
+        this.#unanswered.delete(id);
+        resolve(answer);
+      });
+    });
+  }
+
+  /** Resolves when the guard can keep a tree, with its answer. */
+  #employ(): Promise<Answer | null> {
+    const { config, onStopping, readingsNow } = this.#parts;
+    const guard = this.#guard;
+    this.#startedAt = readingsNow().monotonic;
+    this.#hasAnswered = false;
+    guard.onMessage((message) => {
+      this.#hasAnswered = true;
+      if (message.kind === 'answer') this.#unanswered.get(message.id)?.(message);
+      if (message.kind === 'exited') this.#resolveExited(message);
+      if (message.kind === 'stopping') onStopping();
+    });
+    guard.gone.then((how) => this.#replace(how));
+    return this.#ask({ kind: 'configure', config }, startMs);
+  }
+
+  #replace(how: string): void {
+    if (this.#isDone) return;
+    if (this.#plan && !this.#tree) this.#inherit(this.#plan);
+    const ageMs = this.#parts.readingsNow().monotonic - this.#startedAt;
+    const wasStable = this.#hasAnswered && ageMs >= stableMs;
+    this.#restartCount = wasStable ? 1 : this.#restartCount + 1;
+    if (this.#restartCount > mostRestarts) this.#failure = how;
+    for (const answer of [...this.#unanswered.values()]) answer(null);
+    if (this.#failure !== null) return this.#parts.onFailure();
+    this.#guard = new GuardProcess(this.#parts.supply.program);
+    this.#configured = this.#employ();
+    if (this.#tree) {
+      const others = [...this.#earlier.keys(), ...ownPids()];
+      if (this.#deadlines) void this.#ask(this.#deadlines, startMs);
+      void this.#ask({ kind: 'adopt', root: process.pid, others }, startMs);
+    }
+    if (!this.#isKilling) this.#parts.onRestart();
+  }
+
+  /** The guard is dead: its children are ours now, where the kernel keeps them for us. */
+  #inherit(plan: StartPlan): void {
+    const { libc, onFailure } = this.#parts;
+    const command = this.#command ?? commandOf(0, plan);
+    if (process.platform !== 'linux') {
+      this.#tree = new SeenTree({ root: command.pid, command, others: [], callerSession: 0 });
+      this.#ended({ kind: 'signaled', signal: 'SIGKILL' }, this.#tree.countAlive());
+      return onFailure();
+    }
+    const isOther = (pid: number) => isOwn(pid) || this.#isEarlier(pid);
+    const callerSession = processEntry(process.pid)?.session;
+    const tree = new KeptTree({ libc, command, isOther, callerSession, isReapedByNode: false });
+    this.#tree = tree;
+    if (this.#timer) clearInterval(this.#timer);
+    if (this.#command === null) tree.commandReaped();
+    if (this.#hasExited) return;
+    // The command's status has gone with the guard, or it was never said that it has started it.
+    if (!tree.hasCommand || command.hasNamespace) {
+      this.#ended({ kind: 'signaled', signal: 'SIGKILL' }, tree.countAlive());
+      return onFailure();
+    }
+    this.#timer = setInterval(() => {
+      tree.look();
+      const { commandStatus } = tree;
+      if (commandStatus !== null) this.#ended(exitOf(commandStatus), tree.countAlive());
+    }, lookMs);
+  }
+
+  #ended(exit: ChildExit, leftCount: number): void {
+    const readings = this.#parts.readingsNow();
+    this.#resolveExited({ kind: 'exited', exit, readings, leftCount });
+  }
+
+  #isEarlier(pid: number): boolean {
+    const startedAt = this.#earlier.get(pid);
+    return startedAt !== undefined && startedAt === processEntry(pid)?.startedAt;
+  }
+}
+
+function commandOf(pid: number, { isForeground, hasNamespace }: StartPlan): RunningCommand {
+  return { pid, isForeground, hasNamespace };
+}
+
+function childrenHere(): number[] {
+  return process.platform === 'linux' ? childrenOf(process.pid) : [];
+}
+
+function after(durationMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
+}

@@ -1,0 +1,51 @@
+// Starts the command, in the guard: with exactly the words and environment that it is given, on the
+// caller's own streams, in the caller's folder. With a terminal it stays in the caller's process
+// group, so that Ctrl-C, Ctrl-Z and /dev/tty work; without one it leads a session of its own.
+//
+// Note: no `cwd` is passed on. The folder may be one that the user may not enter, or be removed.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { exitInside, statusDescriptor } from '../isolation.ts';
+import type { ChildExit } from '../supervisor.ts';
+import { callerStreams, type StartPlan } from './protocol.ts';
+
+export interface StartedCommand {
+  /** null: it could not be started, and `exited` says why. */
+  readonly pid: number | null;
+  /** Never rejects. */
+  readonly exited: Promise<ChildExit>;
+  /** Node has reaped the process, which comes after `exited` where that is told from inside. */
+  readonly reaped: Promise<void>;
+}
+
+export function startCommand({ command, environment, ...plan }: StartPlan): StartedCommand {
+  const { isForeground, hasNamespace } = plan;
+  const [file = '', ...words] = command;
+  const child = spawn(file, words, {
+    stdio: [...callerStreams, ...(hasNamespace ? (['pipe'] as const) : [])],
+    env: environment,
+    detached: !isForeground,
+  });
+  const ended = new Promise<ChildExit>((resolve) => {
+    child.once('error', (error) => resolve(notStarted(error as NodeJS.ErrnoException)));
+    child.once('exit', (code, signal) => {
+      resolve(signal ? { kind: 'signaled', signal } : { kind: 'exited', code: code ?? 0 });
+    });
+  });
+  const inside = hasNamespace ? [exitInside(statusPipe(child))] : [];
+  return {
+    pid: child.pid ?? null,
+    exited: Promise.race([...inside, ended]),
+    reaped: ended.then(() => {}),
+  };
+}
+
+function statusPipe(child: ChildProcess): Readable {
+  return child.stdio[statusDescriptor] as Readable;
+}
+
+function notStarted({ code, message }: NodeJS.ErrnoException): ChildExit {
+  if (code === 'ENOENT') return { kind: 'not-found' };
+  return { kind: 'not-executable', message: code ?? message };
+}

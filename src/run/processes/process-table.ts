@@ -1,0 +1,128 @@
+// What the system tells about its processes: number, parent, group, session, start. From /proc on
+// Linux, by ps(1) on macOS and the BSDs.
+
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  /** 0 where ps(1) does not tell it. */
+  readonly session: number;
+  /** In units that only compare. With the pid it tells a process from a later one of that number. */
+  readonly startedAt: number;
+  /** False: it has ended and its parent has not reaped it yet. */
+  readonly isAlive: boolean;
+}
+
+const isLinux = process.platform === 'linux';
+
+/** Why the table is not to be believed here, or null. */
+export function objectionToTable(): string | null {
+  if (!isLinux) return null;
+  try {
+    if (readlinkSync('/proc/self') !== String(process.pid)) {
+      return '/proc shows another PID namespace than ours (mount the right one)';
+    }
+    readFileSync(`/proc/self/task/${process.pid}/children`);
+    return null;
+  } catch {
+    return 'there is no /proc that lists the children of a process (mount it)';
+  }
+}
+
+/** All processes. One that ends meanwhile may be missing. */
+export function allProcesses(): ProcessEntry[] {
+  if (!isLinux) return psLines([]);
+  return numbersIn('/proc').flatMap((pid) => processEntry(pid) ?? []);
+}
+
+/** null: there is no process of this number. Also of one that has ended and is not reaped yet. */
+export function processEntry(pid: number): ProcessEntry | null {
+  if (!isLinux) return psLines(['-p', String(pid)])[0] ?? null;
+  return parseStat(textOf(`/proc/${pid}/stat`));
+}
+
+/** Linux: the children of a process, also those that have ended and are not reaped yet. */
+export function childrenOf(pid: number): number[] {
+  return numbersIn(`/proc/${pid}/task`).flatMap((thread) => {
+    const text = textOf(`/proc/${pid}/task/${thread}/children`).trim();
+    return text === '' ? [] : text.split(' ').map(Number);
+  });
+}
+
+/** Linux: the numbers that a process has, from our PID namespace to its own. */
+export function namespacedPids(pid: number): number[] {
+  const [, numbers = ''] = /^NSpid:\t(.*)$/m.exec(textOf(`/proc/${pid}/status`)) ?? [];
+  return numbers.split('\t').map(Number);
+}
+
+/**
+ * proc(5): "pid (name) state ppid pgrp session ... num_threads ... starttime", where the name may
+ * hold spaces and parentheses. A zombie with more than one thread is a process whose first thread
+ * has ended and whose others go on.
+ */
+export function parseStat(stat: string): ProcessEntry | null {
+  const end = stat.lastIndexOf(')');
+  if (end < 0) return null;
+  const fields = stat.slice(end + 2).split(' ');
+  const field = (index: number) => Number(fields[index]);
+  return {
+    pid: Number.parseInt(stat, 10),
+    parent: field(1),
+    group: field(2),
+    session: field(3),
+    startedAt: field(19),
+    isAlive: fields[0] !== 'X' && !(fields[0] === 'Z' && field(17) <= 1),
+  };
+}
+
+function psLines(selection: readonly string[]): ProcessEntry[] {
+  const words = [...(selection.length > 0 ? selection : ['-A']), '-o', 'pid=,ppid=,pgid=,stat=,lstart='];
+  let output: string;
+  try {
+    output = execFileSync('ps', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    return []; // No process of this number.
+  }
+  return output.split('\n').flatMap((line) => {
+    const [pid, parent, group, state = 'Z', ...started] = line.trim().split(/\s+/);
+    if (!pid) return [];
+    return [
+      {
+        pid: Number(pid),
+        parent: Number(parent),
+        group: Number(group),
+        session: 0,
+        startedAt: Date.parse(started.join(' ')),
+        isAlive: !state.startsWith('Z'),
+      },
+    ];
+  });
+}
+
+/** Empty: the process has ended. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch (error) {
+    if (isGone(error)) return '';
+    throw error;
+  }
+}
+
+/** @throws where it cannot be read although it is there, as when descriptors have run out */
+function numbersIn(folder: string): number[] {
+  try {
+    const names = readdirSync(folder);
+    return names.filter((name) => /^\d+$/.test(name)).map(Number);
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return ['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '');
+}

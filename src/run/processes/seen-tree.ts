@@ -1,0 +1,102 @@
+// The processes of a command as far as they are seen in looks at all processes: by parent, by the
+// sessions that they have founded, and by number once they were seen. For systems that keep no tree
+// (anything but Linux), and for a guard that was started after the command. It promises less than
+// kept-tree.ts: an orphan with a session of its own that no look has seen is not found.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Signal } from '../supervisor.ts';
+import { allProcesses, type ProcessEntry } from './process-table.ts';
+import { type ProcessTree, type RunningCommand, send, sendToAll, undyingMs } from './process-tree.ts';
+
+/** A look that finds none proves little: a process that forks may be missed. Three, apart, do. */
+const emptyLookCount = 3;
+const apartMs = 30;
+const hastyMs = 1;
+const hastyLookCount = 100;
+
+export interface SeenTreeParts {
+  /** Its descendants are of the command. */
+  readonly root: number;
+  /** The root is the command itself; null: it is redlock-run, which the command is a child of. */
+  readonly command: RunningCommand | null;
+  /** Descendants of the root that are not of the command, whose descendants are not either. */
+  readonly others: readonly number[];
+  /** Of redlock-run's caller. */
+  readonly callerSession: number | undefined;
+  /** All processes of the machine; in tests another table. */
+  readonly table?: () => readonly ProcessEntry[];
+}
+
+export class SeenTree implements ProcessTree {
+  readonly #parts: SeenTreeParts;
+  /** Everything that was ever seen: pid and start. */
+  readonly #known = new Map<number, number>();
+  /** Sessions of members that are not the caller's: everything in them is a member. */
+  #sessions = new Set<number>();
+  #groups = new Set<number>();
+
+  constructor(parts: SeenTreeParts) {
+    this.#parts = parts;
+  }
+
+  /** What is seen now is found when its parents have ended. */
+  look(): void {
+    this.#members();
+  }
+
+  relay(signal: Signal): void {
+    const { command } = this.#parts;
+    if (command) send(command.isForeground ? command.pid : -command.pid, signal);
+  }
+
+  countAlive(): number {
+    return this.#members().length;
+  }
+
+  stop(signal: Signal): void {
+    sendToAll(this.#members(), signal);
+  }
+
+  async kill(): Promise<readonly number[]> {
+    const killedAt = new Map<number, number>();
+    const unkillable = new Set<number>();
+    for (let lookCount = 0, emptyCount = 0; ; lookCount += 1) {
+      const present = this.#members();
+      // Each group in one step, while none of it can fork.
+      for (const group of this.#groups) send(-group, 'SIGKILL');
+      for (const pid of present) {
+        const firstAt = killedAt.get(pid) ?? performance.now();
+        killedAt.set(pid, firstAt);
+        const isUndying = performance.now() - firstAt > undyingMs;
+        if (!send(pid, 'SIGKILL') || isUndying) unkillable.add(pid);
+      }
+      const left = present.filter((pid) => !unkillable.has(pid));
+      emptyCount = left.length === 0 ? emptyCount + 1 : 0;
+      if (emptyCount === emptyLookCount) return present;
+      await sleep(left.length > 0 && lookCount < hastyLookCount ? hastyMs : apartMs);
+    }
+  }
+
+  #members(): number[] {
+    const { root, command, others, callerSession, table = allProcesses } = this.#parts;
+    const entries = table().filter(({ pid }) => pid !== process.pid && !others.includes(pid));
+    const found = new Map<number, ProcessEntry>();
+    for (const entry of entries) {
+      const isOfCommand = command !== null && !command.isForeground && entry.group === root;
+      const isRoot = command ? entry.pid === root : entry.parent === root;
+      const isFamily = isRoot || isOfCommand || this.#sessions.has(entry.session);
+      if (isFamily || this.#known.get(entry.pid) === entry.startedAt) found.set(entry.pid, entry);
+    }
+    for (let count = -1; count !== found.size; ) {
+      count = found.size;
+      for (const entry of entries) if (found.has(entry.parent)) found.set(entry.pid, entry);
+    }
+    const members = [...found.values()];
+    for (const { pid, startedAt } of members) this.#known.set(pid, startedAt);
+    // Where ps(1) tells no sessions they are all 0.
+    const apart = members.filter(({ session }) => session !== 0 && session !== callerSession);
+    this.#sessions = new Set(apart.map(({ session }) => session));
+    this.#groups = new Set(apart.map(({ group }) => group));
+    return members.filter(({ isAlive }) => isAlive).map(({ pid }) => pid);
+  }
+}

@@ -1,0 +1,72 @@
+// redlock-run's side of its guard, with guards that behave oddly. Real processes: what counts is
+// what the system makes of them.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+import { GuardClient } from '../../../../src/run/guard/client.ts';
+import { loadLibc } from '../../../../src/run/processes/libc.ts';
+import { readingsNow } from '../../../../src/system-clock.ts';
+
+const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1, isForeground: false } as const;
+/** Not a subreaper: the test runner has children of its own. */
+const libc = { ...loadLibc(), becomeSubreaper: () => true };
+const clients: GuardClient[] = [];
+afterAll(() => Promise.all(clients.map((client) => client.done())));
+
+function startGuard(fixture: string) {
+  const program = fileURLToPath(new URL(`fixtures/${fixture}.js`, import.meta.url));
+  const log: string[] = [];
+  const client = new GuardClient({
+    supply: { program: { file: process.execPath, words: [program] }, spare: null },
+    config,
+    killAnswerMs: 100,
+    libc,
+    readingsNow,
+    onRestart: () => log.push('restart'),
+    onStopping: () => log.push('stopping'),
+    onFailure: () => log.push('failure'),
+  });
+  clients.push(client);
+  return { client, log };
+}
+
+it.concurrent('leaves a guard alone that answers, also when one deadline follows another', async () => {
+  const { client, log } = startGuard('good');
+  expect(await client.confirm(9_000, 9_000)).toBeNull();
+  await sleep(1_900);
+  client.setDeadlines(9_000, 9_000); // Not answered when the answer to the first one is due.
+  await sleep(1_500);
+  expect(log).toEqual([]);
+});
+
+it.concurrent('replaces a guard that does not confirm a deadline, and gives up in the end', async () => {
+  const { client, log } = startGuard('mute');
+  expect(await client.confirm(9_000, 9_000)).toBe('died of SIGKILL');
+  expect(log).toEqual(['restart', 'restart', 'restart', 'failure']);
+});
+
+it.concurrent('gives up on guards that never say anything', async () => {
+  const { client, log } = startGuard('silent');
+  expect(await client.confirm(9_000, 9_000)).toBe('died of SIGKILL');
+  expect(log).toEqual(['restart', 'restart', 'restart', 'failure']);
+}, 60_000);
+
+it.concurrent('gives up on guards that die one after the other, and says how they ended', async () => {
+  const { client, log } = startGuard('dying');
+  expect(await client.confirm(9_000, 9_000)).toBe('ended with code 3');
+  expect(log).toEqual(['restart', 'restart', 'restart', 'failure']);
+});
+
+it.concurrent('tells why when there never was one', async () => {
+  const { client } = startGuard('there-is-none');
+  expect(await client.confirm(9_000, 9_000)).toBe('ended with code 1');
+});
+
+it.concurrent('has no guard left when it is done, and starts no other', async () => {
+  const { client, log } = startGuard('good');
+  await client.confirm(9_000, 9_000);
+  await client.done();
+  await sleep(200);
+  expect(log).toEqual([]);
+});
