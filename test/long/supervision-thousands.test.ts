@@ -1,0 +1,33 @@
+// Three thousand idle processes that are none of ours and came after the command began, and nine
+// busy ones for each core: a lock of four seconds is extended all the while, and its command is
+// gone before the next holder begins.
+
+import { afterEach, expect, it } from 'vitest';
+import { gatherCrowd, handOver } from '../supervision/crowd.ts';
+import { sharedMasters } from '../supervision/rig.ts';
+
+let disperse = async () => {};
+afterEach(() => disperse(), 60_000);
+
+async function arrival(): Promise<void> {
+  disperse = await gatherCrowd(3_000, 9);
+}
+
+const options = { retry: 0 };
+
+it('an undisturbed command runs to its end, its lock extended', options, async () => {
+  const { gapMs, first } = await handOver(await sharedMasters(), null, arrival);
+  expect(first).toMatchObject({ code: 0, stderr: '' });
+  expect(gapMs).toBeGreaterThan(0);
+});
+
+const rounds = [1, 2, 3];
+const cases = (['SIGKILL', 'SIGSTOP'] as const).flatMap((signal) => {
+  return rounds.map((round) => ({ signal, round }));
+});
+
+it.each(cases)('$signal of redlock-run, round $round', options, async ({ signal }) => {
+  const { gapMs } = await handOver(await sharedMasters(), signal, arrival);
+  process.stderr.write(`  ${signal}: ${Math.round(gapMs)} ms between the two commands\n`);
+  expect(gapMs).toBeGreaterThan(0);
+});

@@ -1,0 +1,27 @@
+// On a machine with some hundred processes that are none of ours and no idle core, a lock of four
+// seconds is extended, and its command is gone before the next holder begins. (Thousands: the long
+// suite.)
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { gatherCrowd, handOver } from './crowd.ts';
+import { sharedMasters } from './rig.ts';
+
+let disperse: () => Promise<void>;
+beforeAll(async () => {
+  disperse = await gatherCrowd(400, 1);
+});
+afterAll(() => disperse());
+
+const options = { retry: 0 };
+
+it.concurrent('an undisturbed command runs to its end, its lock extended', options, async () => {
+  const { gapMs, first } = await handOver(await sharedMasters(), null);
+  expect(first).toMatchObject({ code: 0, stderr: '' });
+  expect(gapMs).toBeGreaterThan(0);
+});
+
+const signals = ['SIGKILL', 'SIGSTOP'] as const;
+it.concurrent.each(signals)('%s of redlock-run', options, async (signal) => {
+  const { gapMs } = await handOver(await sharedMasters(), signal);
+  expect(gapMs).toBeGreaterThan(0);
+});

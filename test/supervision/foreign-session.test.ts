@@ -1,0 +1,61 @@
+// A process of another user that has left the command's session, and has no parent any more, as a
+// daemon started by sudo: it cannot be ended, so it is told of, and the lock is left to expire.
+// Needs root, to run redlock-run as a user without rights and a program that becomes root again.
+
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { startMasters } from '../servers/masters.ts';
+import { isAlive } from '../servers/processes.ts';
+import { program } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { Succession } from './next-holder.ts';
+
+const asUser = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+const asRoot = ['--reuid=0', '--regid=0', '--clear-groups'];
+const folder = mkdtempSync(join(scratchFolder(), 'root-'));
+const become = join(folder, 'become-root');
+const obstacle = findObstacle();
+if (obstacle !== null) process.stderr.write(`  SKIPPED: a daemon of another user: ${obstacle}\n`);
+
+const daemons: number[] = [];
+afterAll(() => {
+  for (const pid of daemons.filter(isAlive)) process.kill(pid, 'SIGKILL');
+});
+
+it.skipIf(obstacle !== null)('is seen before the lock is released', { retry: 0 }, async () => {
+  const masters = await startMasters(3, { transport: 'tcp' });
+  const daemon = `'echo "pid $$"; exec sleep 120 >/dev/null 2>&1'`;
+  const script = `${become} ${asRoot.join(' ')} setsid -f sh -c ${daemon}; sleep 1; exit 5`;
+  const run = new Succession(masters, (mark) => ['sh', '-c', script, mark], {
+    through: asUser,
+    cwd: '/',
+    env: { HOME: '/' },
+  });
+  const [, pid = ''] = await run.first.says('stdout', /pid (\d+)/, 30_000);
+  daemons.push(Number(pid));
+  const { code, stderr } = await run.result;
+  expect(code).toBe(5);
+  expect(stderr).toMatch(new RegExp(`cannot kill ${pid} `));
+  expect(await run.keyCount()).toBeGreaterThanOrEqual(2);
+});
+
+/** null: this can be tried here. */
+function findObstacle(): string | null {
+  if (process.getuid?.() !== 0) return 'not root';
+  const found = spawnSync('sh', ['-c', 'command -v setpriv'], { encoding: 'utf8' }).stdout.trim();
+  if (found === '') return 'no setpriv';
+  copyFileSync(found, become);
+  chmodSync(become, 0o4755);
+  chmodSync(scratchFolder(), 0o711);
+  chmodSync(folder, 0o755);
+  const runs = (...words: string[]) => {
+    const [file = '', ...rest] = [...asUser, ...words];
+    return spawnSync(file, rest, { cwd: '/', encoding: 'utf8' });
+  };
+  const trial = runs(become, ...asRoot, 'id', '-u');
+  if (trial.stdout?.trim() !== '0') return 'no set-user-ID programs in the temporary folder';
+  const reads = runs(process.execPath, program, '--version');
+  return reads.status === 0 ? null : 'a user without rights may not read this checkout';
+}

@@ -1,0 +1,59 @@
+// An end that comes after the lock has run out is exit 79, whatever the command returned. Here it
+// is late because redlock-run and its guard were stopped together.
+
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../servers/processes.ts';
+import { Succession } from './next-holder.ts';
+import { sharedMasters } from './rig.ts';
+
+const flags = ['--ttl', '9s', '-k', '3s'];
+/** Says "ready"; ends with code 3 when its stdin does. */
+const obeys = 'echo ready; read -r line; exit 3';
+const leavesBehind = `(trap '' TERM; while :; do sleep 1; done) >/dev/null 2>&1 & ${obeys}`;
+
+describe.concurrent('an end after validity is exit 79', { retry: 0 }, () => {
+  it('of the command itself', async () => {
+    const run = new Succession(await sharedMasters(), command(obeys), { flags, stdin: 'pipe' });
+    await run.first.says('stdout', /ready/, 30_000);
+    const both = await stopBoth(run);
+    await isFree(run);
+    run.first.child.stdin?.end();
+    await eventually('the command has ended', () => run.left().length === 0);
+    goOn(both);
+    expect(await run.result).toMatchObject({ code: 79, stderr: expect.stringContaining('lost:') });
+  });
+
+  it('of what it left behind', async () => {
+    const run = new Succession(await sharedMasters(), command(leavesBehind), {
+      flags,
+      stdin: 'pipe',
+    });
+    await run.first.says('stdout', /ready/, 30_000);
+    run.first.child.stdin?.end();
+    await run.first.says('stderr', /the command left \d+ process(es)? behind/);
+    const both = await stopBoth(run);
+    expect(run.left().length, 'what it left behind is there').toBeGreaterThan(0);
+    await isFree(run);
+    goOn(both);
+    expect(await run.result).toMatchObject({ code: 79, stderr: expect.stringContaining('lost:') });
+    expect(run.left()).toEqual([]);
+  });
+});
+
+function command(script: string): (mark: string) => readonly string[] {
+  return (mark) => ['sh', '-c', script, mark];
+}
+
+async function stopBoth(run: Succession): Promise<readonly number[]> {
+  const both = [run.first.pid, await run.guard()];
+  for (const pid of both) process.kill(pid, 'SIGSTOP');
+  return both;
+}
+
+function goOn(pids: readonly number[]): void {
+  for (const pid of pids) process.kill(pid, 'SIGCONT');
+}
+
+async function isFree(run: Succession): Promise<void> {
+  await eventually('the key has expired', async () => (await run.keyCount()) === 0, 20_000);
+}

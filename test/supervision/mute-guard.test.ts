@@ -1,0 +1,84 @@
+// A guard that is stopped: before it is ready it holds nothing up for long, and one that has been
+// mute since the wait for the lock is replaced before the command begins.
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { eventually, isAlive } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { Succession } from './next-holder.ts';
+import { guardsOf, pass, sharedMasters } from './rig.ts';
+
+/** Two seconds for an answer, a few guards one after the other, and a slow machine. */
+const boundMs = 20_000;
+
+describe.concurrent('a guard that is mute from its first moment', { retry: 0 }, () => {
+  it.each([
+    ['-n, its first guard', ['-n'], 1],
+    ['-n, every guard', ['-n'], Number.POSITIVE_INFINITY],
+    ['-w 2s, its first guard', ['-w', '2s'], 1],
+    ['-w 2s, every guard', ['-w', '2s'], Number.POSITIVE_INFINITY],
+  ])('%s: 69, or the command has run; the lock is free', async (_title, flags, most) => {
+    const ran = join(mkdtempSync(join(scratchFolder(), 'mute-')), 'ran');
+    const command = () => ['touch', ran];
+    const options = { flags: ['--ttl', '8s', ...flags], timeoutMs: boundMs };
+    const run = new Succession(await sharedMasters(), command, options);
+    const stopped = await stopGuards(run, most);
+    const { code, stderr } = await run.result;
+    expect(stopped.length).toBeGreaterThan(0);
+    expect([code, existsSync(ran)], stderr).toEqual(existsSync(ran) ? [0, true] : [69, false]);
+    expect(await run.keyCount()).toBe(0);
+    await eventually('no guard is left', () => !stopped.some(isAlive));
+  });
+
+  it('TERM ends the wait for it, and the lock is free', async () => {
+    const command = () => ['sleep', '120'];
+    const options = { flags: ['--ttl', '8s', '-w', '60s'], timeoutMs: boundMs };
+    const run = new Succession(await sharedMasters(), command, options);
+    const stopping = stopGuards(run, Number.POSITIVE_INFINITY);
+    await eventually('it has the lock', async () => (await run.keyCount()) >= 2, boundMs);
+    await pass(300); // Until it waits for nothing but its guard.
+    run.first.signal('SIGTERM');
+    expect(await run.result).toMatchObject({ signal: 'SIGTERM' });
+    expect(await run.keyCount()).toBe(0);
+    await stopping;
+  });
+});
+
+describe.concurrent('a guard that was stopped while its run waited', { retry: 0 }, () => {
+  it('does not leave the command behind when redlock-run is killed soon after', async () => {
+    const masters = await sharedMasters();
+    const name = randomBytes(6).toString('hex');
+    const key = `redlock:${name}`;
+    for (const master of masters) await master.command('set', key, 'them', 'px', 60_000);
+    const command = (mark: string) => ['sh', '-c', 'echo ready; sleep 120; :', mark];
+    const run = new Succession(masters, command, { name });
+    process.kill(await run.guard(), 'SIGSTOP');
+    await run.isQueued();
+    for (const master of masters) await master.command('del', key);
+    await run.first.says('stdout', /ready/, 30_000);
+    await pass(300);
+    run.first.signal('SIGKILL');
+    await run.awaited();
+    expect(await run.nextSees()).toBe('');
+  });
+});
+
+/** Stops guards of a run as soon as they are there, until it has ended; returns their pids. */
+async function stopGuards(run: Succession, most: number): Promise<number[]> {
+  const { first, guards } = run;
+  const stopped = new Set<number>();
+  const isOver = () => first.child.exitCode !== null || first.child.signalCode !== null;
+  while (!isOver() && stopped.size < most) {
+    const pids = guardsOf(first.pid).filter((pid) => !stopped.has(pid));
+    for (const pid of pids) {
+      process.kill(pid, 'SIGSTOP');
+      stopped.add(pid);
+      guards.add(pid);
+    }
+    await turn();
+  }
+  return [...stopped];
+}

@@ -1,0 +1,162 @@
+// The promise as the next holder of a lock sees it: a first run, and a second one that waits for
+// the same lock and, when its turn comes, looks for what is left of the first one's command. It
+// looks once, so that it serves on a crowded machine too.
+
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+import type { TestMaster } from '../servers/master.ts';
+import { eventually } from '../servers/processes.ts';
+import { CliRun, type RunOptions, type RunResult } from '../servers/run-cli.ts';
+import { guardsOf, statOf } from './rig.ts';
+
+export interface SuccessionOptions extends RunOptions {
+  /** Options of the first redlock-run; default: a ttl of 6 s. */
+  readonly flags?: readonly string[];
+  /** Of the lock; default: one of its own. */
+  readonly name?: string;
+  /** The command of the next holder; default: lists the processes with the mark. */
+  readonly looks?: readonly string[];
+}
+
+export class Succession {
+  readonly name: string;
+  /** Those that a test has met; what is left of them is ended with the test. */
+  readonly guards = new Set<number>();
+  readonly first: CliRun;
+  readonly #mark: string;
+  readonly #environment: Record<string, string>;
+  readonly #looks: readonly string[];
+  readonly #masters: readonly TestMaster[];
+  #next: CliRun | null = null;
+
+  /** Every process of the command shows the mark that `command` is given in its command line. */
+  constructor(
+    masters: readonly TestMaster[],
+    command: (mark: string) => readonly string[],
+    options: SuccessionOptions = {},
+  ) {
+    const { flags = ['--ttl', '6s', '-k', '1s'], looks, env, ...others } = options;
+    this.name = options.name ?? randomBytes(6).toString('hex');
+    this.#mark = `of-${this.name}`;
+    this.#masters = masters;
+    this.#looks = looks ?? ['sh', '-c', lists(this.#mark)];
+    this.#environment = {
+      REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+      REDLOCK_RESTART_GRACE: '0',
+    };
+    const words = [...flags, this.name, '--', ...command(this.#mark)];
+    const environment = { ...this.#environment, ...env };
+    this.first = new CliRun(words, { timeoutMs: 40_000, ...others, env: environment });
+    started.add(this);
+  }
+
+  /** Resolves when the command has said "ready" and the second run waits for the lock. */
+  async begun(): Promise<this> {
+    await this.first.says('stdout', /ready/, 30_000);
+    return this.awaited();
+  }
+
+  /** Resolves when the second run waits for the lock, which the first one holds. */
+  async awaited(): Promise<this> {
+    const words = ['-w', '60s', this.name, '--', ...this.#looks];
+    this.#next = new CliRun(words, { env: this.#environment, timeoutMs: 70_000 });
+    await this.isQueued();
+    return this;
+  }
+
+  /** Resolves when a run waits for the lock. */
+  async isQueued(): Promise<void> {
+    const queue = `{redlock:${this.name}}:queue`;
+    const counts = () => Promise.all(this.#masters.map((master) => master.command('zcard', queue)));
+    await eventually('it is in the queue', async () => (await counts()).some(Number), 30_000);
+  }
+
+  /** What the next holder's command printed, which began when the lock was free. */
+  async nextSees(): Promise<string> {
+    if (this.#next === null) throw new Error('no second run waits: await begun() first');
+    const { code, stdout, stderr } = await this.#next.result;
+    if (code !== 0) throw new Error(`the next holder ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  /** The guard of the first run, once there is one. */
+  async guard(timeoutMs = 20_000): Promise<number> {
+    const pid = await eventually('a guard is there', () => guardsOf(this.first.pid)[0], timeoutMs);
+    this.guards.add(pid);
+    return pid;
+  }
+
+  /** How the first run ended. */
+  get result(): Promise<RunResult> {
+    return this.first.result;
+  }
+
+  /** On how many masters a key of this name stands. */
+  async keyCount(): Promise<number> {
+    const key = `redlock:${this.name}`;
+    const values = await Promise.all(this.#masters.map((master) => master.get(key)));
+    return values.filter((value) => value !== null).length;
+  }
+
+  /** The living processes that show the mark, redlock-run aside. */
+  left(): number[] {
+    return livingWith(this.#mark);
+  }
+
+  async cleanUp(): Promise<void> {
+    const guards = [...this.guards].filter((pid) => statOf(pid)?.command === 'redlock-guard');
+    for (const pid of [...guards, ...this.left()]) endForGood(pid);
+    for (const run of [this.first, this.#next]) {
+      run?.killAll();
+      await run?.result.catch(() => {});
+    }
+    for (const pid of this.left()) endForGood(pid);
+  }
+}
+
+const started = new Set<Succession>();
+
+afterAll(async () => {
+  await Promise.all([...started].map((succession) => succession.cleanUp()));
+});
+
+/** The path of a program that plays a role. */
+export function fixture(name: string): string {
+  return fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+}
+
+/** The living processes that show this text in their command line, redlock-run aside. */
+export function livingWith(text: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      const words = commandLineOf(pid);
+      return words.includes(text) && !isProgram.test(words);
+    })
+    .map(Number);
+}
+
+const isProgram = /redlock-run(\.js)? /;
+
+/** The brackets keep the shell that looks from finding itself. */
+function lists(mark: string): string {
+  return `pgrep -af "[${mark.charAt(0)}]${mark.slice(1)}" | grep -vE '${isProgram.source}'; :`;
+}
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
+  } catch {
+    return ''; // It ended meanwhile.
+  }
+}
+
+function endForGood(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
+}

@@ -1,0 +1,111 @@
+// Jobs at a terminal that use it as a person's jobs do, and what is left of the terminal, and of
+// them, when they have ended.
+
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { eventually } from '../servers/processes.ts';
+import { survivorsOf } from '../servers/survivors.ts';
+import { sharedMasters } from './rig.ts';
+import { obstacle, Terminal } from './terminal.ts';
+
+if (obstacle !== null) process.stderr.write(`  SKIPPED: jobs at a terminal: ${obstacle}\n`);
+
+const terminals: Terminal[] = [];
+afterAll(() => Promise.all(terminals.map((terminal) => terminal.close())));
+
+async function openTerminal(): Promise<Terminal> {
+  const terminal = await Terminal.open(await sharedMasters());
+  terminals.push(terminal);
+  return terminal;
+}
+
+const slowly = 30_000;
+
+describe.skipIf(obstacle !== null)('at a terminal', { retry: 0 }, () => {
+  it.concurrent.each([
+    ['in front', ''],
+    ['in a session of its own', '--no-foreground'],
+  ])('a command %s reads what is typed', async (_title, flag) => {
+    const terminal = await openTerminal();
+    await terminal.type(`rl ${flag} $JOB -- sh -c 'echo ready; read -r a; echo "got $a"'`);
+    await terminal.shows(/^ready/m, slowly);
+    await terminal.type('typed');
+    await terminal.shows(/^got typed/m, slowly);
+  });
+
+  it.concurrent('a shell inside has jobs, and its code is ours', async () => {
+    const terminal = await openTerminal();
+    await terminal.type('PS1="inner> " rl $JOB -- bash --norc -i; echo "code $?"');
+    await terminal.shows(/^inner>$/m, slowly);
+    await terminal.type('sleep 101; echo "after 1: $?"');
+    await runs(terminal, /sleep 101/);
+    await terminal.press('C-c');
+    await terminal.shows(/^inner>$/m, slowly);
+    await terminal.type('sleep 102');
+    await runs(terminal, /sleep 102/);
+    await terminal.press('C-z');
+    await terminal.shows(/Stopped +sleep 102/, slowly);
+    await terminal.type('fg');
+    await terminal.shows(/^sleep 102/m, slowly);
+    await terminal.press('C-c');
+    await terminal.type('exit 5');
+    const screen = await terminal.shows(/^code \d+/m, slowly);
+    expect(screen).toMatch(/^code 5$/m);
+    expect(screen).not.toMatch(/no job control|redlock-run:/);
+  });
+
+  it.concurrent('a job in the background that leaves it alone runs to its end', async () => {
+    const terminal = await openTerminal();
+    const file = join(terminal.folder, 'ran');
+    await terminal.type(`rl $JOB -- sh -c 'sleep 1; touch ${file}; exit 4' &`);
+    await eventually('it has run', () => existsSync(file), slowly);
+    await terminal.type('wait $!; echo "code $?"');
+    await terminal.shows(/^code 4/m, slowly);
+  });
+
+  it.concurrent('the modes that a killed command has changed are restored', async () => {
+    const terminal = await openTerminal();
+    const script = join(terminal.folder, 'script');
+    const modes = `stty -a | grep -oE -- '-?\\b(icanon|echo|isig|onlcr)\\b' | sort | xargs`;
+    const raw = `rl $JOB -- sh -c 'stty raw -echo; kill -9 $$'`;
+    writeFileSync(script, `${modes}; ${raw}; echo "code $?"; ${modes}\n`);
+    await terminal.type(`sh ${script}; echo over`);
+    const screen = await terminal.shows(/^over$/m, slowly);
+    expect(screen).toMatch(/^(echo icanon isig onlcr)\ncode 137\n\1\nover$/m);
+  });
+
+  it.concurrent('the prompt after a run is as it was: each key is shown once', async () => {
+    const terminal = await openTerminal();
+    for (const round of [1, 2, 3]) {
+      await terminal.type(`rl $JOB -- echo ran ${round}`);
+      await terminal.shows(new RegExp(`^ran ${round}\\s+prompt>$`, 'm'), slowly);
+      for (const key of [...`:abc${round}`]) await terminal.press(key);
+      await terminal.press('Enter');
+      await terminal.shows(new RegExp(`^prompt> :abc${round}$`, 'm'), slowly);
+    }
+  });
+
+  it.concurrent('closing it ends the command, and then the lock is free', async () => {
+    const masters = await sharedMasters();
+    const terminal = await openTerminal();
+    await terminal.type(`rl $JOB -- sh -c 'echo ready; sleep 600; :'`);
+    await terminal.shows(/^ready/m, slowly);
+    const holding = async () => {
+      const key = `redlock:${terminal.mark}`;
+      const values = await Promise.all(masters.map((master) => master.get(key)));
+      return values.filter((value) => value !== null).length;
+    };
+    expect(await holding()).toBeGreaterThanOrEqual(2);
+    await terminal.close();
+    // The ttl is 30 s: it is released, and does not expire.
+    await eventually('the lock is free', async () => (await holding()) < 2, 20_000);
+    const left = survivorsOf(terminal.mark).map(({ command }) => command);
+    expect(left.filter((command) => /^(sh -c|sleep)/.test(command))).toEqual([]);
+  });
+});
+
+async function runs(terminal: Terminal, command: RegExp): Promise<void> {
+  const isThere = () => survivorsOf(terminal.mark).some((one) => command.test(one.command));
+  await eventually(`${command} runs`, isThere, slowly);
+}

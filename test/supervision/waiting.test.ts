@@ -1,0 +1,75 @@
+// A run that waits for its lock is redlock-run and its guard, and nothing else: no process stands
+// ready for the command, and none is started until the lock is there.
+
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { Succession, type SuccessionOptions } from './next-holder.ts';
+import { pass, sharedMasters, statOf } from './rig.ts';
+
+const command = () => ['sh', '-c', 'echo began'];
+const options = { retry: 0 };
+
+it.concurrent('redlock-run and its guard are all there is', options, async () => {
+  const { run } = await waiting();
+  const seen = new Set<string>();
+  for (const endAt = performance.now() + 3_000; performance.now() < endAt; await pass(20)) {
+    for (const name of descendantsOf(run.first.pid)) seen.add(name);
+    for (const { pid } of run.first.survivors()) seen.add(nameOf(pid));
+  }
+  const own = nameOf(run.first.pid);
+  expect([...seen].sort()).toEqual([own, 'redlock-guard'].sort());
+  run.first.signal('SIGTERM');
+  await run.result;
+});
+
+// In a PID namespace of its own the last number that was given tells of each new process or thread.
+const inNamespace = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const trial = spawnSync(inNamespace[0] ?? '', [...inNamespace.slice(1), 'true'], {
+  encoding: 'utf8',
+});
+if (trial.status !== 0) process.stderr.write(`  SKIPPED: no PID namespace: ${trial.stderr}\n`);
+
+it.skipIf(trial.status !== 0).concurrent('nothing is started', options, async () => {
+  const tells = 'read -r line; read -r _ _ _ _ last </proc/loadavg; echo "$1 $last"';
+  const script = `"$@" & set -- first; ${tells}; set -- second; ${tells}; kill -KILL $!; exit`;
+  const through = [...inNamespace, 'bash', '-c', script, 'bash'];
+  const { run } = await waiting({ through, stdin: 'pipe' });
+  const lastNumber = async (which: string) => {
+    run.first.child.stdin?.write('\n');
+    return (await run.first.says('stdout', new RegExp(`${which} (\\d+)`)))[1];
+  };
+  await pass(1_000); // Node starts some threads of its own when it first needs them.
+  const first = await lastNumber('first');
+  await pass(3_000);
+  expect(await lastNumber('second')).toBe(first);
+  await run.result;
+});
+
+/** A run whose lock is held by another client. */
+async function waiting(more: SuccessionOptions = {}): Promise<{ run: Succession }> {
+  const masters = await sharedMasters();
+  const name = randomBytes(6).toString('hex');
+  for (const master of masters) {
+    await master.command('set', `redlock:${name}`, 'them', 'px', 60_000);
+  }
+  const run = new Succession(masters, command, { name, ...more });
+  await run.isQueued();
+  return { run };
+}
+
+/** What its children, their children and so on are called. */
+function descendantsOf(ancestor: number): string[] {
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  const parents = new Map(pids.map((pid) => [pid, statOf(pid)?.parent ?? 0]));
+  const isBelow = (pid: number): boolean => {
+    const parent = parents.get(pid) ?? 0;
+    return parent === ancestor || (parent !== 0 && isBelow(parent));
+  };
+  return pids.filter(isBelow).map(nameOf);
+}
+
+function nameOf(pid: number): string {
+  return statOf(pid)?.command ?? 'ended';
+}
