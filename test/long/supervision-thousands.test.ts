@@ -1,4 +1,4 @@
-// Three thousand idle processes that are none of ours and came after the command began, and nine
+// Ten thousand idle processes that are none of ours and came after the command began, and nine
 // busy ones for each core: a lock of four seconds is extended all the while, and its command is
 // gone before the next holder begins.
 
@@ -10,7 +10,7 @@ let disperse = async () => {};
 afterEach(() => disperse(), 60_000);
 
 async function arrival(): Promise<void> {
-  disperse = await gatherCrowd(3_000, 9);
+  disperse = await gatherCrowd(10_000, 9);
 }
 
 const options = { retry: 0 };

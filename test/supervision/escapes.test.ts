@@ -4,9 +4,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { startMasters } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
 import { program } from '../servers/run-cli.ts';
 import { fixture, Succession } from './next-holder.ts';
-import { sharedMasters } from './rig.ts';
+import { guardsOf, pass, sharedMasters } from './rig.ts';
 
 /** Says "ready" when all of them are in place; ends with code 3 when its stdin does. */
 const leaves = `perl ${fixture('escape.pl')} "$@" && echo ready; read -r line; exit 3`;
@@ -23,6 +24,17 @@ const ends = [
     async (run: Succession) => {
       process.kill(await run.guard(), 'SIGKILL');
       endOfInput(run);
+    },
+  ],
+  [
+    'SIGKILL of the guard, and then of redlock-run',
+    async (run: Succession) => {
+      const guard = await run.guard();
+      process.kill(guard, 'SIGKILL');
+      const others = () => guardsOf(run.first.pid).filter((pid) => pid !== guard);
+      await eventually('another guard is there', () => others().length > 0, 30_000);
+      await pass(1_000); // It has been told what there is.
+      run.first.signal('SIGKILL');
     },
   ],
 ] as const;

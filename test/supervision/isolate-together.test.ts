@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { fixture, Succession } from './next-holder.ts';
-import { sharedMasters } from './rig.ts';
+import { pass, sharedMasters } from './rig.ts';
 
 const executable = fileURLToPath(new URL('../../dist/redlock-run', import.meta.url));
 const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user'];
@@ -34,6 +34,7 @@ describe.skipIf(obstacle !== null)('--isolate', { retry: 0 }, () => {
     const command = () => ['sh', '-c', 'echo "pid $$"; exit 6'];
     const run = new Succession(masters, command, { name, flags: ['--isolate'], through });
     await run.isQueued();
+    await pass(1_000); // What is made ready during a wait is ready by now.
     for (const master of masters) await master.command('del', key);
     const stdout = expect.stringMatching(/^pid \d{1,2}\n$/); // A number of the namespace.
     expect(await run.result).toMatchObject({ code: 6, stdout, stderr: '' });
