@@ -19,6 +19,7 @@ const hiding = (ways: readonly string[]) => (mark: string) => {
 const ends = [
   ['a normal end of the command', async (run: Succession) => endOfInput(run)],
   ['SIGKILL of redlock-run', async (run: Succession) => run.first.signal('SIGKILL')],
+  ['SIGSTOP of redlock-run', async (run: Succession) => run.first.signal('SIGSTOP')],
   [
     'SIGKILL of the guard, and then a normal end',
     async (run: Succession) => {

@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { fixture, Succession } from './next-holder.ts';
@@ -14,9 +14,10 @@ const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user'];
 const words = ['--pid', '--fork', '--kill-child', '--mount-proc', ...asUser, 'true'];
 const trial = spawnSync('unshare', words, { encoding: 'utf8' });
 const obstacle = trial.status === 0 ? null : String(trial.error ?? trial.stderr).trim();
-const isBuilt = existsSync(executable);
+const madeAt = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+const isBuilt = madeAt(executable) > madeAt(executable.concat('.js'));
 if (obstacle !== null) process.stderr.write(`  SKIPPED: --isolate: ${obstacle}\n`);
-else if (!isBuilt) process.stderr.write('  SKIPPED: the executable: npm run build:standalone\n');
+else if (!isBuilt) process.stderr.write('  SKIPPED: no executable of this code is built\n');
 
 /** Becomes the executable, with the words that were for Node and the package's program. */
 const throughIt = ['sh', '-c', 'shift 2; exec "$0" "$@"', executable];

@@ -128,7 +128,7 @@ export function fixture(name: string): string {
 }
 
 /** The living processes that show this text in their command line, redlock-run aside. */
-export function livingWith(text: string): number[] {
+function livingWith(text: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {

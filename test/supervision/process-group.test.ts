@@ -6,7 +6,7 @@ import { fixture, Succession } from './next-holder.ts';
 import { sharedMasters } from './rig.ts';
 
 /** Longer than redlock-run needs to start the command on a slow machine. */
-const seconds = '5';
+const seconds = '8';
 const ways = [
   ['timeout -k 1', ['timeout', '-k', '1', seconds]],
   ['timeout -s KILL', ['timeout', '-s', 'KILL', seconds]],

@@ -40,7 +40,7 @@ it.skipIf(trial.status !== 0).concurrent('nothing is started', options, async ()
     run.first.child.stdin?.write('\n');
     return (await run.first.says('stdout', new RegExp(`${which} (\\d+)`)))[1];
   };
-  await pass(1_000); // Node starts some threads of its own when it first needs them.
+  await pass(2_000); // Node starts some threads of its own when it first needs them.
   const first = await lastNumber('first');
   await pass(3_000);
   expect(await lastNumber('second')).toBe(first);
