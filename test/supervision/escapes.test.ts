@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { startMasters } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { program } from '../servers/run-cli.ts';
+import { interpreter, program } from '../servers/run-cli.ts';
 import { fixture, Succession } from './next-holder.ts';
 import { guardsOf, pass, sharedMasters } from './rig.ts';
 
@@ -78,7 +78,7 @@ function unprivilegedMasters() {
 
 /** null: this can be tried here. */
 function obstacleToUndumpable(): string | null {
-  const [file = '', ...rest] = [...asUser, process.execPath, program, '--version'];
+  const [file = '', ...rest] = [...asUser, interpreter, program, '--version'];
   const reads = spawnSync(file, rest, { cwd: '/', encoding: 'utf8' });
   if (reads.status !== 0) return `a user without rights cannot run redlock-run: ${reads.stderr}`;
   return ['x64', 'arm64'].includes(process.arch) ? null : 'no number of prctl for this processor';

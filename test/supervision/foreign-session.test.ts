@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { startMasters } from '../servers/masters.ts';
 import { isAlive } from '../servers/processes.ts';
-import { program } from '../servers/run-cli.ts';
+import { interpreter, program } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { Succession } from './next-holder.ts';
 
@@ -56,6 +56,6 @@ function findObstacle(): string | null {
   };
   const trial = runs(become, ...asRoot, 'id', '-u');
   if (trial.stdout?.trim() !== '0') return 'no set-user-ID programs in the temporary folder';
-  const reads = runs(process.execPath, program, '--version');
+  const reads = runs(interpreter, program, '--version');
   return reads.status === 0 ? null : 'a user without rights may not read this checkout';
 }

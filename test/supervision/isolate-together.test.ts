@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { isStandalone } from '../servers/run-cli.ts';
 import { fixture, Succession } from './next-holder.ts';
 import { pass, sharedMasters } from './rig.ts';
 
@@ -15,14 +16,14 @@ const words = ['--pid', '--fork', '--kill-child', '--mount-proc', ...asUser, 'tr
 const trial = spawnSync('unshare', words, { encoding: 'utf8' });
 const obstacle = trial.status === 0 ? null : String(trial.error ?? trial.stderr).trim();
 const madeAt = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-const isBuilt = madeAt(executable) > madeAt(executable.concat('.js'));
+const isBuilt = !isStandalone && madeAt(executable) > madeAt(executable.concat('.js'));
 if (obstacle !== null) process.stderr.write(`  SKIPPED: --isolate: ${obstacle}\n`);
 else if (!isBuilt) process.stderr.write('  SKIPPED: no executable of this code is built\n');
 
 /** Becomes the executable, with the words that were for Node and the package's program. */
 const throughIt = ['sh', '-c', 'shift 2; exec "$0" "$@"', executable];
 const builds = [
-  { build: 'the package', through: [] },
+  { build: 'the program', through: [] },
   ...(isBuilt ? [{ build: 'the executable', through: throughIt }] : []),
 ];
 
