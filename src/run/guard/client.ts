@@ -26,7 +26,7 @@ import {
 
 /** A guard that does not answer for so long is frozen; the first answer comes when it has started. */
 const answerMs = 2_000;
-const startMs = 5_000;
+const startMs = 4_000;
 /** While the command runs the guard is asked so often whether it lives. */
 const pingEveryMs = 1_000;
 /** Guards that die faster than we can start them protect nothing: so many in a row, each before it
