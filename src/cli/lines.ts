@@ -9,8 +9,9 @@ import { parseWaiterId } from '../lock/waiter-id.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
+import { printable } from '../text/printable.ts';
 import { renderDuration } from './duration.ts';
-import { oneLine, quoted } from './trouble.ts';
+import { quoted } from './trouble.ts';
 
 /** Milliseconds as a person would say them: 230ms, 4.2s, 1m5s. */
 export function roughly(ms: number): string {
@@ -232,10 +233,4 @@ function exitLine(exit: ChildExit): string {
 
 function processes(count: number): string {
   return count === 1 ? '1 process' : `${count} processes`;
-}
-
-/** Text of others on our line: without line breaks, and no more than so many characters of it. */
-function printable(text: string, mostChars = 80): string {
-  const line = oneLine(text);
-  return line.length > mostChars ? `${line.slice(0, mostChars)}...` : line;
 }

@@ -2,8 +2,11 @@
 // (busy, unreachable, lost are returned values) and not for bugs (those are assertions). The surprise: text that a user
 // gave is quoted, cut and stripped of passwords here, so that no message can be two lines long or give away a secret.
 
+import { oneLine } from '../text/printable.ts';
+
+export { oneLine };
+
 const urlPassword = /([a-z][a-z0-9+.-]{0,20}:\/\/[^:@/\s]*:)\S*@/i;
-const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** A wrong command line: exit 64. */
 export class UsageError extends Error {
@@ -31,13 +34,6 @@ export class ConfigError extends Error {
  */
 export class ValueError extends Error {
   override readonly name = 'ValueError';
-}
-
-/** The text with what would break the line, or the terminal, written as escapes. */
-export function oneLine(text: string): string {
-  return text.replace(unprintable, (character) =>
-    character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 /** The text with the password of every URL in it replaced by `***`. */

@@ -2,10 +2,13 @@
 // surprise: the headline says "held by" in the words of the line that a waiting redlock-run prints.
 
 import { roughly } from '../cli/lines.ts';
-import { oneLine, quoted } from '../cli/trouble.ts';
+import { quoted } from '../cli/trouble.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
+import { printable as shortened } from '../text/printable.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
 import { renderTable } from './table.ts';
+
+export { shortened };
 
 /** Several lines, ends with a newline. */
 export function renderLock(lock: LockState): string {
@@ -62,12 +65,6 @@ export function whoIs(holder: Holder): string {
   }
   if (holder.kind === 'string') return `another program (value ${shortened(holder.token ?? '', 40)})`;
   return `another program (a key of type ${holder.kind})`;
-}
-
-/** Text of others: on one line, and no more than so many characters of it. */
-export function shortened(text: string, mostChars = 80): string {
-  const line = oneLine(text);
-  return line.length > mostChars ? `${line.slice(0, mostChars)}...` : line;
 }
 
 /** More about the holder, or a table of those who hold it together. */

@@ -1,0 +1,25 @@
+// Text of others never acts on a terminal, never breaks a line, and is never longer than was asked for.
+
+import { expect, test } from 'vitest';
+import { oneLine, printable } from '../../../src/text/printable.ts';
+
+test.each([
+  ['a line break', 'a\nb', 'a\\nb'],
+  ['an escape sequence', '\u001b[31mred', '\\u001b[31mred'],
+  ['the title of a window', '\u001b]0;x\u0007', '\\u001b]0;x\\u0007'],
+  ['DEL', 'a\u007fb', 'a\\u007fb'],
+  ['C1', '\u009b31m', '\\u009b31m'],
+  ['bidi', '\u202eabc\u2066', '\\u202eabc\\u2066'],
+  ['separators', 'a\u2028b\u2029', 'a\\u2028b\\u2029'],
+  ['letters of all kinds', 'Grüße 你好', 'Grüße 你好'],
+])('%s', (_, text, shown) => {
+  expect(oneLine(text)).toBe(shown);
+  expect(printable(text)).toBe(shown);
+});
+
+test('a long text is cut, also where escapes make it long', () => {
+  expect(printable('x'.repeat(5), 5)).toBe('xxxxx');
+  expect(printable('x'.repeat(6), 5)).toBe('xxxxx...');
+  expect(printable('\u001b'.repeat(6), 6)).toBe('\\u001b...');
+  expect(printable('x'.repeat(50_000_000), 10)).toBe('xxxxxxxxxx...');
+});
