@@ -10,18 +10,7 @@ import { root } from './program.js';
  * The commands that src/redis and src/ctl send by name. ioredis knows 400 and makes eight functions of each; whatever is not
  * here can still be sent by `client.call('NAME', ...)`, and test/unit/dev finds calls that are in no list.
  */
-export const commands = [
-  'auth',
-  'config',
-  'eval',
-  'evalsha',
-  'hello',
-  'info',
-  'role',
-  'select',
-  'subscribe',
-  'unsubscribe',
-];
+export const commands = ['auth', 'config', 'eval', 'hello', 'info', 'role', 'select', 'subscribe', 'unsubscribe'];
 
 /** @type {readonly { file: string, from: string, to: string }[]} */
 const changes = [

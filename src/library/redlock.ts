@@ -46,7 +46,6 @@ export class Redlock implements AsyncDisposable {
     const graceMs = () => restartGraceMs ?? (masters.length < 3 ? 0 : this.#longestTtlMs);
     const settings = {
       prefix,
-      staysOn: true,
       get restartGraceMs() {
         return graceMs();
       },

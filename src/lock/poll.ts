@@ -1,6 +1,6 @@
-// One round over all masters: all are asked at once, and the round ends as soon as its verdict is certain or the
-// deadline has passed. It knows nothing of locks. The surprise: votes go on arriving after the round has ended, and
-// `onVote` is told of them; a master whose deadline passed is told of twice if it answers after all.
+// One round over all masters: all are asked at once, and the round ends as soon as its verdict is certain or the deadline
+// has passed. It knows nothing of locks. Votes go on arriving after the round has ended, and `onVote` is told of them; a
+// master whose deadline passed is told of twice if it answers after all.
 
 import { Ending } from './ending.ts';
 import type { Cancelled, Clock, Failed, Master, Withdrawn } from './ports.ts';
@@ -27,7 +27,10 @@ export interface Polled<Vote> {
   readonly withdraw: () => void;
 }
 
-/** Resolves with the votes at the moment of certainty, or with one vote a master. Rejects only if `ask` does (a bug). */
+/** In so many parts the deadline passes: see `sleepAwake`. */
+const partCount = 10;
+
+/** Resolves with the votes at the moment of certainty, or with one vote a master. An `ask` that rejects is a failed vote. */
 export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const { masters, clock, masterTimeoutMs, isCertain, onAnswer, onVote } = round;
   const votes = new Map<Master, Vote | Failed>();
@@ -35,7 +38,7 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   /** Every master has voted, or its time is over. */
   const isOver = new Ending();
   let hasEnded = false;
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const end = () => {
       if (hasEnded) return;
       hasEnded = true;
@@ -56,9 +59,9 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
       if (!hasEnded && (votes.size === masters.length || isCertain(votes))) end();
     };
     for (const master of masters) {
-      round.ask(master, withdrawn).then((vote) => receive(master, vote), reject);
+      void asked(() => round.ask(master, withdrawn)).then((vote) => receive(master, vote));
     }
-    clock.sleep(masterTimeoutMs, isOver).then(() => {
+    void sleepAwake(clock, masterTimeoutMs, isOver).then(() => {
       if (votes.size === masters.length) return;
       withdrawn.abort();
       const mute = masters.filter((master) => !votes.has(master));
@@ -67,8 +70,36 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
       for (const master of mute) onVote?.(master, noAnswer(masterTimeoutMs));
       isOver.abort();
       end();
-    }, reject);
+    });
   });
+}
+
+/** A bug in the asking of one master is a vote that was not given, as told by that master's failure; the others decide. */
+async function asked<Vote>(ask: () => Promise<Vote | Failed>): Promise<Vote | Failed> {
+  try {
+    return await ask();
+  } catch (error) {
+    return { kind: 'failed', cause: 'reply', message: `could not be asked: ${wordsOf(error)}` };
+  }
+}
+
+/** One line. */
+function wordsOf(error: unknown): string {
+  return String(error)
+    .slice(0, 200)
+    .replace(/\p{Cc}+/gu, ' ');
+}
+
+/**
+ * Sleeps so long, in parts, as far as this process is awake: a part that takes longer than it should, because the machine is
+ * too busy to let us run, counts as one part all the same. Between two parts everything that has arrived is read, so that no
+ * master counts as mute whose answer lies here unread; the last part, a moment, is there for that alone.
+ */
+async function sleepAwake(clock: Clock, durationMs: number, cancelled: Cancelled): Promise<void> {
+  for (let part = 0; part < partCount && !cancelled.aborted; part += 1) {
+    await clock.sleep(durationMs / partCount, cancelled);
+  }
+  await clock.sleep(1, cancelled);
 }
 
 function noAnswer(masterTimeoutMs: number): Failed {

@@ -1,10 +1,10 @@
-// What is kept of one run in the history of its lock: one line of JSON, which the masters take with the release. Not a log: one line
-// a run, written at its end. The surprise: it says how long things took and not when they were; the master that keeps it adds the
-// time of day, so that runs of hosts whose clocks differ stand in the right order.
+// What is kept of one run in the history of its lock: one line of JSON, which the masters take with the release. Not a log: one
+// line a run, written at its end, of a few hundred bytes whatever others have written. It says how long things took and not when
+// they were; the master that keeps it adds the time of day, so that runs of hosts whose clocks differ stand in the right order.
 
-import { type HolderNote, isNote, parseValue } from './holder.ts';
+import { bounded, cut, type HolderNote, isNote, parseValue } from './holder.ts';
 
-/** Who held the lock when somebody else was refused. `note` is null for another program's value, of which only the beginning is kept. */
+/** What held the lock when another was refused. `note` is null for another program's value, of which only the beginning is kept. */
 export interface Blocker {
   readonly token: string;
   readonly note: HolderNote | null;
@@ -30,18 +30,18 @@ export interface RunRecord extends Omit<HolderNote, 'since'> {
   readonly blocker: Blocker | null;
 }
 
-/** Of another program's value, which may be of any length. */
-const mostTokenChars = 40;
+/** Of a token; of another program's value, which may be anything, less. */
+const mostChars = { token: 200, foreign: 40 };
 
 export function renderRecord(record: RunRecord): string {
-  return JSON.stringify({ v: 1, ...record });
+  return JSON.stringify({ v: 1, ...withinBounds(record) });
 }
 
 /** null for what is no line of ours. */
 export function parseRecord(line: string): RunRecord | null {
   try {
     const record: unknown = JSON.parse(line);
-    return isRecord(record) ? record : null;
+    return isRecord(record) ? withinBounds(record) : null;
   } catch {
     return null;
   }
@@ -51,7 +51,30 @@ export function parseRecord(line: string): RunRecord | null {
 export function blockerOf(value: string): Blocker | null {
   if (value === '') return null;
   const { token, note } = parseValue(value);
-  return note === null ? { token: token.slice(0, mostTokenChars), note } : { token, note };
+  return { token: token.slice(0, note === null ? mostChars.foreign : mostChars.token), note };
+}
+
+/** The known fields, none too long. */
+function withinBounds(record: RunRecord): RunRecord {
+  const { token, host, pid, user, label, outcome, waitMs, heldMs, exitCode, signal, status, fence, blocker } = record;
+  return {
+    token: token.slice(0, mostChars.token),
+    host: cut(host),
+    pid,
+    user: cut(user),
+    label: cut(label),
+    outcome: cut(outcome),
+    waitMs,
+    heldMs,
+    exitCode,
+    signal: signal && cut(signal),
+    status,
+    fence,
+    blocker: blocker && {
+      token: blocker.token.slice(0, mostChars.token),
+      note: blocker.note && bounded(blocker.note),
+    },
+  };
 }
 
 function isRecord(record: unknown): record is RunRecord {

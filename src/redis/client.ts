@@ -1,11 +1,12 @@
-// An ioredis client set up so that nothing is ever queued or sent twice: it connects once, and ends at the first trouble. The
-// surprise: ioredis is given no password and no database. It would wait a round trip for each before it sends anything; here
-// AUTH goes out in front of the first command. A client that somebody lends us is never used: its twin is, with these settings.
+// An ioredis client set up so that nothing is ever queued or sent twice: it connects once, and ends at the first trouble.
+// Note: ioredis is given no password and no database. It would wait a round trip for each before it sends anything; here
+// AUTH goes out in front of the first command. A client that a program lends us is never used: its twin is, set up like this.
 
 import { Redis } from 'ioredis';
 import type { Failed } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
-import { failedBy } from './trouble.ts';
+import { ReplyLimit } from './reply-limit.ts';
+import { failed, failedBy } from './trouble.ts';
 
 /** A silent host must not hold up a dial for longer than this; connections refused fail at once. */
 const connectTimeoutMs = 2_000;
@@ -28,7 +29,11 @@ export interface OpenedClient {
   readonly access: Promise<Failed | null>;
   /** Whether it understands RESP3 once the server was told to speak that. */
   readonly canSpeak3: boolean;
+  readonly limit: ReplyLimit;
 }
+
+/** Of one reply, by default: what a page of a thousand histories has at most. */
+const mostBytesOfReply = 64 * 1024 * 1024;
 
 const safe = {
   lazyConnect: true,
@@ -57,8 +62,8 @@ const plain = {
   scripts: undefined,
 };
 
-/** Connects and sends AUTH without waiting for the answer. */
-export async function openClient(origin: Origin): Promise<OpenedClient | Failed> {
+/** Connects and sends AUTH without waiting for the answer. No reply may have more than `mostBytes`. */
+export async function openClient(origin: Origin, mostBytes = mostBytesOfReply): Promise<OpenedClient | Failed> {
   const client =
     'duplicate' in origin
       ? origin.duplicate({ ...safe, ...plain })
@@ -67,17 +72,19 @@ export async function openClient(origin: Origin): Promise<OpenedClient | Failed>
   client.on('error', (error) => {
     cause = error;
   });
+  const limit = new ReplyLimit(client, mostBytes);
   try {
     await client.connect();
     // A twin has logged in by itself.
     const access = 'duplicate' in origin ? Promise.resolve(null) : authenticate(client, origin);
     // In another database our key would exclude nobody, so this answer is worth a round trip.
     if (origin.db !== 0) await client.select(origin.db);
-    return { client, access, canSpeak3: !('duplicate' in origin) };
+    limit.answered();
+    return { client, access, canSpeak3: !('duplicate' in origin), limit };
   } catch (error) {
     // One that never opened has ended already, and would only set a timer that keeps the program alive.
     if (client.status !== 'end') client.disconnect();
-    return failedBy(cause ?? error);
+    return limit.trouble ? failed('connection', limit.trouble) : failedBy(cause ?? error);
   }
 }
 

@@ -1,18 +1,18 @@
-// One connection for commands to one server. It ends at the first trouble; whoever wants another dials again. It knows no
-// locks. The surprise: it asks the server who it is in front of the first command, without waiting, and the answer is known
-// before the one to the command, because a connection keeps its order.
+// One connection for commands to one server. It ends at the first trouble; for another one, dial again. It knows no locks.
+// It asks the server who it is in front of the first command, without waiting, and the answer is known before the one to
+// the command, because a connection keeps its order.
 
 import type { Redis } from 'ioredis';
 import type { Clock, Failed } from '../lock/ports.ts';
 import { type OpenedClient, type Origin, openClient } from './client.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
-import { request } from './request.ts';
+import { typeOfKey } from './keys.ts';
+import type { ReplyLimit } from './reply-limit.ts';
 import type { ScriptCall } from './script-calls.ts';
-import { digestOf } from './script-digest.ts';
 import { failed, failedBy, isFailed } from './trouble.ts';
 
-/** The answer of a server that has forgotten a script, or one to a user who has no right to do anything but send scripts whole. */
-const forgottenReply = /^NOSCRIPT\b|evalsha/i;
+/** How a server refuses a connection, whatever is asked: not logged in, protected mode, no room for another client. */
+const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients/;
 
 export class Connection {
   /** Who answers; known before the reply to the first command is. */
@@ -22,24 +22,28 @@ export class Connection {
   readonly #clock: Clock;
   /** When each request was sent that has not been answered, in order, which is that of the answers. */
   readonly #unanswered: number[] = [];
-  /** Scripts that were answered here, and whether they are now sent by their digest. */
-  readonly #isNamed = new Map<string, boolean>();
+  readonly #limit: ReplyLimit;
+  #isClosed = false;
   #identified: ServerIdentity | Failed | null = null;
   /** Who is told of messages, by channel. */
   readonly #ears = new Map<string, () => void>();
   /** The greeting of a server that speaks RESP3, or why it does not; null: it was not asked. */
   #speaks3: Promise<unknown | Failed> | null = null;
 
-  private constructor({ client, access, canSpeak3 }: OpenedClient, clock: Clock) {
+  private constructor({ client, access, canSpeak3, limit }: OpenedClient, clock: Clock) {
     this.#client = client;
+    this.#limit = limit;
     this.#canSpeak3 = canSpeak3;
     this.#clock = clock;
     this.identity = this.#introduce(access);
   }
 
-  /** Connects and sends AUTH, INFO server and ROLE without waiting for their answers. */
-  static async dial(origin: Origin, clock: Clock): Promise<Connection | Failed> {
-    const opened = await openClient(origin);
+  /**
+   * Connects and sends AUTH, INFO server and ROLE without waiting for their answers. A server whose reply has more than
+   * `mostBytes` loses the connection.
+   */
+  static async dial(origin: Origin, clock: Clock, mostBytes?: number): Promise<Connection | Failed> {
+    const opened = await openClient(origin, mostBytes);
     return isFailed(opened) ? opened : new Connection(opened, clock);
   }
 
@@ -49,7 +53,7 @@ export class Connection {
   }
 
   get isOpen(): boolean {
-    return this.#client.status === 'ready';
+    return !this.#isClosed && this.#client.status === 'ready';
   }
 
   /** For how long the oldest request has been waiting for its answer; 0 when none is. */
@@ -60,24 +64,13 @@ export class Connection {
 
   /** Runs a script in one step on the server. Sent before this returns its promise, or never. */
   eval(script: string, keys: readonly string[], ...words: (string | number)[]): Promise<unknown | Failed> {
-    return this.#request('eval', [script, keys.length, ...keys, ...words], script);
+    return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
   }
 
-  /**
-   * The same for what may fail: once the script has been answered on this connection it is sent by its digest, which spares the server
-   * half the work. One that has forgotten it (SCRIPT FLUSH) does nothing and says so: a Failed, after which the script is sent whole
-   * again. It is not sent anew from here, where it could overtake a release made since.
-   */
-  run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
-    if (!this.#isNamed.get(script)) return this.eval(script, keys, ...words);
-    return this.#request('evalsha', [digestOf(script), keys.length, ...keys, ...words], script);
-  }
-
-  /** The same for what must not fail and may come late: one that has forgotten the script is sent it whole. */
-  async insist(call: ScriptCall): Promise<unknown | Failed> {
-    const reply = await this.run(call);
-    const isForgotten = isFailed(reply) && forgottenReply.test(reply.message);
-    return isForgotten ? this.eval(call.script, call.keys, ...call.words) : reply;
+  /** The same; where a key beside a lock has a type that no script of ours gives it, the failure names that key. */
+  async run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
+    const reply = await this.eval(script, keys, ...words);
+    return isFailed(reply) && reply.message.startsWith('WRONGTYPE') ? this.#wrongTypeAmong(keys, reply) : reply;
   }
 
   /**
@@ -102,8 +95,10 @@ export class Connection {
     return this.#send(() => this.#client.call(command, ...words));
   }
 
-  /** Ends the connection after everything sent so far has been handed to the kernel. */
+  /** Ends the connection after everything sent so far has been handed to the kernel. Once is enough: ioredis counts. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#client.disconnect();
   }
 
@@ -114,8 +109,8 @@ export class Connection {
       this.#send(() => this.#client.call('ROLE')),
     ]);
     if (refused) return refused;
-    // Not allowed to ask is no trouble (some ACLs forbid INFO); not logged in is.
-    if (isFailed(info) && info.message.startsWith('NOAUTH')) return info;
+    // Not allowed to ask is no trouble (some ACLs forbid INFO); not let in is.
+    if (isFailed(info) && refusedConnection.test(info.message)) return info;
     this.#identified = parseIdentity(typeof info === 'string' ? info : null, role, this.#clock.now());
     return this.#identified;
   }
@@ -146,29 +141,21 @@ export class Connection {
       return this.#failedBy(error);
     } finally {
       this.#unanswered.shift();
+      this.#limit.answered();
     }
   }
 
-  /** For scripts, which are nearly all that is ever sent: see request.ts. */
-  #request(name: string, args: readonly (string | number)[], script: string): Promise<unknown | Failed> {
-    this.#unanswered.push(this.#clock.now());
-    return new Promise((resolve) => {
-      request(this.#client, name, args, (reply) => {
-        this.#unanswered.shift();
-        if (!(reply instanceof Error)) {
-          if (!this.#isNamed.has(script)) this.#isNamed.set(script, true);
-          return resolve(reply);
-        }
-        const failure = this.#failedBy(reply);
-        const isForgotten = forgottenReply.test(failure.message);
-        if (isForgotten) this.#isNamed.set(script, false);
-        resolve(isForgotten ? failed('reply', failure.message) : failure);
-      });
-    });
+  async #wrongTypeAmong(keys: readonly string[], reply: Failed): Promise<Failed> {
+    const types = await Promise.all(keys.map((key) => this.call('TYPE', key)));
+    const at = keys.findIndex((key, index) => ![typeOfKey(key), 'none'].includes(String(types[index])));
+    const key = keys[at];
+    if (key === undefined) return reply;
+    return failed('reply', `the key ${key} is a ${String(types[at])}, which no lock has made (delete it)`);
   }
 
   #failedBy(error: unknown): Failed {
-    const failure = failedBy(error);
+    const { trouble } = this.#limit;
+    const failure = trouble ? failed('connection', trouble) : failedBy(error);
     if (failure.cause === 'connection') this.close();
     return failure;
   }

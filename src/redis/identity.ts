@@ -1,6 +1,6 @@
-// Which server answers at an address, from its replies to INFO server and ROLE, and whether it may stand in the list. The
-// surprise: addresses prove nothing. Two names, two ports (a proxy) or two databases may be one server, which would then
-// vote twice; only the run_id that a server draws when it starts tells.
+// Which server answers at an address, from its replies to INFO server and ROLE, and whether it may stand in the list.
+// Addresses prove nothing: two names, two ports (a proxy) or two databases may be one server, which would then vote
+// twice; only the run_id that a server draws when it starts tells.
 
 export interface ServerIdentity {
   /** null: INFO was refused (an ACL, a managed service), so duplicates cannot be seen. */
@@ -12,12 +12,12 @@ export interface ServerIdentity {
 
 /** `info` and `role` are the raw replies that came at `repliedAt`, or null where the server refused to answer. */
 export function parseIdentity(info: string | null, role: unknown, repliedAt: number): ServerIdentity {
-  const fact = (name: string) => new RegExp(`^${name}:(\\w+)`, 'm').exec(info ?? '')?.[1] ?? null;
+  const fact = (name: string) => new RegExp(`^${name}:(\\w{1,64})\\r?$`, 'm').exec(info ?? '')?.[1] ?? null;
   const uptimeSeconds = fact('uptime_in_seconds');
   return {
     runId: fact('run_id'),
     isReplica: Array.isArray(role) && role[0] === 'slave',
-    startedAt: uptimeSeconds === null ? null : repliedAt - Number(uptimeSeconds) * 1000,
+    startedAt: /^\d{1,12}$/.test(uptimeSeconds ?? '') ? repliedAt - Number(uptimeSeconds) * 1000 : null,
   };
 }
 

@@ -11,8 +11,9 @@ import { historyScript } from './inspection-scripts.ts';
 import { channelsOf, historiesOf, historyKeyOf, historyResourceOf, patternOf, resourceOf } from './keys.ts';
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
+import { removalOf } from './replies.ts';
 import { doubtAbout } from './restart.ts';
-import { type Calls, removalOf, type ScriptCall } from './script-calls.ts';
+import type { Calls, ScriptCall } from './script-calls.ts';
 import { failed, isFailed } from './trouble.ts';
 
 export interface SeenWaiter {

@@ -1,5 +1,7 @@
-// What the scripts of joint-scripts.ts have in common, as text that they begin with. No script by itself. The surprise: it stands apart
-// from the plain scripts' own helpers, although it does the same with the same queues; those are short because they know of one key.
+// What the scripts of joint-scripts.ts have in common, as text that they begin with. No script by itself. It stands apart from
+// the plain scripts' own helpers, although it does the same with the same queues; those are short because they know one key.
+
+import { counting, telling } from './scripts.ts';
 
 /**
  * KEYS: five for each resource, in this order: key, counter, queue, signs of life, holders. The last is a sorted set of
@@ -9,7 +11,7 @@
  * else nil. call_front(i, channel, id, known): calls the first in line and, where he shares and could have it now, those right behind him who
  * share: he may have to wait for another resource. Not so many as are known to be there already, and nobody beyond `id`.
  */
-export const joint = `
+export const joint = `${counting}${telling}
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 local count = #KEYS / 5
@@ -103,6 +105,8 @@ local function shown(i, mark, slot, value)
 end
 local function raise(floor, keep)
   for i = 1, count do
+    local err = corrupt(counter(i))
+    if err then return err end
     local count = tonumber(redis.call('GET', counter(i)) or '0')
     if count < floor then
       redis.call('SET', counter(i), string.format('%.0f', floor), 'PX', keep)

@@ -1,7 +1,7 @@
-// The Lua scripts of locks that are more than one key held by one holder: shared ones, slots, several resources at once, and waiters
-// who give way to newer ones. scripts.ts has the plain ones, which keep the same queues and stand in the same places, so that both exclude
-// one another. The surprise: what the key itself holds then is only a mark (sharing.ts); who holds it stands beside it, each with an end
-// of his own, and counts for nothing once the key is gone.
+// The Lua scripts of locks that are more than one key held by one holder: shared ones, slots, several resources at once, and
+// waiters that give way to newer ones. scripts.ts has the plain ones, which keep the same queues and stand in the same places,
+// so that both exclude one another. Note: what the key itself holds then is only a mark (sharing.ts); its holders stand beside
+// it, each with an end of its own, and count for nothing once the key is gone.
 
 import { holding, joint } from './joint-parts.ts';
 
@@ -20,6 +20,10 @@ import { holding, joint } from './joint-parts.ts';
  */
 export const jointAcquireScript = `${joint}${holding}
 local value, ttl, keep, id, arrival, mark, slot = unpack(ARGV, 1, 7)
+for i = 1, keep == '0' and 0 or count do
+  local err = corrupt(counter(i))
+  if err then return err end
+end
 local slotCount = tonumber(string.match(mark, '^slots (%d+)$') or '0')
 local function channel(i) return ARGV[7 + i] end
 local function answer(holder, remainingMs, by, slots)
@@ -79,7 +83,7 @@ for i = 1, count do
     isFree[i] = true
     redis.call('DEL', holders(i))
   elseif holder ~= (mark == '' and value or mark) then
-    block(holder, redis.call('PTTL', key(i)))
+    block(told(holder), redis.call('PTTL', key(i)))
     call_holder(i, holder)
     if holder == 'shared' or string.find(holder, '^slots %d+$') then
       for _, one in ipairs(living(i)) do call_holder(i, one.value) end
@@ -179,7 +183,8 @@ for i = 1, count do
     if isInTheWay and isNewer and has(other, 'replace') then wantedBy = other end
   end
 end
-if keep ~= '0' then raise(tonumber(fence), keep) end
+local err = keep ~= '0' and raise(tonumber(fence), keep)
+if err then return err end
 return {1, tonumber(time[1]), tonumber(time[2]), wantedBy}
 `;
 
@@ -197,8 +202,7 @@ for i = 1, count do
   if mark ~= '' and redis.call('EXISTS', key(i)) == 0 then redis.call('DEL', holders(i)) end
   hold(i, mark, slot, value, ttl)
 end
-if keep ~= '0' then raise(tonumber(fence), keep) end
-return 1
+return keep ~= '0' and raise(tonumber(fence), keep) or 1
 `;
 
 /**

@@ -1,5 +1,6 @@
 // What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of its fence, its queue,
-// its waiters' signs of life, its holders where they are several, and its history. The surprise: the prefix may be empty, and then every key of the database looks like a lock.
+// its waiters' signs of life, its holders where they are several, and its history. Note: the prefix may be empty, and then
+// every key of the database looks like a lock.
 
 const helperEnd = /^\{.*\}:(fence|queue|waiters|holders|owner|history)$/s;
 
@@ -12,6 +13,11 @@ export function keysOf(prefix: string, resource: string): string[] {
 /** KEYS of the scripts for locks that several may hold, or of several resources: the same, and the holders. */
 export function jointKeysOf(prefix: string, resource: string): string[] {
   return [...keysOf(prefix, resource), `{${prefix}${resource}}:holders`];
+}
+
+/** The type that the scripts give to one of their keys. */
+export function typeOfKey(key: string): 'string' | 'zset' {
+  return /^\{.*\}:(queue|waiters|holders)$/s.test(key) ? 'zset' : 'string';
 }
 
 /** Beside a key that holds only a time: whose it is. */

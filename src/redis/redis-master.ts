@@ -1,6 +1,6 @@
 // One Redis server as a Master. It dials when it is first called and again after trouble, asks each new server who it is,
-// and turns replies into votes. It keeps no time-outs: those belong to poll.ts. The surprise: commands keep their order
-// only on one connection, so one that is given up is kept until what it has not answered yet is undone on it as well.
+// and turns replies into votes. It keeps no time-outs: those belong to poll.ts. Note: commands keep their order only on one
+// connection, so one that is given up is kept until what it has not answered yet is undone on it as well.
 
 import type {
   AcquireReply,
@@ -20,17 +20,9 @@ import { Connection } from './connection.ts';
 import { listenApart } from './ear.ts';
 import type { Roster, ServerIdentity } from './identity.ts';
 import { callsOf, type Protocol } from './protocol.ts';
+import { acquisitionOf, extensionOf, healingOf, removalOf } from './replies.ts';
 import { doubtAbout } from './restart.ts';
-import {
-  type Calls,
-  channelNamesOf,
-  extensionOf,
-  healingOf,
-  refusalOf,
-  removalOf,
-  type Undoing,
-  withoutPlace,
-} from './script-calls.ts';
+import { type Calls, channelNamesOf, type Undoing, withoutPlace } from './script-calls.ts';
 import { failed, isFailed } from './trouble.ts';
 
 export interface RedisMasterSettings {
@@ -39,12 +31,14 @@ export interface RedisMasterSettings {
   readonly restartGraceMs: number;
   /** Default: redlock. */
   readonly protocol?: Protocol;
-  /** Whoever uses the master is there for long after a release, to send again what a server has forgotten. Default: no. */
-  readonly staysOn?: boolean;
+  /** The time of day in ms, by which a fencing number is believed or not; default: that of this machine. */
+  readonly wallMs?: () => number;
 }
 
 /** How long a connection may owe an answer before it is given up; doubled each time, back to the first by an answer. */
 const patienceMs = { least: 1_000, most: 30_000 };
+/** Of one reply to a lock: what the scripts answer has a few kilobytes. */
+const mostReplyBytes = 1024 * 1024;
 /** The signal of what is never withdrawn. */
 const always = new AbortController().signal;
 
@@ -104,21 +98,18 @@ export class RedisMaster implements Master {
     if (claim.waiter) this.#inLine.set(claim.waiter.id, claim);
     const call = this.#calls.toAcquire(claim, this.#settings.prefix);
     const read = (reply: unknown, connection: Connection) => {
-      const [granted, fence] = reply as [number, number];
-      if (granted === 1) return this.#unlessInDoubt(connection, { kind: 'granted', fence: isFenced ? fence : null });
-      if (this.#mayHold.get(value) === asked) this.#mayHold.delete(value);
-      return refusalOf(reply as unknown[]);
+      const { wallMs = Date.now } = this.#settings;
+      const vote = acquisitionOf(reply, isFenced ? wallMs() : null);
+      if (vote.kind === 'granted') return this.#unlessInDoubt(connection, vote);
+      if (vote.kind === 'refused' && this.#mayHold.get(value) === asked) this.#mayHold.delete(value);
+      return vote;
     };
     return this.#ask<AcquireReply>(withdrawn, (connection) => connection.run(call), read, claim);
   }
 
   extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply> {
     const call = this.#calls.toExtend(claim, fence, this.#settings.prefix);
-    return this.#ask(
-      withdrawn,
-      (connection) => connection.run(call),
-      (reply) => extensionOf(reply as unknown[]),
-    );
+    return this.#ask(withdrawn, (connection) => connection.run(call), extensionOf);
   }
 
   heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
@@ -150,7 +141,7 @@ export class RedisMaster implements Master {
       for (const channel of channels) this.#ears.delete(channel);
     };
     const heard = await Promise.all(channels.map((channel) => this.#hear(connection, channel)));
-    // Nobody unsubscribes: who has left the queue is not called, and the subscription goes with the connection.
+    // Nothing unsubscribes: a waiter that has left the queue is not called, and the subscription goes with the connection.
     if (heard.every((trouble) => trouble === null)) return { close };
     close();
     return connection.isOpen ? listenApart(this.#origin, channels, onCall) : failed('connection', 'it broke');
@@ -181,12 +172,19 @@ export class RedisMaster implements Master {
     const retired = this.#retired.get(claim.value);
     if (retired) void this.#release(retired, withoutPlace(undoing));
     this.#dismiss(claim);
+    let wasSent = false;
     const send = (connection: Connection) => {
+      wasSent = true;
       this.#unanswered.delete(claim.value);
       this.#undoing.set(claim.value, undoing);
       return this.#release(connection, undoing);
     };
-    const reply = await this.#ask(always, send, removalOf);
+    let reply = await this.#ask(always, send, removalOf);
+    if (isFailed(reply) && reply.cause === 'connection' && wasSent) {
+      // It had broken before, unnoticed: a router that forgets idle connections. Another one is made, and tried once.
+      this.#undoing.delete(claim.value);
+      reply = await this.#ask(always, send, repeatedRemovalOf);
+    }
     if (isFailed(reply)) this.#undoing.set(claim.value, undoing);
     else this.#forget(claim);
     // Who waits again under the same id has taken a new place by now, and may have to give that up, too.
@@ -210,25 +208,19 @@ export class RedisMaster implements Master {
   #catchUp(connection: Connection): void {
     for (const undoing of this.#undoing.values()) {
       const reply = this.#release(connection, withoutPlace(undoing));
-      reply.then((code) => isFailed(code) || this.#forget(undoing.claim));
+      reply.then((code) => isFailed(removalOf(code)) || this.#forget(undoing.claim));
     }
   }
 
-  /**
-   * Sent whole where nobody may be there any more to hear that the server has forgotten the script, and where a place in the queue is
-   * given up or kept, which must not come later than what follows.
-   */
   #release(connection: Connection, undoing: Undoing): Promise<unknown> {
-    const call = this.#calls.toRelease(undoing, this.#settings.prefix);
-    if (this.#settings.staysOn && undoing.claim.waiter === null) return connection.insist(call);
-    return connection.eval(call.script, call.keys, ...call.words);
+    return connection.run(this.#calls.toRelease(undoing, this.#settings.prefix));
   }
 
   /** Sends as soon as there is a connection, unless that is no longer wanted by then. `read` sees no Failed; `set` is what may be set. */
   async #ask<Reply>(
     withdrawn: Withdrawn,
     send: (connection: Connection) => Promise<unknown>,
-    read: (reply: unknown, connection: Connection) => Reply | Promise<Reply | Failed>,
+    read: (reply: unknown, connection: Connection) => Reply | Failed | Promise<Reply | Failed>,
     set: Claim | null = null,
   ): Promise<Reply | Failed> {
     const connection = this.#usable() ?? (await this.#connected());
@@ -260,7 +252,7 @@ export class RedisMaster implements Master {
   }
 
   #connected(): Promise<Connection | Failed> {
-    this.#dialing ??= Connection.dial(this.#origin, this.#clock).then((connection) => {
+    this.#dialing ??= Connection.dial(this.#origin, this.#clock, mostReplyBytes).then((connection) => {
       this.#dialing = null;
       this.#connection = isFailed(connection) ? null : connection;
       this.#unanswered.clear();
@@ -282,4 +274,10 @@ export class RedisMaster implements Master {
     const objection = this.#roster.admit(this.name, identity);
     return objection === null ? null : failed('unfit', objection);
   }
+}
+
+/** The first one may have taken effect without an answer, so that what is there now says nothing of how it was before. */
+function repeatedRemovalOf(reply: unknown): ReleaseReply {
+  const removal = removalOf(reply);
+  return isFailed(removal) ? removal : { kind: 'released' };
 }

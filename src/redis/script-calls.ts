@@ -1,7 +1,7 @@
-// Which script is called for a claim, on which keys, with which words, and what its answer means. It knows no connection and sends
-// nothing. The surprise: there are two sets of scripts, and the claim decides: one resource that is held alone goes the short way.
+// Which script is called for a claim, on which keys, with which words. It knows no connection and sends nothing. There are
+// two sets of scripts, and the claim decides: one resource that is held alone goes the short way.
 
-import type { AcquireReply, Claim, ExtendReply, HealReply, ReleaseReply, Waiter } from '../lock/ports.ts';
+import type { Claim, Waiter } from '../lock/ports.ts';
 import { markOf } from '../lock/sharing.ts';
 import { lookScript, replaceScript } from './inspection-scripts.ts';
 import { jointAcquireScript, jointExtendScript, jointHealScript, jointReleaseScript } from './joint-scripts.ts';
@@ -65,7 +65,7 @@ function toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall 
   return joint(jointHealScript, claim, prefix, [...words, ...standOf(claim)]);
 }
 
-/** Who stays in line names his arrival, who leaves does not. */
+/** A waiter that stays in the queue names its arrival, one that leaves does not. */
 function toRelease({ claim, keepMs, record, staysInLine }: Undoing, prefix: string): ScriptCall {
   const [id, arrivalUs] = placeOf(claim.waiter);
   const words = [claim.value, keepMs, id, staysInLine ? arrivalUs : ''];
@@ -84,51 +84,6 @@ function toReplace(resource: string, value: string, by: string, prefix: string):
 }
 
 export const redlockCalls: Calls = { toAcquire, toExtend, toHeal, toRelease, toLook, toReplace };
-
-/** Of what acquire answers when it has refused. */
-export function refusalOf(reply: readonly unknown[]): AcquireReply {
-  const [, holder, remainingMs, place, seconds, microseconds, supersededBy, freeSlots] = reply as RawRefusal;
-  return {
-    kind: 'refused',
-    holder,
-    remainingMs: remainingMs >= 0 ? remainingMs : holder === '' ? 0 : null,
-    place: place < 0 ? null : place,
-    masterTimeUs: seconds * 1_000_000 + microseconds,
-    ...(supersededBy ? { supersededBy } : {}),
-    ...(freeSlots?.length ? { freeSlots } : {}),
-  };
-}
-
-type RawRefusal = [
-  granted: 0,
-  holder: string,
-  remainingMs: number,
-  place: number,
-  seconds: number,
-  microseconds: number,
-  supersededBy?: string,
-  freeSlots?: readonly number[],
-];
-
-export function extensionOf(reply: readonly unknown[]): ExtendReply {
-  const [code, seconds = 0, microseconds = 0, wantedBy] = reply as [number, number?, number?, string?];
-  if (code !== 1) return { kind: code === 0 ? 'taken' : 'gone' };
-  return {
-    kind: 'extended',
-    masterTimeMs: seconds * 1000 + microseconds / 1000,
-    ...(wantedBy ? { wantedBy } : {}),
-  };
-}
-
-/** The older protocol answers as to an extension: what is gone there is not healed. */
-export function healingOf(reply: unknown): HealReply {
-  const [code] = [reply].flat();
-  return { kind: code === 1 ? 'healed' : 'taken' };
-}
-
-export function removalOf(reply: unknown): ReleaseReply {
-  return { kind: reply === 1 ? 'released' : reply === 0 ? 'taken' : 'gone' };
-}
 
 /** Where a waiter is called: one name for each resource. */
 export function channelNamesOf(claim: Claim, prefix: string): string[] {

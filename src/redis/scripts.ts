@@ -1,12 +1,26 @@
-// The Lua scripts: everything that has to be decided inside Redis in one step. They are sent whole until they have been answered
-// (connection.ts), and only a release is ever sent again by itself, where the server has forgotten it. The surprise: every one may be run twice, late, or after the answer was lost, without harm.
+// The Lua scripts: everything that has to be decided inside Redis in one step. They are sent whole, each time. Every one may be
+// run twice, late, or after the answer was lost, without harm.
 
 /**
- * raise(floor, keep): the counter at KEYS[2] becomes at least `floor`, and expires after `keep` ms without use. Numbers are
- * written with %.0f: Lua's own tostring keeps 14 digits, and a counter has 16.
+ * corrupt(name): the error to return where this counter holds what no counting has made: beyond 2^53 neither Lua nor
+ * JavaScript counts by ones, and the largest counter of all would be handed on to every master; else nil.
  */
-const raise = `
+export const counting = `
+local function corrupt(name)
+  local count = redis.call('GET', name)
+  if not count or (string.find(count, '^%d+$') and tonumber(count) < 9007199254740991) then return nil end
+  return {err = 'FENCE ' .. name .. ' holds no number that counting makes (delete this key)'}
+end
+`;
+
+/**
+ * raise(floor, keep): the counter at KEYS[2] becomes at least `floor`, and expires after `keep` ms without use; returns the
+ * error where it is corrupt. Numbers are written with %.0f: Lua's own tostring keeps 14 digits, and a counter has 16.
+ */
+const raise = `${counting}
 local function raise(floor, keep)
+  local err = corrupt(KEYS[2])
+  if err then return err end
   local count = tonumber(redis.call('GET', KEYS[2]) or '0')
   if count < floor then
     redis.call('SET', KEYS[2], string.format('%.0f', floor), 'PX', keep)
@@ -16,11 +30,16 @@ local function raise(floor, keep)
 end
 `;
 
+/** told(holder): what a refusal says of a value: its beginning, or that it is empty, which otherwise means that there is none. */
+export const telling = `
+local function told(holder) return holder == '' and '(an empty value)' or string.sub(holder, 1, 1024) end
+`;
+
 /**
- * The queue: a sorted set of waiters by arrival, and one by their last sign of life. Who has given none for three seconds is
- * dropped, and so is at once who does not hear his call: whoever lives comes back to his place with his next question. Both sets
- * expire by themselves when nobody waits any more.
- * first(): the id of the first in line, or false. hears(): wakes him over his own channel; false when nobody listens there.
+ * The queue: a sorted set of waiters by arrival, and one by their last sign of life. A waiter that has given none for three
+ * seconds is dropped, and so is at once one that does not hear its call: if it lives, it comes back to its place with its next
+ * question. Both sets expire by themselves when nothing waits any more.
+ * first(): the id of the first waiter, or false. hears(): wakes it over its own channel; false when nothing listens there.
  */
 const queue = `
 local time = redis.call('TIME')
@@ -44,23 +63,26 @@ local function hears(channel, id) return redis.call('PUBLISH', channel .. id, ''
 
 /**
  * Sets our value where the key is absent, or ours from an earlier attempt whose answer was lost, and counts for the fence.
- * A missing counter starts at this master's time in microseconds, which no counter reaches by counting.
- * Where others are in the queue, a free key is granted to the first of them only; who is refused and waits is entered. A
- * free key whose first in line was not called, or did not hear, is announced to him anew, unless he has just asked for it.
- * Where nobody waits and the key is absent, which is nearly always, none of that is even defined: functions cost time, too.
+ * A missing counter starts at this master's time in microseconds, which no counter reaches by counting; where one is corrupt
+ * nothing is done.
+ * Where others are in the queue, a free key is granted to the first of them only; a waiter that is refused is entered. A
+ * free key whose first waiter was not called, or did not hear, is announced to it anew, unless it has just asked for it.
+ * Where nothing waits and the key is absent, which is nearly always, none of that is even defined: functions cost time, too.
  * KEYS[1] key, KEYS[2] counter, KEYS[3] queue, KEYS[4] signs of life; ARGV[1] value, ARGV[2] ttl in ms, ARGV[3] ms to keep the
  * counter (0: no fence), ARGV[4] our id in the queue ('': we do not wait), ARGV[5] our arrival in microseconds, ARGV[6] start
  * of the channels' names.
- * Returns {1, fence} granted, or {0, holder's value ('': others are first), PTTL, place (-1: none), seconds, microseconds}; a
- * key of another type counts as held, by '(a hash)' or so.
- * Atomic: between a GET and a SET of two calls somebody else could set the key, or count, or come first.
+ * Returns {1, fence} granted, or {0, beginning of the holder's value ('': others are first), PTTL, place (-1: none), seconds,
+ * microseconds}; a key of another type counts as held, by '(a hash)' or so.
+ * Atomic: between a GET and a SET of two calls another client could set the key, or count, or come first.
  */
-export const acquireScript = `
+export const acquireScript = `${counting}
 local id = ARGV[4]
+local err = ARGV[3] ~= '0' and corrupt(KEYS[2])
+if err then return err end
 local isQuiet = id == '' and redis.call('EXISTS', KEYS[3]) == 0
 local set = isQuiet and redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
 if not set or not set.ok then
-  ${queue}
+  ${queue}${telling}
   local function refuse(holder)
     local place = -1
     if id ~= '' then
@@ -72,7 +94,7 @@ if not set or not set.ok then
   local head = first()
   local holder = redis.pcall('GET', KEYS[1])
   if type(holder) == 'table' then return refuse('(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')') end
-  if holder ~= false and holder ~= ARGV[1] then return refuse(holder) end
+  if holder ~= false and holder ~= ARGV[1] then return refuse(told(holder)) end
   if holder == false and id ~= '' then
     see(id, ARGV[5])
     head = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
@@ -111,7 +133,8 @@ local holder = redis.pcall('GET', KEYS[1])
 if holder == false then return {-1} end
 if holder ~= ARGV[1] then return {0} end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-if ARGV[3] ~= '0' then raise(tonumber(ARGV[4]), ARGV[3]) end
+local err = ARGV[3] ~= '0' and raise(tonumber(ARGV[4]), ARGV[3])
+if err then return err end
 local time = redis.call('TIME')
 return {1, tonumber(time[1]), tonumber(time[2])}
 `;
@@ -125,8 +148,7 @@ export const healScript = `${raise}
 local holder = redis.pcall('GET', KEYS[1])
 if holder ~= false and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-if ARGV[3] ~= '0' then raise(tonumber(ARGV[4]), ARGV[3]) end
-return 1
+return ARGV[3] ~= '0' and raise(tonumber(ARGV[4]), ARGV[3]) or 1
 `;
 
 /**

@@ -1,7 +1,9 @@
-// The Lua scripts of the older protocol, in which a key holds the unix time at which its lock ends: SETNX, GET, GETSET and DEL of the old page
-// of SETNX ("Design pattern: locking with SETNX"), each side's part of it in one step. What stands at the key is what that page says; beside
-// it we note whose it is, for ourselves. The surprise: the note counts only while it names the very time that stands at the key, because
-// programs that know nothing of it take the key over.
+// The Lua scripts of the older protocol, in which a key holds the unix time at which its lock ends: SETNX, GET, GETSET and DEL
+// of the old page of SETNX ("Design pattern: locking with SETNX"), each side's part of it in one step. What stands at the key is
+// what that page says; beside it we note whose it is, for ourselves. The note counts only while it names the very time that
+// stands at the key, because programs that know nothing of it take the key over.
+
+import { telling } from './scripts.ts';
 
 /**
  * KEYS[1] key, KEYS[2] note: `<time> <value>`; ARGV[1] value, ARGV[2] ttl in ms, ARGV[3] how many ms are one unit of time in the key. By this
@@ -37,9 +39,9 @@ end
  * Returns {1, 0} granted, or {0, holder's value or time, ms left, -1, seconds, microseconds}, as acquire does; -1 ms left: no end.
  * Atomic: foreign clients compare what GETSET gives them instead; we need not.
  */
-export const setnxAcquireScript = `${setnx}
+export const setnxAcquireScript = `${setnx}${telling}
 local function refuse(holder, leftMs)
-  return {0, holder, math.ceil(leftMs), -1, tonumber(time[1]), tonumber(time[2])}
+  return {0, told(holder), math.ceil(leftMs), -1, tonumber(time[1]), tonumber(time[2])}
 end
 local mark = redis.pcall('GET', KEYS[1])
 if type(mark) == 'table' then return refuse('(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')', redis.call('PTTL', KEYS[1])) end

@@ -1,7 +1,9 @@
-// What went wrong with a server, in one line for people and one word for the tally. The surprise: ioredis rejects connect()
-// with "Connection is closed." whatever the matter is; the cause comes as an event, so callers pass that in.
+// What went wrong with a server, in one line for people and one word for the tally. Failures are made here and nowhere
+// else, so that no word of a server, of a certificate or of a proxy reaches a terminal or a log as it came.
+// Note: ioredis rejects connect() with "Connection is closed." whatever the matter is; the cause comes as an event.
 
 import type { Failed, FailureCause } from '../lock/ports.ts';
+import { printable } from '../text/printable.ts';
 
 const connectionTroubles: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
@@ -19,6 +21,12 @@ const connectionTroubles: Record<string, string> = {
 /** How every version of ioredis ends what it says of bytes that are no Redis protocol: a web server's answer, a greeting of SSH. */
 const foreignBytes = /\. Please report this\.$/;
 
+/** What ioredis says of a connection that is ending: nothing about it is known that a person could use. */
+const endedConnection = /^(Connection is closed|Stream isn't writeable)/;
+
+/** Of the words of a server: longer ones are no error texts. */
+const mostChars = 300;
+
 const deniedReply = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
 
 /** `error` is what ioredis threw or emitted. Never carries a password: servers do not echo them. */
@@ -27,11 +35,12 @@ export function failedBy(error: unknown): Failed {
   if (name === 'ReplyError') return failed(deniedReply.test(message) ? 'denied' : 'reply', tidied(message));
   if (foreignBytes.test(message)) return failed('connection', 'does not speak the Redis protocol');
   const known = code === undefined ? undefined : connectionTroubles[code];
-  return failed('connection', known ?? (/^Connection is closed/.test(message) ? 'connection closed' : tidied(message)));
+  return failed('connection', known ?? (endedConnection.test(message) ? 'connection closed' : tidied(message)));
 }
 
+/** `message` is made one printable line of bounded length. */
 export function failed(cause: FailureCause, message: string): Failed {
-  return { kind: 'failed', cause, message };
+  return { kind: 'failed', cause, message: printable(message, mostChars) };
 }
 
 export function isFailed(reply: unknown): reply is Failed {
@@ -40,8 +49,11 @@ export function isFailed(reply: unknown): reply is Failed {
 
 /** One line; without the tail that names the script by its hash. */
 function tidied(message: string): string {
-  return message
-    .replace(/\s*script: [0-9a-f]{40}.*$/s, '')
-    .replace(/\s+/g, ' ')
-    .trim();
+  return (
+    message
+      .slice(0, 2 * mostChars)
+      .replace(/\s*script: [0-9a-f]{40}.*$/s, '')
+      .replace(/\s+/g, ' ')
+      .trim() || 'an error without words'
+  );
 }

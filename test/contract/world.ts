@@ -45,8 +45,6 @@ export interface Server {
   cut(): Promise<void>;
   /** Down, and up again without its memory. */
   restart(): Promise<void>;
-  /** Somebody makes it forget all scripts. */
-  forgetScripts(): Promise<void>;
   /** So much time passes, for the server as well. */
   pass(ms: number): Promise<void>;
 }

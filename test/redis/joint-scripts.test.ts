@@ -6,14 +6,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Claim } from '../../src/lock/ports.ts';
-import {
-  redlockCalls as calls,
-  extensionOf,
-  healingOf,
-  refusalOf,
-  removalOf,
-  type ScriptCall,
-} from '../../src/redis/script-calls.ts';
+import { acquisitionOf, extensionOf, healingOf, removalOf } from '../../src/redis/replies.ts';
+import { redlockCalls as calls, type ScriptCall } from '../../src/redis/script-calls.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { arrange, seconds, stateIn, stateOf, wordOf } from './joint-states.ts';
 import { newClaim } from './rig.ts';
@@ -38,13 +32,13 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
   async acquire(claim) {
     const reply = (await run(calls.toAcquire(claim, ''))) as unknown[];
     if (reply[0] === 1) return ['granted', count.before + 1];
-    const refusal = refusalOf(reply);
+    const refusal = acquisitionOf(reply, null);
     if (refusal.kind !== 'refused') return [refusal.kind, Number.NaN];
     const free = refusal.freeSlots ? `, free ${refusal.freeSlots}` : '';
     return [`refused: ${wordOf(refusal.holder)} ${seconds(refusal.remainingMs)}${free}`, count.before];
   },
   async extend(claim) {
-    const { kind } = extensionOf((await run(calls.toExtend(claim, count.given, ''))) as unknown[]);
+    const { kind } = extensionOf(await run(calls.toExtend(claim, count.given, '')));
     return [kind, kind === 'extended' ? count.given : count.before];
   },
   async heal(claim) {

@@ -8,7 +8,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callsOf } from '../../src/redis/protocol.ts';
-import { extensionOf, healingOf, refusalOf, removalOf, type ScriptCall } from '../../src/redis/script-calls.ts';
+import { acquisitionOf, extensionOf, healingOf, removalOf } from '../../src/redis/replies.ts';
+import type { ScriptCall } from '../../src/redis/script-calls.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
 import { cellOf, rowsOf } from './truth-table.ts';
@@ -34,11 +35,11 @@ const claim = newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], isFenced:
 const asks: Record<string, (holder: string) => Promise<string>> = {
   async acquire() {
     const reply = (await run(calls.toAcquire(claim, ''))) as unknown[];
-    const refusal = reply[0] === 1 ? null : refusalOf(reply);
+    const refusal = reply[0] === 1 ? null : acquisitionOf(reply, null);
     if (refusal?.kind !== 'refused') return 'granted';
     return `refused: ${await whose(refusal.holder)} ${seconds(refusal.remainingMs)}`;
   },
-  extend: async () => extensionOf((await run(calls.toExtend(claim, null, ''))) as unknown[]).kind,
+  extend: async () => extensionOf(await run(calls.toExtend(claim, null, ''))).kind,
   heal: async () => healingOf(await run(calls.toHeal(claim, null, ''))).kind,
   release: () => release('us', 0),
   keep: () => release('us', 9_000),

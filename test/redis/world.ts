@@ -36,7 +36,7 @@ export function redisWorld(serverOf: () => TestMaster, protocol: Protocol = 'red
 function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMaster[], protocol: Protocol): Server {
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
-  const settings = { prefix, restartGraceMs: 0, protocol, staysOn: true };
+  const settings = { prefix, restartGraceMs: 0, protocol };
   return {
     handle() {
       const handle = new RedisMaster(parseAddress(proxy.url), settings, new Roster(), createSystemClock());
@@ -90,7 +90,6 @@ function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMast
     restore: () => proxy.pass(),
     cut: async () => proxy.cut(),
     restart: () => master.restart(),
-    forgetScripts: async () => void (await master.command('script', 'flush')),
     pass: (ms) => sleep(ms),
   };
 }

@@ -36,7 +36,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
   const endpoints: Endpoint[] = [];
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
-  const settings = { prefix, restartGraceMs: 0, protocol, staysOn: true };
+  const settings = { prefix, restartGraceMs: 0, protocol };
   const newProcess = () => {
     const process = new SimProcess(stage.machine(`c${endpoints.length + 1}`), `p${endpoints.length + 1}`);
     const endpoint = new Endpoint(stage.network, process, server, 0);
@@ -90,7 +90,6 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
       redis.restore(null);
       server.start();
     },
-    forgetScripts: async () => server.forgetScripts(),
     pass: (ms) => new Promise((resolve) => stage.world.after(ms, resolve)),
   };
 }

@@ -29,7 +29,6 @@ export interface Weather {
   readonly clientStepEveryMs: number | null;
   readonly masterStepEveryMs: number | null;
   readonly evictEveryMs: number | null;
-  readonly forgetScriptsEveryMs: number | null;
 }
 
 export interface Options extends Timings, NetworkOptions, Weather {
@@ -107,7 +106,6 @@ const stillness: Weather = {
   clientStepEveryMs: null,
   masterStepEveryMs: null,
   evictEveryMs: null,
-  forgetScriptsEveryMs: null,
 };
 
 /** Together with driftMsOf's 1 %, the rates of a slow holder and a fast master still leave something. */

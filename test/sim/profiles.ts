@@ -32,7 +32,6 @@ const restarts: Disturb = (_, random) => ({
   restartEveryMs: random.between(300, 2_000),
   memory: 'all',
   isDurable: true,
-  forgetScriptsEveryMs: 400,
 });
 
 const forgetfulRestarts: Disturb = ({ ttlMs }, random) => ({

@@ -13,12 +13,6 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** As much of a command as is looked at. */
-interface SentCommand extends Pending {
-  readonly name: string;
-  readonly args: readonly (string | number)[];
-}
-
 interface ClientOptions {
   readonly host: string;
   readonly connectTimeout: number;
@@ -39,9 +33,9 @@ export class Redis {
     this.#options = options;
   }
 
-  on(event: 'error' | 'message', listener: (what: never) => void): void {
+  on(event: 'error' | 'message' | 'connect', listener: (what: never) => void): void {
     if (event === 'error') this.#onError = listener as (error: Error) => void;
-    else this.#onMessage.push(listener as (channel: string) => void);
+    if (event === 'message') this.#onMessage.push(listener as (channel: string) => void);
   }
 
   async connect(): Promise<void> {
@@ -74,9 +68,8 @@ export class Redis {
     setTimeout(() => socket.destroy(), disconnectTimeoutMs);
   }
 
-  /** The reply is told in the course of the event, and not a few promises later. */
-  sendCommand({ name, args, resolve, reject }: SentCommand): void {
-    this.#write([name.toUpperCase(), ...args], { resolve, reject });
+  eval(...words: (string | number)[]): Promise<unknown> {
+    return this.#send('EVAL', ...words);
   }
 
   info(section: string): Promise<unknown> {

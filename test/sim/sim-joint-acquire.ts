@@ -2,7 +2,18 @@
 // by step. The surprise: most of it is about those who are not free to go on yet, and who is told what.
 
 import { isMark } from '../../src/lock/sharing.ts';
-import { callFront, counterOf, has, hold, leadersOf, type Stand, slotCountOf, standIn } from './sim-joint-parts.ts';
+import {
+  callFront,
+  corruptAmong,
+  counterOf,
+  has,
+  hold,
+  leadersOf,
+  type Stand,
+  slotCountOf,
+  standIn,
+  told,
+} from './sim-joint-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
 export class JointAcquisition {
@@ -30,6 +41,8 @@ export class JointAcquisition {
     const redis = this.#redis;
     const { flaws, now } = redis;
     const { value, mark, slot } = this.#stand;
+    const error = corruptAmong(redis, this.#keys, Number(this.#words[2]));
+    if (error !== null) return error;
     const known = new Map<string, number>();
     const newer = this.#newest(known);
     for (const [index, key] of this.#keys.entries()) {
@@ -51,7 +64,7 @@ export class JointAcquisition {
         free.add(key);
         others.clear();
       } else if (holder !== (mark === '' ? value : mark) && !this.#overlooks(holder)) {
-        this.#block(holder, redis.remainingMs(key) ?? -1);
+        this.#block(told(holder), redis.remainingMs(key) ?? -1);
         this.#callHolders(key, holder);
       } else {
         if (mark === '') ours.add(key);

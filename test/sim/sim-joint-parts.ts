@@ -87,3 +87,14 @@ export function callFront(redis: SimRedis, key: string, channel: string, id: str
 export function standIn(words: Words, at: number): Stand {
   return { value: String(words[0]), mark: String(words[at]), slot: Number(words[at + 1]) };
 }
+
+/** What a refusal says of a value. */
+export function told(holder: string): string {
+  return holder === '' ? '(an empty value)' : Buffer.from(holder).subarray(0, 1_024).toString();
+}
+
+/** The error for the first of these locks whose counter is corrupt; null: none is, or none is asked for. */
+export function corruptAmong(redis: SimRedis, keys: readonly string[], keepMs: number): string | null {
+  if (keepMs === 0) return null;
+  return keys.map((key) => redis.corrupt(counterOf(key))).find((error) => error !== null) ?? null;
+}

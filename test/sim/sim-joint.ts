@@ -4,6 +4,7 @@
 import { JointAcquisition } from './sim-joint-acquire.ts';
 import {
   callFront,
+  corruptAmong,
   counterOf,
   has,
   hold,
@@ -53,6 +54,8 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
       if (isInTheWay && isNewer && isWanted) wantedBy = other;
     }
   }
+  const error = corruptAmong(redis, keys, keepMs);
+  if (error !== null) return error;
   if (keepMs > 0) for (const key of keys) redis.raise(counterOf(key), fence, keepMs);
   return [1, ...redis.time(), wantedBy];
 }
@@ -66,6 +69,8 @@ function heal(redis: SimRedis, keys: readonly string[], words: Words): Reply {
     if (isStale) redis.holdersOf(key).clear();
     hold(redis, key, stand, ttlMs);
   }
+  const error = corruptAmong(redis, keys, keepMs);
+  if (error !== null) return error;
   if (keepMs > 0) for (const key of keys) redis.raise(counterOf(key), fence, keepMs);
   return 1;
 }

@@ -1,7 +1,7 @@
 // What the four plain scripts do to the memory of a simulated server: src/redis/scripts.ts in TypeScript. The contract suite runs on
 // this and on real servers, so that it cannot lie.
 
-import { has, leadersOf } from './sim-joint-parts.ts';
+import { has, leadersOf, told } from './sim-joint-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
 export type PlainScript = 'acquire' | 'extend' | 'heal' | 'release';
@@ -34,6 +34,8 @@ function acquire(
 ): Reply {
   const { flaws, now, trueTime } = redis;
   const [id = '', arrival = '', channels = ''] = place.map(String);
+  const error = keepMs > 0 ? redis.corrupt(counter) : null;
+  if (error !== null) return error;
   const queue = redis.queueOf(key);
   let head = queue.first(now);
   const holder = redis.get(key);
@@ -44,7 +46,7 @@ function acquire(
   };
   const isOurs = holder === value && !flaws.has('acquire-ignores-own-value');
   const isGrabbed = flaws.has('acquire-overwrites-expiring') && remainingMs < ttlMs / 4;
-  if (holder !== null && !isOurs && !isGrabbed) return refuse(holder);
+  if (holder !== null && !isOurs && !isGrabbed) return refuse(told(holder));
   if (holder === null && id !== '') {
     queue.see(id, Number(arrival), now, trueTime);
     head = queue.head(now);
@@ -80,6 +82,8 @@ function extend(
   if (holder === null && !redis.flaws.has('extend-revives')) return [-1];
   if (holder !== null && holder !== value && !redis.flaws.has('extend-without-comparing')) return [0];
   redis.set(key, value, ttlMs);
+  const error = keepMs > 0 ? redis.corrupt(counter) : null;
+  if (error !== null) return error;
   if (keepMs > 0) redis.raise(counter, fence, keepMs);
   return [1, ...redis.time()];
 }
@@ -96,6 +100,8 @@ function heal(
   const holder = redis.get(key);
   if (holder !== null && holder !== value && !redis.flaws.has('heal-overwrites')) return 0;
   redis.set(key, value, ttlMs);
+  const error = keepMs > 0 ? redis.corrupt(counter) : null;
+  if (error !== null) return error;
   if (keepMs > 0) redis.raise(counter, fence, keepMs);
   return 1;
 }

@@ -34,7 +34,8 @@ export interface Snapshot {
 export type Words = readonly (string | number)[];
 export type Script = PlainScript | JointScript | SetnxScript | 'look';
 type Item = number | string | null;
-export type Reply = number | readonly (Item | readonly (Item | readonly Item[])[])[];
+/** Text: an error. */
+export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
 
 /**
  * Told after somebody is shown under a key who was not, or not until then, or is no more: before and after are his value or null.
@@ -195,6 +196,13 @@ export class SimRedis {
   countOf(counter: string): number {
     const start = this.flaws.has('fence-starts-at-zero') ? 0 : Math.floor(this.wallMs() * 1000);
     return Number(this.get(counter) ?? start);
+  }
+
+  /** The error for a counter that holds what no counting makes; null: it is none of those. */
+  corrupt(counter: string): string | null {
+    const count = this.get(counter);
+    if (count === null || (/^\d+$/.test(count) && Number(count) < Number.MAX_SAFE_INTEGER)) return null;
+    return `FENCE ${counter} holds no number that counting makes (delete this key)`;
   }
 
   raise(counter: string, floor: number, keepMs: number): void {

@@ -2,7 +2,6 @@
 // down, comes back with all, some or none of its memory. The surprise: a frozen server still accepts connections and bytes,
 // as the kernel does for it, and does everything it was told when it thaws.
 
-import { createHash } from 'node:crypto';
 import type { Random } from './random.ts';
 import { runCommand } from './sim-commands.ts';
 import type { Script, SimRedis } from './sim-redis.ts';
@@ -38,8 +37,6 @@ export class SimServer {
   readonly #random: Random;
   readonly #peers = new Set<Peer>();
   readonly #subscribers = new Map<string, Set<Peer>>();
-  /** By their digests, those that it has run. */
-  readonly #scripts = new Map<string, string>();
   /** Else it is an old one, that calls only on connections of their own. */
   readonly #speaks3: boolean;
   #isFrozen = false;
@@ -118,14 +115,7 @@ export class SimServer {
     this.isDown = true;
     this.#isFrozen = false;
     this.#world.note(this.name, 'goes down');
-    this.#scripts.clear();
     this.cut();
-  }
-
-  /** As SCRIPT FLUSH does it. */
-  forgetScripts(): void {
-    this.#world.note(this.name, 'forgets the scripts');
-    this.#scripts.clear();
   }
 
   start(): void {
@@ -144,13 +134,11 @@ export class SimServer {
   #answerTo(peer: Peer, [name, ...words]: Command): Answer {
     const { isDurable, hidesInfo, scriptNamed } = this.#options;
     switch (name) {
-      case 'EVAL':
-      case 'EVALSHA': {
-        const text = name === 'EVAL' ? this.#learn(String(words[0])) : this.#scripts.get(String(words[0]));
-        if (text === undefined) return replyError('NOSCRIPT No matching script. Please use EVAL.');
+      case 'EVAL': {
         const keyCount = Number(words[1]);
         const keys = words.slice(2, 2 + keyCount).map(String);
-        return this.redis.run(scriptNamed(text), keys, words.slice(2 + keyCount));
+        const reply = this.redis.run(scriptNamed(String(words[0])), keys, words.slice(2 + keyCount));
+        return typeof reply === 'string' ? replyError(reply) : reply;
       }
       case 'INFO':
         if (hidesInfo) return replyError("NOPERM this user has no permissions to run the 'info' command");
@@ -174,11 +162,6 @@ export class SimServer {
         return answer === undefined ? replyError(`ERR unknown command '${name}'`) : answer;
       }
     }
-  }
-
-  #learn(script: string): string {
-    this.#scripts.set(createHash('sha1').update(script).digest('hex'), script);
-    return script;
   }
 
   #info(): string {

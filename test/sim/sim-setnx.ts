@@ -1,6 +1,7 @@
 // What the scripts of the older protocol do to the memory of a simulated server: src/redis/setnx-scripts.ts in TypeScript. The contract
 // suite runs on this and on real servers, so that it cannot lie. What programs do that know nothing of scripts is in sim-commands.ts.
 
+import { told } from './sim-joint-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
 export type SetnxScript = 'setnx acquire' | 'setnx extend' | 'setnx release' | 'setnx look';
@@ -46,7 +47,7 @@ function acquire(redis: SimRedis, key: string, noteKey: string, value: string, p
   const { flaws, now } = redis;
   const mark = redis.get(key);
   if (mark !== null && ownerOf(redis, mark, noteKey) !== value) {
-    const refuse = (holder: string, leftMs: number): Reply => [0, holder, Math.ceil(leftMs), -1, ...redis.time()];
+    const refuse = (holder: string, leftMs: number): Reply => [0, told(holder), Math.ceil(leftMs), -1, ...redis.time()];
     const endsAt = endOf(mark);
     if (endsAt === null) return refuse(mark, redis.remainingMs(key) ?? -1);
     const overAt = flaws.has('time-taken-over-too-soon') ? endsAt : endsAt + differenceMs;

@@ -70,7 +70,7 @@ export class SimSocket implements Peer {
   send(command: Command): void {
     const { server, process } = this.#endpoint;
     this.#owedCount += 1;
-    if (command[0] === 'EVAL' || command[0] === 'EVALSHA') this.#endpoint.sent(this);
+    if (command[0] === 'EVAL') this.#endpoint.sent(this);
     process.world.trace.detail(process.world.now, process.name, () => `   sends ${server.name} ${inShort(command)}`);
     this.#out.send(() => server.receive(this, command));
   }

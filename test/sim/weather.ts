@@ -52,7 +52,6 @@ export class Weather {
     this.#every(options.suspendEveryMs, () => this.#suspend(this.#random.pick(machines)));
     this.#every(options.clientStepEveryMs, () => this.#random.pick(machines).stepWall(this.#random.between(-800, 800)));
     this.#every(options.masterStepEveryMs, () => this.#stepMaster(this.#random.pick(servers)));
-    this.#every(options.forgetScriptsEveryMs, () => this.#random.pick(servers).forgetScripts());
     this.#every(options.evictEveryMs, () => this.#evict(this.#random.pick(servers)));
   }
 

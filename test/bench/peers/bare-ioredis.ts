@@ -4,15 +4,13 @@
 import { Redis } from 'ioredis';
 import { quorumOf } from '../../../src/lock/validity.ts';
 import type { ScriptCall } from '../../../src/redis/script-calls.ts';
-import { digestOf } from '../../../src/redis/script-digest.ts';
 import { callsOn } from './floor.ts';
 import type { Cycle } from './npm.ts';
 
 export async function bareIoredis(urls: readonly string[]): Promise<Cycle> {
   const { acquire, release } = callsOn('ioredis');
   const clients = urls.map((url) => new Redis({ path: url.replace('unix://', '') }));
-  const whole = ({ script, keys, words }: ScriptCall) => [script, keys.length, ...keys, ...words] as const;
-  const named = ({ script, keys, words }: ScriptCall) => [digestOf(script), keys.length, ...keys, ...words] as const;
+  const words = ({ script, keys, words }: ScriptCall) => [script, keys.length, ...keys, ...words] as const;
   const ask = (send: (client: Redis) => Promise<unknown>, enough: number) =>
     new Promise<void>((resolve, reject) => {
       let missingCount = enough;
@@ -23,10 +21,10 @@ export async function bareIoredis(urls: readonly string[]): Promise<Cycle> {
         }, reject);
       }
     });
-  await ask((client) => client.eval(...whole(acquire)), clients.length);
-  await ask((client) => client.eval(...whole(release)), clients.length);
+  await ask((client) => client.eval(...words(acquire)), clients.length);
+  await ask((client) => client.eval(...words(release)), clients.length);
   return async () => {
-    await ask((client) => client.evalsha(...named(acquire)), quorumOf(clients.length));
-    await ask((client) => client.evalsha(...named(release)), quorumOf(clients.length));
+    await ask((client) => client.eval(...words(acquire)), quorumOf(clients.length));
+    await ask((client) => client.eval(...words(release)), quorumOf(clients.length));
   };
 }

@@ -35,7 +35,7 @@ export const ours: Peer = {
   join: async (urls) => {
     const clock = createSystemClock();
     const roster = new Roster();
-    const settings = { prefix: '', restartGraceMs: 0, staysOn: true };
+    const settings = { prefix: '', restartGraceMs: 0 };
     const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
     await Promise.all(masters.map((master) => master.introduce()));
     const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});

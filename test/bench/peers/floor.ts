@@ -6,7 +6,6 @@ import { connect, type Socket } from 'node:net';
 import { alone } from '../../../src/lock/ports.ts';
 import { quorumOf } from '../../../src/lock/validity.ts';
 import { redlockCalls, type ScriptCall } from '../../../src/redis/script-calls.ts';
-import { digestOf } from '../../../src/redis/script-digest.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 
 /** What redlock-run sends for one cycle on a resource. */
@@ -19,10 +18,8 @@ export function callsOn(resource: string): { readonly acquire: ScriptCall; reado
 
 const { acquire, release } = callsOn('floor');
 const counted = (keys: readonly string[]) => [keys.length, ...keys];
-const whole = ({ script, keys, words }: ScriptCall) => requestOf('EVAL', script, ...counted(keys), ...words);
-const named = ({ script, keys, words }: ScriptCall) =>
-  requestOf('EVALSHA', digestOf(script), ...counted(keys), ...words);
-const [acquireBytes, releaseBytes] = [named(acquire), named(release)];
+const requested = ({ script, keys, words }: ScriptCall) => requestOf('EVAL', script, ...counted(keys), ...words);
+const [acquireBytes, releaseBytes] = [requested(acquire), requested(release)];
 
 export async function floor(urls: readonly string[]): Promise<Cycle> {
   const wires = await Promise.all(urls.map((url) => Wire.open(url.replace('unix://', ''))));
@@ -35,8 +32,8 @@ export async function floor(urls: readonly string[]): Promise<Cycle> {
       };
       for (const wire of wires) wire.ask(bytes, lineCount, answered, reject);
     });
-  await ask(whole(acquire), 3, wires.length);
-  await ask(whole(release), 1, wires.length);
+  await ask(requested(acquire), 3, wires.length);
+  await ask(requested(release), 1, wires.length);
   return async () => {
     await ask(acquireBytes, 3, quorumOf(wires.length));
     await ask(releaseBytes, 1, quorumOf(wires.length));

@@ -13,7 +13,7 @@ import { type Cycle, callTimeoutMs, ttlMs } from './npm.ts';
 export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const clock = createSystemClock();
   const roster = new Roster();
-  const settings = { prefix: '', restartGraceMs: 0, staysOn: true };
+  const settings = { prefix: '', restartGraceMs: 0 };
   const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
   const redlock = new Redlock(masters, clock, { masterTimeoutMs: callTimeoutMs, reserveMs: 0 }, () => {});
   const resources = [isFenced ? 'fenced' : 'unfenced'];

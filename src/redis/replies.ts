@@ -1,0 +1,97 @@
+// What the scripts answer, read by shape: votes out of replies. A reply that no script of ours gives is a vote that was not
+// given, with a reason that says so.
+
+import { mostFenceAt } from '../lock/fence.ts';
+import type { AcquireReply, ExtendReply, Failed, HealReply, ReleaseReply } from '../lock/ports.ts';
+import { as, byFirst, integer, listOf, oneOf, readReply, type Shape, text, tuple } from './reply-shapes.ts';
+import { failed } from './trouble.ts';
+
+/** Of a holder's value the scripts send so many bytes at most; a waiter's id is far shorter. */
+export const mostValueBytes = 1_024;
+const mostSlots = 100_000;
+
+const seconds = integer(0, 1e11);
+const microseconds = integer(0, 999_999);
+
+type Refusal = readonly [
+  code: 0,
+  holder: string,
+  remainingMs: number,
+  place: number,
+  seconds: number,
+  microseconds: number,
+  supersededBy?: string,
+  freeSlots?: readonly number[],
+];
+
+const refusal = [oneOf(0), text(mostValueBytes), integer(-2), integer(-1), seconds, microseconds] as const;
+const jointRefusal = [...refusal, text(mostValueBytes), listOf(integer(1, mostSlots), mostSlots)] as const;
+
+const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
+  1: as(tuple(oneOf(1), integer(0)), ([, fence]) => ({ kind: 'granted', fence })),
+  0: (reply) => refused(isLong(reply) ? tuple(...jointRefusal)(reply) : tuple(...refusal)(reply)),
+});
+
+const extended = [oneOf(1), seconds, microseconds] as const;
+
+const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
+  1: (reply) => {
+    const isJoint = Array.isArray(reply) && reply.length > extended.length;
+    const [, secs, micros, wantedBy] = isJoint
+      ? tuple(...extended, text(mostValueBytes))(reply)
+      : [...tuple(...extended)(reply), ''];
+    return { kind: 'extended', masterTimeMs: secs * 1000 + micros / 1000, ...(wantedBy ? { wantedBy } : {}) };
+  },
+  0: as(tuple(oneOf(0)), () => ({ kind: 'taken' })),
+  [-1]: as(tuple(oneOf(-1)), () => ({ kind: 'gone' })),
+});
+
+const healing: Shape<HealReply> = as(oneOf(1, 0), (code) => ({ kind: code === 1 ? 'healed' : 'taken' }));
+
+const removals = { 1: 'released', 0: 'taken', [-1]: 'gone' } as const;
+const removal: Shape<ReleaseReply> = as(oneOf(1, 0, -1), (code) => ({ kind: removals[code] }));
+
+/** `fencedAtMs`: our time of day, for a claim with a fence: a number far beyond it is believed of no master; null: no fence. */
+export function acquisitionOf(reply: unknown, fencedAtMs: number | null): AcquireReply {
+  const vote = readReply(acquisition, reply);
+  if (vote.kind !== 'granted') return vote;
+  if (fencedAtMs === null) return { ...vote, fence: null };
+  return (vote.fence ?? 0) > mostFenceAt(fencedAtMs) ? beyond : vote;
+}
+
+const beyond: Failed = failed(
+  'reply',
+  'its fencing counter is more than a day ahead of our clock (set the clocks, or delete the counter)',
+);
+
+export function extensionOf(reply: unknown): ExtendReply {
+  return readReply(extension, reply);
+}
+
+/** The older protocol answers as to an extension: what is gone there is not healed. */
+export function healingOf(reply: unknown): HealReply {
+  if (!Array.isArray(reply)) return readReply(healing, reply);
+  const vote = extensionOf(reply);
+  if (vote.kind === 'failed') return vote;
+  return { kind: vote.kind === 'extended' ? 'healed' : 'taken' };
+}
+
+export function removalOf(reply: unknown): ReleaseReply {
+  return readReply(removal, reply);
+}
+
+function isLong(reply: unknown): boolean {
+  return Array.isArray(reply) && reply.length > refusal.length;
+}
+
+function refused([, holder, remainingMs, place, secs, micros, supersededBy, freeSlots]: Refusal): AcquireReply {
+  return {
+    kind: 'refused',
+    holder,
+    remainingMs: remainingMs >= 0 ? remainingMs : holder === '' ? 0 : null,
+    place: place < 0 ? null : place,
+    masterTimeUs: secs * 1_000_000 + micros,
+    ...(supersededBy ? { supersededBy } : {}),
+    ...(freeSlots?.length ? { freeSlots } : {}),
+  };
+}

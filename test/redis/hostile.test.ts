@@ -1,0 +1,170 @@
+// A master that answers what no script of ours answers: every such reply is a vote that was not given, with a reason on one
+// printable line; a minority of such masters changes nothing, and costs no memory.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, bulk, grant, HostileMaster, list } from '../servers/hostile-master.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { failed, handleOn, lasting, newClaim, redlockOn, untilNothingIsLeft } from './rig.ts';
+
+let masters: TestMaster[] = [];
+beforeAll(async () => {
+  masters = await startMasters(2);
+});
+const hostile: HostileMaster[] = [];
+afterEach(async () => {
+  for (const master of hostile.splice(0)) await master.stop();
+});
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+async function hostileMaster(answer: Answer): Promise<HostileMaster> {
+  const master = await HostileMaster.start(answer);
+  hostile.push(master);
+  return master;
+}
+
+const time = [':1700000000\r\n', ':5\r\n'];
+/** Complete replies, none of which any script of ours gives. */
+const nonsense: Readonly<Record<string, string>> = {
+  nil: '$-1\r\n',
+  'a nil list': '*-1\r\n',
+  'a list of length -5': '*-5\r\n',
+  'text of length -5': '$-5\r\n',
+  'nil of RESP3': '_\r\n',
+  'a double': ',1.5\r\n',
+  'a map': '%1\r\n+a\r\n+b\r\n',
+  'a set': '~1\r\n:1\r\n',
+  'an integer': ':7\r\n',
+  'a negative integer': ':-7\r\n',
+  'an integer beyond 2^53': ':9007199254740993\r\n',
+  'an integer beyond 2^63': ':99999999999999999999\r\n',
+  OK: '+OK\r\n',
+  'empty text': '$0\r\n\r\n',
+  text: bulk('granted'),
+  'the number in text': bulk('1'),
+  'an empty list': '*0\r\n',
+  'a list of nil': list('$-1\r\n'),
+  'a list of lists': list(list(), list()),
+  'a code that there is not': list(':2\r\n', ':5\r\n'),
+  'a code in text': list(bulk('1'), ':5\r\n'),
+  'granted, and nothing': list(':1\r\n'),
+  'granted, and text': list(':1\r\n', bulk('5')),
+  'granted, and nil': list(':1\r\n', '$-1\r\n'),
+  'granted, and a negative fence': grant(-1),
+  'granted, and a fence beyond 2^53': grant('9000000000000000000'),
+  'granted, and a fence of the year 3000': grant(32_503_680_000_000_000),
+  'granted, and too much': list(':1\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n'),
+  'refused by nothing': list(':0\r\n', '$-1\r\n', ':5\r\n', ':-1\r\n', ...time),
+  'refused by a number': list(':0\r\n', ':5\r\n', ':5\r\n', ':-1\r\n', ...time),
+  'refused by text that is too long': list(':0\r\n', bulk('x'.repeat(5_000)), ':5\r\n', ':-1\r\n', ...time),
+  'refused for text': list(':0\r\n', bulk('x'), bulk('5'), ':-1\r\n', ...time),
+  'refused without a time': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n'),
+  'refused at a time that is none': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ':-5\r\n', ':5\r\n'),
+  'refused with slots that are none': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ...time, bulk(''), bulk('1')),
+  'extended at no time': list(':1\r\n', '$-1\r\n', '$-1\r\n'),
+  'extended, and wanted by a number': list(':1\r\n', ...time, ':5\r\n'),
+  'an error without words': '-\r\n',
+  'an error with one': '-NONSENSE\r\n',
+};
+
+describe.each(Object.entries(nonsense))('%s', (_, reply) => {
+  test('is no vote, whatever was asked', async () => {
+    const master = await hostileMaster(() => reply);
+    const handle = handleOn(master.url);
+    const claim = newClaim();
+    const votes = [
+      await handle.acquire(claim, lasting),
+      await handle.extend(claim, 5, lasting),
+      await handle.heal(claim, 5, lasting),
+      await handle.release(claim, 0),
+    ];
+    for (const vote of votes) expect(vote).toEqual(failed('reply', /^[ -~]{4,320}$/));
+  });
+
+  test('of one master of three changes nothing', async () => {
+    const master = await hostileMaster((_words, nth) => (nth === 0 ? grant() : reply));
+    const { redlock } = redlockOn([...masters, master.url]);
+    const attempt = await redlock.attempt(newClaim());
+    if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
+    expect(await redlock.extend(attempt.lease)).toMatchObject({ kind: 'extended' });
+    expect(await redlock.release(attempt.lease.claim)).toMatchObject({ isConfirmed: true, missing: null });
+    const other = await redlock.attempt(newClaim());
+    expect(other.kind).toBe('acquired');
+    if (other.kind === 'acquired') await redlock.release(other.lease.claim);
+    await redlock.settled();
+    await untilNothingIsLeft(masters);
+  });
+});
+
+test('what came is told by its kind', async () => {
+  const master = await hostileMaster(() => '$-1\r\n');
+  expect(await handleOn(master.url).acquire(newClaim(), lasting)).toEqual(
+    failed('reply', /^unexpected reply: nil instead of a list$/),
+  );
+});
+
+test('an unexpected answer to INFO and ROLE says nothing of the server', async () => {
+  for (const reply of ['$-1\r\n', ':1\r\n', '*0\r\n', list(':1\r\n'), '_\r\n']) {
+    const master = await hostileMaster(() => grant());
+    const handle = handleOn(master.url);
+    expect((await handle.acquire(newClaim(), lasting)).kind, reply).toBe('granted');
+  }
+});
+
+describe('the words of a server', () => {
+  const acting = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+
+  test.each([
+    ['a title and a colour', '\u001b]0;PWNED\u0007\u001b[31mred'],
+    ['DEL and C1', '\u007f\u009b31m'],
+    ['bidi', '\u202eabc\u2066'],
+    ['separators of lines', 'a\u2028b\u2029c'],
+    ['a megabyte less a bit', 'x'.repeat(1_000_000)],
+    ['as many spaces', ' '.repeat(1_000_000)],
+  ])('never act, and are never long: %s', async (_, words) => {
+    const master = await hostileMaster(() => `-ERR ${words}\r\n`);
+    const vote = await handleOn(master.url).acquire(newClaim(), lasting);
+    if (vote.kind !== 'failed') throw new Error(vote.kind);
+    expect(vote.message).not.toMatch(acting);
+    expect(vote.message.length).toBeLessThan(310);
+  });
+});
+
+describe('a reply without end', () => {
+  const endless =
+    (start: string): Answer =>
+    (_words, _nth, socket) => {
+      const chunk = 'x'.repeat(65_536);
+      const pour = () => {
+        while (socket.writable && socket.write(chunk));
+      };
+      socket.on('drain', pour);
+      socket.write(start);
+      pour();
+      return null;
+    };
+
+  test.each([
+    ['text', '$900000000\r\n'],
+    ['a list', '*900000\r\n$900000000\r\n'],
+    ['a line', '+'],
+    ['an error', '-ERR '],
+  ])('loses its connection: %s', async (_, start) => {
+    const master = await hostileMaster(endless(start));
+    const handle = handleOn(master.url);
+    expect(await handle.acquire(newClaim(), lasting)).toEqual(
+      failed('connection', /^a reply of more than 1048576 bytes$/),
+    );
+    await eventually('no connection left', async () => master.connectionCount === 0);
+  });
+
+  test('so does one that answers nothing that was asked', async () => {
+    const master = await hostileMaster(() => ':1\r\n'.repeat(400_000));
+    const handle = handleOn(master.url);
+    await handle.acquire(newClaim(), lasting);
+    await eventually('no connection left', async () => master.connectionCount === 0);
+  });
+});
