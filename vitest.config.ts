@@ -3,7 +3,14 @@ import { defineConfig } from 'vitest/config';
 // One project a suite; test/README.md says which question each answers. The suites that start servers and programs run
 // one file at a time: two cores shared by five masters and a few dozen Node programs are slow enough already.
 const suite = (name: string, options: object = {}) => ({
-  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 30_000, hookTimeout: 30_000, ...options },
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    setupFiles: ['test/no-warnings.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    ...options,
+  },
 });
 
 /** Takes minutes: only when asked for by name, `npm test -- --project long`. */

@@ -7,7 +7,7 @@ import { type Acquisition, acquire } from '../../src/lock/acquire.ts';
 import type { LockEvent } from '../../src/lock/events.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
-import { clock, lasting, newClaim, type Rig, redlockOn, untilNothingIsLeft } from './rig.ts';
+import { clock, never, newClaim, type Rig, redlockOn, untilNothingIsLeft } from './rig.ts';
 
 let masters: TestMaster[] = [];
 let proxies: FaultyProxy[] = [];
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 /** Waits for the lock; `waitMs` null: for ever. */
-function acquireBy({ redlock, events }: Rig, waitMs: number | null = null, aborted = lasting): Promise<Acquisition> {
+function acquireBy({ redlock, events }: Rig, waitMs: number | null = null, aborted = never()): Promise<Acquisition> {
   const patience = { waitMs, giveUpAfterMs: 10_000, aborted };
   const report = (event: LockEvent) => events.push(event);
   const waiterId = randomBytes(8).toString('hex');

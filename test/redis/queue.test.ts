@@ -8,7 +8,7 @@ import { type Acquisition, acquire } from '../../src/lock/acquire.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { clock, handleOn, lasting, newClaim, type Rig, redlockOn } from './rig.ts';
+import { clock, handleOn, never, newClaim, type Rig, redlockOn } from './rig.ts';
 
 let masters: TestMaster[] = [];
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
   nothingLeft();
 });
 
-function wait({ redlock, events }: Rig, waitMs: number | null = null, aborted = lasting): Promise<Acquisition> {
+function wait({ redlock, events }: Rig, waitMs: number | null = null, aborted = never()): Promise<Acquisition> {
   const report = (event: Rig['events'][number]) => events.push(event);
   const waiterId = randomBytes(6).toString('hex');
   const parts = { redlock, clock, random: Math.random, report, newClaim, waiterId };

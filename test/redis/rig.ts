@@ -19,6 +19,8 @@ type Place = { readonly url: string } | string;
 
 export const clock = createSystemClock();
 export const lasting = new AbortController().signal;
+/** The same, for one waiter: what a crowd listens to looks like a leak. */
+export const never = () => new AbortController().signal;
 const handles: RedisMaster[] = [];
 
 afterEach(() => {

@@ -1,0 +1,13 @@
+// For every suite: a warning of Node in the process of a test fails that test. Most are leaks, of listeners or of descriptors,
+// that a user would see on stderr. The programs that tests start are looked at by servers/run-cli.ts.
+
+import { afterEach, expect } from 'vitest';
+
+const warnings: string[] = [];
+process.on('warning', ({ name, message }) => warnings.push(`${name}: ${message}`));
+
+afterEach(async () => {
+  // Node tells of them a moment later.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings.splice(0), 'warnings of Node').toEqual([]);
+});

@@ -1,0 +1,110 @@
+// Connections that end badly, again and again: each is closed once, so that nothing is left of it but the reason. The
+// warnings of Node that a leak of listeners causes fail every test: see test/no-warnings.ts.
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterAll, expect, test } from 'vitest';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { failed, handleOn, lasting, newClaim, redlockOn } from './rig.ts';
+
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+/** Far more than the ten listeners after which Node warns. */
+const attemptCount = 40;
+
+async function attempts(url: string, masterTimeoutMs = 1_000): Promise<unknown[]> {
+  const { redlock } = redlockOn([url], { masterTimeoutMs });
+  const kinds: unknown[] = [];
+  for (let nth = 0; nth < attemptCount; nth += 1) {
+    const attempt = await redlock.attempt(newClaim());
+    kinds.push(attempt.kind === 'unreachable' ? attempt.failures[0]?.failed.message : attempt.kind);
+  }
+  await redlock.settled();
+  return kinds;
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function oneMaster(config: Record<string, string> = {}): Promise<TestMaster> {
+  const [master] = await startMasters(1, { config });
+  return master as TestMaster;
+}
+
+test('a server that closes each connection', async () => {
+  const server = createServer((socket) => socket.on('error', () => {}).destroy());
+  const messages = new Set(await attempts(await listening(server)));
+  expect([...messages]).toSatisfy((all: string[]) => all.every((one) => /^connection (closed|reset)$/.test(one)));
+  server.close();
+});
+
+test('one that closes it when it is asked', async () => {
+  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end()));
+  expect(new Set(await attempts(await listening(server)))).toEqual(new Set(['connection closed']));
+  server.close();
+});
+
+test('one that says why it closes it', async () => {
+  for (const why of ['ERR max number of clients reached', 'DENIED Redis is running in protected mode.']) {
+    const server = createServer((socket) => socket.on('error', () => {}).end(`-${why}\r\n`));
+    expect(await attempts(await listening(server))).toContain(why);
+    server.close();
+  }
+});
+
+test('a frozen master', async () => {
+  const master = await oneMaster();
+  const { redlock, masters } = redlockOn([master], { masterTimeoutMs: 50 });
+  await masters[0]?.introduce();
+  master.freeze();
+  for (let nth = 0; nth < attemptCount; nth += 1) await redlock.attempt(newClaim());
+  master.thaw();
+  await redlock.settled();
+});
+
+test('a TLS port, spoken to in the clear', async () => {
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(scratchFolder(), name)) as [string, string];
+  const words = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ed25519',
+    '-nodes',
+    '-subj',
+    '/CN=localhost',
+    '-keyout',
+    key,
+    '-out',
+    cert,
+  ];
+  execFileSync('openssl', words, { stdio: 'ignore' });
+  const open = new Set<Socket>();
+  const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) });
+  server.on('tlsClientError', () => {});
+  server.on('connection', (socket) => open.add(socket));
+  for (const message of await attempts(await listening(server))) expect(message).toMatch(/^[ -~]{5,100}$/);
+  for (const socket of open) socket.destroy();
+  server.close();
+});
+
+test('a wrong password', async () => {
+  const master = await oneMaster({ requirepass: 'right' });
+  const url = master.url.replace('unix://', 'unix://:wrong@');
+  // A server closes on a long command of a client that has not logged in, perhaps before its refusal is read.
+  for (const message of await attempts(url)) expect(message).toMatch(/^(WRONGPASS|connection (closed|reset))/);
+  const refused = await eventually('refused', async () => {
+    const vote = await handleOn(url).acquire(newClaim(), lasting);
+    return vote.kind === 'failed' && vote.cause === 'denied' && vote;
+  });
+  expect(refused).toEqual(failed('denied', /^WRONGPASS/));
+});
