@@ -31,7 +31,7 @@ export function fenceOf(votes: Iterable<AcquireReply>, masterCount: number): Fen
   for (const vote of votes) if (vote.kind === 'granted' && vote.fence !== null) counts.push(vote.fence);
   if (counts.length === 0) return { number: null, isAgreed: true };
   const number = Math.max(...counts);
-  assert(Number.isSafeInteger(number), 'a count that is no count was believed');
+  assert(counts.every(Number.isSafeInteger), 'a count that is no count was believed');
   const agreedCount = counts.filter((count) => count === number).length;
   return { number, isAgreed: agreedCount >= quorumOf(masterCount) };
 }

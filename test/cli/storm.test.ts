@@ -1,0 +1,67 @@
+// What a minority, or other users of the masters, can do to a run, seen from outside: the exit code and what stands on stderr.
+// And a storm of runs on a machine that has no time for them: the masters are well, so no run may say that they are not.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { bulk, grant, HostileMaster } from '../servers/hostile-master.ts';
+import { untilNothingIsLeft, useMasters } from './rig.ts';
+
+const { masters, run } = useMasters(3);
+
+/** Processes that want each core for themselves. */
+function crowd(count: number): ChildProcess[] {
+  return Array.from({ length: count }, () => spawn('/bin/sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' }));
+}
+
+test('40 runs with -n at once beside busy loops: they run, or the lock is held; no master counts as mute', async () => {
+  const busy = crowd(12);
+  try {
+    const job = ['-n', '--ttl', '30s', 'storm', '--', 'sleep', '0.1'];
+    const results = await Promise.all(Array.from({ length: 40 }, () => run(job, { timeoutMs: 170_000 })));
+    const told = results
+      .filter(({ code }) => code !== 0 && code !== 75)
+      .map(({ code, stderr }) => `${code}: ${stderr}`);
+    expect(told).toEqual([]);
+    expect(results.some(({ code }) => code === 0)).toBe(true);
+  } finally {
+    for (const one of busy) one.kill('SIGKILL');
+  }
+  await untilNothingIsLeft(masters);
+}, 180_000);
+
+test.each([
+  ['nil', '$-1\r\n'],
+  ['a number', ':7\r\n'],
+  ['a fence beyond counting', grant('9000000000000000000')],
+  ['an escape sequence', bulk('\u001b]0;PWNED\u0007')],
+])(
+  'one master of three that grants, and then answers %s: the command runs to its end, and nothing is said',
+  async (_, reply) => {
+    const hostile = await HostileMaster.start((_words, nth) => (nth === 0 ? grant() : reply));
+    const urls = [hostile.url, ...masters.slice(0, 2).map(({ url }) => url)].join(',');
+    const job = ['--ttl', '3s', 'job', '--', 'sh', '-c', 'sleep 2.5; echo done; exit 7'];
+    const { code, stdout, stderr } = await run(job, { env: { REDLOCK_MASTERS: urls } });
+    expect([code, stdout, stderr]).toEqual([7, 'done\n', '']);
+    await hostile.stop();
+  },
+);
+
+test('a foreign value of 60 MB is somebody else who holds it: 75', async () => {
+  for (const master of masters) {
+    await master.command('eval', "redis.call('set', 'redlock:big', string.rep('x', 60000000), 'px', 60000)", 0);
+  }
+  const { code, stderr } = await run(['-n', '--ttl', '60s', 'big', '--', 'true'], {
+    env: { REDLOCK_MASTER_TIMEOUT: '10s' },
+  });
+  expect(stderr).toMatch(/^redlock-run: busy: "big": held by another program \(value x{40}\.\.\.\); lease ends in /);
+  expect(code).toBe(75);
+});
+
+test('an empty foreign value is somebody else who holds it: 75', async () => {
+  for (const master of masters) await master.command('set', 'redlock:empty', '', 'px', 60_000);
+  const { code, stderr } = await run(['-n', 'empty', '--', 'true']);
+  expect(stderr).toMatch(
+    /^redlock-run: busy: "empty": held by another program \(value \(an empty value\)\); lease ends in /,
+  );
+  expect(code).toBe(75);
+});

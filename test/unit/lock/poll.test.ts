@@ -1,0 +1,66 @@
+// One round over masters that fail in every way: each is a vote, and the round ends in time.
+
+import { describe, expect, it } from 'vitest';
+import { type Polled, poll } from '../../../src/lock/poll.ts';
+import type { Failed, Master } from '../../../src/lock/ports.ts';
+import { createSystemClock } from '../../../src/system-clock.ts';
+
+type Vote = { readonly kind: 'yes' };
+type Ask = (master: Master) => Promise<Vote | Failed>;
+
+const clock = createSystemClock();
+const masters = ['a', 'b', 'c'].map((name) => ({ name })) as unknown as readonly Master[];
+const yes = async (): Promise<Vote> => ({ kind: 'yes' });
+
+async function votesOf(asks: readonly Ask[], masterTimeoutMs = 50): Promise<unknown[]> {
+  const { votes }: Polled<Vote> = await poll<Vote>({
+    masters,
+    clock,
+    masterTimeoutMs,
+    ask: (master) => (asks[masters.indexOf(master)] as Ask)(master),
+    isCertain: () => false,
+  });
+  return masters.map((master) => votes.get(master));
+}
+
+describe('a bug in the asking of one master', () => {
+  const told = (words: string) => ({ kind: 'failed', cause: 'reply', message: `could not be asked: ${words}` });
+
+  it('is a failed vote of that master, whether it rejects or throws', async () => {
+    const rejects = async () => {
+      throw new TypeError('reply is not iterable');
+    };
+    const throws = () => {
+      throw new Error('at once\n\u001b[31mred');
+    };
+    expect(await votesOf([rejects, throws, yes])).toEqual([
+      told('TypeError: reply is not iterable'),
+      told('Error: at once [31mred'),
+      { kind: 'yes' },
+    ]);
+  });
+});
+
+describe('the deadline', () => {
+  it('passes in one part after another, and a mute master has failed then', async () => {
+    const mute = () => new Promise<never>(() => {});
+    const startedAt = performance.now();
+    expect(await votesOf([mute, yes, yes], 60)).toMatchObject([
+      { kind: 'failed', cause: 'timeout', message: 'no answer within 60 ms' },
+      { kind: 'yes' },
+      { kind: 'yes' },
+    ]);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(59);
+  });
+
+  it('counts only as far as this process was awake', async () => {
+    const answersAfterTurns = async (): Promise<Vote> => {
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      return { kind: 'yes' };
+    };
+    const round = votesOf([answersAfterTurns, yes, yes], 100);
+    const blockedUntil = performance.now() + 400;
+    while (performance.now() < blockedUntil);
+    expect(await round).toEqual([{ kind: 'yes' }, { kind: 'yes' }, { kind: 'yes' }]);
+  });
+});
