@@ -9,7 +9,6 @@ import { scratchFolder } from './watchdog.ts';
 /** The bytes of a reply to a script, by its words and how many scripts came before; null: none, and the test goes on. */
 export type Answer = (words: readonly string[], nth: number, socket: Socket) => string | null;
 
-const info = `# Server\r\nrun_id:${randomBytes(20).toString('hex')}\r\nuptime_in_seconds:86400\r\n`;
 export const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 export const list = (...items: readonly string[]) => `*${items.length}\r\n${items.join('')}`;
 /** What a master answers that grants a lock, with this fence. */
@@ -22,6 +21,7 @@ export class HostileMaster {
   /** Scripts that it was sent, in order, by their words. */
   readonly scripts: string[][] = [];
   readonly #server: Server;
+  readonly #runId = randomBytes(20).toString('hex');
   readonly #sockets = new Set<Socket>();
 
   private constructor(server: Server, path: string) {
@@ -66,7 +66,7 @@ export class HostileMaster {
   #replyTo(words: readonly string[], answer: Answer, socket: Socket): string | null {
     switch (words[0]?.toUpperCase()) {
       case 'INFO':
-        return bulk(info);
+        return bulk(`# Server\r\nrun_id:${this.#runId}\r\nuptime_in_seconds:86400\r\n`);
       case 'ROLE':
         return list(bulk('master'), ':0\r\n', '*0\r\n');
       case 'EVAL':
