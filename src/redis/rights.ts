@@ -9,7 +9,7 @@ import * as scripts from './scripts.ts';
 import * as setnxScripts from './setnx-scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
-const plainCommands = ['eval', 'evalsha', 'select', 'info', 'role', 'config|get', 'subscribe'];
+const plainCommands = ['eval', 'select', 'info', 'role', 'config|get', 'subscribe'];
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time'];
 
