@@ -1,5 +1,6 @@
-// For every suite: a warning of Node in the process of a test fails that test. Most are leaks, of listeners or of descriptors,
-// that a user would see on stderr. The programs that tests start are looked at by servers/run-cli.ts.
+// For every suite: a warning of Node in the process of a test fails that test. Most are leaks, of
+// listeners or of descriptors, that a user would see on stderr. The programs that tests start are
+// looked at by servers/run-cli.ts.
 
 import { afterEach, expect } from 'vitest';
 

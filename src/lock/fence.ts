@@ -1,7 +1,8 @@
-// The fencing number of a lease: larger for every later holder, so that a resource can refuse the writes of an earlier one.
-// Each master counts by itself, and masters know nothing of one another. The largest count of a quorum is not enough: two
-// holders may see the same one, unless the first has raised a quorum of the counters to it before it goes on. Why that
-// suffices is argued in docs/fencing.md.
+// The fencing number of a lease: larger for every later holder, so that a resource can refuse the
+// writes of an earlier one. Each master counts by itself, and masters know nothing of one another.
+// The largest count of a quorum is not enough: two holders may see the same one, unless the first
+// has raised a quorum of the counters to it before it goes on. Why that suffices is argued in
+// docs/fencing.md.
 
 import assert from 'node:assert';
 import type { AcquireReply } from './ports.ts';
@@ -17,9 +18,10 @@ export interface Fence {
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * The largest count that is believed of a master, at this time of day. A counter starts at a master's time in microseconds,
- * and no counting takes it from there beyond ours, and a day for clocks that differ. A larger one was written by something
- * else, and would be handed on to every master for ever.
+ * The largest count that is believed of a master, at this time of day. A counter starts at a
+ * master's time in microseconds, and no counting takes it from there beyond ours, and a day for
+ * clocks that differ. A larger one was written by something else, and would be handed on to every
+ * master for ever.
  */
 export function mostFenceAt(wallMs: number): number {
   return Math.min((wallMs + dayMs) * 1000, Number.MAX_SAFE_INTEGER - 1);

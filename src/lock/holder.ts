@@ -1,5 +1,6 @@
-// What the key holds: `<token> <json note>`. The token proves ownership; the note tells people what holds the lock. Other
-// Redlock libraries see one opaque string. Foreign values are met too, so parsing never fails, and what it finds is bounded.
+// What the key holds: `<token> <json note>`. The token proves ownership; the note tells people what
+// holds the lock. Other Redlock libraries see one opaque string. Foreign values are met too, so
+// parsing never fails, and what it finds is bounded.
 
 /** What a person wants to know of a holder. `since` is wall-clock time as ISO 8601, for reading only. */
 export interface HolderNote {

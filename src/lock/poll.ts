@@ -1,6 +1,7 @@
-// One round over all masters: all are asked at once, and the round ends as soon as its verdict is certain or the deadline
-// has passed. It knows nothing of locks. Votes go on arriving after the round has ended, and `onVote` is told of them; a
-// master whose deadline passed is told of twice if it answers after all.
+// One round over all masters: all are asked at once, and the round ends as soon as its verdict is
+// certain or the deadline has passed. It knows nothing of locks. Votes go on arriving after the
+// round has ended, and `onVote` is told of them; a master whose deadline passed is told of twice if
+// it answers after all.
 
 import { Ending } from './ending.ts';
 import type { Cancelled, Clock, Failed, Master, Withdrawn } from './ports.ts';
@@ -30,7 +31,10 @@ export interface Polled<Vote> {
 /** In so many parts the deadline passes: see `sleepAwake`. */
 const partCount = 10;
 
-/** Resolves with the votes at the moment of certainty, or with one vote a master. An `ask` that rejects is a failed vote. */
+/**
+ * Resolves with the votes at the moment of certainty, or with one vote a master. An `ask` that
+ * rejects is a failed vote.
+ */
 export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const { masters, clock, masterTimeoutMs, isCertain, onAnswer, onVote } = round;
   const votes = new Map<Master, Vote | Failed>();
@@ -74,7 +78,10 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   });
 }
 
-/** A bug in the asking of one master is a vote that was not given, as told by that master's failure; the others decide. */
+/**
+ * A bug in the asking of one master is a vote that was not given, as told by that master's failure;
+ * the others decide.
+ */
 async function asked<Vote>(ask: () => Promise<Vote | Failed>): Promise<Vote | Failed> {
   try {
     return await ask();
@@ -91,9 +98,10 @@ function wordsOf(error: unknown): string {
 }
 
 /**
- * Sleeps so long, in parts, as far as this process is awake: a part that takes longer than it should, because the machine is
- * too busy to let us run, counts as one part all the same. Between two parts everything that has arrived is read, so that no
- * master counts as mute whose answer lies here unread; the last part, a moment, is there for that alone.
+ * Sleeps so long, in parts, as far as this process is awake: a part that takes longer than it
+ * should, because the machine is too busy to let us run, counts as one part all the same. Between
+ * two parts everything that has arrived is read, so that no master counts as mute whose answer lies
+ * here unread; the last part, a moment, is there for that alone.
  */
 async function sleepAwake(clock: Clock, durationMs: number, cancelled: Cancelled): Promise<void> {
   for (let part = 0; part < partCount && !cancelled.aborted; part += 1) {

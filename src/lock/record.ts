@@ -1,10 +1,14 @@
-// What is kept of one run in the history of its lock: one line of JSON, which the masters take with the release. Not a log: one
-// line a run, written at its end, of a few hundred bytes whatever others have written. It says how long things took and not when
-// they were; the master that keeps it adds the time of day, so that runs of hosts whose clocks differ stand in the right order.
+// What is kept of one run in the history of its lock: one line of JSON, which the masters take with
+// the release. Not a log: one line a run, written at its end, of a few hundred bytes whatever
+// others have written. It says how long things took and not when they were; the master that keeps
+// it adds the time of day, so that runs of hosts whose clocks differ stand in the right order.
 
 import { bounded, cut, type HolderNote, isNote, parseValue } from './holder.ts';
 
-/** What held the lock when another was refused. `note` is null for another program's value, of which only the beginning is kept. */
+/**
+ * What held the lock when another was refused. `note` is null for another program's value, of which
+ * only the beginning is kept.
+ */
 export interface Blocker {
   readonly token: string;
   readonly note: HolderNote | null;

@@ -1,6 +1,7 @@
-// An ioredis client set up so that nothing is ever queued or sent twice: it connects once, and ends at the first trouble.
-// Note: ioredis is given no password and no database. It would wait a round trip for each before it sends anything; here
-// AUTH goes out in front of the first command. A client that a program lends us is never used: its twin is, set up like this.
+// An ioredis client set up so that nothing is ever queued or sent twice: it connects once, and ends
+// at the first trouble. Note: ioredis is given no password and no database. It would wait a round
+// trip for each before it sends anything; here AUTH goes out in front of the first command. A
+// client that a program lends us is never used: its twin is, set up like this.
 
 import { Redis } from 'ioredis';
 import type { Failed } from '../lock/ports.ts';
@@ -62,7 +63,9 @@ const plain = {
   scripts: undefined,
 };
 
-/** Connects and sends AUTH without waiting for the answer. No reply may have more than `mostBytes`. */
+/**
+ * Connects and sends AUTH without waiting for the answer. No reply may have more than `mostBytes`.
+ */
 export async function openClient(origin: Origin, mostBytes = mostBytesOfReply): Promise<OpenedClient | Failed> {
   const client =
     'duplicate' in origin

@@ -1,6 +1,7 @@
-// One connection for commands to one server. It ends at the first trouble; for another one, dial again. It knows no locks.
-// It asks the server who it is in front of the first command, without waiting, and the answer is known before the one to
-// the command, because a connection keeps its order.
+// One connection for commands to one server. It ends at the first trouble; for another one, dial
+// again. It knows no locks. It asks the server who it is in front of the first command, without
+// waiting, and the answer is known before the one to the command, because a connection keeps its
+// order.
 
 import type { Redis } from 'ioredis';
 import type { Clock, Failed } from '../lock/ports.ts';
@@ -11,7 +12,10 @@ import type { ReplyLimit } from './reply-limit.ts';
 import type { ScriptCall } from './script-calls.ts';
 import { failed, failedBy, isFailed } from './trouble.ts';
 
-/** How a server refuses a connection, whatever is asked: not logged in, protected mode, no room for another client. */
+/**
+ * How a server refuses a connection, whatever is asked: not logged in, protected mode, no room for
+ * another client.
+ */
 const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients/;
 
 export class Connection {
@@ -39,8 +43,8 @@ export class Connection {
   }
 
   /**
-   * Connects and sends AUTH, INFO server and ROLE without waiting for their answers. A server whose reply has more than
-   * `mostBytes` loses the connection.
+   * Connects and sends AUTH, INFO server and ROLE without waiting for their answers. A server whose
+   * reply has more than `mostBytes` loses the connection.
    */
   static async dial(origin: Origin, clock: Clock, mostBytes?: number): Promise<Connection | Failed> {
     const opened = await openClient(origin, mostBytes);
@@ -67,7 +71,10 @@ export class Connection {
     return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
   }
 
-  /** The same; where a key beside a lock has a type that no script of ours gives it, the failure names that key. */
+  /**
+   * The same; where a key beside a lock has a type that no script of ours gives it, the failure
+   * names that key.
+   */
   async run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
     const reply = await this.eval(script, keys, ...words);
     return isFailed(reply) && reply.message.startsWith('WRONGTYPE') ? this.#wrongTypeAmong(keys, reply) : reply;
@@ -95,7 +102,10 @@ export class Connection {
     return this.#send(() => this.#client.call(command, ...words));
   }
 
-  /** Ends the connection after everything sent so far has been handed to the kernel. Once is enough: ioredis counts. */
+  /**
+   * Ends the connection after everything sent so far has been handed to the kernel. Once is enough:
+   * ioredis counts.
+   */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -1,6 +1,7 @@
-// A second connection on which one waiter hears that it is its turn, for servers that do not speak RESP3 (before Redis 6);
-// with others one connection serves for both, see connection.ts. It is never mended: a waiter polls once a second anyway,
-// so a call that is lost costs a second and nothing else.
+// A second connection on which one waiter hears that it is its turn, for servers that do not speak
+// RESP3 (before Redis 6); with others one connection serves for both, see connection.ts. It is
+// never mended: a waiter polls once a second anyway, so a call that is lost costs a second and
+// nothing else.
 
 import type { Ear, Failed } from '../lock/ports.ts';
 import { type Origin, openClient } from './client.ts';

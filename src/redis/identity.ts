@@ -1,6 +1,7 @@
-// Which server answers at an address, from its replies to INFO server and ROLE, and whether it may stand in the list.
-// Addresses prove nothing: two names, two ports (a proxy) or two databases may be one server, which would then vote
-// twice; only the run_id that a server draws when it starts tells.
+// Which server answers at an address, from its replies to INFO server and ROLE, and whether it may
+// stand in the list. Addresses prove nothing: two names, two ports (a proxy) or two databases may
+// be one server, which would then vote twice; only the run_id that a server draws when it starts
+// tells.
 
 export interface ServerIdentity {
   /** null: INFO was refused (an ACL, a managed service), so duplicates cannot be seen. */

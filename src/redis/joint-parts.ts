@@ -1,5 +1,6 @@
-// What the scripts of joint-scripts.ts have in common, as text that they begin with. No script by itself. It stands apart from
-// the plain scripts' own helpers, although it does the same with the same queues; those are short because they know one key.
+// What the scripts of joint-scripts.ts have in common, as text that they begin with. No script by
+// itself. It stands apart from the plain scripts' own helpers, although it does the same with the
+// same queues; those are short because they know one key.
 
 import { counting, telling } from './scripts.ts';
 

@@ -1,7 +1,8 @@
-// The Lua scripts of locks that are more than one key held by one holder: shared ones, slots, several resources at once, and
-// waiters that give way to newer ones. scripts.ts has the plain ones, which keep the same queues and stand in the same places,
-// so that both exclude one another. Note: what the key itself holds then is only a mark (sharing.ts); its holders stand beside
-// it, each with an end of its own, and count for nothing once the key is gone.
+// The Lua scripts of locks that are more than one key held by one holder: shared ones, slots,
+// several resources at once, and waiters that give way to newer ones. scripts.ts has the plain
+// ones, which keep the same queues and stand in the same places, so that both exclude one another.
+// Note: what the key itself holds then is only a mark (sharing.ts); its holders stand beside it,
+// each with an end of its own, and count for nothing once the key is gone.
 
 import { holding, joint } from './joint-parts.ts';
 

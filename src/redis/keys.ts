@@ -1,6 +1,6 @@
 // What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of its fence, its queue,
-// its waiters' signs of life, its holders where they are several, and its history. Note: the prefix may be empty, and then
-// every key of the database looks like a lock.
+// its waiters' signs of life, its holders where they are several, and its history. Note: the prefix
+// may be empty, and then every key of the database looks like a lock.
 
 const helperEnd = /^\{.*\}:(fence|queue|waiters|holders|owner|history)$/s;
 

@@ -1,6 +1,7 @@
 // One Redis server as a Master. It dials when it is first called and again after trouble, asks each new server who it is,
-// and turns replies into votes. It keeps no time-outs: those belong to poll.ts. Note: commands keep their order only on one
-// connection, so one that is given up is kept until what it has not answered yet is undone on it as well.
+// and turns replies into votes. It keeps no time-outs: those belong to poll.ts. Note: commands keep
+// their order only on one connection, so one that is given up is kept until what it has not
+// answered yet is undone on it as well.
 
 import type {
   AcquireReply,
@@ -31,7 +32,10 @@ export interface RedisMasterSettings {
   readonly restartGraceMs: number;
   /** Default: redlock. */
   readonly protocol?: Protocol;
-  /** The time of day in ms, by which a fencing number is believed or not; default: that of this machine. */
+  /**
+   * The time of day in ms, by which a fencing number is believed or not; default: that of this
+   * machine.
+   */
   readonly wallMs?: () => number;
 }
 
@@ -141,7 +145,8 @@ export class RedisMaster implements Master {
       for (const channel of channels) this.#ears.delete(channel);
     };
     const heard = await Promise.all(channels.map((channel) => this.#hear(connection, channel)));
-    // Nothing unsubscribes: a waiter that has left the queue is not called, and the subscription goes with the connection.
+    // Nothing unsubscribes: a waiter that has left the queue is not called, and the subscription
+    // goes with the connection.
     if (heard.every((trouble) => trouble === null)) return { close };
     close();
     return connection.isOpen ? listenApart(this.#origin, channels, onCall) : failed('connection', 'it broke');
@@ -181,7 +186,8 @@ export class RedisMaster implements Master {
     };
     let reply = await this.#ask(always, send, removalOf);
     if (isFailed(reply) && reply.cause === 'connection' && wasSent) {
-      // It had broken before, unnoticed: a router that forgets idle connections. Another one is made, and tried once.
+      // It had broken before, unnoticed: a router that forgets idle connections. Another one is
+      // made, and tried once.
       this.#undoing.delete(claim.value);
       reply = await this.#ask(always, send, repeatedRemovalOf);
     }
@@ -276,7 +282,10 @@ export class RedisMaster implements Master {
   }
 }
 
-/** The first one may have taken effect without an answer, so that what is there now says nothing of how it was before. */
+/**
+ * The first one may have taken effect without an answer, so that what is there now says nothing of
+ * how it was before.
+ */
 function repeatedRemovalOf(reply: unknown): ReleaseReply {
   const removal = removalOf(reply);
   return isFailed(removal) ? removal : { kind: 'released' };

@@ -1,5 +1,5 @@
-// What the scripts answer, read by shape: votes out of replies. A reply that no script of ours gives is a vote that was not
-// given, with a reason that says so.
+// What the scripts answer, read by shape: votes out of replies. A reply that no script of ours
+// gives is a vote that was not given, with a reason that says so.
 
 import { mostFenceAt } from '../lock/fence.ts';
 import type { AcquireReply, ExtendReply, Failed, HealReply, ReleaseReply } from '../lock/ports.ts';
@@ -51,7 +51,10 @@ const healing: Shape<HealReply> = as(oneOf(1, 0), (code) => ({ kind: code === 1 
 const removals = { 1: 'released', 0: 'taken', [-1]: 'gone' } as const;
 const removal: Shape<ReleaseReply> = as(oneOf(1, 0, -1), (code) => ({ kind: removals[code] }));
 
-/** `fencedAtMs`: our time of day, for a claim with a fence: a number far beyond it is believed of no master; null: no fence. */
+/**
+ * `fencedAtMs`: our time of day, for a claim with a fence: a number far beyond it is believed of no
+ * master; null: no fence.
+ */
 export function acquisitionOf(reply: unknown, fencedAtMs: number | null): AcquireReply {
   const vote = readReply(acquisition, reply);
   if (vote.kind !== 'granted') return vote;

@@ -1,5 +1,6 @@
-// A bound on what one reply may cost us: a server that sends more bytes than that without having answered loses its connection.
-// Without it an endless reply would be kept in memory for as long as it comes.
+// A bound on what one reply may cost us: a server that sends more bytes than that without having
+// answered loses its connection. Without it an endless reply would be kept in memory for as long as
+// it comes.
 
 import type { Redis } from 'ioredis';
 

@@ -1,10 +1,13 @@
-// What replies of a server may look like, as readers that are put together: a reply of another shape is a vote that was not
-// given, and never an exception. The one place where `unknown` becomes something. It knows no commands.
+// What replies of a server may look like, as readers that are put together: a reply of another
+// shape is a vote that was not given, and never an exception. The one place where `unknown` becomes
+// something. It knows no commands.
 
 import type { Failed } from '../lock/ports.ts';
 import { failed } from './trouble.ts';
 
-/** Reads a reply, or a part of one. Called by `readReply` only, which catches what a reader throws. */
+/**
+ * Reads a reply, or a part of one. Called by `readReply` only, which catches what a reader throws.
+ */
 export type Shape<Value> = (reply: unknown) => Value;
 
 type ValueOf<AnyShape> = AnyShape extends Shape<infer Value> ? Value : never;

@@ -1,5 +1,6 @@
-// Which script is called for a claim, on which keys, with which words. It knows no connection and sends nothing. There are
-// two sets of scripts, and the claim decides: one resource that is held alone goes the short way.
+// Which script is called for a claim, on which keys, with which words. It knows no connection and
+// sends nothing. There are two sets of scripts, and the claim decides: one resource that is held
+// alone goes the short way.
 
 import type { Claim, Waiter } from '../lock/ports.ts';
 import { markOf } from '../lock/sharing.ts';

@@ -1,9 +1,10 @@
-// The Lua scripts: everything that has to be decided inside Redis in one step. They are sent whole, each time. Every one may be
-// run twice, late, or after the answer was lost, without harm.
+// The Lua scripts: everything that has to be decided inside Redis in one step. They are sent whole,
+// each time. Every one may be run twice, late, or after the answer was lost, without harm.
 
 /**
- * corrupt(name): the error to return where this counter holds what no counting has made: beyond 2^53 neither Lua nor
- * JavaScript counts by ones, and the largest counter of all would be handed on to every master; else nil.
+ * corrupt(name): the error to return where this counter holds what no counting has made: beyond
+ * 2^53 neither Lua nor JavaScript counts by ones, and the largest counter of all would be handed on
+ * to every master; else nil.
  */
 export const counting = `
 local function corrupt(name)
@@ -14,8 +15,9 @@ end
 `;
 
 /**
- * raise(floor, keep): the counter at KEYS[2] becomes at least `floor`, and expires after `keep` ms without use; returns the
- * error where it is corrupt. Numbers are written with %.0f: Lua's own tostring keeps 14 digits, and a counter has 16.
+ * raise(floor, keep): the counter at KEYS[2] becomes at least `floor`, and expires after `keep` ms
+ * without use; returns the error where it is corrupt. Numbers are written with %.0f: Lua's own
+ * tostring keeps 14 digits, and a counter has 16.
  */
 const raise = `${counting}
 local function raise(floor, keep)
@@ -30,16 +32,20 @@ local function raise(floor, keep)
 end
 `;
 
-/** told(holder): what a refusal says of a value: its beginning, or that it is empty, which otherwise means that there is none. */
+/**
+ * told(holder): what a refusal says of a value: its beginning, or that it is empty, which otherwise
+ * means that there is none.
+ */
 export const telling = `
 local function told(holder) return holder == '' and '(an empty value)' or string.sub(holder, 1, 1024) end
 `;
 
 /**
- * The queue: a sorted set of waiters by arrival, and one by their last sign of life. A waiter that has given none for three
- * seconds is dropped, and so is at once one that does not hear its call: if it lives, it comes back to its place with its next
- * question. Both sets expire by themselves when nothing waits any more.
- * first(): the id of the first waiter, or false. hears(): wakes it over its own channel; false when nothing listens there.
+ * The queue: a sorted set of waiters by arrival, and one by their last sign of life. A waiter that
+ * has given none for three seconds is dropped, and so is at once one that does not hear its call:
+ * if it lives, it comes back to its place with its next question. Both sets expire by themselves
+ * when nothing waits any more. first(): the id of the first waiter, or false. hears(): wakes it
+ * over its own channel; false when nothing listens there.
  */
 const queue = `
 local time = redis.call('TIME')
@@ -63,17 +69,20 @@ local function hears(channel, id) return redis.call('PUBLISH', channel .. id, ''
 
 /**
  * Sets our value where the key is absent, or ours from an earlier attempt whose answer was lost, and counts for the fence.
- * A missing counter starts at this master's time in microseconds, which no counter reaches by counting; where one is corrupt
- * nothing is done.
- * Where others are in the queue, a free key is granted to the first of them only; a waiter that is refused is entered. A
- * free key whose first waiter was not called, or did not hear, is announced to it anew, unless it has just asked for it.
- * Where nothing waits and the key is absent, which is nearly always, none of that is even defined: functions cost time, too.
+ * A missing counter starts at this master's time in microseconds, which no counter reaches by
+ * counting; where one is corrupt nothing is done. Where others are in the queue, a free key is
+ * granted to the first of them only; a waiter that is refused is entered. A free key whose first
+ * waiter was not called, or did not hear, is announced to it anew, unless it has just asked for it.
+ * Where nothing waits and the key is absent, which is nearly always, none of that is even defined:
+ * functions cost time, too.
  * KEYS[1] key, KEYS[2] counter, KEYS[3] queue, KEYS[4] signs of life; ARGV[1] value, ARGV[2] ttl in ms, ARGV[3] ms to keep the
  * counter (0: no fence), ARGV[4] our id in the queue ('': we do not wait), ARGV[5] our arrival in microseconds, ARGV[6] start
  * of the channels' names.
- * Returns {1, fence} granted, or {0, beginning of the holder's value ('': others are first), PTTL, place (-1: none), seconds,
- * microseconds}; a key of another type counts as held, by '(a hash)' or so.
- * Atomic: between a GET and a SET of two calls another client could set the key, or count, or come first.
+ * Returns {1, fence} granted, or {0, beginning of the holder's value ('': others are first), PTTL,
+ * place (-1: none), seconds, microseconds}; a key of another type counts as held, by '(a hash)' or
+ * so.
+ * Atomic: between a GET and a SET of two calls another client could set the key, or count, or come
+ * first.
  */
 export const acquireScript = `${counting}
 local id = ARGV[4]

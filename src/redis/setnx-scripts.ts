@@ -1,7 +1,8 @@
-// The Lua scripts of the older protocol, in which a key holds the unix time at which its lock ends: SETNX, GET, GETSET and DEL
-// of the old page of SETNX ("Design pattern: locking with SETNX"), each side's part of it in one step. What stands at the key is
-// what that page says; beside it we note whose it is, for ourselves. The note counts only while it names the very time that
-// stands at the key, because programs that know nothing of it take the key over.
+// The Lua scripts of the older protocol, in which a key holds the unix time at which its lock ends:
+// SETNX, GET, GETSET and DEL of the old page of SETNX ("Design pattern: locking with SETNX"), each
+// side's part of it in one step. What stands at the key is what that page says; beside it we note
+// whose it is, for ourselves. The note counts only while it names the very time that stands at the
+// key, because programs that know nothing of it take the key over.
 
 import { telling } from './scripts.ts';
 

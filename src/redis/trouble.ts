@@ -1,6 +1,7 @@
-// What went wrong with a server, in one line for people and one word for the tally. Failures are made here and nowhere
-// else, so that no word of a server, of a certificate or of a proxy reaches a terminal or a log as it came.
-// Note: ioredis rejects connect() with "Connection is closed." whatever the matter is; the cause comes as an event.
+// What went wrong with a server, in one line for people and one word for the tally. Failures are
+// made here and nowhere else, so that no word of a server, of a certificate or of a proxy reaches a
+// terminal or a log as it came. Note: ioredis rejects connect() with "Connection is closed."
+// whatever the matter is; the cause comes as an event.
 
 import type { Failed, FailureCause } from '../lock/ports.ts';
 import { printable } from '../text/printable.ts';
@@ -21,7 +22,10 @@ const connectionTroubles: Record<string, string> = {
 /** How every version of ioredis ends what it says of bytes that are no Redis protocol: a web server's answer, a greeting of SSH. */
 const foreignBytes = /\. Please report this\.$/;
 
-/** What ioredis says of a connection that is ending: nothing about it is known that a person could use. */
+/**
+ * What ioredis says of a connection that is ending: nothing about it is known that a person could
+ * use.
+ */
 const endedConnection = /^(Connection is closed|Stream isn't writeable)/;
 
 /** Of the words of a server: longer ones are no error texts. */

@@ -1,7 +1,10 @@
-// Text of others, such as a server's words, a lock's value or a host's name, made fit for a terminal, a log or JSON: one line,
-// nothing in it that acts, no longer than it should be.
+// Text of others, such as a server's words, a lock's value or a host's name, made fit for a
+// terminal, a log or JSON: one line, nothing in it that acts, no longer than it should be.
 
-/** Control characters (C0, DEL, C1), separators of lines and paragraphs, and what turns the direction of text around. */
+/**
+ * Control characters (C0, DEL, C1), separators of lines and paragraphs, and what turns the
+ * direction of text around.
+ */
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** The text with what would break the line, or act on the terminal, written as escapes. */
@@ -13,7 +16,8 @@ export function oneLine(text: string): string {
 
 /** The same, cut to so many characters with `...` behind them. */
 export function printable(text: string, mostChars = 80): string {
-  // Cut before and after: escaping a text of megabytes takes longer than there is, and makes it longer.
+  // Cut before and after: escaping a text of megabytes takes longer than there is, and makes it
+  // longer.
   const line = oneLine(text.slice(0, mostChars + 1));
   return line.length > mostChars ? `${line.slice(0, mostChars)}...` : line;
 }

@@ -1,7 +1,9 @@
-// What a minority, or other users of the masters, can do to a run, seen from outside: the exit code and what stands on stderr.
-// And a storm of runs on a machine that has no time for them: the masters are well, so no run may say that they are not.
+// What a minority, or other users of the masters, can do to a run, seen from outside: the exit code
+// and what stands on stderr. And a storm of runs on a machine that has no time for them: the
+// masters are well, so no run may say that they are not.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { bulk, grant, HostileMaster } from '../servers/hostile-master.ts';
 import { untilNothingIsLeft, useMasters } from './rig.ts';
@@ -45,6 +47,17 @@ test.each([
     await hostile.stop();
   },
 );
+
+test('masters that close each connection: one line, whatever Node thinks of it', async () => {
+  const closer = createServer((socket) => socket.on('error', () => {}).destroy());
+  await new Promise<void>((resolve) => closer.listen(0, '127.0.0.1', resolve));
+  const { port } = closer.address() as AddressInfo;
+  const urls = [port, port, port].map((one, index) => `redis://127.0.0.${index + 1}:${one}`).join(',');
+  const { code, stderr } = await run(['-q', '-w', '3s', 'x', '--', 'true'], { env: { REDLOCK_MASTERS: urls } });
+  expect(stderr).toMatch(/^redlock-run: no quorum: "x": [^\n]*connection [^\n]*\n$/);
+  expect(code).toBe(69);
+  closer.close();
+});
 
 test('a foreign value of 60 MB is somebody else who holds it: 75', async () => {
   for (const master of masters) {

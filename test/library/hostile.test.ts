@@ -1,5 +1,5 @@
-// The library on masters that answer what no script answers: an error of its own, never one of JavaScript, and nothing at all
-// where they are a minority.
+// The library on masters that answer what no script answers: an error of its own, never one of
+// JavaScript, and nothing at all where they are a minority.
 
 import { afterEach, expect, test } from 'vitest';
 import { grant, HostileMaster } from '../servers/hostile-master.ts';

@@ -1,5 +1,6 @@
-// Connections that end badly, again and again: each is closed once, so that nothing is left of it but the reason. The
-// warnings of Node that a leak of listeners causes fail every test: see test/no-warnings.ts.
+// Connections that end badly, again and again: each is closed once, so that nothing is left of it
+// but the reason. The warnings of Node that a leak of listeners causes fail every test: see
+// test/no-warnings.ts.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -100,7 +101,8 @@ test('a TLS port, spoken to in the clear', async () => {
 test('a wrong password', async () => {
   const master = await oneMaster({ requirepass: 'right' });
   const url = master.url.replace('unix://', 'unix://:wrong@');
-  // A server closes on a long command of a client that has not logged in, perhaps before its refusal is read.
+  // A server closes on a long command of a client that has not logged in, perhaps before its
+  // refusal is read.
   for (const message of await attempts(url)) expect(message).toMatch(/^(WRONGPASS|connection (closed|reset))/);
   const refused = await eventually('refused', async () => {
     const vote = await handleOn(url).acquire(newClaim(), lasting);

@@ -1,5 +1,6 @@
-// A master that answers what no script of ours answers: every such reply is a vote that was not given, with a reason on one
-// printable line; a minority of such masters changes nothing, and costs no memory.
+// A master that answers what no script of ours answers: every such reply is a vote that was not
+// given, with a reason on one printable line; a minority of such masters changes nothing, and costs
+// no memory.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, bulk, grant, HostileMaster, list } from '../servers/hostile-master.ts';

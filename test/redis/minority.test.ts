@@ -1,5 +1,6 @@
-// What a master may be made to hold by others (a value of megabytes, a counter out of reach, a key of another type) and what may
-// happen to a connection: each is told as what it is, and on a minority of masters it changes nothing.
+// What a master may be made to hold by others (a value of megabytes, a counter out of reach, a key
+// of another type) and what may happen to a connection: each is told as what it is, and on a
+// minority of masters it changes nothing.
 
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -141,7 +142,10 @@ test('scripts that the server has forgotten cost no vote', async () => {
 });
 
 describe('a router that forgets connections', () => {
-  /** Passes bytes, until it is told to forget: then the next byte on any connection so far is answered by its end. */
+  /**
+   * Passes bytes, until it is told to forget: then the next byte on any connection so far is
+   * answered by its end.
+   */
   async function router(master: TestMaster) {
     const path = join(scratchFolder(), `router${master.name}${Math.random()}`);
     const target = new URL(master.url).pathname;

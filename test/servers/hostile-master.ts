@@ -1,12 +1,16 @@
-// A server that speaks the Redis protocol and answers whatever a test wants: what a broken, intercepted or malicious master may
-// say. It locks nothing. Unless told otherwise it greets as a master that has been up for a day.
+// A server that speaks the Redis protocol and answers whatever a test wants: what a broken,
+// intercepted or malicious master may say. It locks nothing. Unless told otherwise it greets as a
+// master that has been up for a day.
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { scratchFolder } from './watchdog.ts';
 
-/** The bytes of a reply to a script, by its words and how many scripts came before; null: none, and the test goes on. */
+/**
+ * The bytes of a reply to a script, by its words and how many scripts came before; null: none, and
+ * the test goes on.
+ */
 export type Answer = (words: readonly string[], nth: number, socket: Socket) => string | null;
 
 export const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;

@@ -93,7 +93,10 @@ export function told(holder: string): string {
   return holder === '' ? '(an empty value)' : Buffer.from(holder).subarray(0, 1_024).toString();
 }
 
-/** The error for the first of these locks whose counter is corrupt; null: none is, or none is asked for. */
+/**
+ * The error for the first of these locks whose counter is corrupt; null: none is, or none is asked
+ * for.
+ */
 export function corruptAmong(redis: SimRedis, keys: readonly string[], keepMs: number): string | null {
   if (keepMs === 0) return null;
   return keys.map((key) => redis.corrupt(counterOf(key))).find((error) => error !== null) ?? null;

@@ -1,4 +1,5 @@
-// What is kept of a run, and of the holder that stood in its way: a few hundred bytes, whatever others have written.
+// What is kept of a run, and of the holder that stood in its way: a few hundred bytes, whatever
+// others have written.
 
 import { describe, expect, it } from 'vitest';
 import { type HolderNote, parseValue, renderValue } from '../../../src/lock/holder.ts';

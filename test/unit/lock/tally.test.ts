@@ -1,5 +1,6 @@
-// All votes of up to five masters, whole and in part, and what they come to. A verdict is what the votes say when all are in;
-// before that it falls as soon as no vote that is still missing can change it.
+// All votes of up to five masters, whole and in part, and what they come to. A verdict is what the
+// votes say when all are in; before that it falls as soon as no vote that is still missing can
+// change it.
 
 import { describe, expect, it } from 'vitest';
 import type { AcquireReply, ExtendReply, Failed, ReleaseReply } from '../../../src/lock/ports.ts';

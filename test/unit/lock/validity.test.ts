@@ -1,4 +1,5 @@
-// The arithmetic of the distlock page, for every number of masters and every ttl that a table can hold.
+// The arithmetic of the distlock page, for every number of masters and every ttl that a table can
+// hold.
 
 import { describe, expect, it } from 'vitest';
 import { driftMsOf, quorumOf, validUntilOf } from '../../../src/lock/validity.ts';

@@ -1,4 +1,5 @@
-// Readers of replies: what fits is read, and whatever does not is a vote that was not given, with one line that says why.
+// Readers of replies: what fits is read, and whatever does not is a vote that was not given, with
+// one line that says why.
 
 import { describe, expect, test } from 'vitest';
 import {

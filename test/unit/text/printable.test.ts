@@ -1,4 +1,5 @@
-// Text of others never acts on a terminal, never breaks a line, and is never longer than was asked for.
+// Text of others never acts on a terminal, never breaks a line, and is never longer than was asked
+// for.
 
 import { expect, test } from 'vitest';
 import { oneLine, printable } from '../../../src/text/printable.ts';

@@ -1,0 +1,44 @@
+// Failures out of what ioredis and Node throw: one printable line, bounded, whatever a server, a
+// proxy or a certificate says.
+
+import { describe, expect, test } from 'vitest';
+import { failed, failedBy } from '../../../src/redis/trouble.ts';
+
+const replyError = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
+const withCode = (code: string, message: string) => Object.assign(new Error(message), { code });
+
+describe('what went wrong', () => {
+  test.each([
+    [replyError('OOM command not allowed'), 'reply', 'OOM command not allowed'],
+    [replyError('ERR x script: 0123456789abcdef0123456789abcdef01234567, on @user_script:1.'), 'reply', 'ERR x'],
+    [replyError(''), 'reply', 'an error without words'],
+    [replyError('NOAUTH Authentication required.'), 'denied', 'NOAUTH Authentication required.'],
+    [withCode('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'), 'connection', 'connection refused'],
+    [new Error('Connection is closed.'), 'connection', 'connection closed'],
+    [new Error("Stream isn't writeable and enableOfflineQueue options is false"), 'connection', 'connection closed'],
+    [new Error('Protocol error. Please report this.'), 'connection', 'does not speak the Redis protocol'],
+    ['just text', 'connection', 'just text'],
+  ])('%s', (error, cause, message) => {
+    expect(failedBy(error)).toEqual({ kind: 'failed', cause, message });
+  });
+});
+
+describe('words of others never act and are never long', () => {
+  const title = '\u001b[31mevil\u001b]0;PWNED\u0007';
+  test.each([
+    ['a server', replyError(`ERR ${title}`), 'ERR \\u001b[31mevil\\u001b]0;PWNED\\u0007'],
+    [
+      'a certificate',
+      withCode('ERR_TLS_CERT_ALTNAME_INVALID', `Host: a. is not cert's CN: ${title}`),
+      "Host: a. is not cert's CN: \\u001b[31mevil\\u001b]0;PWNED\\u0007",
+    ],
+    ['our own', failed('unfit', `is ${title}`).message, 'is \\u001b[31mevil\\u001b]0;PWNED\\u0007'],
+  ])('%s', (_, error, message) => {
+    expect(failedBy(error).message).toBe(message);
+  });
+
+  test.each(['x', ' ', '\u001b', '\n'])('megabytes of %j', (character) => {
+    const { message } = failedBy(replyError(`ERR ${character.repeat(10_000_000)}`));
+    expect(message).toMatch(/^[ -~]{3,303}$/);
+  });
+});
