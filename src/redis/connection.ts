@@ -109,7 +109,8 @@ export class Connection {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#client.disconnect();
+    // One that has ended by itself would only set a timer that keeps the program alive.
+    if (this.#client.status !== 'end') this.#client.disconnect();
   }
 
   async #introduce(access: Promise<Failed | null>): Promise<ServerIdentity | Failed> {

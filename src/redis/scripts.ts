@@ -133,8 +133,9 @@ return {1, fence}
  * that is out of memory.
  * KEYS[1] key, KEYS[2] counter; ARGV[1] value, ARGV[2] ttl in ms, ARGV[3] ms to keep the counter (0: no fence), ARGV[4]
  * the fence.
- * Returns {1, seconds, microseconds} extended, at this master's time; {0} somebody else's value; {-1} gone. In both of the
- * latter nothing is written.
+ * Returns {1, seconds, microseconds} extended, at this master's time; {0} another value; {-1} gone.
+ * In both of the latter nothing is written. Where the counter is corrupt: an error, and the key is
+ * extended all the same, so that it goes on to keep others out.
  * Atomic: the key could expire and be taken between the comparison and the PEXPIRE.
  */
 export const extendScript = `${raise}
