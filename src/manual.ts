@@ -22,7 +22,7 @@ const seeAlso = (text: string): Section => ({ title: 'SEE ALSO', parts: [paragra
 
 const durations = 'DUR is 500ms, 30s, 5m, 2h, 1h30m, 1d or 0.5s; a bare number is seconds.';
 const search =
-  'The first of these is read: --config FILE, $REDLOCK_CONFIG, .redlockrc in the working directory or the nearest parent, ~/.redlockrc, /etc/redlockrc. An option beats the environment, the environment beats the file.';
+  'The first of these is read: --config FILE, $REDLOCK_CONFIG, .redlockrc in the working directory or the nearest parent (up to the home directory when inside it, never across a file system boundary), $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc. A file that is found, and not named, must belong to the caller or root, and no other user may be able to write it. An option beats the environment, the environment beats the file.';
 
 /** The pages by file name, such as `redlock-run.1`. */
 export function renderManual(version: string): ReadonlyMap<string, string> {

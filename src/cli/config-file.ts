@@ -1,6 +1,7 @@
-// The configuration file as a layer: its scalar keys as texts, its masters with the line of each. Finding it is config-search.ts,
-// YAML is config-yaml.ts, shape is config-schema.ts. The surprise: the two libraries are loaded only when there is a file with
-// something in it, because the program starts once a minute from cron and loading them costs more than reading the file.
+// The configuration file as a layer: its scalar keys as texts, its masters with the line of each.
+// Finding it is config-search.ts, YAML is config-yaml.ts, shape is config-schema.ts. Both libraries
+// are loaded only for a file with something in it: cron starts the program once a minute, and
+// loading them costs more than reading the file.
 
 import { dirname } from 'node:path';
 import type { MasterEntry, TlsEntry } from './config-schema.ts';
@@ -29,8 +30,10 @@ export interface ConfigList {
 export async function readConfigFile(file: FoundFile, environment: NodeJS.ProcessEnv): Promise<ConfigFile> {
   if (file.text.trim() === '') return { path: file.path, layer: new Map(), masters: null, tls: null, warnings: [] };
   const { parseYaml } = await import('./config-yaml.ts');
-  const { checkConfig } = await import('./config-schema.ts');
-  const yaml = parseYaml(file.path, file.text, environment);
+  const { checkConfig, refuseCommandsAndSecrets } = await import('./config-schema.ts');
+  const visible = file.isConfined ? /^REDLOCK_/ : /^/;
+  const yaml = parseYaml(file.path, file.text, environment, visible);
+  if (file.isConfined) refuseCommandsAndSecrets(file.path, yaml);
   const data = checkConfig(file.path, yaml);
   const source = (...path: DataPath) => `${file.path}:${yaml.lineOf(path)}`;
   const layer = new Map<ScalarKey, Given>();

@@ -1,5 +1,6 @@
-// What may stand in a configuration file: known keys, each with a value of the right shape. Whether a text is a good duration or
-// a good URL is decided later, for all layers alike. The surprise: no message quotes what it found, because it may be a password.
+// What may stand in a configuration file: known keys, each with a value of the right shape. Whether
+// a text is a good duration or a good URL is decided later, for all layers alike. No message quotes
+// what was found, because that may be a password.
 
 import * as v from 'valibot';
 import { type DataPath, renderPath, type YamlData } from './config-yaml.ts';
@@ -86,6 +87,19 @@ export function checkConfig(path: string, yaml: YamlData): ConfigData {
   if (issue.type === 'strict_object' && issue.path?.at(-1)?.origin === 'key')
     throw new ConfigError(`${where}: ${wrongKey(issue, place)}`);
   throw new ConfigError(`${where}: ${renderPath(place)}: ${issue.message}`);
+}
+
+/** Keys whose values run a command or name a file whose contents are secret. */
+const commandsAndSecrets = ['onLost', 'notify', 'passwordCommand', 'passwordFile', 'keyFile'];
+
+/** @throws ConfigError for the first key that a file must not have which was found, and not named */
+export function refuseCommandsAndSecrets(path: string, yaml: YamlData): void {
+  const place = yaml.keys.find((keys) => commandsAndSecrets.includes(String(keys.at(-1))));
+  if (place === undefined) return;
+  const why = 'runs a command or reads a secret, and this file was only found';
+  throw new ConfigError(
+    `${path}:${yaml.lineOf(place)}: ${renderPath(place)}: ${why} (name the file by --config to use it)`,
+  );
 }
 
 function wrongKey(issue: { expected: string | null }, place: DataPath): string {

@@ -1,10 +1,10 @@
-// Which configuration file counts: --config, $REDLOCK_CONFIG, .redlockrc here or in the nearest parent, ~/.redlockrc,
-// /etc/redlockrc; the first one wins and is the only one read. The surprise: a place that cannot be looked at is an error, not
-// "no file": going on to the next place could mean other masters, and a lock on other masters excludes nobody.
+// Which configuration file counts: one that was named, else the first that is found in the usual
+// places. It is the only one read.
 
-import { statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { readTextFile } from './text-file.ts';
+import { realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { callerId, openTrusted } from './config-trust.ts';
+import { readDescriptor, readTextFile } from './text-file.ts';
 import { ConfigError, fileTrouble, quoted } from './trouble.ts';
 
 export interface SearchPlaces {
@@ -13,8 +13,12 @@ export interface SearchPlaces {
   /** The value of $REDLOCK_CONFIG; empty counts as absent. */
   readonly variable: string | undefined;
   readonly cwd: string;
-  /** $HOME; empty counts as absent. */
+  /** False: neither the working directory nor a parent of it is looked at. */
+  readonly searchesParents: boolean;
+  /** $HOME; empty, or not an absolute path, counts as absent. */
   readonly home: string | undefined;
+  /** $XDG_CONFIG_HOME; empty, or not an absolute path, means .config in the home directory. */
+  readonly configHome: string | undefined;
   readonly systemFile: string;
 }
 
@@ -23,42 +27,127 @@ export interface FoundFile {
   readonly text: string;
   /** Permission bits, as in stat(2). */
   readonly mode: number;
+  /**
+   * It was found where a checkout of another author's may lie: nothing in it may run a command, read
+   * a secret or show a variable of the environment.
+   */
+  readonly isConfined: boolean;
 }
 
 /**
  * The text of the file that counts, or null when there is none.
- * @throws ConfigError when a named file cannot be read, or when something unreadable stands in one of the places
+ * @throws ConfigError when a named file cannot be read, or a found one cannot be trusted or read
  */
 export function findConfigFile(places: SearchPlaces): FoundFile | null {
   const named = places.flag ?? (places.variable || null);
-  if (named !== null) {
-    const subject = places.flag === null ? 'REDLOCK_CONFIG' : '--config';
-    const path = resolve(places.cwd, named);
-    const file = named === '' ? null : open(path, subject);
-    if (file === null) throw new ConfigError(`${subject}: ${quoted(named)}: no such file (name a YAML file)`);
-    return file;
-  }
-  const parents = [places.cwd];
-  for (let folder = places.cwd; dirname(folder) !== folder; folder = dirname(folder)) parents.push(dirname(folder));
-  const homes = places.home ? [places.home] : [];
-  const paths = [...[...parents, ...homes].map((folder) => join(folder, '.redlockrc')), places.systemFile];
+  if (named !== null) return readNamed(places, named);
+  const home = absolute(places.home);
+  const configHome = absolute(places.configHome);
+  const settled = configHome ?? (home && join(home, '.config'));
+  const paths = [
+    ...(places.searchesParents ? foldersAbove(places.cwd, home) : []).map(fileIn),
+    ...(settled === null ? [] : [join(settled, 'redlock-run', 'config.yaml')]),
+    ...(home === null ? [] : [fileIn(home)]),
+    places.systemFile,
+  ];
   for (const path of paths) {
-    const file = open(path, 'config');
-    if (file !== null) return file;
+    const opened = openTrusted(path);
+    if (opened === null) continue;
+    const bytes = reading('config', path, () => readDescriptor(opened.descriptor));
+    const ownFolders = [home !== null && belongsToCaller(home) ? home : null, configHome];
+    const folders = [...ownFolders, dirname(places.systemFile)].filter((folder) => folder !== null);
+    const isConfined = !folders.some((folder) => isInside(dirname(path), folder));
+    return { path, mode: opened.mode, text: decode(bytes, path), isConfined };
   }
   return null;
 }
 
-/** Null when nothing is there. */
-function open(path: string, subject: string): FoundFile | null {
+function readNamed({ flag, cwd }: SearchPlaces, named: string): FoundFile {
+  const subject = flag === null ? 'REDLOCK_CONFIG' : '--config';
+  const path = resolve(cwd, named);
+  const missing = new ConfigError(`${subject}: ${quoted(named)}: no such file (name a YAML file)`);
+  if (named === '') throw missing;
+  return reading(
+    subject,
+    path,
+    () => {
+      const { mode } = statSync(path);
+      return { path, mode, text: decode(readTextFile(path), path), isConfined: false };
+    },
+    missing,
+  );
+}
+
+/**
+ * The folder and its parents, nearest first: up to the home directory when that is one of them, and
+ * to where another file system begins. A folder that may not be entered is the last one.
+ */
+function foldersAbove(folder: string, home: string | null): string[] {
+  const last = home === null ? null : realPath(home);
+  const folders: string[] = [];
+  let device: number | null = null;
+  for (let next = folder; ; next = dirname(next)) {
+    const found = deviceOf(next);
+    if (found === null || (device !== null && found !== device)) return folders;
+    device = found;
+    folders.push(next);
+    if (next === last || dirname(next) === next) return folders;
+  }
+}
+
+/** Null: it may not be entered. */
+function deviceOf(folder: string): number | null {
   try {
-    const { mode } = statSync(path);
-    const bytes = readTextFile(path);
-    return { path, mode, text: decode(bytes, path) };
+    return statSync(`${folder}/.`).dev;
+  } catch {
+    return null;
+  }
+}
+
+/** Every file there is lies inside of /, so that says nothing about any. */
+function isInside(inner: string, outer: string): boolean {
+  const [real, around] = [realPath(inner), realPath(outer)];
+  return around !== '/' && (real === around || real.startsWith(`${around}/`));
+}
+
+function belongsToCaller(folder: string): boolean {
+  const caller = callerId();
+  try {
+    return caller === null || statSync(folder).uid === caller;
+  } catch {
+    return false;
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function fileIn(folder: string): string {
+  return join(folder, '.redlockrc');
+}
+
+function absolute(path: string | undefined): string | null {
+  return path && isAbsolute(path) ? resolve(path) : null;
+}
+
+/** `missing`: what to throw when there is no such file. */
+function reading<Result>(
+  subject: string,
+  path: string,
+  read: () => Result,
+  missing: ConfigError | null = null,
+): Result {
+  try {
+    return read();
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const why = fileTrouble(error);
-    if (why === 'no such file') return null;
+    if (why === 'no such file' && missing !== null) throw missing;
     throw new ConfigError(`${subject}: ${path}: ${why} (name a readable YAML file by --config)`);
   }
 }

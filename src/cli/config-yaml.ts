@@ -1,6 +1,7 @@
-// YAML text to plain data that knows its lines, with ${VAR} replaced. What keys may be there is config-schema.ts's business. The
-// surprises: variables are replaced in the parsed strings and not in the text, so that no value can smuggle in YAML; and the
-// parser's own messages are passed on only where they cannot quote the file, which may hold a password.
+// YAML text to plain data that knows its lines, with ${VAR} replaced. Which keys may be there is
+// decided by config-schema.ts. Variables are replaced in the parsed strings and not in the text, so
+// that no value can smuggle in YAML. The parser's own messages are passed on only where they cannot
+// quote the file, which may hold a password.
 
 import {
   type Document,
@@ -27,15 +28,18 @@ export interface YamlData {
   readonly lineOf: (path: DataPath) => number;
   /** The strings as they stand in the file, before ${VAR} was replaced, with the path of each. */
   readonly literals: readonly { readonly path: DataPath; readonly text: string }[];
+  /** Every key, wherever it stands. */
+  readonly keys: readonly DataPath[];
 }
 
 const speakingCodes = /^(BAD_INDENT|MISSING_CHAR|TAB_AS_INDENT|MULTILINE_IMPLICIT_KEY|BLOCK_IN_FLOW)$/;
 
 /**
- * Parses YAML 1.2, core schema: no tags, no anchors, no repeated keys, one document.
+ * Parses YAML 1.2, core schema: no tags, no anchors, no repeated keys, one document. Only variables
+ * whose names match `visible` are replaced.
  * @throws ConfigError with file, line and, for variables, key
  */
-export function parseYaml(path: string, text: string, environment: NodeJS.ProcessEnv): YamlData {
+export function parseYaml(path: string, text: string, environment: NodeJS.ProcessEnv, visible: RegExp): YamlData {
   const lines = new LineCounter();
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
   const document = parseDocument(text, {
@@ -49,6 +53,7 @@ export function parseYaml(path: string, text: string, environment: NodeJS.Proces
   const trouble = document.errors[0] ?? document.warnings[0];
   if (trouble !== undefined) throw new ConfigError(`${path}:${lineAt(trouble.pos[0])}: ${describe(trouble, text)}`);
   const literals: { path: DataPath; text: string }[] = [];
+  const keys: DataPath[] = [];
   const lineOfNode = (node: Node) => lineAt(node.range?.[0] ?? 0);
   visit(document, {
     Node(_, node) {
@@ -60,10 +65,11 @@ export function parseYaml(path: string, text: string, environment: NodeJS.Proces
   });
   visit(document, {
     Scalar(position, node, ancestors) {
+      if (position === 'key') keys.push(pathOf(ancestors, node));
       if (position === 'key' || typeof node.value !== 'string') return;
       const place = pathOf(ancestors, node);
       literals.push({ path: place, text: node.value });
-      const replaced = replaceVariables(node.value, environment);
+      const replaced = replaceVariables(node.value, environment, visible);
       if ('why' in replaced) {
         throw new ConfigError(`${path}:${lineOfNode(node)}: ${renderPath(place)}: ${replaced.why}`);
       }
@@ -73,7 +79,7 @@ export function parseYaml(path: string, text: string, environment: NodeJS.Proces
   if (document.contents !== null && !isMap(document.contents) && document.toJS() !== null) {
     throw new ConfigError(`${path}:1: not a mapping (write lines such as ttl: 30s)`);
   }
-  return { data: document.toJS() ?? {}, literals, lineOf: (place) => lineAt(offsetOf(document, place)) };
+  return { data: document.toJS() ?? {}, literals, keys, lineOf: (place) => lineAt(offsetOf(document, place)) };
 }
 
 /** `masters[1].password`. */
@@ -81,12 +87,20 @@ export function renderPath(path: DataPath): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
 }
 
-function replaceVariables(text: string, environment: NodeJS.ProcessEnv): { text: string } | { why: string } {
+function replaceVariables(
+  text: string,
+  environment: NodeJS.ProcessEnv,
+  visible: RegExp,
+): { text: string } | { why: string } {
   let why: string | null = null;
   const replaced = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (match, name: string | undefined, end: string) => {
     if (name === undefined) return '${';
     if (end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
       why ??= `not a variable (write \${NAME}, or $\${ for the two characters themselves)`;
+      return match;
+    }
+    if (!visible.test(name)) {
+      why ??= `\${${name}}: only variables REDLOCK_... may be used in a file that was only found (name the file by --config to use it)`;
       return match;
     }
     const value = environment[name];

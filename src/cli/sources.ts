@@ -1,6 +1,6 @@
-// The layers of one program start, read from where they are: flags, environment, configuration file. It answers for one key at a
-// time and remembers what it answered; which keys a program asks for is that program's business. The surprise: a key that is
-// never asked for is never read, so a bad value for one program is no trouble of the other's.
+// The layers of one program start, read from where they are: flags, environment, configuration file.
+// It answers for one key at a time and remembers what it answered. A key that a program never asks
+// for is never read, so a bad value for one program is no trouble of the other's.
 
 import { dirname } from 'node:path';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
@@ -18,6 +18,11 @@ export interface Surroundings {
   readonly home: string | undefined;
   /** The last place to look for a configuration: /etc/redlockrc unless a test says otherwise. */
   readonly systemConfigFile?: string;
+  /**
+   * False: no configuration is looked for in the working directory or above it, as for completion,
+   * which reads what stands there before anything has been asked for. Default: true.
+   */
+  readonly searchesParents?: boolean;
 }
 
 const scalarKeys: readonly ScalarKey[] = keyTable.map((row) => row.key).filter(isScalarKey);
@@ -45,7 +50,9 @@ export class Sources {
       flag: flags.config,
       variable: around.environment.REDLOCK_CONFIG,
       cwd: around.cwd,
+      searchesParents: around.searchesParents ?? true,
       home: around.home,
+      configHome: around.environment.XDG_CONFIG_HOME,
       systemFile: around.systemConfigFile ?? '/etc/redlockrc',
     });
     return new Sources(flags, around, found === null ? null : await readConfigFile(found, around.environment));

@@ -1,5 +1,5 @@
-// The bytes of a file that a person has written: a configuration, a password, a certificate. It knows neither. The surprise: what is
-// read may be a pipe, as <(...) of a shell is, or a device that never ends, so no size is asked for: reading stops at a limit.
+// The bytes of a file that a person has written: a configuration, a password, a certificate. It may
+// be a pipe, as <(...) of a shell is, or a device that never ends, so reading stops at a limit.
 
 import { closeSync, openSync, readSync } from 'node:fs';
 
@@ -13,7 +13,11 @@ class TooLong extends Error {
 
 /** @throws as node:fs does; ERR_TOO_LONG where there is more than 1 MiB */
 export function readTextFile(path: string): Buffer {
-  const descriptor = openSync(path, 'r');
+  return readDescriptor(openSync(path, 'r'));
+}
+
+/** The same for an open file, which is closed then. */
+export function readDescriptor(descriptor: number): Buffer {
   try {
     const chunks: Buffer[] = [];
     let byteCount = 0;

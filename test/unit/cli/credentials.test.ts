@@ -70,9 +70,11 @@ describe('logins', () => {
       pw: 'beside-rc',
       'work/deep/pw': 'beside-me',
     });
-    expect((await settle({}, root, 'work/deep')).masters[0]?.password).toBe('beside-rc');
+    const flags = ['--config', '../../.redlockrc'];
+    expect((await settle({ flags }, root, 'work/deep')).masters[0]?.password).toBe('beside-rc');
     const environment = { REDLOCK_PASSWORD_FILE: 'pw' };
-    expect((await settle({ environment }, root, 'work/deep')).masters[0]?.password).toBe('beside-me');
+    const { masters } = await settle({ flags, environment }, root, 'work/deep');
+    expect(masters[0]?.password).toBe('beside-me');
   });
 
   it('are not read for local masters', async () => {

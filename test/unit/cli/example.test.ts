@@ -11,7 +11,8 @@ const example = readFileSync(new URL('../../../.redlockrc.example', import.meta.
 // Prose is "# text"; a setting is "#key:", and "#  " in front of what belongs to it.
 const uncommented = example.replace(/^#(?=[^ \n#]| {2})/gm, '');
 const environment = { REDIS_PASSWORD: 'p' };
-const read = (text: string) => readConfigFile({ path: '/x/.redlockrc', text, mode: 0o644 }, environment);
+const read = (text: string) =>
+  readConfigFile({ path: '/x/.redlockrc', text, mode: 0o644, isConfined: false }, environment);
 const file = await read(uncommented);
 
 /** The comment lines right above a key, as one line. */

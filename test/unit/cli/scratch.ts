@@ -3,7 +3,7 @@
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseWords } from '../../../src/cli/options.ts';
 import { resolveSettings, type Settings } from '../../../src/cli/settings.ts';
@@ -12,10 +12,13 @@ export interface Scene {
   /** Words before `job -- true`. */
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Text of `work/.redlockrc`. */
+  /** Text of `work/.redlockrc`, which is named by --config. */
   readonly file?: string;
   /** Other files by path; the working directory is `work`, the home directory is `home`. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Instead of `home`. */
+  readonly home?: string;
+  readonly searchesParents?: boolean;
 }
 
 /** A new directory with `work/deep`, `home` and `etc` in it. */
@@ -32,14 +35,16 @@ export function createScratch(files: Readonly<Record<string, string>> = {}): str
 
 /** What a run in such a directory would be set to. */
 export async function settle(scene: Scene, root = createScratch(filesOf(scene)), cwd = 'work'): Promise<Settings> {
-  const words = parseWords([...(scene.flags ?? []), 'job', '--', 'true']);
+  const named = scene.file === undefined ? [] : ['--config', join(root, 'work/.redlockrc')];
+  const words = parseWords([...named, ...(scene.flags ?? []), 'job', '--', 'true']);
   if (words.kind !== 'run') throw new Error('printed');
   return resolveSettings({
     words,
     environment: { ...scene.environment },
-    cwd: join(root, cwd),
-    home: join(root, 'home'),
+    cwd: resolve(root, cwd),
+    home: scene.home ?? join(root, 'home'),
     systemConfigFile: join(root, 'etc/redlockrc'),
+    searchesParents: scene.searchesParents ?? true,
   });
 }
 

@@ -1,0 +1,107 @@
+// Whether a configuration file that nobody has named may be read: only a regular file that belongs
+// to the caller or to root, and that no other user can write to. Another user could else choose the
+// masters, and with them who gets the lock.
+
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { ConfigError, fileTrouble } from './trouble.ts';
+
+export interface OpenedFile {
+  readonly descriptor: number;
+  /** Permission bits, as in stat(2). */
+  readonly mode: number;
+}
+
+/** The number of the user that counts as the caller; null on systems without such numbers. */
+export function callerId(): number | null {
+  return process.geteuid?.() ?? null;
+}
+
+/**
+ * Opens the file, or returns null when there is none, or none that may be looked at.
+ * @throws ConfigError when it cannot be trusted, or not be opened
+ */
+export function openTrusted(path: string): OpenedFile | null {
+  try {
+    const entry = lstatSync(path);
+    const found = statSync(path);
+    refuseUntrusted(path, entry, found);
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(code ?? '')) return null;
+    throw unreadable(path, error);
+  }
+  let descriptor: number;
+  try {
+    // What is there by now may be another thing, so nothing waits for the other end of a pipe.
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  try {
+    const opened = fstatSync(descriptor);
+    refuseUntrusted(path, opened, opened);
+    return { descriptor, mode: opened.mode };
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+}
+
+function unreadable(path: string, error: unknown): ConfigError {
+  const why = fileTrouble(error);
+  return new ConfigError(`config: ${path}: ${why} (name a readable YAML file by --config)`);
+}
+
+/** `entry` is what stands in the folder, which may be a link to `found`. */
+function refuseUntrusted(path: string, entry: Stats, found: Stats): void {
+  const why = reasonToRefuse(entry, found);
+  if (why === null) return;
+  throw new ConfigError(`config: ${path}: ${why} (name it by --config to use it)`);
+}
+
+function reasonToRefuse(entry: Stats, found: Stats): string | null {
+  if (!isOwn(entry)) {
+    const what = entry.isSymbolicLink() ? 'is a link that belongs' : 'belongs';
+    return `${what} to ${userOf(entry.uid)}, not to you or root`;
+  }
+  if (!found.isFile()) return `${kindOf(found)} of ${userOf(found.uid)}, not a regular file`;
+  if (!isOwn(found)) {
+    return `is a link to a file that belongs to ${userOf(found.uid)}, not to you or root`;
+  }
+  const writers = writersOf(found);
+  return writers && `belongs to ${userOf(found.uid)} and can be written by ${writers}`;
+}
+
+function isOwn({ uid }: Stats): boolean {
+  const caller = callerId();
+  return caller === null || uid === caller || uid === 0;
+}
+
+/** Who else may write to it; null: no other user. */
+function writersOf({ mode, gid }: Stats): string | null {
+  const caller = callerId();
+  if (caller === null) return null;
+  const bits = `(mode ${(mode & 0o777).toString(8)})`;
+  if ((mode & 0o002) !== 0) return `everyone ${bits}`;
+  // A group of the caller's own, as useradd makes one for each user, has no other member.
+  const isPrivate = gid === process.getegid?.() && gid === caller;
+  return (mode & 0o020) !== 0 && !isPrivate ? `group ${gid} ${bits}` : null;
+}
+
+function kindOf(found: Stats): string {
+  if (found.isDirectory()) return 'is a directory';
+  return found.isFIFO() ? 'is a pipe' : 'is a device or a socket';
+}
+
+/** `nobody (uid 65534)`, or the number alone where no name can be had. */
+function userOf(uid: number): string {
+  try {
+    const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+    const name = lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid))?.[0];
+    if (name) return `${name} (uid ${uid})`;
+  } catch {
+    // The number says it too.
+  }
+  return `uid ${uid}`;
+}
