@@ -6,6 +6,7 @@ import { checkArgumentBytes } from './cli/argument-bytes.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
 import { parseWords } from './cli/options.ts';
 import { renderPlan } from './cli/plan.ts';
+import { OutputError } from './cli/report-target.ts';
 import { Reporter } from './cli/reporter.ts';
 import { resolveSettings } from './cli/settings.ts';
 import { openStderr } from './cli/stderr.ts';
@@ -56,7 +57,7 @@ function print(text: string): Promise<number> {
   });
 }
 
-/** What this machine has not got: masters of its own, a guard, isolation. */
-function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble {
-  return error instanceof LocalTrouble || error instanceof RunTrouble;
+/** What this machine has not got: masters of its own, a guard, isolation, a place for the report. */
+function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble | OutputError {
+  return error instanceof LocalTrouble || error instanceof RunTrouble || error instanceof OutputError;
 }

@@ -3,9 +3,10 @@
 
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { callerId, openTrusted } from './config-trust.ts';
+import { openTrusted } from './config-trust.ts';
 import { readDescriptor, readTextFile } from './text-file.ts';
 import { ConfigError, fileTrouble, quoted } from './trouble.ts';
+import { callerId } from './users.ts';
 
 export interface SearchPlaces {
   /** The value of --config; null when absent. */

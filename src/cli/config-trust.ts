@@ -2,18 +2,14 @@
 // to the caller or to root, and that no other user can write to. Another user could else choose the
 // masters, and with them who gets the lock.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statSync } from 'node:fs';
 import { ConfigError, fileTrouble } from './trouble.ts';
+import { callerId, userOf } from './users.ts';
 
 export interface OpenedFile {
   readonly descriptor: number;
   /** Permission bits, as in stat(2). */
   readonly mode: number;
-}
-
-/** The number of the user that counts as the caller; null on systems without such numbers. */
-export function callerId(): number | null {
-  return process.geteuid?.() ?? null;
 }
 
 /**
@@ -92,16 +88,4 @@ function writersOf({ mode, gid }: Stats): string | null {
 function kindOf(found: Stats): string {
   if (found.isDirectory()) return 'is a directory';
   return found.isFIFO() ? 'is a pipe' : 'is a device or a socket';
-}
-
-/** `nobody (uid 65534)`, or the number alone where no name can be had. */
-function userOf(uid: number): string {
-  try {
-    const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
-    const name = lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid))?.[0];
-    if (name) return `${name} (uid ${uid})`;
-  } catch {
-    // The number says it too.
-  }
-  return `uid ${uid}`;
 }

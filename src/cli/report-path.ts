@@ -1,13 +1,16 @@
-// Where --report goes, checked before the lock is taken: the report is written when the command has run, which is too late to find
-// out that there is no such directory. Not the report itself: report.ts. The surprise: what counts for a file is its directory,
-// for the report may be written beside it and renamed, but what is written itself (report-target.ts) counts for itself.
+// Where --report goes, checked before the lock is taken: the report is written when the command has
+// run, which is too late to find out that there is no such directory. What counts for a file is its
+// directory, for the report is written beside it and renamed; what is written in place counts itself.
 
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type ReportTarget, reportTarget } from './report-target.ts';
+import { OutputError, type ReportTarget, reportTarget } from './report-target.ts';
 import { fileTrouble, quoted, UsageError } from './trouble.ts';
 
-/** The absolute path, or null when there is none. @throws UsageError */
+/**
+ * The absolute path, or null when there is none.
+ * @throws UsageError for what is no file, OutputError for one that may not be written
+ */
 export function checkReportPath(report: string | null, cwd: string): string | null {
   if (report === null) return null;
   if (report === '') throw new UsageError('--report: "": empty (name a file)');
@@ -25,9 +28,7 @@ export function checkReportPath(report: string | null, cwd: string): string | nu
   try {
     accessSync(written, constants.W_OK);
   } catch (error) {
-    throw new UsageError(
-      `--report: ${quoted(written)}: ${fileTrouble(error, 'written')} (name a file that can be written)`,
-    );
+    throw fault(written, error, 'name a file that can be written');
   }
   return path;
 }
@@ -36,7 +37,7 @@ function targetOf(path: string): ReportTarget {
   try {
     return reportTarget(path);
   } catch (error) {
-    throw new UsageError(`--report: ${quoted(path)}: ${fileTrouble(error, 'written')} (name another file)`);
+    throw error instanceof OutputError ? error : fault(path, error, 'name another file');
   }
 }
 
@@ -45,8 +46,13 @@ function find(path: string): Stats | null {
   try {
     return statSync(path);
   } catch (error) {
-    const why = fileTrouble(error);
-    if (why === 'no such file') return null;
-    throw new UsageError(`--report: ${quoted(path)}: ${why} (name another file)`);
+    if (fileTrouble(error) === 'no such file') return null;
+    throw fault(path, error, 'name another file');
   }
+}
+
+function fault(path: string, error: unknown, whatToDo: string): UsageError | OutputError {
+  const { code } = error as NodeJS.ErrnoException;
+  const line = `--report: ${quoted(path)}: ${fileTrouble(error, 'written')} (${whatToDo})`;
+  return ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '') ? new OutputError(line) : new UsageError(line);
 }

@@ -1,51 +1,79 @@
-// What is done with the file of --report, said for a path: asked before the run, when it can still be complained of, and again when
-// the report is written. It changes nothing. The surprise: links are followed by hand, because those of /dev/stdout lead to an open
-// file and not to a path; whoever renames over one takes the place of the device in /dev.
+// What is done with the file of --report, said for a path: asked before the run, when it can still be
+// refused, and again when the report is written. It changes nothing. Links are followed by hand,
+// because those of /dev/stdout lead to an open file and not to a path: renaming over one would take
+// the place of the device in /dev. So the kernel's rules for sticky folders are applied by hand, too.
 
-import { constants, lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { constants, lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { quoted } from './trouble.ts';
+import { callerId, userOf } from './users.ts';
+
+/** What was asked for cannot be written: exit 74. */
+export class OutputError extends Error {
+  override readonly name = 'OutputError';
+  readonly exitCode = 74;
+}
 
 export interface ReportTarget {
   /** Where all links lead to; a descriptor is left as it is. */
   readonly path: string;
   /**
-   * `replaced` in one step, by a new file; `overwritten` where a new file would be another one to somebody; `appended` to an open
-   * file, a pipe, a device.
+   * `replaced` in one step, by a new file; `overwritten` where a new file would not be the one that
+   * others have; `appended` to an open file, a pipe, a device.
    */
   readonly kind: 'replaced' | 'overwritten' | 'appended' | 'directory';
   /** Permission bits of the file that is replaced; null: there is none. */
   readonly mode: number | null;
-  readonly isPipe: boolean;
 }
 
-/** What is opened to write into it. */
+/** What is opened to write into it. A pipe must not hold us up: see the one who writes. */
 export const openFlags = {
-  overwritten: constants.O_WRONLY | constants.O_TRUNC,
-  appended: constants.O_WRONLY | constants.O_APPEND,
+  overwritten: constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  appended: constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK,
 } as const;
 
 const descriptor = /^\/(proc\/[^/]+\/(task\/\d+\/)?fd|dev\/fd)\/\d+$/;
 /** As many as the kernel follows. */
 const mostLinks = 40;
 
-/** @throws as node:fs does; ENOENT: its directory is not there */
+/**
+ * @throws OutputError for what another user has put into a sticky folder; else as node:fs does;
+ * ENOENT: its directory is not there
+ */
 export function reportTarget(file: string): ReportTarget {
   let path = file;
   for (let count = 0; count <= mostLinks; count += 1) {
     path = join(realpathSync(dirname(path)), basename(path));
     const found = lstatSync(path, { throwIfNoEntry: false });
-    if (descriptor.test(path)) return { path, kind: 'appended', mode: null, isPipe: false };
+    if (descriptor.test(path)) return { path, kind: 'appended', mode: null };
+    if (found) refuseForeign(path, found);
     if (!found?.isSymbolicLink()) return { path, ...treatmentOf(found) };
     path = resolve(dirname(path), readlinkSync(path));
   }
   throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
 }
 
+/**
+ * In a sticky folder that everyone can write to, such as /tmp, a link, a file or a pipe counts only
+ * when it belongs to us or to the owner of the folder: protected_symlinks, protected_regular and
+ * protected_fifos of proc_sys_fs(5), whatever they are set to.
+ */
+function refuseForeign(path: string, found: Stats): void {
+  const folder = statSync(dirname(path));
+  const isShared = (folder.mode & 0o1002) === 0o1002;
+  const caller = callerId();
+  if (!isShared || caller === null || found.uid === caller || found.uid === folder.uid) return;
+  const what = found.isSymbolicLink() ? 'a link' : found.isFIFO() ? 'a pipe' : 'a file';
+  throw new OutputError(
+    `--report: ${quoted(path)}: ${what} of ${userOf(found.uid)} in a folder that everyone can write to (name a file in a folder of your own)`,
+  );
+}
+
 function treatmentOf(found: Stats | undefined): Omit<ReportTarget, 'path'> {
-  if (!found) return { kind: 'replaced', mode: null, isPipe: false };
-  if (found.isDirectory()) return { kind: 'directory', mode: null, isPipe: false };
-  if (!found.isFile()) return { kind: 'appended', mode: null, isPipe: found.isFIFO() };
+  if (!found) return { kind: 'replaced', mode: null };
+  if (found.isDirectory()) return { kind: 'directory', mode: null };
+  if (!found.isFile()) return { kind: 'appended', mode: null };
   const isOurs = found.uid === (process.geteuid?.() ?? found.uid) && found.gid === (process.getegid?.() ?? found.gid);
   const kind = isOurs && found.nlink === 1 ? 'replaced' : 'overwritten';
-  return { kind, mode: found.mode & 0o7777, isPipe: false };
+  return { kind, mode: found.mode & 0o7777 };
 }

@@ -1,12 +1,13 @@
-// The JSON object of --report: what happened, for programs that the exit code alone leaves guessing. It is written once, at
-// the end, also when the command never ran. The surprise: a regular file is replaced in one step, so that no reader ever
-// sees half of it; anything else (a pipe, /dev/stderr) is simply written to. Which is which, report-target.ts says.
+// The JSON object of --report: what happened, for programs that the exit code alone leaves guessing.
+// It is written once, at the end, also when the command never ran. A regular file is replaced in one
+// step, so that no reader ever sees half of it; anything else (a pipe, /dev/stderr) is written to.
+// Which is which, report-target.ts says.
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, constants, fchmodSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished } from '../run/run.ts';
-import { openFlags, reportTarget } from './report-target.ts';
+import { OutputError, openFlags, reportTarget } from './report-target.ts';
 import { fileTrouble, quoted } from './trouble.ts';
 
 export interface RunReport {
@@ -30,6 +31,9 @@ export interface RunReport {
   readonly fence: number | null;
   readonly masters: { readonly ok: readonly string[]; readonly failed: readonly string[] };
 }
+
+/** How long a full pipe may stay full, in ms. */
+const longestFullMs = 2_000;
 
 /** `seen` is what was gathered on the way. */
 export function reportOf(
@@ -59,11 +63,12 @@ export function reportOf(
 export function writeReport(file: string, report: RunReport): string | null {
   const text = `${JSON.stringify(report)}\n`;
   try {
-    const { path, kind, mode, isPipe } = reportTarget(file);
+    const { path, kind, mode } = reportTarget(file);
     if (kind === 'replaced') replace(path, text, mode);
-    else writeInto(path, text, kind === 'overwritten' ? openFlags.overwritten : openFlags.appended, isPipe);
+    else writeInto(path, text, kind === 'overwritten' ? openFlags.overwritten : openFlags.appended);
     return null;
   } catch (error) {
+    if (error instanceof OutputError) return error.message;
     return `--report: ${quoted(file)}: ${fileTrouble(error, 'written')}`;
   }
 }
@@ -86,17 +91,31 @@ function replace(path: string, text: string, mode: number | null): void {
   }
 }
 
-function writeInto(path: string, text: string, flags: number, isPipe: boolean): void {
-  // A pipe that nobody reads would keep us for ever; this says so at once. Who does read may take his time.
-  const probe = isPipe ? openSync(path, flags | constants.O_NONBLOCK) : null;
+/** A pipe that is full and that no process reads is given up; one that is read has the time it needs. */
+function writeInto(path: string, text: string, flags: number): void {
+  const fd = openSync(path, flags);
   try {
-    const fd = openSync(path, flags);
-    try {
-      writeFileSync(fd, text);
-    } finally {
-      closeSync(fd);
+    let rest = Buffer.from(text);
+    let fullSince: number | null = null;
+    while (rest.length > 0) {
+      const count = writtenOf(fd, rest);
+      rest = rest.subarray(count);
+      fullSince = count > 0 ? null : (fullSince ?? performance.now());
+      if (fullSince === null) continue;
+      if (performance.now() - fullSince > longestFullMs) throw Object.assign(new Error('full'), { code: 'ENXIO' });
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
   } finally {
-    if (probe !== null) closeSync(probe);
+    closeSync(fd);
+  }
+}
+
+/** How many bytes went into a file that was opened without blocking; 0: there is no room now. */
+function writtenOf(fd: number, bytes: Buffer): number {
+  try {
+    return writeSync(fd, bytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
+    throw error;
   }
 }

@@ -1,10 +1,25 @@
 // What --report writes, for programs: one JSON object on one line, for every way in which a run can end, and nothing else on
 // any stream. And --log-format json: each line of stderr an object.
 
-import { spawnSync } from 'node:child_process';
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, interpreter, linesOf, node, program, takeBy, useMasters } from './rig.ts';
 
@@ -188,6 +203,74 @@ test('a pipe that nobody reads holds nobody up, and one that is read has the rep
   expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": nobody reads from it\n`]);
   shellIn(folder, '(cat out > got &)');
   expect(JSON.parse(readFileSync(join(folder, 'got'), 'utf8'))).toMatchObject({ outcome: 'ran' });
+});
+
+test('a pipe that is open for reading, and full, holds nobody up', () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'pipe-'));
+  execFileSync('mkfifo', [join(folder, 'out')]);
+  const pipe = openSync(join(folder, 'out'), constants.O_RDWR | constants.O_NONBLOCK);
+  expect(() => {
+    for (;;) writeSync(pipe, Buffer.alloc(4096));
+  }).toThrow('EAGAIN');
+  const { status, stderr } = shellIn(folder, 'true', '--report out a -- sh -c "exit 3"');
+  closeSync(pipe);
+  expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": nobody reads from it\n`]);
+});
+
+describe('in a sticky folder that everyone can write to', () => {
+  const nobody = 65_534;
+  const words = '--report out a -- touch ran';
+
+  /** The folder, with what another user has put into it as `out`. */
+  function planted(what: 'link' | 'dangling link' | 'file' | 'pipe', owner = nobody): string {
+    const folder = mkdtempSync(join(scratchFolder(), 'sticky-'));
+    const out = join(folder, 'out');
+    mkdirSync(join(folder, 'victim'), { mode: 0o700 });
+    if (what !== 'dangling link') writeFileSync(join(folder, 'victim', 'passwd'), 'precious');
+    if (what.endsWith('link')) symlinkSync('victim/passwd', out);
+    else if (what === 'file') writeFileSync(out, '', { mode: 0o666 });
+    else execFileSync('mkfifo', ['-m', '666', out]);
+    lchownSync(out, owner, owner);
+    chmodSync(folder, 0o1777);
+    return folder;
+  }
+
+  test.runIf(process.getuid?.() === 0).each(['link', 'dangling link', 'file', 'pipe'] as const)(
+    'a %s of another user is refused (74) before anything runs',
+    (what) => {
+      const folder = planted(what);
+      const { status, stderr } = shellIn(folder, 'true', words);
+      expect(status).toBe(74);
+      expect(stderr).toMatch(
+        /^redlock-run: --report: ".*out": a \w+ of nobody \(uid 65534\) in a folder .*\(name a file .*\)\n$/,
+      );
+      const { passwd = null } = Object.fromEntries(
+        readdirSync(join(folder, 'victim')).map((name) => [name, readFileSync(join(folder, 'victim', name), 'utf8')]),
+      );
+      expect(passwd).toBe(what === 'dangling link' ? null : 'precious');
+      expect(readdirSync(folder).sort()).toEqual(['f', 'out', 'victim']);
+    },
+  );
+
+  test.runIf(process.getuid?.() === 0)('one that is planted while the command runs is not followed', () => {
+    const folder = planted('link', 0);
+    const { status, stderr } = shellIn(folder, 'true', `--report out a -- chown -h ${nobody} out`);
+    expect([status, stderr]).toEqual([0, expect.stringContaining('a link of nobody (uid 65534)')]);
+    expect(readFileSync(join(folder, 'victim', 'passwd'), 'utf8')).toBe('precious');
+  });
+
+  test('a link of our own is followed', () => {
+    const folder = planted('link', process.getuid?.());
+    expect(shellIn(folder, 'true').status).toBe(0);
+    expect(JSON.parse(readFileSync(join(folder, 'victim', 'passwd'), 'utf8'))).toMatchObject({ outcome: 'ran' });
+  });
+});
+
+test.skipIf(process.getuid?.() === 0)('where it may not be written: 74, before anything runs', async () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'closed-'));
+  chmodSync(folder, 0o500);
+  const { code, stderr } = await run(['--report', join(folder, 'out'), 'a', '--', 'false']);
+  expect([code, stderr]).toEqual([74, expect.stringContaining('permission denied (name a file that can be written)')]);
 });
 
 test('--log-format json: each line an object with a time, a kind, the name and the message', async () => {
