@@ -23,7 +23,12 @@ export async function acl({ words, settings, clock, print, tell }: Call): Promis
   });
   const known = versions.filter((version): version is string => typeof version === 'string').sort(byVersion);
   const version = known[0] ?? usualVersion;
-  const users = programs.map((program) => ({ user: program, rules: rulesOf(program, settings.prefix, version) }));
+  const hasConfig = words.has('--config-get');
+  const users = programs.map((program) => ({
+    user: program,
+    rules: rulesOf(program, settings.prefix, version, hasConfig),
+  }));
+  if (hasConfig) tell('warning: +config|get also shows the passwords of the server to these users');
   if (words.has('--json')) {
     print(`${JSON.stringify({ version, isKnown: known.length > 0, users })}\n`);
     return exitCode.ok;

@@ -62,6 +62,10 @@ const safely: VerbOption = {
   long: '--safely',
   description: 'keep others out for what is left of the lease, so that the command has ended before another begins',
 };
+const configGet: VerbOption = {
+  long: '--config-get',
+  description: 'with the right that tells whether a restart forgets locks, and that shows passwords',
+};
 const watch: VerbOption = { long: '--watch', description: 'look again every second, until interrupted' };
 
 const since: VerbOption = {
@@ -171,7 +175,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 0,
     most: 0,
     summary: 'print the smallest ACL rules under which redlock-run and redlockctl work',
-    options: [json],
+    options: [configGet, json],
   },
   {
     verb: 'local',

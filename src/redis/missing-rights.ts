@@ -39,7 +39,7 @@ export async function missingRights(
   key: string,
   protocol: Protocol,
 ): Promise<string[] | Failed> {
-  const commands = commandsOf('redlock-run', protocol).filter((command) => !command.includes('|'));
+  const commands = commandsOf('redlock-run', protocol);
   const missing = await connection.eval(missingScript, [key], ...commands);
   return isFailed(missing) ? missing : (missing as string[]);
 }

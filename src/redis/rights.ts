@@ -1,6 +1,6 @@
-// The rights that the programs need on a master, as rules of Redis's access control lists. Read from the scripts themselves, so that
-// a script that learns a new command takes its right with it. The surprise: versions differ; 6.0 knows no rights on channels, and
-// from 7.0 on a user has none unless they are given.
+// The rights that the programs need on a master, as rules of Redis's access control lists. Read from
+// the scripts themselves, so that a script that learns a new command takes its right with it.
+// Versions differ: 6.0 knows no rights on channels, and from 7.0 on a user has none unless given.
 
 import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
 import * as jointScripts from './joint-scripts.ts';
@@ -9,14 +9,16 @@ import * as scripts from './scripts.ts';
 import * as setnxScripts from './setnx-scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
-const plainCommands = ['eval', 'select', 'info', 'role', 'config|get', 'subscribe'];
+const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
+/** Asked as well, and done without where it is denied: it also shows the passwords of the server. */
+export const configRight = 'config|get';
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';
 
-/** Lower case, sorted; a subcommand as `config|get`. `protocol`: as far as that needs them; absent: for any of them. */
+/** Lower case, sorted. `protocol`: as far as that needs them; absent: for any of them. */
 export function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
   const redlockScripts = [lookScript, ...Object.values({ ...scripts, ...jointScripts })];
   const texts = [
@@ -33,8 +35,11 @@ export function commandsOf(program: ProgramName, protocol?: Protocol): string[] 
   ].sort();
 }
 
-/** The arguments of ACL SETUSER after the user's name, but for the password. `version` as in INFO server: `7.0.15`. */
-export function rulesOf(program: ProgramName, prefix: string, version: string): string[] {
+/**
+ * The arguments of ACL SETUSER after the user's name, but for the password. `version` as in INFO
+ * server: `7.0.15`.
+ */
+export function rulesOf(program: ProgramName, prefix: string, version: string, hasConfig = false): string[] {
   const literal = prefix.replace(/[\\*?[\]]/g, '\\$&');
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const hasChannels = major > 6 || (major === 6 && minor >= 2);
@@ -44,7 +49,7 @@ export function rulesOf(program: ProgramName, prefix: string, version: string): 
     ...(literal === '' ? [] : [`~{${literal}*}:*`]),
     ...(hasChannels ? ['resetchannels', `&{${literal}*}:wake:*`] : []),
     '-@all',
-    ...commandsOf(program).map((command) => `+${command}`),
+    ...[...commandsOf(program), ...(hasConfig ? [configRight] : [])].map((command) => `+${command}`),
   ];
 }
 

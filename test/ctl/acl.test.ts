@@ -34,6 +34,33 @@ test('two lines for redis-cli, the rest on stderr', async () => {
   ]);
 });
 
+test('neither user sees a password of the server, unless config|get is asked for', async () => {
+  const [master] = masters as [TestMaster];
+  for (const user of ['redlock-run', 'redlockctl']) {
+    const dry = (...words: string[]) => master.command('acl', 'dryrun', user, ...words);
+    for (const words of [
+      ['config', 'get', '*'],
+      ['acl', 'list'],
+      ['acl', 'getuser', 'default'],
+      ['client', 'list'],
+    ]) {
+      expect(String(await dry(...words)), words.join(' ')).toMatch(/no permissions/);
+    }
+  }
+  const asked = await ctl(masters, ['acl', '--config-get']);
+  expect(asked.stdout.match(/ \+config\|get$/gm)).toHaveLength(2);
+  expect(asked.stderr).toMatch(/^redlockctl: warning: .*passwords/m);
+});
+
+test('a master that restarted waits out the grace under these rules, also when it forgets nothing', async () => {
+  const [master] = masters as [TestMaster];
+  await master.command('config', 'set', 'appendonly', 'yes', 'appendfsync', 'always');
+  const env = { ...as('redlock-run').env, REDLOCK_RESTART_GRACE: '1h' };
+  const { code, stderr } = await run(['-n', 'graced', '--', 'true'], { env });
+  await master.command('config', 'set', 'appendonly', 'no');
+  expect([code, stderr]).toEqual([69, expect.stringMatching(/restarted \d+ s ago/)]);
+});
+
 test('redlock-run acquires, extends, waits, is called and releases under its rules', async () => {
   const { env } = as('redlock-run');
   const holder = run(['--ttl', '1s', 'job', '--', 'sleep', '1.5'], { env });

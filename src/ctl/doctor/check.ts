@@ -14,4 +14,5 @@ export type Verdict = readonly [grade: Grade, message: string, why?: string, fix
 export type Check = (facts: MasterFacts, circumstances: Circumstances) => Verdict;
 
 export const grantInfo = 'grant INFO (redlockctl acl prints the rules), or ask the provider';
-export const grantConfig = 'grant CONFIG GET (redlockctl acl prints the rules), or ask the provider';
+export const grantConfig =
+  'grant CONFIG GET (redlockctl acl --config-get; it also shows passwords), or ask the provider';
