@@ -1,6 +1,6 @@
-// Users, passwords and certificates for masters, read from where the configuration says. No connection. The surprise: what a
-// master says for itself always wins, field by field, over what the top level of the configuration says for all of them; and
-// the same thing said twice about one master (in its URL and beside it) is an error, not a race.
+// Users, passwords and certificates for masters, read from where the configuration says. What a master
+// says for itself wins, field by field, over what the top level of the configuration says for all of
+// them; the same thing said twice about one master (in its URL and beside it) is an error.
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -116,10 +116,27 @@ async function readTls(entry: TlsEntry, base: string, subject: string): Promise<
       `${subject}: only one of certFile and keyFile: a client certificate needs both (add the other)`,
     );
   }
+  const [ca, cert, key] = await Promise.all([
+    caFile === undefined ? undefined : readText(caFile, base, `${subject}.caFile`),
+    certFile === undefined ? undefined : readText(certFile, base, `${subject}.certFile`),
+    keyFile === undefined ? undefined : readText(keyFile, base, `${subject}.keyFile`),
+  ]);
+  const { isAuthority, isCertificate, isKey, isPair } = await import('./pem.ts');
+  const refuse = (name: keyof TlsEntry, why: string) => {
+    throw new ConfigError(`${subject}.${name}: ${quoted(entry[name] ?? '')}: ${why}`);
+  };
+  if (ca !== undefined && !isAuthority(ca)) {
+    refuse('caFile', 'holds no certificate (name the PEM file of the authority)');
+  }
+  if (cert !== undefined && key !== undefined) {
+    if (!isCertificate(cert)) refuse('certFile', 'holds no certificate (name a PEM file)');
+    if (!isKey(key)) refuse('keyFile', 'holds no private key without a passphrase (name a PEM file)');
+    if (!isPair(cert, key)) refuse('keyFile', 'does not belong to certFile (name the key of that certificate)');
+  }
   return {
-    ...(caFile === undefined ? {} : { ca: await readText(caFile, base, `${subject}.caFile`) }),
-    ...(certFile === undefined ? {} : { cert: await readText(certFile, base, `${subject}.certFile`) }),
-    ...(keyFile === undefined ? {} : { key: await readText(keyFile, base, `${subject}.keyFile`) }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
     ...(servername === undefined ? {} : { servername: notEmpty(servername, `${subject}.servername`) }),
   };
 }

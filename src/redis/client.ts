@@ -77,7 +77,7 @@ export async function openClient(origin: Origin, mostBytes = mostBytesOfReply): 
   });
   const limit = new ReplyLimit(client, mostBytes);
   try {
-    await client.connect();
+    await verifying(() => client.connect());
     // A twin has logged in by itself.
     const access = 'duplicate' in origin ? Promise.resolve(null) : authenticate(client, origin);
     // In another database our key would exclude nobody, so this answer is worth a round trip.
@@ -105,5 +105,27 @@ async function authenticate(client: Redis, { username, password }: MasterAddress
 
 function endpointOptions(address: MasterAddress): object {
   if (address.path !== undefined) return { path: address.path };
-  return { host: address.host, port: address.port, ...(address.tls ? { tls: address.tls } : {}) };
+  return {
+    host: address.host,
+    port: address.port,
+    ...(address.tls ? { tls: { ...address.tls, rejectUnauthorized: true } } : {}),
+  };
+}
+
+const unsafeSetting = 'NODE_TLS_REJECT_UNAUTHORIZED';
+
+/**
+ * Certificates are verified whatever that variable says. It is hidden while the connection is begun,
+ * because Node would warn on stderr that they are not.
+ */
+function verifying<Result>(connect: () => Result): Result {
+  const setting = process.env[unsafeSetting];
+  if (setting !== undefined) {
+    delete process.env[unsafeSetting];
+    // ioredis begins in the next tick.
+    setImmediate(() => {
+      process.env[unsafeSetting] ??= setting;
+    });
+  }
+  return connect();
 }

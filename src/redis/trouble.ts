@@ -32,14 +32,38 @@ const endedConnection = /^(Connection is closed|Stream isn't writeable)/;
 const mostChars = 300;
 
 const deniedReply = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
+const wrongDatabase = /DB index is out of range/;
+
+/** Node's codes of a certificate of the server's that fails verification. */
+const untrusted = /^(CERT_|HOSTNAME_MISMATCH|INVALID_|ERR_TLS_CERT_|(DEPTH_ZERO_)?SELF_SIGNED_|UNABLE_TO_)/;
+/** Its codes of a server that refuses us, for want of a certificate or for the wrong one. */
+const refusedTls = /^ERR_SSL_.*ALERT/;
 
 /** `error` is what ioredis threw or emitted. Never carries a password: servers do not echo them. */
 export function failedBy(error: unknown): Failed {
   const { name = '', message = String(error), code } = error as { name?: string; message?: string; code?: string };
-  if (name === 'ReplyError') return failed(deniedReply.test(message) ? 'denied' : 'reply', tidied(message));
+  if (untrusted.test(code ?? '')) {
+    return failed('denied', `its certificate is not trusted: ${tidied(message)} (set tls.caFile, or tls.servername)`);
+  }
+  if (refusedTls.test(code ?? '')) {
+    return failed('denied', `TLS is refused: ${tidied(message)} (set tls.certFile and tls.keyFile)`);
+  }
+  if (name === 'ReplyError' && wrongDatabase.test(message)) {
+    return failed('denied', `${tidied(message)} (name a database that the server has)`);
+  }
+  if (name === 'ReplyError' && deniedReply.test(message)) {
+    return failed('denied', `${tidied(message)} (${cureOf(message)})`);
+  }
+  if (name === 'ReplyError') return failed('reply', tidied(message));
   if (foreignBytes.test(message)) return failed('connection', 'does not speak the Redis protocol');
   const known = code === undefined ? undefined : connectionTroubles[code];
   return failed('connection', known ?? (endedConnection.test(message) ? 'connection closed' : tidied(message)));
+}
+
+function cureOf(denial: string): string {
+  if (denial.startsWith('NOAUTH')) return 'set passwordFile';
+  if (/^WRONGPASS|invalid password/.test(denial)) return 'check the user and the password';
+  return 'give the user the rules that redlockctl acl prints';
 }
 
 /** `message` is made one printable line of bounded length. */

@@ -54,7 +54,7 @@ test('without the right to name a script by its digest: every question is answer
 
 test('a database that there is not: a failure that says so', async () => {
   const master = await oneMaster();
-  expect(await acquireAt(`${master.url}?db=99`)).toEqual(failed('reply', /DB index is out of range/));
+  expect(await acquireAt(`${master.url}?db=99`)).toEqual(failed('denied', /DB index is out of range/));
   const guarded = await oneMaster({ requirepass: 'x' });
   expect(await acquireAt(`${withLogin(guarded.url, ':wrong')}?db=1`)).toMatchObject({
     kind: 'failed',

@@ -1,19 +1,24 @@
 // Users, passwords and certificates: where each master gets its own from, and that none of them is ever shown.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${VAR} is what stands in the file
 
+import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
+import { pemFile } from '../../servers/pem.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const local = ['--local'];
+const pem = (name: string) => readFileSync(pemFile(name), 'utf8');
 
 describe('logins', () => {
   const files = {
     'work/pw': 'from-file\n',
     'work/crlf': 'two\n\r\n',
     'work/empty': '\n',
-    'work/ca': 'CA',
-    'work/cert': 'CERT',
-    'work/key': 'KEY',
+    'work/ca': pem('ca.pem'),
+    'work/cert': pem('client.pem'),
+    'work/key': pem('client.key'),
+    'work/other': pem('server.key'),
+    'work/garbage': '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n',
   };
   const first = async (scene: Scene) => (await settle({ ...scene, files })).masters[0];
 
@@ -49,12 +54,12 @@ describe('logins', () => {
     [
       'tls at the top',
       { file: 'masters: ["rediss://a"]\ntls: {caFile: ca, certFile: cert, keyFile: key}' },
-      { tls: { ca: 'CA', cert: 'CERT', key: 'KEY' } },
+      { tls: { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') } },
     ],
     [
       'tls of one',
       { file: 'masters: [{url: "rediss://a", tls: {servername: n}}]\ntls: {caFile: ca, servername: x}' },
-      { tls: { ca: 'CA', servername: 'n' } },
+      { tls: { ca: pem('ca.pem'), servername: 'n' } },
     ],
   ])('%s', async (_, scene, expected) => expect(await first(scene)).toMatchObject(expected));
 
@@ -123,6 +128,22 @@ describe('logins', () => {
       'masters[0].tls: redis://a:6379: not a TLS address',
     ],
     ['a missing CA', { file: 'masters: ["rediss://a"]\ntls: {caFile: no}' }, 'rc:2: tls.caFile: "no": no such file'],
+    ...(['empty', 'other', 'garbage'] as const).map((name): [string, Scene, string] => [
+      `a CA that is none: ${name}`,
+      { file: `masters: ["rediss://a"]\ntls: {caFile: ${name}}` },
+      `rc:2: tls.caFile: "${name}": holds no certificate`,
+    ]),
+    ...(
+      [
+        ['ca', 'garbage', 'tls.keyFile: "garbage": holds no private key'],
+        ['other', 'key', 'tls.certFile: "other": holds no certificate'],
+        ['cert', 'other', 'tls.keyFile: "other": does not belong to certFile'],
+      ] as const
+    ).map(([cert, key, message]): [string, Scene, string] => [
+      `${key} for ${cert}`,
+      { file: `masters: ["rediss://a"]\ntls: {certFile: ${cert}, keyFile: ${key}}` },
+      message,
+    ]),
     [
       'half a certificate',
       { file: 'masters: ["rediss://a"]\ntls: {certFile: cert}' },

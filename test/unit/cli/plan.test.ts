@@ -1,9 +1,11 @@
 // What --dry-run prints, whole, once without and once with sources; and what it must never print.
 
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseWords } from '../../../src/cli/options.ts';
 import { renderPlan } from '../../../src/cli/plan.ts';
 import { resolveSettings } from '../../../src/cli/settings.ts';
+import { pemFile } from '../../servers/pem.ts';
 import { createScratch, settle } from './scratch.ts';
 
 const masters = ['redis://u:s3cr3t@a', 'redis://b:7/2', 'unix:///run/c.sock'].flatMap((url) => ['--master', url]);
@@ -98,9 +100,18 @@ it('never shows a secret', async () => {
     'work/.redlockrc':
       'masters:\n  - redis://u:s3cr3t@a\n  - {url: b, password: s3cr3t}\n  - {url: "rediss://c", tls: {caFile: ca}}\npasswordFile: pw',
     'work/pw': 's3cr3t',
-    'work/ca': 's3cr3t',
+    'work/ca': `s3cr3t\n${readFileSync(pemFile('ca.pem'), 'utf8')}`,
   });
-  const words = parseWords(['-v', 'job', '--', 'curl', 'https://u:s3cr3t@h/', '--url=redis://:s3cr3t@h']);
+  const words = parseWords([
+    '-v',
+    '--config',
+    '.redlockrc',
+    'job',
+    '--',
+    'curl',
+    'https://u:s3cr3t@h/',
+    '--url=redis://:s3cr3t@h',
+  ]);
   if (words.kind !== 'run') throw new Error('printed');
   const request = { words, environment: {}, cwd: `${root}/work`, home: undefined, systemConfigFile: `${root}/none` };
   const settings = await resolveSettings(request);

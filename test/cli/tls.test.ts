@@ -1,0 +1,79 @@
+// Masters behind TLS: what is verified, that nothing turns it off, and what is said when a certificate,
+// a login or a database is refused, which no retry makes right (78).
+
+import { expect, test } from 'vitest';
+import { pemFile } from '../servers/pem.ts';
+import { tlsFront } from '../servers/tls.ts';
+import { fileWith, type RunOptions, type RunResult, useMasters } from './rig.ts';
+
+const { masters, run } = useMasters(1);
+
+interface Scene {
+  /** Below `tls:`, one a line. */
+  readonly tls?: readonly string[];
+  readonly host?: string;
+  readonly asksForCertificate?: boolean;
+  readonly options?: RunOptions;
+}
+
+/** Runs `true`, or other words, on one master behind TLS. */
+async function runOver(scene: Scene, words = ['name', '--', 'true']): Promise<RunResult> {
+  const { tls = [`caFile: ${pemFile('ca.pem')}`], host = 'localhost' } = scene;
+  const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), scene.asksForCertificate);
+  const lines = [
+    `masters: ["rediss://${host}:${port}"]`,
+    ...(tls.length > 0 ? ['tls:', ...tls.map((line) => `  ${line}`)] : []),
+  ];
+  const env = { REDLOCK_MASTERS: undefined, ...scene.options?.env };
+  return run(['--config', fileWith(`${lines.join('\n')}\n`), '-w', '3s', ...words], { ...scene.options, env });
+}
+
+const client = (key: string) => [
+  `caFile: ${pemFile('ca.pem')}`,
+  `certFile: ${pemFile('client.pem')}`,
+  `keyFile: ${pemFile(key)}`,
+];
+
+test('a certificate of the authority in caFile, and a client certificate, are accepted', async () => {
+  for (const scene of [{}, { asksForCertificate: true, tls: client('client.key') }]) {
+    expect(await runOver(scene)).toMatchObject({ code: 0, stderr: '' });
+  }
+});
+
+test.each<[string, Scene, RegExp]>([
+  ['an authority that nobody trusts', { tls: [] }, /certificate is not trusted: .*\(set tls\.caFile/],
+  ['another authority', { tls: [`caFile: ${pemFile('other.pem')}`] }, /certificate is not trusted/],
+  [
+    'another name',
+    { tls: ['servername: elsewhere', `caFile: ${pemFile('ca.pem')}`] },
+    /certificate is not trusted: .*elsewhere/,
+  ],
+  ['no client certificate', { asksForCertificate: true }, /TLS is refused: .*\(set tls\.certFile/],
+  ['an empty caFile', { tls: ['caFile: /dev/null'] }, /tls\.caFile: "\/dev\/null": holds no certificate/],
+  ['a key as caFile', { tls: [`caFile: ${pemFile('server.key')}`] }, /holds no certificate/],
+  ['the wrong key', { tls: client('server.key') }, /tls\.keyFile: .*does not belong to certFile/],
+])('%s: 78 at once, one line', async (_, scene, why) => {
+  const { code, stderr, elapsedMs } = await runOver(scene);
+  expect([code, stderr]).toEqual([78, expect.stringMatching(why)]);
+  expect(stderr).toMatch(/^redlock-run: [^\n]+\n$/);
+  expect(elapsedMs).toBeLessThan(10_000);
+});
+
+test('no variable of Node turns verification off, none makes Node talk, and the command has it all the same', async () => {
+  const variables = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const refused = await runOver({ tls: [], options: { env: variables } });
+  expect(refused).toMatchObject({ code: 78, stderr: expect.stringMatching(/^redlock-run: .*not trusted.*\n$/) });
+  const words = ['name', '--', 'printenv', 'NODE_TLS_REJECT_UNAUTHORIZED'];
+  expect(await runOver({ options: { env: variables } }, words)).toMatchObject({ code: 0, stdout: '0\n', stderr: '' });
+  const extra = await runOver({
+    tls: ['caFile: /dev/null'],
+    options: { env: { NODE_EXTRA_CA_CERTS: pemFile('ca.pem') } },
+  });
+  expect(extra.code).toBe(78);
+});
+
+test('a database that there is not: 78, with what to do', async () => {
+  const url = `${masters[0]?.url}?db=99`;
+  const { code, stderr } = await run(['--master', url, 'name', '--', 'true']);
+  expect([code, stderr]).toEqual([78, expect.stringMatching(/DB index is out of range \(.*database.*\)\n$/)]);
+});

@@ -1,0 +1,42 @@
+// TLS in front of a master that speaks none, as stunnel(8) is.
+
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { createServer } from 'node:tls';
+import { onTestFinished } from 'vitest';
+import { pemFile } from './pem.ts';
+
+/** Returns the port on 127.0.0.1, until the test is over. */
+export async function tlsFront(socketPath: string, asksForCertificate = false): Promise<number> {
+  const pem = (name: string) => readFileSync(pemFile(name));
+  const open = new Set<Socket>();
+  const server = createServer(
+    {
+      cert: pem('server.pem'),
+      key: pem('server.key'),
+      ca: pem('ca.pem'),
+      requestCert: asksForCertificate,
+      rejectUnauthorized: asksForCertificate,
+      // With 1.3 the client learns only after the handshake that its certificate is not accepted.
+      ...(asksForCertificate ? { maxVersion: 'TLSv1.2' } : {}),
+    },
+    (near) => {
+      const far = connect(socketPath);
+      for (const [one, another] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        open.add(one);
+        one.on('error', () => another.destroy()).on('close', () => another.destroy());
+        one.pipe(another);
+      }
+    },
+  );
+  server.on('tlsClientError', () => {}); // The client has the error that counts.
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
