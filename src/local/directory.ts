@@ -1,6 +1,7 @@
-// The private folder of one user's masters: sockets, pid files, logs. It is nobody else's business, and is refused when it
-// might be. The surprise: it depends on the user's number alone, never on HOME, TMPDIR or XDG_*, because a cron job and a
-// login shell of one user must find the same masters; two folders would be two locks.
+// The private folder of one user's masters: sockets, pid files, logs. It is refused when another user
+// can read it, write to it or has made it. Its path depends on the user's number alone, never on HOME,
+// TMPDIR or XDG_*, because a cron job and a login shell of one user must find the same masters; two
+// folders would be two locks.
 
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +36,10 @@ export function isPrivateDirectory(directory: string): boolean {
   const refuse = (why: string) => new LocalTrouble(78, directory, why, 'remove it, or have it removed');
   if (status.isSymbolicLink()) throw refuse('is a symbolic link');
   if (!status.isDirectory()) throw refuse('is not a directory');
-  if (status.uid !== ownUserId()) throw refuse(`belongs to user ${status.uid}, not to you`);
+  if (status.uid !== ownUserId()) {
+    const why = `belongs to user ${status.uid}, not to you`;
+    throw new LocalTrouble(78, directory, why, 'set localDirectory to another folder, or have it removed');
+  }
   if ((status.mode & 0o077) !== 0) throw refuse(`is open to other users (mode ${(status.mode & 0o777).toString(8)})`);
   return true;
 }

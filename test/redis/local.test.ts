@@ -9,6 +9,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -17,8 +19,9 @@ import {
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Redis } from 'ioredis';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { startLocalMasters } from '../../src/local/local-masters.ts';
+import { rememberServers } from '../../src/local/same-servers.ts';
 import { NoServerProgram } from '../../src/local/trouble.ts';
 import { lifetimeMs } from '../../src/local/turn.ts';
 import { eventually, isAlive, isFrozen } from '../servers/processes.ts';
@@ -179,7 +182,55 @@ test.runIf(process.getuid?.() === 0)('a folder of another user is refused', asyn
   const directory = join(scratchFolder(), 'foreign');
   makeFolder(directory, 0o700);
   chownSync(directory, 65534, 65534);
-  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(/belongs to user 65534, not to you/);
+  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(
+    /belongs to user 65534, not to you \(set localDirectory to another folder, or /,
+  );
+});
+
+describe('a run that goes on while its servers are replaced', () => {
+  /** What it finds when it looks again, after `change`, and after a later run has started what is missing. */
+  async function looksAfter(change: (directory: string, pids: Map<string, number>) => Promise<void> | void) {
+    const directory = newFolder();
+    const isSame = rememberServers(await startLocalMasters({ directory, environment }));
+    const pids = await servers(directory);
+    expect(isSame()).toBeNull();
+    await change(directory, pids);
+    const before = isSame();
+    await startLocalMasters({ directory, environment });
+    await servers(directory);
+    const after = isSame();
+    for (const pid of pids.values()) await end(pid);
+    return [before, after];
+  }
+  const told = (why: RegExp) => [expect.stringMatching(why), expect.stringMatching(why)];
+
+  test('sees that the folder was removed', async () => {
+    const looks = await looksAfter((directory) => rmSync(directory, { recursive: true }));
+    expect(looks).toEqual(told(/^local masters: .*\/local\d+: removed or replaced$/));
+  });
+
+  test('sees that the folder was moved away', async () => {
+    const looks = await looksAfter((directory) => renameSync(directory, `${directory}.old`));
+    expect(looks).toEqual(told(/: removed or replaced$/));
+  });
+
+  test('sees that the sockets were removed', async () => {
+    const looks = await looksAfter((directory) => {
+      for (const name of ['m1', 'm2', 'm3']) rmSync(join(directory, `${name}.sock`));
+    });
+    expect(looks).toEqual(told(/: sockets removed or replaced$/));
+  });
+
+  test('sees that a majority of the sockets was removed', async () => {
+    const looks = await looksAfter((directory) => {
+      for (const name of ['m1', 'm2']) rmSync(join(directory, `${name}.sock`));
+    });
+    expect(looks).toEqual(told(/: sockets removed or replaced$/));
+  });
+
+  test('goes on when one server died and was started anew', async () => {
+    expect(await looksAfter((_, pids) => end(pids.get('m1') ?? 0))).toEqual([null, null]);
+  });
 });
 
 test('a path that no socket can have is refused', async () => {
