@@ -1,20 +1,19 @@
-// Loads our own bundles with the machine code that V8 made of them in an earlier run, kept in the user's cache folder: compiling
-// them takes longer than everything else between start and lock. Not a module system: it knows files beside one another.
-// The surprise: V8 believes what it is given, so whoever could write there could make us run anything; nothing is read from a
-// folder or file that is not ours, or that others may write to.
+// Loads our own bundles with the machine code that V8 made of them in an earlier run, kept in the
+// user's cache folder: compiling them takes longer than everything else between start and lock.
+// *Invariant:* V8 believes what it is given, so nothing is read from, or written to, a folder or a
+// file that another user owns or may write to; and no file is removed that was not made here.
 
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   type Stats,
   statSync,
   writeFileSync,
@@ -25,8 +24,6 @@ import { Script } from 'node:vm';
 
 /** Files below this size compile faster than their cache is found, in bytes. */
 const leastBytes = 4_096;
-/** Of other versions: who knows whether they are still installed somewhere. In ms. */
-const staleMs = 30 * 24 * 3_600_000;
 
 export interface CodeCache {
   /** Runs a file as require() would, with what it requires beside itself, and returns its exports. */
@@ -49,7 +46,7 @@ export function openCodeCache(folder: string | null): CodeCache {
   const native = createRequire(import.meta.url);
   const loaded = new Map<string, { exports: unknown }>();
   const compiled: { readonly name: string; readonly script: Script }[] = [];
-  const isUsable = folder !== null && isOurs(() => lstatSync(folder));
+  const isUsable = folder !== null && isOurFolder(folder);
 
   function load(file: string): unknown {
     const known = loaded.get(file);
@@ -75,13 +72,9 @@ export function openCodeCache(folder: string | null): CodeCache {
   function keep(): void {
     if (folder === null || compiled.length === 0) return;
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      if (!isOurs(() => lstatSync(folder))) return;
+      if (!isUsable && !makeOurFolder(folder)) return;
       // After the run, when V8 has seen which functions are needed.
       for (const { name, script } of compiled) replace(join(folder, name), script.createCachedData());
-      for (const name of readdirSync(folder)) {
-        if (statSync(join(folder, name)).mtimeMs < Date.now() - staleMs) rmSync(join(folder, name));
-      }
     } catch {
       // No space, no permission.
     }
@@ -90,10 +83,35 @@ export function openCodeCache(folder: string | null): CodeCache {
   return { load, keep };
 }
 
+/** Whether the folder and the one around it are ours, and so is where both lie; none of the two may be a link. */
+function isOurFolder(folder: string): boolean {
+  const around = dirname(folder);
+  return isOurs(() => statSync(dirname(around))) && [around, folder].every((each) => isOurs(() => lstatSync(each)));
+}
+
+/** Makes what is missing of them, step by step, and returns whether all of it is ours. */
+function makeOurFolder(folder: string): boolean {
+  const around = dirname(folder);
+  const base = dirname(around);
+  // In a home directory of another user, as under sudo -E, nothing is made.
+  if (!existsSync(base) && !isOurs(() => statSync(dirname(base)))) return false;
+  if (existsSync(base) && !isOurs(() => statSync(base))) return false;
+  mkdirSync(base, { recursive: true, mode: 0o700 });
+  for (const each of [around, folder]) {
+    if (lstatSync(each, { throwIfNoEntry: false }) === undefined) mkdirSync(each, { mode: 0o700 });
+    if (!isOurs(() => lstatSync(each))) return false;
+  }
+  return true;
+}
+
+/** It belongs to us, and no other user may write to it; a group without other members may. */
 function isOurs(look: () => Stats): boolean {
   try {
-    const { uid, mode } = look();
-    return uid === process.geteuid?.() && (mode & 0o022) === 0;
+    const found = look();
+    const caller = process.geteuid?.();
+    const isPrivateGroup = found.gid === caller && found.gid === process.getegid?.();
+    const writers = isPrivateGroup ? 0o002 : 0o022;
+    return !found.isSymbolicLink() && found.uid === caller && (found.mode & writers) === 0;
   } catch {
     return false;
   }

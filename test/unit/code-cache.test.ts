@@ -3,6 +3,7 @@
 
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -102,15 +103,32 @@ it('a place where nothing can be kept costs nothing but time', () => {
   expect(existsSync(folder)).toBe(false);
 });
 
-it('removes what other versions have left behind a month ago', () => {
+it('removes no file that it did not make, however old', () => {
   run();
   writeFileSync(join(folder, 'old'), '');
   utimesSync(join(folder, 'old'), 1, 1);
-  writeFileSync(join(folder, 'new'), '');
   writeFileSync(bundle, `exports.sum = () => 44;${filler}${filler}`);
   expect(run()).toBe(44);
-  expect(readdirSync(folder)).toContain('new');
-  expect(readdirSync(folder)).not.toContain('old');
+  expect(readdirSync(folder)).toContain('old');
+});
+
+it.each(['', '/code'])('a link in the place of cache%s is not followed, nor written to', (below) => {
+  const target = join(base, 'target');
+  mkdirSync(join(target, 'code'), { recursive: true, mode: 0o700 });
+  if (below !== '') mkdirSync(join(base, 'cache'), { mode: 0o700 });
+  symlinkSync(target, join(base, `cache${below}`));
+  expect(run()).toBe(43);
+  expect([readdirSync(target), readdirSync(join(target, 'code'))]).toEqual([['code'], []]);
+});
+
+it.runIf(process.getuid?.() === 0)('nothing is made in a folder of another user', () => {
+  chownSync(base, 65_534, 65_534);
+  expect(run()).toBe(43);
+  expect(readdirSync(base).sort()).toEqual(['main-1.js', 'small.js']);
+  // A home directory in which there is no .cache yet.
+  folder = join(base, '.cache', 'redlock-run', 'code');
+  expect(run()).toBe(43);
+  expect(existsSync(join(base, '.cache'))).toBe(false);
 });
 
 it.each([
