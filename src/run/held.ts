@@ -1,6 +1,7 @@
-// What a command is told of all the locks around it, and what a nested run reads of that: names, tokens, fencing numbers, validities. Two
-// variables, REDLOCK_HELD for people and scripts and REDLOCK_HELD_LEASES for nested runs, name the same locks in the same order. The
-// surprise: the environment proves nothing. It outlives the run that wrote it, so whoever relies on it asks the masters.
+// What a command is told of all the locks around it, and what a nested run reads of that: names, tokens,
+// fencing numbers, validities. Two variables, REDLOCK_HELD for people and scripts and REDLOCK_HELD_LEASES
+// for nested runs, name the same locks in the same order. The environment proves nothing, since it
+// outlives the run that wrote it: what relies on it asks the masters.
 
 import { parseValue } from '../lock/holder.ts';
 import type { Lease, OuterLease } from '../lock/outcomes.ts';
@@ -19,6 +20,26 @@ export function outerLeaseOf(environment: NodeJS.ProcessEnv, names: readonly str
   if (entries.size !== 1 || entry === null) return null;
   const [, token = '', fence = '', ttlMs = ''] = /^([\w-]+):(\d*):(\d{1,8})$/.exec(entry ?? '') ?? [];
   return { names, token, fence: fence === '' ? null : Number(fence), ttlMs: Number(ttlMs) };
+}
+
+/**
+ * Whether the lock that a refused attempt met is held by a run around this one, so that waiting for it
+ * would never end. A list that an earlier run has left behind in a daemon names the lock, but not the
+ * token of its holder.
+ *
+ * Of several holders a refusal shows only one, and a list without tokens names none: then the names
+ * alone count. `holder` is its value on the masters.
+ */
+export function isHeldAround(
+  environment: NodeJS.ProcessEnv,
+  names: readonly string[],
+  { holder, holderCount }: { readonly holder: string; readonly holderCount: number },
+): boolean {
+  const held = heldNames(environment);
+  const leases = listIn(environment.REDLOCK_HELD_LEASES);
+  const tokens = held.flatMap((name, index) => (names.includes(name) ? [leases[index]?.split(':')[0] ?? ''] : []));
+  if (tokens.length === 0) return false;
+  return holderCount > 1 || tokens.includes('') || tokens.includes(parseValue(holder).token);
 }
 
 /** The same two variables for what runs under this lease as well, which is the innermost now. */
