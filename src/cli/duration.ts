@@ -1,5 +1,5 @@
-// Durations as people write them: 500ms, 30s, 5m, 2h, 1h30m, 1d, 0.5s. Not instants, not ISO 8601. The surprise: a bare
-// number is seconds, as in flock(1), sleep(1) and timeout(1), although every duration inside the program is milliseconds.
+// Durations as people write them: 500ms, 30s, 5m, 2h, 1h30m, 1d, 0.5s. A bare number is seconds, as in
+// flock(1), sleep(1) and timeout(1), although every duration inside the program is milliseconds.
 
 import { quoted, ValueError } from './trouble.ts';
 
@@ -28,8 +28,13 @@ export function parseDuration(text: string): number {
     );
   }
   const ms = Math.round(seconds === undefined ? sumOf(amounts ?? []) : Number(seconds) * 1000);
-  if (!Number.isSafeInteger(ms)) throw new ValueError(`${quoted(text)}: too long a duration (write 30d or less)`);
-  return ms;
+  // Any limit of a key is far below this, and is told by what reads the key.
+  return Math.min(ms, Number.MAX_SAFE_INTEGER);
+}
+
+/** Whether it is a number without a unit. */
+export function isBareNumber(text: string): boolean {
+  return bare.test(text);
 }
 
 function sumOf(amounts: readonly (string | undefined)[]): number {

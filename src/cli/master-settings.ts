@@ -1,5 +1,6 @@
-// Which masters, and what is asked of them: the settings that both programs share. What a run needs besides is settings.ts. The
-// surprise: the restart grace depends on the ttl, so also who only looks must know the ttl of those who lock.
+// Which masters, and what is asked of them: the settings that both programs share. What a run needs
+// besides is settings.ts. The restart grace depends on the ttl, so a program that only looks must know
+// the ttl of those that lock.
 
 import { resolve } from 'node:path';
 import type { MasterAddress } from '../redis/address.ts';
@@ -48,6 +49,6 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
     local: chosen.local,
     configFile: sources.file?.path ?? null,
     sources: { ...sources.named, ...chosen.sources },
-    warnings: [...(sources.file?.warnings ?? []), ...chosen.warnings],
+    warnings: [...sources.warnings, ...chosen.warnings],
   };
 }

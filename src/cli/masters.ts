@@ -1,13 +1,13 @@
-// Which masters: --master or --local, else REDLOCK_MASTERS or REDLOCK_LOCAL, else the file. Lists are not merged: the first layer
-// that says anything decides, because half of one list and half of another is no quorum of either. The surprise: having none is
-// an error that shows the ways to have some, never a fallback to masters nobody named.
+// Which masters: --master or --local, else REDLOCK_MASTERS or REDLOCK_LOCAL, else the file. Lists are
+// not merged: the first layer that says anything decides, because half of one list and half of another
+// is no quorum of either. Having none is an error that shows the ways to have some, never a fallback.
 
-import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
+import { AddressError, endpointOf, type MasterAddress, parseAddress, withoutSecrets } from '../redis/address.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { MasterEntry } from './config-schema.ts';
 import { logIn, readDefaultLogin } from './credentials.ts';
 import { choose, type Layer, type LayerName, troubleWith } from './layers.ts';
-import { ConfigError, UsageError } from './trouble.ts';
+import { ConfigError, quoted, UsageError } from './trouble.ts';
 import { readBoolean } from './values.ts';
 
 export interface ChosenMasters {
@@ -17,6 +17,9 @@ export interface ChosenMasters {
   readonly sources: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
 }
+
+const visiblePassword =
+  '--master: holds a password, which every user of this machine can see (use passwordFile, or REDLOCK_MASTERS)';
 
 /** What one layer says about masters. */
 interface Stage {
@@ -45,12 +48,12 @@ export interface MasterSources {
  */
 export async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
   const stages = stagesOf(from);
-  for (const stage of stages) refuseBoth(stage);
   const said = choose(
     stages.map((stage) => stage.values),
     'local',
     readBoolean,
   );
+  for (const stage of stages) refuseBoth(stage);
   const decisive = stages.find((stage) => stage.list.length > 0 || stage.layer === said?.layer);
   const isLocal = said?.value === true && decisive?.layer === said.layer;
   if (isLocal) return { local: true, masters: [], sources: { local: said.source }, warnings: [] };
@@ -66,7 +69,14 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
   );
   const masters: MasterAddress[] = [];
   for (const { entry, subject } of stage.list) {
-    masters.push(await logIn(parseEntry(entry, stage.layer, subject), entry, login, stage.base, warn, subject));
+    const address = parseEntry(entry, stage.layer, subject);
+    if (stage.layer === 'flag' && address.password !== undefined) warn(visiblePassword);
+    const master = await logIn(address, entry, login, stage.base, warn, subject);
+    if (master.username !== undefined && master.password === undefined) {
+      const why = 'a user without a password (set passwordFile, or write user:password@)';
+      throw troubleWith({ layer: stage.layer, subject }, `${master.name}: ${why}`);
+    }
+    masters.push(master);
   }
   refuseDuplicates(masters);
   const local = said?.value === false ? said.source : 'default';
@@ -118,7 +128,10 @@ function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): Mast
     return parseAddress(entry.url);
   } catch (error) {
     if (!(error instanceof AddressError)) throw error;
-    throw troubleWith({ layer, subject }, error.message);
+    const isList = layer === 'flag' && /,\s*\S/.test(entry.url);
+    const why = 'a list, and --master takes one URL (give --master once for each)';
+    const message = isList ? `${quoted(withoutSecrets(entry.url))}: ${why}` : error.message;
+    throw troubleWith({ layer, subject }, message);
   }
 }
 

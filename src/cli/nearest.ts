@@ -1,13 +1,17 @@
-// The nearest known word to a misspelt one, for "did you mean". Not for options: commander has its own, which it does not
-// export. The surprise: it may find nothing, because a wild guess is worse than none.
+// The nearest known word to a misspelt one, for "did you mean". Options have commander's own, which it
+// does not export. It may find nothing, because a wild guess is worse than none.
 
-/** The candidate with the fewest edits to `word`, or null when even that one has more than a third of its letters wrong. */
-export function nearest(word: string, candidates: readonly string[]): string | null {
+/**
+ * The candidate with the fewest edits to `word`, or null when even that one has more than `most`, which
+ * is a third of its letters unless said.
+ */
+export function nearest(word: string, candidates: readonly string[], most = Number.POSITIVE_INFINITY): string | null {
   let best: string | null = null;
   let fewest = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const edits = editsBetween(word.toLowerCase(), candidate.toLowerCase());
-    if (edits < fewest && edits <= Math.max(word.length, candidate.length, 6) / 3) {
+    const limit = Math.min(most, Math.max(word.length, candidate.length, 6) / 3);
+    if (edits < fewest && edits <= limit) {
       best = candidate;
       fewest = edits;
     }

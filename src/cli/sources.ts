@@ -9,6 +9,8 @@ import type { Flags } from './flags.ts';
 import { isScalarKey, keyTable, type ScalarKey } from './key-table.ts';
 import { type Chosen, choose, environmentLayer, type Given, type Layer } from './layers.ts';
 import { type ChosenMasters, chooseMasters } from './masters.ts';
+import { readText, suspicionOfTtl } from './values.ts';
+import { misspeltVariables } from './variables.ts';
 
 /** What a program is started in. */
 export interface Surroundings {
@@ -35,6 +37,8 @@ export class Sources {
   readonly #around: Surroundings;
   readonly #flagLayer: Layer;
   readonly #variables: Layer;
+  /** In the order of precedence. */
+  readonly #layers: readonly Layer[];
 
   private constructor(flags: Flags, around: Surroundings, file: ConfigFile | null) {
     this.file = file;
@@ -42,6 +46,7 @@ export class Sources {
     this.#around = around;
     this.#flagLayer = flagLayer(flags, around.cwd);
     this.#variables = environmentLayer(scalarKeys, around.environment, around.cwd);
+    this.#layers = [this.#flagLayer, this.#variables, file?.layer ?? new Map()];
   }
 
   /** @throws ConfigError (78) when the configuration file cannot be read */
@@ -58,10 +63,20 @@ export class Sources {
     return new Sources(flags, around, found === null ? null : await readConfigFile(found, around.environment));
   }
 
+  /** One line for each thing that is taken, and that should be looked at. */
+  get warnings(): string[] {
+    const ttl = choose(this.#layers, 'ttl', readText)?.given ?? null;
+    const suspicion = ttl && suspicionOfTtl(ttl.text);
+    return [
+      ...misspeltVariables(this.#around.environment),
+      ...(this.file?.warnings ?? []),
+      ...(ttl && suspicion ? [`${ttl.subject}: ${suspicion}`] : []),
+    ];
+  }
+
   /** The value that wins, or null without one. @throws UsageError (64), ConfigError (78) */
   readonly get = <Value>(key: ScalarKey, read: (text: string) => Value): Chosen<Value> | null => {
-    const layers = [this.#flagLayer, this.#variables, this.file?.layer ?? new Map()];
-    const chosen = choose(layers, key, read);
+    const chosen = choose(this.#layers, key, read);
     this.named[key] = chosen?.source ?? 'default';
     return chosen;
   };

@@ -1,10 +1,10 @@
-// Reading the text of one value: text in, value or ValueError out. It knows neither where the text came from (layers.ts) nor
-// how values depend on each other (timings.ts). The surprise: limits that Node's timers have are checked here, because a timer
-// of more than 2^31 ms fires at once, and a `--max-run 30d` that kills the command at once would be a bad joke.
+// Reading the text of one value: text in, value or ValueError out. It knows neither where the text came
+// from (layers.ts) nor how values depend on each other (timings.ts). The limits of Node's timers are
+// checked here: a timer of more than 2^31 ms fires at once, and `--max-run 30d` would kill the command.
 
 import { constants } from 'node:os';
 import type { Protocol } from '../redis/protocol.ts';
-import { parseDuration, renderDuration } from './duration.ts';
+import { isBareNumber, parseDuration, renderDuration } from './duration.ts';
 import { quoted, ValueError } from './trouble.ts';
 
 const longestTimerMs = 2 ** 31 - 1;
@@ -36,6 +36,13 @@ export function readTtl(text: string): number {
     );
   }
   return readPositiveDuration(text);
+}
+
+/** What should be looked at in a ttl that is taken; null: nothing. Libraries count milliseconds. */
+export function suspicionOfTtl(text: string): string | null {
+  if (!isBareNumber(text) || Number(text) < 3600) return null;
+  const meant = renderDuration(readTtl(text));
+  return `${quoted(text)}: ${meant}, since a bare number is seconds (write ${text}ms if milliseconds are meant, else ${meant})`;
 }
 
 /** Milliseconds; null for `forever`. */

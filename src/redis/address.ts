@@ -1,6 +1,6 @@
-// Where a master is and how to log in there, from one line of text. No connection, no files, no defaults but the port. The
-// surprise: the grammar is ours, because ioredis reads `valkey://h:1` as the host "valkey", `/notanumber` as database NaN and
-// `h:7001/2` as a socket path. The other one: no message and no name made here ever holds a password.
+// Where a master is and how to log in there, from one line of text. No message and no name made here
+// ever holds a password. The grammar is ours, because ioredis reads `valkey://h:1` as the host "valkey",
+// `/notanumber` as database NaN and `h:7001/2` as a socket path.
 
 import { isIPv6 } from 'node:net';
 
@@ -54,6 +54,9 @@ export function parseAddress(text: string): MasterAddress {
   if (/[\s\p{Cc}]/u.test(text)) throw new AddressError(text, 'contains a space or a control character');
   const separator = schemeLength(text);
   if (separator < 0) {
+    if (/^(rediss?|valkeys?|unix):(?!\d+$)/i.test(text)) {
+      throw new AddressError(text, `no // after the scheme (write ${forms})`);
+    }
     if (/[@/?#]/.test(text)) throw new AddressError(text, `not an address (write ${forms})`);
     return parseServer(text, 'redis', text);
   }

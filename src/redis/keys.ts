@@ -2,7 +2,15 @@
 // its waiters' signs of life, its holders where they are several, and its history. Note: the prefix
 // may be empty, and then every key of the database looks like a lock.
 
-const helperEnd = /^\{.*\}:(fence|queue|waiters|holders|owner|history)$/s;
+const helperEnding = /\}:(fence|queue|waiters|holders|owner|history)$/;
+
+/**
+ * Whether a resource of this name would have a key that stands beside the key of another one: with an
+ * empty prefix, or with any that ends as that one's name begins.
+ */
+export function looksLikeHelper(resource: string): boolean {
+  return helperEnding.test(resource);
+}
 
 /** KEYS of every script, in this order: the key, the counter, the queue, the signs of life. */
 export function keysOf(prefix: string, resource: string): string[] {
@@ -48,7 +56,7 @@ export function channelsOf(prefix: string, resource: string): string {
 
 /** The resource that a key with this prefix locks; null for a key that only stands beside one. */
 export function resourceOf(prefix: string, key: string): string | null {
-  return key.startsWith(prefix) && !helperEnd.test(key) ? key.slice(prefix.length) : null;
+  return key.startsWith(prefix) && !(key.startsWith('{') && helperEnding.test(key)) ? key.slice(prefix.length) : null;
 }
 
 /** The pattern for SCAN of the locks whose names match `pattern`, a glob as in KEYS. */

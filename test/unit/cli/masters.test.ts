@@ -141,3 +141,53 @@ describe('masters', () => {
     if (count === 4) expect(warnings[0]).toMatch(/^even number of masters: 4: survives no more failures than 3/);
   });
 });
+
+describe('logins', () => {
+  const message = 'a user without a password (set passwordFile, or write user:password@)';
+
+  test.each<[string, Scene, number]>([
+    ['in a flag', { flags: ['--master', 'redis://job@a'] }, 64],
+    ['in the environment', { environment: { REDLOCK_MASTERS: 'redis://job@a' } }, 78],
+    ['in the file', { file: 'masters: ["redis://job@a"]' }, 78],
+    ['with an empty password', { file: 'masters: ["redis://job:@a"]' }, 78],
+    ['at the top of the file', { file: 'masters: [a]\nusername: job' }, 78],
+  ])('of a user without a password are refused: %s', async (_, scene, exitCode) => {
+    expect(await failure(scene)).toMatchObject({ exitCode, message: expect.stringContaining(message) });
+  });
+
+  it('of a user whose password stands elsewhere are taken', async () => {
+    const scene = { file: 'masters: ["redis://job@a"]', environment: { REDLOCK_PASSWORD: 'x' } };
+    expect((await settle(scene)).masters[0]).toMatchObject({ username: 'job', password: 'x' });
+  });
+
+  it('with a password in an argument are warned about, once, and elsewhere not', async () => {
+    const flags = ['a', 'b', 'c'].flatMap((host) => ['--master', `redis://:s3cr3t@${host}`]);
+    const told = [expect.stringMatching(/^--master: holds a password, which every user .* can see \(use passwordFile/)];
+    expect((await settle({ flags })).warnings).toEqual(told);
+    expect((await settle({ environment: { REDLOCK_MASTERS: 'redis://:x@a' } })).warnings).toEqual([]);
+  });
+});
+
+describe('messages', () => {
+  test.each<[string, Scene, number, RegExp]>([
+    [
+      'a list',
+      { flags: ['--master', 'redis://a,redis://u:s3cr3t@b'] },
+      64,
+      /^--master: .*: a list, and --master takes one URL \(give --master once for each\)$/,
+    ],
+    ['a list of hosts', { flags: ['--master', 'a,b,c'] }, 64, /--master takes one URL/],
+    ['a socket without //', { flags: ['--master', 'unix:relative'] }, 64, /no \/\/ after the scheme \(write /],
+    ['a scheme without //', { environment: { REDLOCK_MASTERS: 'redis:/a' } }, 78, /no \/\/ after the scheme/],
+    [
+      'a bad REDLOCK_LOCAL',
+      { environment: { REDLOCK_LOCAL: 'maybe', REDLOCK_MASTERS: 'a' } },
+      78,
+      /^REDLOCK_LOCAL: "maybe": neither yes nor no/,
+    ],
+  ])('%s', async (_, scene, exitCode, why) => {
+    const found = await failure(scene);
+    expect(found).toMatchObject({ exitCode, message: expect.stringMatching(why) });
+    expect(found.message).not.toContain('s3cr3t');
+  });
+});

@@ -150,6 +150,8 @@ describe('refuses', () => {
     [['n'.repeat(4097), 'ls'], '4097 bytes long (at most 4096)'],
     [['🔒'.repeat(1025), '--', 'ls'], '4100 bytes long'],
     [['a', 'b', 'a', '--', 'ls'], 'NAME: "a": given twice'],
+    [['{dep}:queue', 'ls'], 'NAME: "{dep}:queue": is called like what the masters keep beside a lock'],
+    [['job', 'x}:history', '--', 'ls'], 'NAME: "x}:history": is called like'],
     [['a', '', '--', 'ls'], 'NAME: "": empty'],
     [[...Array.from({ length: 101 }, (_, index) => `n${index}`), '--', 'ls'], 'NAME: 101 names (at most 100)'],
     [['job', '--slots', '--', 'ls'], '--slots: no value (write --slots N)'],

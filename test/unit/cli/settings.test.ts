@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { environmentName, isScalarKey, keyTable, type ScalarKey } from '../../../src/cli/key-table.ts';
 import type { Settings } from '../../../src/cli/settings.ts';
-import { createScratch, failure, settle } from './scratch.ts';
+import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const local = ['--local'];
 
@@ -237,6 +237,11 @@ describe('single values', () => {
     [['--ttl', '0'], '--ttl: "0": must be more than 0'],
     [['--ttl', '-5s'], '--ttl: "-5s": not a duration'],
     [['--ttl', '24h1ms'], '--ttl: "24h1ms": a crash would block everyone for more than 24h'],
+    [
+      ['--ttl', '99999999999999999999s'],
+      '--ttl: "99999999999999999999s": a crash would block everyone for more than 24h',
+    ],
+    [['-w', '99999999999999999999s'], '--wait: "99999999999999999999s": too long a duration (at most 24d20h'],
     [['--ttl', '30d'], '--ttl: "30d": a crash would block everyone'],
     [['-w', '25d'], '--wait: "25d": too long a duration (at most 24d20h31m23.647s)'],
     [['--max-run', '25d'], '--max-run: "25d": too long a duration'],
@@ -323,5 +328,64 @@ describe('retries, a count of attempts instead of a wait', () => {
     [['--retry-count', '1.5'], '"1.5": not a count (write 3)'],
   ])('%j is refused', async (flags, message) => {
     await expect(settle({ flags: [...local, ...flags] })).rejects.toThrow(message);
+  });
+});
+
+describe('what is taken, and warned about', () => {
+  const warningsOf = async (scene: Scene) =>
+    (await settle({ ...scene, flags: [...local, ...(scene.flags ?? [])] })).warnings;
+
+  test.each<[string, Scene, string[]]>([
+    [
+      'a bare ttl of an hour or more',
+      { flags: ['--ttl', '30000'] },
+      ['--ttl: "30000": 8h20m, since a bare number is seconds (write 30000ms if '],
+    ],
+    ['the same in the environment', { environment: { REDLOCK_TTL: '3600' } }, ['REDLOCK_TTL: "3600": 1h, since']],
+    ['the same in the file', { file: 'ttl: 10000' }, ['~/work/.redlockrc:1: ttl: "10000": 2h46m40s, since']],
+    ['nothing else', { flags: ['--ttl', '3599'], environment: { REDLOCK_TTL: '10000' } }, []],
+    ['a ttl with a unit', { flags: ['--ttl', '2h'] }, []],
+    [
+      'a variable that is nearly a setting',
+      { environment: { REDLOCK_TLL: '3s' } },
+      ['REDLOCK_TLL: not a setting (did you mean REDLOCK_TTL?)'],
+    ],
+    [
+      'two letters off',
+      { environment: { REDLOCK_MASTER_TIMOUTS: '3s' } },
+      ['REDLOCK_MASTER_TIMOUTS: not a setting (did you mean REDLOCK_MASTER_TIMEOUT?)'],
+    ],
+    [
+      'no config',
+      { environment: { REDLOCK_CONFG: '' } },
+      ['REDLOCK_CONFG: not a setting (did you mean REDLOCK_CONFIG?)'],
+    ],
+    [
+      'what Kubernetes, a command and people set',
+      {
+        environment: {
+          REDLOCK_PORT: 'tcp://10.0.0.1:80',
+          REDLOCK_SERVICE_HOST: '10.0.0.1',
+          REDLOCK_PORT_6379_TCP_ADDR: '10.0.0.1',
+          REDLOCK_STAGE: 'x',
+          REDLOCK_TTL_MS: '30000',
+          REDLOCK_HELD: 'a',
+          REDLOCK_NAME: 'a',
+          REDLOCK_FENCE: '1',
+          REDLOCK_LOST: 'taken',
+          REDLOCK_EVENT: 'lost',
+        },
+      },
+      [],
+    ],
+  ])('%s', async (_, scene, expected) => {
+    const warnings = (await warningsOf(scene)).map((line) => line.replace(/\S*\/work\//, '~/work/'));
+    expect(warnings).toEqual(expected.map((part) => expect.stringContaining(part)));
+  });
+
+  it('leaves the ttl of a run around us alone, and where it came from', async () => {
+    const environment = { REDLOCK_HELD: 'job', REDLOCK_HELD_LEASES: 'T:1:9000', REDLOCK_REENTRANT: 'true' };
+    const { ttlMs, sources } = await settle({ flags: local, environment });
+    expect([ttlMs, sources.ttl]).toEqual([9_000, 'the run around this one']);
   });
 });
