@@ -6,7 +6,7 @@ const suite = (name: string, options: object = {}) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    setupFiles: ['test/no-warnings.ts'],
+    setupFiles: ['test/servers/clean-environment.ts', 'test/no-warnings.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     ...options,

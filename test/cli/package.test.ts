@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
+import { noConfiguration } from '../servers/no-configuration.ts';
 import { install, pack } from '../servers/packed.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, untilNothingIsLeft, useMasters } from './rig.ts';
@@ -29,7 +30,11 @@ beforeAll(async () => {
 function installed(words: string[], env: Record<string, string> = {}, name = 'redlock-run') {
   const home = mkdtempSync(join(scratchFolder(), 'home-'));
   const program = join(prefix, 'node_modules', '.bin', name);
-  return run(program, words, { cwd: home, env: { PATH: process.env.PATH, HOME: home, ...env }, timeout: 30_000 });
+  return run(program, words, {
+    cwd: home,
+    env: { PATH: process.env.PATH, HOME: home, ...noConfiguration, ...env },
+    timeout: 30_000,
+  });
 }
 
 test('holds the program, its licence and the example, and neither sources nor tests', () => {

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type MasterOptions, nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { noConfiguration } from '../servers/no-configuration.ts';
 import { eventually } from '../servers/processes.ts';
 import {
   type CliRun,
@@ -56,7 +57,8 @@ async function restored(master: TestMaster): Promise<void> {
 
 /** What leads redlock-run to these masters. */
 export function environmentFor(masters: readonly { url: string }[]): Record<string, string> {
-  return { REDLOCK_MASTERS: masters.map(({ url }) => url).join(','), REDLOCK_RESTART_GRACE: '0' };
+  const urls = masters.map(({ url }) => url).join(',');
+  return { ...noConfiguration, REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '0' };
 }
 
 /** The path of a program that plays a role. */

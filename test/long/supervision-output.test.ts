@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { noConfiguration } from '../servers/no-configuration.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { sharedMasters } from '../supervision/rig.ts';
 
@@ -27,7 +28,13 @@ it.each([
 async function time(line: string) {
   const urls = (await sharedMasters()).map(({ url }) => url).join(',');
   const home = mkdtempSync(join(scratchFolder(), 'output-'));
-  const env = { PATH: process.env.PATH, HOME: home, REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '0' };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    REDLOCK_MASTERS: urls,
+    REDLOCK_RESTART_GRACE: '0',
+    ...noConfiguration,
+  };
   const startedAt = performance.now();
   const child = spawn('bash', ['-c', `rl() { "${process.execPath}" "${program}" "$@"; }; ${line}`], { env, cwd: home });
   let stdout = '';

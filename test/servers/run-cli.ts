@@ -1,8 +1,7 @@
-// The built program as a user has it: a process of its own, in a clean environment and an empty folder. Tests learn what
-// a user can see (exit code, signal, the two streams, the time it took) and nothing else.
-//
-// The surprise: a run that takes too long fails the test *and* is killed with all that it started, and so does a warning
-// of Node on stderr, whatever the test was about.
+// The built program as a user has it: a process of its own, in a clean environment and an empty folder.
+// Tests learn what a user can see (exit code, signal, the two streams, the time it took) and nothing
+// else. A run that takes too long fails the test and is killed with all that it started; a warning of
+// Node on stderr fails it as well, whatever the test was about.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -11,14 +10,15 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect } from 'vitest';
+import { noConfiguration } from './no-configuration.ts';
 import { eventually } from './processes.ts';
 import { MARK, type Survivor, survivorsOf } from './survivors.ts';
 import { scratchFolder } from './watchdog.ts';
 
 export interface RunOptions {
-  /** Set on top of PATH and a HOME of its own; undefined removes. */
+  /** Set on top of PATH, a HOME of its own and an empty configuration; undefined removes. */
   env?: Record<string, string | undefined>;
-  /** Default: the empty HOME, which has no .redlockrc above it. */
+  /** Default: the empty HOME. */
   cwd?: string;
   /** What it reads; default: nothing (/dev/null). 'pipe' leaves it open for `child.stdin`. */
   stdin?: string | 'pipe';
@@ -72,6 +72,7 @@ export class CliRun {
         PATH: process.env.PATH,
         HOME: home,
         XDG_CACHE_HOME: join(scratchFolder(), 'cache'),
+        ...noConfiguration,
         [MARK]: this.id,
         ...env,
       },

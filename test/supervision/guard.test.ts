@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { noConfiguration } from '../servers/no-configuration.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { guardsOf, linesOf, pass, patient, sharedMasters, startJob, statOf } from './rig.ts';
@@ -139,7 +140,7 @@ it.concurrent('no guard, no job: exit 69, one line of why, and the lock is free'
   rmSync(join(copy, 'dist/guard.js'));
   const environment = { PATH: process.env.PATH, REDLOCK_MASTERS: masters.map(({ url }) => url).join(','), HOME: copy };
   const words = [join(copy, 'bin/redlock-run.js'), 'no-guard', '--', 'touch', join(copy, 'ran')];
-  const env = { ...environment, REDLOCK_RESTART_GRACE: '0' };
+  const env = { ...environment, ...noConfiguration, REDLOCK_RESTART_GRACE: '0' };
   const run = execFile(process.execPath, words, { env, cwd: copy, timeout: 20_000 });
   let stderr = '';
   run.stderr?.on('data', (text) => {

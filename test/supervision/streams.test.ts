@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { noConfiguration } from '../servers/no-configuration.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { pass, sharedMasters } from './rig.ts';
 
@@ -22,6 +23,7 @@ async function shell(line: string) {
     PROGRAM: program,
     REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
     REDLOCK_RESTART_GRACE: '0',
+    ...noConfiguration,
   };
   const startedAt = performance.now();
   const child = spawn('bash', ['-c', `rl() { "$NODE" "$PROGRAM" "$@"; }; ${line}`], {
@@ -66,7 +68,13 @@ it.concurrent('a reader of stderr that reads no more costs neither the lock nor 
     `timeout 1 head -c 1000000 /dev/zero >&2; sleep 4; echo "$REDLOCK_NAME" > ${folder}/ran`,
   ];
   const run = spawn(process.execPath, [program, '-v', '--ttl', '3s', 'stalled', '--', ...command], {
-    env: { PATH: process.env.PATH, HOME: folder, REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '0' },
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      REDLOCK_MASTERS: urls,
+      REDLOCK_RESTART_GRACE: '0',
+      ...noConfiguration,
+    },
     stdio: ['ignore', 'ignore', end],
   });
   const [code] = await once(run, 'exit');

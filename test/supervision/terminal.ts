@@ -8,6 +8,7 @@ import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TestMaster } from '../servers/master.ts';
+import { noConfiguration } from '../servers/no-configuration.ts';
 import { eventually } from '../servers/processes.ts';
 import { MARK } from '../servers/survivors.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -47,6 +48,7 @@ export class Terminal {
       TERM: 'screen',
       REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
       REDLOCK_RESTART_GRACE: '0',
+      ...noConfiguration,
       [MARK]: terminal.mark,
       JOB: terminal.mark,
     };
