@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { interpreter, program, runCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
+import { environmentFor } from './rig.ts';
 
 const isRoot = process.getuid?.() === 0;
 const nobody = 65_534;
@@ -89,4 +90,10 @@ test('a working directory that may not be entered, and a home of that kind, are 
   chmodSync(closed, 0o700);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^ttl /m);
+});
+
+test('a program that a test starts looks for no configuration, whatever this machine has', async () => {
+  expect(Object.keys(process.env).filter((name) => /^REDLOCK_(?!RUN_PROGRAM)/.test(name))).toEqual(['REDLOCK_CONFIG']);
+  expect(environmentFor([])).toMatchObject({ REDLOCK_CONFIG: '/dev/null' });
+  expect((await runCli(plan)).stdout).toMatch(/^config file +"\/dev\/null"/m);
 });

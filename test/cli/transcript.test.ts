@@ -1,8 +1,7 @@
-// The transcript: what a user types and what he sees, as a text to read. Each line that begins with $ is given to a shell, in
-// one folder, one after the other, with redlock-run on the PATH; what it prints on both streams follows, and the exit
-// status where it is not 0. Run with -u to write the transcript anew, and then read it.
-//
-// The surprise: what differs from run to run is written in capitals (HOST, PID, TIME), and nothing else may differ.
+// The transcript: what a user types and sees, as a text to read. Each line that begins with $ is given
+// to a shell, in one folder, one after the other, with redlock-run on the PATH; what it prints on both
+// streams follows, and the exit status where it is not 0. What differs from run to run is written in
+// capitals (HOST, PID, TIME). Run with -u to write the transcript anew, and then read it.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -23,7 +22,12 @@ function shell() {
   mkdirSync(bin);
   writeFileSync(join(bin, 'redlock-run'), `#!/bin/sh\nexec '${interpreter}' '${program}' "$@"\n`);
   chmodSync(join(bin, 'redlock-run'), 0o755);
-  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ...environmentFor(masters) };
+  // The search for a configuration is shown, and ends here where it finds nothing before.
+  const settled = join(folder, '.config/redlock-run');
+  mkdirSync(settled, { recursive: true });
+  writeFileSync(join(settled, 'config.yaml'), '');
+  const searching = { ...environmentFor(masters), REDLOCK_CONFIG: '' };
+  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ...searching };
   return (line: string) => {
     const { stdout, status } = spawnSync('bash', ['-c', `exec 2>&1; ${line}`], {
       cwd: folder,

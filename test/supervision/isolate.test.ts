@@ -84,7 +84,8 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
   });
 
   it.concurrent('a run that sees the processes of another namespace is refused: it would kill at random', async () => {
-    const through = ['unshare', '--pid', '--fork', '--kill-child', '--mount'];
+    const asRoot = isRoot ? [] : ['--user', '--map-current-user'];
+    const through = ['unshare', '--pid', '--fork', '--kill-child', '--mount', ...asRoot];
     const job = startJob(await sharedMasters(), ['touch', '/nonexistent'], { flags: patient, through });
     expect(await job.run.result).toMatchObject({
       code: 69,
