@@ -72,6 +72,8 @@ async function answer(argv: readonly string[], program: typeof ourselves, output
     return 0;
   }
   const settings = await readSettings(words.flags, around);
+  const tell = (line: string) => stderr.write(`redlockctl: ${line}\n`);
+  for (const caution of settings.cautions) tell(`warning: ${caution}`);
   const verb = await verbs[words.row.verb]();
   return verb({
     words,
@@ -84,7 +86,7 @@ async function answer(argv: readonly string[], program: typeof ourselves, output
     interrupted,
     flushed: () => output.flushed(),
     print,
-    tell: (line) => stderr.write(`redlockctl: ${line}\n`),
+    tell,
     ask: stdin.isTTY && stderr.isTTY ? ask : null,
     columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,
     openScreen: stdin.isTTY && stdout.isTTY ? openScreen : null,

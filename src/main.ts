@@ -38,9 +38,9 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
-    const { code, signal } = await runJob(settings, new Reporter(settings, stderr.output), guards).finally(
-      stderr.flush,
-    );
+    const reporter = new Reporter(settings, stderr.output);
+    for (const caution of settings.cautions) reporter.warn(caution);
+    const { code, signal } = await runJob(settings, reporter, guards).finally(stderr.flush);
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {

@@ -24,8 +24,10 @@ export interface MasterSettings {
   readonly configFile: string | null;
   /** By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. */
   readonly sources: Readonly<Record<string, string>>;
-  /** One line each. */
+  /** One line each, for -v. */
   readonly warnings: readonly string[];
+  /** One line each, for everyone who has not said -q. */
+  readonly cautions: readonly string[];
 }
 
 /** @throws UsageError (64), ConfigError (78) */
@@ -49,6 +51,7 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
     local: chosen.local,
     configFile: sources.file?.path ?? null,
     sources: { ...sources.named, ...chosen.sources },
-    warnings: [...sources.warnings, ...chosen.warnings],
+    warnings: [...(sources.file?.warnings ?? []), ...chosen.warnings],
+    cautions: [...sources.cautions, ...chosen.cautions],
   };
 }

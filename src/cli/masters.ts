@@ -15,7 +15,10 @@ export interface ChosenMasters {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly sources: Readonly<Record<string, string>>;
+  /** What should be mended one day: one line each. */
   readonly warnings: readonly string[];
+  /** What should be mended now. */
+  readonly cautions: readonly string[];
 }
 
 const visiblePassword =
@@ -56,7 +59,7 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
   for (const stage of stages) refuseBoth(stage);
   const decisive = stages.find((stage) => stage.list.length > 0 || stage.layer === said?.layer);
   const isLocal = said?.value === true && decisive?.layer === said.layer;
-  if (isLocal) return { local: true, masters: [], sources: { local: said.source }, warnings: [] };
+  if (isLocal) return { local: true, masters: [], sources: { local: said.source }, warnings: [], cautions: [] };
   const stage = stages.find((candidate) => candidate.list.length > 0);
   if (stage === undefined) throw noMasters();
   const warnings = new Set(evenness(stage.list.length));
@@ -68,9 +71,10 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
     warn,
   );
   const masters: MasterAddress[] = [];
+  let isVisible = false;
   for (const { entry, subject } of stage.list) {
     const address = parseEntry(entry, stage.layer, subject);
-    if (stage.layer === 'flag' && address.password !== undefined) warn(visiblePassword);
+    isVisible ||= stage.layer === 'flag' && address.password !== undefined;
     const master = await logIn(address, entry, login, stage.base, warn, subject);
     if (master.username !== undefined && master.password === undefined) {
       const why = 'a user without a password (set passwordFile, or write user:password@)';
@@ -85,6 +89,7 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
     masters,
     sources: { ...login.sources, masters: stage.source, local },
     warnings: [...warnings],
+    cautions: isVisible ? [visiblePassword] : [],
   };
 }
 

@@ -86,7 +86,11 @@ function rowsOf(settings: Settings): Row[] {
     ...(settings.configFile === null
       ? []
       : [{ label: 'config file', value: quoted(settings.configFile, 4096), source: '' }]),
-    ...settings.warnings.map((warning) => ({ label: 'warning', value: warning, source: '' })),
+    ...[...settings.cautions, ...settings.warnings].map((warning) => ({
+      label: 'warning',
+      value: warning,
+      source: '',
+    })),
     {
       label: 'command',
       value: `[${settings.command.map((word) => quoted(word, 4096)).join(', ')}]`,

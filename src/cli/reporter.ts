@@ -64,6 +64,11 @@ export class Reporter {
     if (this.#settings.verbosity === 'verbose') this.#say('note', line);
   }
 
+  /** Something that was most likely not meant; told unless -q. */
+  warn(line: string): void {
+    if (this.#settings.verbosity !== 'quiet') this.#say('warning', `warning: ${line}`);
+  }
+
   /** Something that went wrong and is no event of the run; always told. */
   error(line: string): void {
     this.#say('error', line);

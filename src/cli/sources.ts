@@ -63,13 +63,12 @@ export class Sources {
     return new Sources(flags, around, found === null ? null : await readConfigFile(found, around.environment));
   }
 
-  /** One line for each thing that is taken, and that should be looked at. */
-  get warnings(): string[] {
+  /** What is taken, and most likely was not meant: one line each, for everyone to see. */
+  get cautions(): string[] {
     const ttl = choose(this.#layers, 'ttl', readText)?.given ?? null;
     const suspicion = ttl && suspicionOfTtl(ttl.text);
     return [
       ...misspeltVariables(this.#around.environment),
-      ...(this.file?.warnings ?? []),
       ...(ttl && suspicion ? [`${ttl.subject}: ${suspicion}`] : []),
     ];
   }

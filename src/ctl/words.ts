@@ -4,6 +4,7 @@
 
 import { type Flags, type GivenOptions, textOf as optionText, readFlags } from '../cli/flags.ts';
 import { renderVersion } from '../cli/help-layout.ts';
+import { objectionToNames } from '../cli/lock-names.ts';
 import { nearest } from '../cli/nearest.ts';
 import { createProgram, parse, unknownOption } from '../cli/option-reader.ts';
 import { quoted, UsageError } from '../cli/trouble.ts';
@@ -49,6 +50,8 @@ export function parseWords(argv: readonly string[]): Words {
   // The word that is being completed may be empty.
   if (rest.includes('') && row.verb !== 'completion')
     throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
+  const objection = row.verb === 'acquire' || row.verb === 'hold' ? objectionToNames(rest) : null;
+  if (objection !== null) throw new UsageError(`${row.verb}: ${objection}`);
   // The masters that the verb is about are named by it.
   if (row.verb === 'local') given.set('--local', true);
   return {

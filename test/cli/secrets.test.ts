@@ -69,3 +69,13 @@ test('are in no output, no report, no key and no value, whatever happens', async
     expect(text).not.toContain(encoded);
   }
 });
+
+test('a password in an argument is warned about by both programs, in one line that does not show it', async () => {
+  const flags = guarded.flatMap((each) => ['--master', each.url.replace('://', `://:${encoded}@`)]);
+  const why =
+    '--master: holds a password, which every user of this machine can see (use passwordFile, or REDLOCK_MASTERS)';
+  const ran = await runCli([...flags, 'seen', '--', 'true'], { env: grace });
+  expect([ran.code, ran.stderr]).toEqual([0, `redlock-run: warning: ${why}\n`]);
+  const looked = await runCli(['status', 'seen', ...flags], { program: 'redlockctl', env: grace });
+  expect([looked.code, looked.stderr]).toEqual([0, `redlockctl: warning: ${why}\n`]);
+});

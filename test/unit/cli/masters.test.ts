@@ -163,8 +163,8 @@ describe('logins', () => {
   it('with a password in an argument are warned about, once, and elsewhere not', async () => {
     const flags = ['a', 'b', 'c'].flatMap((host) => ['--master', `redis://:s3cr3t@${host}`]);
     const told = [expect.stringMatching(/^--master: holds a password, which every user .* can see \(use passwordFile/)];
-    expect((await settle({ flags })).warnings).toEqual(told);
-    expect((await settle({ environment: { REDLOCK_MASTERS: 'redis://:x@a' } })).warnings).toEqual([]);
+    expect((await settle({ flags })).cautions).toEqual(told);
+    expect((await settle({ environment: { REDLOCK_MASTERS: 'redis://:x@a' } })).cautions).toEqual([]);
   });
 });
 

@@ -50,6 +50,7 @@ describe('defaults', () => {
       configFile: null,
       sources: expect.objectContaining({ local: 'flag --local', ttl: 'default', killAfter: 'default' }),
       warnings: [],
+      cautions: [],
     });
   });
 
@@ -333,7 +334,7 @@ describe('retries, a count of attempts instead of a wait', () => {
 
 describe('what is taken, and warned about', () => {
   const warningsOf = async (scene: Scene) =>
-    (await settle({ ...scene, flags: [...local, ...(scene.flags ?? [])] })).warnings;
+    (await settle({ ...scene, flags: [...local, ...(scene.flags ?? [])] })).cautions;
 
   test.each<[string, Scene, string[]]>([
     [

@@ -28,6 +28,8 @@ it.each([
 it.each([
   [[], 'VERB: missing'],
   [['statsu', 'a'], '"statsu": unknown verb (did you mean status?)'],
+  [['acquire', '{x}:queue'], 'acquire: "{x}:queue": is called like what the masters keep beside a lock'],
+  [['hold', 'x}:fence'], 'hold: "x}:fence": is called like what'],
   [['status'], 'status: NAME... missing (write redlockctl status NAME...)'],
   [['break', 'a', 'b'], 'break: "b": one word too many'],
   [['status', ''], 'status: "": empty'],
