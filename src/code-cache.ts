@@ -26,13 +26,21 @@ import { Script } from 'node:vm';
 const leastBytes = 4_096;
 
 export interface CodeCache {
-  /** Runs a file as require() would, with what it requires beside itself, and returns its exports. */
+  /**
+   * Runs a file as require() would, with what it requires beside itself, and returns its exports.
+   */
   load(file: string): unknown;
-  /** Keeps what had to be compiled, for the next run. Never throws: a cache that cannot be kept costs time and nothing else. */
+  /**
+   * Keeps what had to be compiled, for the next run. Never throws: a cache that cannot be kept
+   * costs time and nothing else.
+   */
   keep(): void;
 }
 
-/** null: there is no place for one, or the user wants none (NODE_DISABLE_COMPILE_CACHE, as in Node itself). */
+/**
+ * null: there is no place for one, or the user wants none (NODE_DISABLE_COMPILE_CACHE, as in Node
+ * itself).
+ */
 export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
   const { XDG_CACHE_HOME, HOME, NODE_DISABLE_COMPILE_CACHE } = environment;
   const base = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : HOME ? join(HOME, '.cache') : null;
@@ -41,7 +49,10 @@ export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
     : join(base, 'redlock-run', 'code');
 }
 
-/** The names of the files must change with their contents: V8 itself compares no more than their lengths. */
+/**
+ * The names of the files must change with their contents: V8 itself compares no more than their
+ * lengths.
+ */
 export function openCodeCache(folder: string | null): CodeCache {
   const native = createRequire(import.meta.url);
   const loaded = new Map<string, { exports: unknown }>();
@@ -83,7 +94,10 @@ export function openCodeCache(folder: string | null): CodeCache {
   return { load, keep };
 }
 
-/** Whether the folder and the one around it are ours, and so is where both lie; none of the two may be a link. */
+/**
+ * Whether the folder and the one around it are ours, and so is where both lie; none of the two
+ * may be a link.
+ */
 function isOurFolder(folder: string): boolean {
   const around = dirname(folder);
   return isOurs(() => statSync(dirname(around))) && [around, folder].every((each) => isOurs(() => lstatSync(each)));
@@ -132,7 +146,10 @@ function readOurs(file: string): Buffer | undefined {
   }
 }
 
-/** In one step, and on disk before that: half a cache after a power cut would crash every later run. */
+/**
+ * In one step, and on disk before that: half a cache after a power cut would crash every later
+ * run.
+ */
 function replace(file: string, data: Uint8Array): void {
   const aside = `${file}.${process.pid}`;
   const descriptor = openSync(aside, 'wx', 0o600);

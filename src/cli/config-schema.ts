@@ -92,7 +92,9 @@ export function checkConfig(path: string, yaml: YamlData): ConfigData {
 /** Keys whose values run a command or name a file whose contents are secret. */
 const commandsAndSecrets = ['onLost', 'notify', 'passwordCommand', 'passwordFile', 'keyFile'];
 
-/** @throws ConfigError for the first key that a file must not have which was found, and not named */
+/**
+ * @throws ConfigError for the first key that a file must not have which was found, and not named
+ */
 export function refuseCommandsAndSecrets(path: string, yaml: YamlData): void {
   const place = yaml.keys.find((keys) => commandsAndSecrets.includes(String(keys.at(-1))));
   if (place === undefined) return;

@@ -1,6 +1,7 @@
-// Users, passwords and certificates for masters, read from where the configuration says. What a master
-// says for itself wins, field by field, over what the top level of the configuration says for all of
-// them; the same thing said twice about one master (in its URL and beside it) is an error.
+// Users, passwords and certificates for masters, read from where the configuration says. What a
+// master says for itself wins, field by field, over what the top level of the configuration says
+// for all of them; the same thing said twice about one master (in its URL and beside it) is an
+// error.
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -22,7 +23,10 @@ export interface DefaultLogin {
 /** Takes what should be mended, though it can be gone on with: one line. */
 export type Warn = (line: string) => void;
 
-/** @throws ConfigError when a file cannot be read, or when password and passwordFile come from the same place */
+/**
+ * @throws ConfigError when a file cannot be read, or when password and passwordFile come from the
+ * same place
+ */
 export async function readDefaultLogin(
   layers: readonly Layer[],
   tls: { readonly entry: TlsEntry; readonly subject: string } | null,
@@ -55,7 +59,10 @@ export async function readDefaultLogin(
   };
 }
 
-/** The address with the entry's own credentials and then the defaults filled in. @throws ConfigError */
+/**
+ * The address with the entry's own credentials and then the defaults filled in.
+ * @throws ConfigError
+ */
 export async function logIn(
   address: MasterAddress,
   entry: MasterEntry,

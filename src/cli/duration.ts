@@ -1,5 +1,6 @@
-// Durations as people write them: 500ms, 30s, 5m, 2h, 1h30m, 1d, 0.5s. A bare number is seconds, as in
-// flock(1), sleep(1) and timeout(1), although every duration inside the program is milliseconds.
+// Durations as people write them: 500ms, 30s, 5m, 2h, 1h30m, 1d, 0.5s. A bare number is seconds,
+// as in flock(1), sleep(1) and timeout(1), although every duration inside the program is
+// milliseconds.
 
 import { quoted, ValueError } from './trouble.ts';
 
@@ -15,8 +16,8 @@ const units = [
 const withUnits = new RegExp(`^${units.map((unit) => `(?:${number}${unit.name})?`).join('')}$`);
 
 /**
- * Milliseconds, a safe integer of 0 or more, of a text such as `1h30m` or `0.5` (seconds). Units go from large to small, each
- * once; no sign, no spaces, no exponent.
+ * Milliseconds, a safe integer of 0 or more, of a text such as `1h30m` or `0.5` (seconds). Units
+ * go from large to small, each once; no sign, no spaces, no exponent.
  * @throws ValueError for everything else; its message quotes the text and says what to write.
  */
 export function parseDuration(text: string): number {
@@ -41,7 +42,10 @@ function sumOf(amounts: readonly (string | undefined)[]): number {
   return units.reduce((sum, unit, index) => sum + Number(amounts[index] ?? 0) * unit.ms, 0);
 }
 
-/** The shortest text that parseDuration reads back as `durationMs`, a whole number of milliseconds: 90000 is `1m30s`. */
+/**
+ * The shortest text that parseDuration reads back as `durationMs`, a whole number of
+ * milliseconds: 90000 is `1m30s`.
+ */
 export function renderDuration(durationMs: number): string {
   if (durationMs < 1000) return durationMs === 0 ? '0s' : `${durationMs}ms`;
   let rest = durationMs;

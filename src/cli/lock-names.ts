@@ -1,5 +1,5 @@
-// What may be the names of a lock, on the command line and in a program: the one place where that is
-// said. A name may hold nearly any text, so it is quoted wherever it is shown.
+// What may be the names of a lock, on the command line and in a program: the one place where that
+// is said. A name may hold nearly any text, so it is quoted wherever it is shown.
 
 import { looksLikeHelper } from '../redis/keys.ts';
 import { quoted } from './trouble.ts';

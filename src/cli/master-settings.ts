@@ -1,6 +1,6 @@
-// Which masters, and what is asked of them: the settings that both programs share. What a run needs
-// besides is settings.ts. The restart grace depends on the ttl, so a program that only looks must know
-// the ttl of those that lock.
+// Which masters, and what is asked of them: the settings that both programs share. What a run
+// needs besides is settings.ts. The restart grace depends on the ttl, so a program that only
+// looks must know the ttl of those that lock.
 
 import { resolve } from 'node:path';
 import type { MasterAddress } from '../redis/address.ts';

@@ -1,6 +1,7 @@
-// Which masters: --master or --local, else REDLOCK_MASTERS or REDLOCK_LOCAL, else the file. Lists are
-// not merged: the first layer that says anything decides, because half of one list and half of another
-// is no quorum of either. Having none is an error that shows the ways to have some, never a fallback.
+// Which masters: --master or --local, else REDLOCK_MASTERS or REDLOCK_LOCAL, else the file. Lists
+// are not merged: the first layer that says anything decides, because half of one list and half
+// of another is no quorum of either. Having none is an error that shows the ways to have some,
+// never a fallback.
 
 import { AddressError, endpointOf, type MasterAddress, parseAddress, withoutSecrets } from '../redis/address.ts';
 import type { ConfigFile } from './config-file.ts';

@@ -1,9 +1,9 @@
-// The nearest known word to a misspelt one, for "did you mean". Options have commander's own, which it
-// does not export. It may find nothing, because a wild guess is worse than none.
+// The nearest known word to a misspelt one, for "did you mean". Options have commander's own,
+// which it does not export. It may find nothing, because a wild guess is worse than none.
 
 /**
- * The candidate with the fewest edits to `word`, or null when even that one has more than `most`, which
- * is a third of its letters unless said.
+ * The candidate with the fewest edits to `word`, or null when even that one has more than `most`,
+ * which is a third of its letters unless said.
  */
 export function nearest(word: string, candidates: readonly string[], most = Number.POSITIVE_INFINITY): string | null {
   let best: string | null = null;

@@ -1,6 +1,7 @@
-// Where --report goes, checked before the lock is taken: the report is written when the command has
-// run, which is too late to find out that there is no such directory. What counts for a file is its
-// directory, for the report is written beside it and renamed; what is written in place counts itself.
+// Where --report goes, checked before the lock is taken: the report is written when the command
+// has run, which is too late to find out that there is no such directory. What counts for a file
+// is its directory, for the report is written beside it and renamed; what is written in place
+// counts itself.
 
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

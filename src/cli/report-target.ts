@@ -1,7 +1,8 @@
-// What is done with the file of --report, said for a path: asked before the run, when it can still be
-// refused, and again when the report is written. It changes nothing. Links are followed by hand,
-// because those of /dev/stdout lead to an open file and not to a path: renaming over one would take
-// the place of the device in /dev. So the kernel's rules for sticky folders are applied by hand, too.
+// What is done with the file of --report, said for a path: asked before the run, when it can
+// still be refused, and again when the report is written. It changes nothing. Links are followed
+// by hand, because those of /dev/stdout lead to an open file and not to a path: renaming over one
+// would take the place of the device in /dev. So the kernel's rules for sticky folders are
+// applied by hand, too.
 
 import { constants, lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';

@@ -1,7 +1,7 @@
-// The JSON object of --report: what happened, for programs that the exit code alone leaves guessing.
-// It is written once, at the end, also when the command never ran. A regular file is replaced in one
-// step, so that no reader ever sees half of it; anything else (a pipe, /dev/stderr) is written to.
-// Which is which, report-target.ts says.
+// The JSON object of --report: what happened, for programs that the exit code alone leaves
+// guessing. It is written once, at the end, also when the command never ran. A regular file is
+// replaced in one step, so that no reader ever sees half of it; anything else (a pipe,
+// /dev/stderr) is written to. Which is which, report-target.ts says.
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
@@ -91,7 +91,10 @@ function replace(path: string, text: string, mode: number | null): void {
   }
 }
 
-/** A pipe that is full and that no process reads is given up; one that is read has the time it needs. */
+/**
+ * A pipe that is full and that no process reads is given up; one that is read has the time it
+ * needs.
+ */
 function writeInto(path: string, text: string, flags: number): void {
   const fd = openSync(path, flags);
   try {

@@ -1,6 +1,6 @@
-// The layers of one program start, read from where they are: flags, environment, configuration file.
-// It answers for one key at a time and remembers what it answered. A key that a program never asks
-// for is never read, so a bad value for one program is no trouble of the other's.
+// The layers of one program start, read from where they are: flags, environment, configuration
+// file. It answers for one key at a time and remembers what it answered. A key that a program
+// never asks for is never read, so a bad value for one program is no trouble of the other's.
 
 import { dirname } from 'node:path';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
@@ -31,7 +31,10 @@ const scalarKeys: readonly ScalarKey[] = keyTable.map((row) => row.key).filter(i
 
 export class Sources {
   readonly file: ConfigFile | null;
-  /** By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. Grows with every key asked for. */
+  /**
+   * By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. Grows with
+   * every key asked for.
+   */
   readonly named: Record<string, string> = {};
   readonly #flags: Flags;
   readonly #around: Surroundings;

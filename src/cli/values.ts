@@ -1,6 +1,7 @@
-// Reading the text of one value: text in, value or ValueError out. It knows neither where the text came
-// from (layers.ts) nor how values depend on each other (timings.ts). The limits of Node's timers are
-// checked here: a timer of more than 2^31 ms fires at once, and `--max-run 30d` would kill the command.
+// Reading the text of one value: text in, value or ValueError out. It knows neither where the
+// text came from (layers.ts) nor how values depend on each other (timings.ts). The limits of
+// Node's timers are checked here: a timer of more than 2^31 ms fires at once, and `--max-run 30d`
+// would kill the command.
 
 import { constants } from 'node:os';
 import type { Protocol } from '../redis/protocol.ts';
@@ -77,7 +78,10 @@ export function readStatus(text: string): number {
   return Number(text);
 }
 
-/** A signal by name, with or without SIG, in any case, or by number. Only signals that can end a process are stop signals. */
+/**
+ * A signal by name, with or without SIG, in any case, or by number. Only signals that can end a
+ * process are stop signals.
+ */
 export function readSignal(text: string): NodeJS.Signals {
   const known = Object.entries(constants.signals) as [NodeJS.Signals, number][];
   const upper = text.toUpperCase();

@@ -1,5 +1,5 @@
-// Variables of the environment whose names are nearly those of settings. Others of the form REDLOCK_...
-// are left alone: Kubernetes sets some for a service that is called redlock.
+// Variables of the environment whose names are nearly those of settings. Others of the form
+// REDLOCK_... are left alone: Kubernetes sets some for a service that is called redlock.
 
 import { environmentName, keyTable } from './key-table.ts';
 import { nearest } from './nearest.ts';

@@ -1,7 +1,7 @@
-// The private folder of one user's masters: sockets, pid files, logs. It is refused when another user
-// can read it, write to it or has made it. Its path depends on the user's number alone, never on HOME,
-// TMPDIR or XDG_*, because a cron job and a login shell of one user must find the same masters; two
-// folders would be two locks.
+// The private folder of one user's masters: sockets, pid files, logs. It is refused when another
+// user can read it, write to it or has made it. Its path depends on the user's number alone,
+// never on HOME, TMPDIR or XDG_*, because a cron job and a login shell of one user must find the
+// same masters; two folders would be two locks.
 
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,12 +12,18 @@ const longestSocketPathBytes = 100;
 
 const nameYourOwn = 'name your own masters with --master';
 
-/** The folder of the masters of whoever runs this. Throws LocalTrouble where there are no users with numbers. */
+/**
+ * The folder of the masters of whoever runs this. Throws LocalTrouble where there are no users
+ * with numbers.
+ */
 export function ownDirectory(): string {
   return `/tmp/redlock-run-${ownUserId()}`;
 }
 
-/** The sockets of the three masters in this folder. Throws LocalTrouble when the kernel could not take their paths. */
+/**
+ * The sockets of the three masters in this folder. Throws LocalTrouble when the kernel could not
+ * take their paths.
+ */
 export function socketPaths(directory: string): string[] {
   const paths = ['m1', 'm2', 'm3'].map((name) => join(directory, `${name}.sock`));
   if (paths.some((path) => Buffer.byteLength(path) > longestSocketPathBytes)) {
@@ -27,8 +33,8 @@ export function socketPaths(directory: string): string[] {
 }
 
 /**
- * Whether the folder is there. Throws LocalTrouble when it is there and others could read it, write to it or have put it
- * there: whoever owns the folder decides who gets the lock.
+ * Whether the folder is there. Throws LocalTrouble when it is there and others could read it,
+ * write to it or have put it there: whoever owns the folder decides who gets the lock.
  */
 export function isPrivateDirectory(directory: string): boolean {
   const status = lstatSync(directory, { throwIfNoEntry: false });
@@ -44,7 +50,10 @@ export function isPrivateDirectory(directory: string): boolean {
   return true;
 }
 
-/** Makes the folder, for this user alone, unless it is there. Throws LocalTrouble as isPrivateDirectory does. */
+/**
+ * Makes the folder, for this user alone, unless it is there. Throws LocalTrouble as
+ * isPrivateDirectory does.
+ */
 export function makePrivateDirectory(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o700 });

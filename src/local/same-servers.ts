@@ -1,15 +1,15 @@
-// Whether the local masters of a run are still those that later runs find. A clean-up of /tmp that
-// removes their folder or their sockets leaves them running, and connected, while the next run starts
-// servers of its own in their place: that would be a second lock.
+// Whether the local masters of a run are still those that later runs find. A clean-up of /tmp
+// that removes their folder or their sockets leaves them running, and connected, while the next
+// run starts servers of its own in their place: that would be a second lock.
 
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Looks at the folder and the sockets, which must be there, and returns a function that looks again:
- * null while they are the same, else what happened to them. One server that was started anew is left
- * to the votes of the others. To be called before the first connection; a look takes no more than
- * four calls of lstat(2).
+ * Looks at the folder and the sockets, which must be there, and returns a function that looks
+ * again: null while they are the same, else what happened to them. One server that was started
+ * anew is left to the votes of the others. To be called before the first connection; a look takes
+ * no more than four calls of lstat(2).
  *
  * Note: no inode number is given out anew while a server lives: it works in the folder, and its
  * socket is bound to the inode.

@@ -1,12 +1,13 @@
-// What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of its fence, its queue,
-// its waiters' signs of life, its holders where they are several, and its history. Note: the prefix
-// may be empty, and then every key of the database looks like a lock.
+// What a lock is called on a master: its key, and beside it, in the same cluster slot, the
+// counter of its fence, its queue, its waiters' signs of life, its holders where they are
+// several, and its history. Note: the prefix may be empty, and then every key of the
+// database looks like a lock.
 
 const helperEnding = /\}:(fence|queue|waiters|holders|owner|history)$/;
 
 /**
- * Whether a resource of this name would have a key that stands beside the key of another one: with an
- * empty prefix, or with any that ends as that one's name begins.
+ * Whether a resource of this name would have a key that stands beside the key of another one:
+ * with an empty prefix, or with any that ends as that one's name begins.
  */
 export function looksLikeHelper(resource: string): boolean {
   return helperEnding.test(resource);
@@ -18,7 +19,10 @@ export function keysOf(prefix: string, resource: string): string[] {
   return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`];
 }
 
-/** KEYS of the scripts for locks that several may hold, or of several resources: the same, and the holders. */
+/**
+ * KEYS of the scripts for locks that several may hold, or of several resources: the same, and the
+ * holders.
+ */
 export function jointKeysOf(prefix: string, resource: string): string[] {
   return [...keysOf(prefix, resource), `{${prefix}${resource}}:holders`];
 }
@@ -33,7 +37,10 @@ export function noteKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
-/** The stream of what became of its runs. Not among KEYS: who has no right to it loses the line, and not the release. */
+/**
+ * The stream of what became of its runs. Not among KEYS: who has no right to it loses the line,
+ * and not the release.
+ */
 export function historyKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:history`;
 }
@@ -49,7 +56,10 @@ export function historyResourceOf(prefix: string, key: string): string | null {
   return key.startsWith(start) && key.endsWith(end) ? key.slice(start.length, -end.length) : null;
 }
 
-/** What the names of the channels begin with on which waiters are called; each ends with a waiter's id. */
+/**
+ * What the names of the channels begin with on which waiters are called; each ends with a
+ * waiter's id.
+ */
 export function channelsOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:wake:`;
 }

@@ -1,6 +1,7 @@
-// The rights that the programs need on a master, as rules of Redis's access control lists. Read from
-// the scripts themselves, so that a script that learns a new command takes its right with it.
-// Versions differ: 6.0 knows no rights on channels, and from 7.0 on a user has none unless given.
+// The rights that the programs need on a master, as rules of Redis's access control lists. Read
+// from the scripts themselves, so that a script that learns a new command takes its right with
+// it. Versions differ: 6.0 knows no rights on channels, and from 7.0 on a user has none unless
+// given.
 
 import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
 import * as jointScripts from './joint-scripts.ts';
@@ -10,7 +11,9 @@ import * as setnxScripts from './setnx-scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
 const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
-/** Asked as well, and done without where it is denied: it also shows the passwords of the server. */
+/**
+ * Asked as well, and done without where it is denied: it also shows the passwords of the server.
+ */
 export const configRight = 'config|get';
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time'];

@@ -1,7 +1,7 @@
-// What a command is told of all the locks around it, and what a nested run reads of that: names, tokens,
-// fencing numbers, validities. Two variables, REDLOCK_HELD for people and scripts and REDLOCK_HELD_LEASES
-// for nested runs, name the same locks in the same order. The environment proves nothing, since it
-// outlives the run that wrote it: what relies on it asks the masters.
+// What a command is told of all the locks around it, and what a nested run reads of that: names,
+// tokens, fencing numbers, validities. Two variables, REDLOCK_HELD for people and scripts and
+// REDLOCK_HELD_LEASES for nested runs, name the same locks in the same order. The environment
+// proves nothing, since it outlives the run that wrote it: what relies on it asks the masters.
 
 import { parseValue } from '../lock/holder.ts';
 import type { Lease, OuterLease } from '../lock/outcomes.ts';
@@ -23,9 +23,9 @@ export function outerLeaseOf(environment: NodeJS.ProcessEnv, names: readonly str
 }
 
 /**
- * Whether the lock that a refused attempt met is held by a run around this one, so that waiting for it
- * would never end. A list that an earlier run has left behind in a daemon names the lock, but not the
- * token of its holder.
+ * Whether the lock that a refused attempt met is held by a run around this one, so that waiting
+ * for it would never end. A list that an earlier run has left behind in a daemon names the lock,
+ * but not the token of its holder.
  *
  * Of several holders a refusal shows only one, and a list without tokens names none: then the names
  * alone count. `holder` is its value on the masters.
@@ -59,7 +59,10 @@ function listIn(text = ''): string[] {
   return text === '' ? [] : text.split(',');
 }
 
-/** Percent-encodes what would break a list: commas, percent signs, white space and control characters. */
+/**
+ * Percent-encodes what would break a list: commas, percent signs, white space and control
+ * characters.
+ */
 export function encodedList(names: readonly string[]): string[] {
   return names.map((name) => name.replace(/[%,\s\p{Cc}]/gu, encodeURIComponent));
 }

@@ -1,5 +1,6 @@
-// Configuration files that were planted by another user, or that are none, around the built program. What
-// a found file may be and hold in all cases: unit/cli/config-trust. Nothing here makes a connection.
+// Configuration files that were planted by another user, or that are none, around the built
+// program. What a found file may be and hold in all cases: unit/cli/config-trust. Nothing here
+// makes a connection.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Masters behind TLS: what is verified, that nothing turns it off, and what is said when a certificate,
-// a login or a database is refused, which no retry makes right (78).
+// Masters behind TLS: what is verified, that nothing turns it off, and what is said when a
+// certificate, a login or a database is refused, which no retry makes right (78).
 
 import { expect, test } from 'vitest';
 import { pemFile } from '../servers/pem.ts';

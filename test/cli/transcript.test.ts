@@ -1,7 +1,8 @@
-// The transcript: what a user types and sees, as a text to read. Each line that begins with $ is given
-// to a shell, in one folder, one after the other, with redlock-run on the PATH; what it prints on both
-// streams follows, and the exit status where it is not 0. What differs from run to run is written in
-// capitals (HOST, PID, TIME). Run with -u to write the transcript anew, and then read it.
+// The transcript: what a user types and sees, as a text to read. Each line that begins with $ is
+// given to a shell, in one folder, one after the other, with redlock-run on the PATH; what it
+// prints on both streams follows, and the exit status where it is not 0. What differs from run to
+// run is written in capitals (HOST, PID, TIME). Run with -u to write the transcript anew, and
+// then read it.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';

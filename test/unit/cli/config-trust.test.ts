@@ -1,5 +1,6 @@
-// A configuration file that was found, and not named: whose it may be, what may stand in it, and how
-// far it is looked for. Files of another user take root to make; the suite `cli` has them as well.
+// A configuration file that was found, and not named: whose it may be, what may stand in it, and
+// how far it is looked for. Files of another user take root to make; the suite `cli` has them as
+// well.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${VAR} is what stands in the file
 
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,5 @@
-// Whether a lock that is met is that of a run around us, or of another one, told by the environment.
+// Whether a lock that is met is that of a run around us, or of another one, told by the
+// environment.
 
 import { expect, test } from 'vitest';
 import { isHeldAround } from '../../../src/run/held.ts';
