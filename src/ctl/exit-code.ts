@@ -22,7 +22,10 @@ export const exitCodeTable: readonly (readonly [code: string, meaning: string])[
   ['70', 'a bug in redlockctl'],
   ['74', 'the output could not be written, or nobody read it to its end'],
   ['75', 'status, acquire, hold: held by someone; break: not broken, it is in other hands, or nobody said yes'],
-  ['78', 'configuration: unreadable, invalid, no masters, a server listed twice, a replica; doctor: errors'],
+  [
+    '78',
+    'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, a replica; doctor: errors',
+  ],
   ['79', 'extend, release, check: the lock is not held with this token any more; hold: it was lost'],
 ];
 

@@ -28,7 +28,10 @@ export const exitCodeTable: readonly (readonly [code: string, meaning: string])[
   ['70', 'a bug in redlock-run'],
   ['74', 'output that was asked for (--help, --version, --dry-run, --report) cannot be written'],
   ['75', 'held by someone else for all of the wait (-E changes the number)'],
-  ['78', 'configuration: unreadable, invalid, no masters, a server listed twice, a replica'],
+  [
+    '78',
+    'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, a replica, a login or certificate refused',
+  ],
   [
     '79',
     'the lock was lost, or with --replace given up, while the command ran; the command was stopped; --reentrant: the outer lock was lost',
