@@ -1,6 +1,6 @@
-// Where a master is and how to log in there, from one line of text. No message and no name made
-// here ever holds a password. The grammar is ours, because ioredis reads `valkey://h:1` as the
-// host "valkey", `/notanumber` as database NaN and `h:7001/2` as a socket path.
+// Where a master is and how to log in there, from one line of text. No message and no name made here
+// ever holds a password. The grammar is ours, because ioredis reads `valkey://h:1` as the host "valkey",
+// `/notanumber` as database NaN and `h:7001/2` as a socket path.
 
 import { isIPv6 } from 'node:net';
 
@@ -45,9 +45,8 @@ const schemes = /^(redis|rediss|valkey|valkeys|unix)$/;
 const forms = 'redis://[user[:password]@]host[:port][/db], rediss://… or unix:///path';
 
 /**
- * Reads `redis://[user[:pass]@]host[:port][/db]`, `rediss://`, `valkey://`, `valkeys://`,
- * `unix://[user:pass@]/path[?db=N]`, `host:port` or `host`; IPv6 in brackets, credentials
- * percent-encoded, port 6379 and database 0 unless given.
+ * Reads `redis://[user[:pass]@]host[:port][/db]`, `rediss://`, `valkey://`, `valkeys://`, `unix://[user:pass@]/path[?db=N]`,
+ * `host:port` or `host`; IPv6 in brackets, credentials percent-encoded, port 6379 and database 0 unless given.
  * @throws AddressError
  */
 export function parseAddress(text: string): MasterAddress {
@@ -68,19 +67,13 @@ export function parseAddress(text: string): MasterAddress {
   return scheme === 'unix' ? parseSocket(text, rest) : parseServer(text, scheme, rest);
 }
 
-/**
- * The same text for two addresses of one server, whatever the database and the user:
- * `10.0.0.1:6379` or `unix:/path`.
- */
+/** The same text for two addresses of one server, whatever the database and the user: `10.0.0.1:6379` or `unix:/path`. */
 export function endpointOf(address: MasterAddress): string {
   if (address.path !== undefined) return `unix:${address.path}`;
   return `${bracketed(address.host ?? '').toLowerCase()}:${address.port}`;
 }
 
-/**
- * The text of an address, right or wrong, with everything that may be a password replaced by
- * `***`.
- */
+/** The text of an address, right or wrong, with everything that may be a password replaced by `***`. */
 export function withoutSecrets(text: string): string {
   const separator = schemeLength(text);
   const start = separator < 0 ? 0 : separator + 3;
@@ -91,8 +84,7 @@ export function withoutSecrets(text: string): string {
   const place = text
     .slice(Math.max(start, at + 1))
     .replace(/[?#].*$/s, (tail) => (/^\?db=\d+$/.test(tail) ? tail : `${tail[0]}***`))
-    // A port that is none, or that follows no host, is the password of an address whose @host was
-    // forgotten.
+    // A port that is none, or that follows no host, is the password of an address whose @host was forgotten.
     .replace(/^(\[[^\]]*\]|[^:/[]+):(?!\d{1,5}(\/|\?|$)).+$/s, '$1:***')
     .replace(/^:.+$/s, ':***');
   return text.slice(0, start) + login + place;
