@@ -1,14 +1,10 @@
-// What is kept of one run in the history of its lock: one line of JSON, which the masters take with
-// the release. Not a log: one line a run, written at its end, of a few hundred bytes whatever
-// others have written. It says how long things took and not when they were; the master that keeps
-// it adds the time of day, so that runs of hosts whose clocks differ stand in the right order.
+// What is kept of one run in the history of its lock: one line of JSON, which the masters take with the release. Not a log: one
+// line a run, written at its end, of a few hundred bytes whatever others have written. It says how long things took and not when
+// they were; the master that keeps it adds the time of day, so that runs of hosts whose clocks differ stand in the right order.
 
 import { bounded, cut, type HolderNote, isNote, parseValue } from './holder.ts';
 
-/**
- * What held the lock when another was refused. `note` is null for another program's value, of which
- * only the beginning is kept.
- */
+/** What held the lock when another was refused. `note` is null for another program's value, of which only the beginning is kept. */
 export interface Blocker {
   readonly token: string;
   readonly note: HolderNote | null;
@@ -36,12 +32,14 @@ export interface RunRecord extends Omit<HolderNote, 'since'> {
 
 /** Of a token; of another program's value, which may be anything, less. */
 const mostChars = { token: 200, foreign: 40 };
+/** A hundred years. */
+const longestMs = 100 * 365 * 24 * 60 * 60 * 1000;
 
 export function renderRecord(record: RunRecord): string {
   return JSON.stringify({ v: 1, ...withinBounds(record) });
 }
 
-/** null for what is no line of ours. */
+/** null for what is no line of ours. Every client with access to the masters can write lines, so they are bounded. */
 export function parseRecord(line: string): RunRecord | null {
   try {
     const record: unknown = JSON.parse(line);
@@ -58,7 +56,7 @@ export function blockerOf(value: string): Blocker | null {
   return { token: token.slice(0, note === null ? mostChars.foreign : mostChars.token), note };
 }
 
-/** The known fields, none too long. */
+/** The known fields, none too long, and no time that no run can take. */
 function withinBounds(record: RunRecord): RunRecord {
   const { token, host, pid, user, label, outcome, waitMs, heldMs, exitCode, signal, status, fence, blocker } = record;
   return {
@@ -68,8 +66,8 @@ function withinBounds(record: RunRecord): RunRecord {
     user: cut(user),
     label: cut(label),
     outcome: cut(outcome),
-    waitMs,
-    heldMs,
+    waitMs: duration(waitMs),
+    heldMs: heldMs === null ? null : duration(heldMs),
     exitCode,
     signal: signal && cut(signal),
     status,
@@ -79,6 +77,10 @@ function withinBounds(record: RunRecord): RunRecord {
       note: blocker.note && bounded(blocker.note),
     },
   };
+}
+
+function duration(ms: number): number {
+  return Math.min(Math.max(ms, 0), longestMs);
 }
 
 function isRecord(record: unknown): record is RunRecord {

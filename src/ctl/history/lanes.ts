@@ -1,5 +1,5 @@
-// Where everything stands in the timeline: a lane for each host, and in it as many rows as it takes for nothing to cover anything else. Pure.
-// The surprise: the room that a text takes is estimated, generously: nobody here can measure a font.
+// Where everything stands in the timeline: a lane for each host, and in it as many rows as it takes
+// for nothing to cover anything else. Pure. The room that a text takes is a generous estimate.
 
 import { shortened } from '../lock-text.ts';
 import { endOf, type PastRun, startOf } from './chronicle.ts';
@@ -33,12 +33,18 @@ const charPx = 7.6;
 
 /** Hosts by name. `now`: where what runs now ends. */
 export function lanesOf(runs: readonly PastRun[], scale: Scale, nowMs: number, withNames: boolean): Lane[] {
-  const hosts = [...new Set(runs.map(({ host }) => host))].sort();
+  const runsOf = new Map<string, PastRun[]>();
+  for (const run of runs) {
+    const ofHost = runsOf.get(run.host) ?? [];
+    ofHost.push(run);
+    runsOf.set(run.host, ofHost);
+  }
   const right = scale.x(scale.toMs);
-  return hosts.map((host) => {
+  return [...runsOf.keys()].sort().map((host) => {
     const ends: number[] = [];
     const bars: Bar[] = [];
-    for (const run of runs.filter((one) => one.host === host).sort((a, b) => startOf(a) - startOf(b))) {
+    const inOrder = (runsOf.get(host) ?? []).sort((a, b) => startOf(a) - startOf(b));
+    for (const run of inOrder) {
       const { from, to, ...bar } = placed(run, scale, nowMs, right, withNames);
       const free = ends.findIndex((end) => end <= from);
       const row = free < 0 ? ends.length : free;

@@ -1,5 +1,5 @@
-// From instants to pixels, and the ticks of the axis. Pure. The surprise: ticks stand at round times of the local day, so that 02:00
-// is where it is looked for.
+// From instants to pixels, and the ticks of the axis. Pure. Ticks stand at round times of the local
+// day, so that 02:00 is where it is looked for.
 
 import { localOf, midnightBefore } from './local-time.ts';
 
@@ -35,7 +35,9 @@ export function scaleOf(firstMs: number, lastMs: number, left: number, right: nu
 }
 
 function ticksIn(fromMs: number, toMs: number): Tick[] {
-  const stepMs = steps.find((step) => (toMs - fromMs) / step <= mostTicks) ?? 30 * day;
+  // Months, and for spans of years so many of them that the ticks stay few.
+  const longStepMs = 30 * day * Math.ceil((toMs - fromMs) / mostTicks / (30 * day));
+  const stepMs = steps.find((step) => (toMs - fromMs) / step <= mostTicks) ?? longStepMs;
   const start = midnightBefore(fromMs);
   const ticks: Tick[] = [];
   let lastDay = '';

@@ -1,6 +1,6 @@
-// The timeline as one SVG: a lane for each host, waits hatched, runs as bars, runs that did not happen as crosses with the reason. Pure;
-// it loads nothing from anywhere, and is the same inside of the page and alone. The surprise: what a colour means is also
-// said by a text or a shape, for those who cannot tell the colours apart.
+// The timeline as one SVG: a lane for each host, waits hatched, runs as bars, runs that did not
+// happen as crosses with the reason. Pure; it loads nothing from anywhere, and is the same inside of
+// the page and alone. What a colour means is also said by a text or a shape.
 
 import { roughly } from '../../cli/lines.ts';
 import { endOf, type PastRun, startOf } from './chronicle.ts';
@@ -35,8 +35,10 @@ const colours: Readonly<
 
 /** `name`: of the one lock that the runs are about; null: of several. */
 export function renderTimeline(runs: readonly PastRun[], name: string | null, nowMs: number): string {
-  const lastMs = runs.length === 0 ? nowMs : Math.max(...runs.map((run) => Math.min(endOf(run), nowMs)));
-  const firstMs = Math.min(lastMs, ...runs.map(startOf));
+  // No spreading of all runs into one call: their number has no bound, and that of arguments has.
+  const latestMs = runs.reduce((last, run) => Math.max(last, Math.min(endOf(run), nowMs)), 0);
+  const lastMs = runs.length === 0 ? nowMs : latestMs;
+  const firstMs = runs.reduce((first, run) => Math.min(first, startOf(run)), lastMs);
   const scale = scaleOf(firstMs, lastMs, left, right);
   const lanes = lanesOf(runs, scale, nowMs, name === null);
   const tops: number[] = [];

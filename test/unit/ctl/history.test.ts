@@ -2,8 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PastRun } from '../../../src/ctl/history/chronicle.ts';
+import { lanesOf } from '../../../src/ctl/history/lanes.ts';
+import { renderHtmlPage } from '../../../src/ctl/history/page.ts';
 import { kindOf, reasonOf } from '../../../src/ctl/history/reason.ts';
 import { scaleOf } from '../../../src/ctl/history/scale.ts';
+import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
 
 const zone = process.env.TZ;
 beforeEach(() => {
@@ -64,4 +67,30 @@ describe('ticks', () => {
     expect(ticks.length).toBeLessThanOrEqual(13);
     for (const { at } of ticks) expect(x(at)).toSatisfy((px) => px >= 100 && px <= 1_100);
   });
+});
+
+describe('200,000 runs', () => {
+  const count = 200_000;
+  const startMs = Date.parse('2026-11-01T00:00:00Z');
+  const runs = Array.from({ length: count }, (_, index): PastRun => {
+    const at = new Date(startMs + index * 10_000).toISOString();
+    return { ...run, token: `t${index}`, beganAt: at, acquiredAt: at, endedAt: at };
+  });
+  const nowMs = startMs + count * 10_000;
+  const countOf = (text: string) => text.split('<g class="run"').length - 1;
+
+  it('are one picture and one page', { timeout: 120_000 }, () => {
+    expect(countOf(renderTimeline(runs, 'a', nowMs))).toBe(count);
+    expect(countOf(renderHtmlPage(runs, null, nowMs, ''))).toBe(count);
+  });
+
+  it('of as many hosts have a lane each, without a look at all runs for each', { timeout: 30_000 }, () => {
+    const hosts = runs.map((one, index) => ({ ...one, host: `web${index}` }));
+    const scale = scaleOf(startMs, nowMs, 0, 100);
+    expect(lanesOf(hosts, scale, nowMs, true)).toHaveLength(count);
+  });
+});
+
+it('an axis of many thousand years has few ticks', () => {
+  expect(scaleOf(0, 8.64e15, 0, 100).ticks.length).toBeLessThanOrEqual(13);
 });
