@@ -1,6 +1,6 @@
-// The composition root of redlockctl, the program for those who operate locks: words, environment and terminal in, exit code out.
-// It holds no lock and runs no command. The surprise: each verb is loaded when it is called, so that `status` in a loop does not
-// pay for a full screen.
+// The composition root of redlockctl, the program for those who operate locks: words, environment and
+// terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop does
+// not pay for a full screen.
 
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
@@ -18,6 +18,7 @@ import { LocalTrouble } from './local/trouble.ts';
 import type { HolderNote } from './lock/holder.ts';
 import { userName } from './run/environment.ts';
 import { createSystemClock } from './system-clock.ts';
+import { printableLines } from './text/printable.ts';
 
 type Verb = (call: Call) => Promise<number>;
 
@@ -57,22 +58,21 @@ export async function main(argv: readonly string[], program = ourselves): Promis
 
 async function answer(argv: readonly string[], program: typeof ourselves, output: Output): Promise<number> {
   const { stdin, stdout, stderr, env: environment } = process;
-  const print = (text: string) => output.print(text);
   checkArgumentBytes(argv);
   const words = parseWords(argv);
   if (words.kind === 'print') {
-    print(words.text);
+    output.print(words.text);
     return 0;
   }
   const around = surroundings(environment);
   const clock = createSystemClock();
   if (words.row.verb === 'completion') {
     const { completion } = await import('./ctl/completion/completion.ts');
-    print(await completion(words.operands, around, clock));
+    output.print(await completion(words.operands, around, clock));
     return 0;
   }
   const settings = await readSettings(words.flags, around);
-  const tell = (line: string) => stderr.write(`redlockctl: ${line}\n`);
+  const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
   for (const caution of settings.cautions) tell(`warning: ${caution}`);
   const verb = await verbs[words.row.verb]();
   return verb({
@@ -85,7 +85,8 @@ async function answer(argv: readonly string[], program: typeof ourselves, output
     processes: { askerOf, caller: () => callerOf(process.ppid), isThere },
     interrupted,
     flushed: () => output.flushed(),
-    print,
+    // Back to the first of those lines and away with what stands there.
+    print: (text, over = 0) => output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + printableLines(text)),
     tell,
     ask: stdin.isTTY && stderr.isTTY ? ask : null,
     columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,
@@ -117,5 +118,5 @@ async function openScreen(): Promise<Screen> {
 
 async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  return terminal.question(question).finally(() => terminal.close());
+  return terminal.question(printableLines(question)).finally(() => terminal.close());
 }

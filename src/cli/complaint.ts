@@ -1,6 +1,8 @@
-// What a program says when it cannot go on, and the code it exits with: one line for a mistake of the user's or for what this
-// machine has not got; the stack only for a bug of ours. The surprise: nobody may be there to read it, and that is no trouble.
+// What a program says when it cannot go on, and the code it exits with: one line for a mistake of the
+// user's or for what this machine has not got; the stack only for a bug of ours. A stderr that takes
+// nothing is no trouble.
 
+import { oneLine, printableLines } from '../text/printable.ts';
 import { ConfigError, UsageError } from './trouble.ts';
 
 const bugExitCode = 70;
@@ -24,11 +26,11 @@ export async function complain(
 ): Promise<number> {
   process.stderr.on('error', () => {});
   if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
-    process.stderr.write(`${program}: ${error.message}\n`);
+    process.stderr.write(`${program}: ${oneLine(error.message)}\n`);
     return error.exitCode;
   }
   const { originalStack } = await import('./stack.ts');
   const stack = originalStack((error instanceof Error && error.stack) || String(error));
-  process.stderr.write(`${program}: bug: this should not happen: please report it\n${stack}\n`);
+  process.stderr.write(`${program}: bug: this should not happen: please report it\n${printableLines(stack)}\n`);
   return bugExitCode;
 }

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished } from '../run/run.ts';
+import { jsonLine } from '../text/json.ts';
 import { OutputError, openFlags, reportTarget } from './report-target.ts';
 import { fileTrouble, quoted } from './trouble.ts';
 
@@ -61,7 +62,7 @@ export function reportOf(
 
 /** Returns why it could not be written, as a line, or null. */
 export function writeReport(file: string, report: RunReport): string | null {
-  const text = `${JSON.stringify(report)}\n`;
+  const text = jsonLine(report);
   try {
     const { path, kind, mode } = reportTarget(file);
     if (kind === 'replaced') replace(path, text, mode);

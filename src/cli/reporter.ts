@@ -1,12 +1,14 @@
-// Who is told what, and when: events of a run in, lines on stderr out, nothing ever on stdout. A run that succeeds without
-// waiting says nothing at all, so that cron sends no mail. The surprise: without a terminal a wait is mentioned once, and
-// only after five seconds (with -v at once, and whenever the holder or our place changes); with one there is a spinner, which is
-// gone before the command starts.
+// Who is told what, and when: events of a run in, lines on stderr out, nothing ever on stdout. A run
+// that succeeds without waiting says nothing at all, so that cron sends no mail. Without a terminal a
+// wait is mentioned once, and only after five seconds (with -v at once, and whenever the holder or our
+// place changes); with one there is a spinner, which is gone before the command starts.
 
 import type { MasterFailure } from '../lock/events.ts';
 import type { Failed } from '../lock/ports.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
+import { jsonLine } from '../text/json.ts';
+import { oneLine } from '../text/printable.ts';
 import { endingLine, eventLine } from './lines.ts';
 import { type Spinner, startSpinner } from './spinner.ts';
 import type { Output } from './stderr.ts';
@@ -90,7 +92,7 @@ export class Reporter {
     // The spinner divides by the width of its terminal.
     if (this.#output.isTTY && Number(this.#output.columns) > 0 && logFormat === 'text') {
       this.#spinner ??= startSpinner(this.#output);
-      this.#spinner.say(line);
+      this.#spinner.say(oneLine(line));
       return;
     }
     const state = event.kind === 'waiting' ? `${event.holder} ${event.place}` : event.kind;
@@ -115,8 +117,8 @@ export class Reporter {
     const { names, logFormat } = this.#settings;
     const line =
       logFormat === 'text'
-        ? `redlock-run: ${message}`
-        : JSON.stringify({
+        ? `redlock-run: ${oneLine(message)}\n`
+        : jsonLine({
             time: new Date().toISOString(),
             name: names[0],
             ...(names.length > 1 ? { names } : {}),
@@ -124,7 +126,7 @@ export class Reporter {
             kind,
             message,
           });
-    this.#output.write(`${line}\n`);
+    this.#output.write(line);
   }
 
   #endSpinner(): void {

@@ -1,28 +1,30 @@
-// `redlockctl acl`: the smallest rules under which redlock-run and redlockctl work with this prefix, for the oldest version among the
-// masters. It prints and changes nothing. The surprise: the lines are Redis commands, so that they can be piped into redis-cli; the
-// password in them is a word to be replaced.
+// `redlockctl acl`: the smallest rules under which redlock-run and redlockctl work with this prefix,
+// for the oldest version among the masters. It changes nothing. The lines on stdout are Redis commands,
+// so that they can be piped into redis-cli; the password in them is a word to be replaced.
 
 import { UsageError } from '../cli/trouble.ts';
 import { type ProgramName, rulesOf } from '../redis/rights.ts';
 import { isFailed } from '../redis/trouble.ts';
+import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
 import { exitCode } from './exit-code.ts';
+import { type ServerVersion, serverVersionOf } from './server-version.ts';
 import { Survey } from './survey.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
 /** What to take when no master tells. */
-const usualVersion = '7.0';
+const usualServer: ServerVersion = { name: 'Redis', version: '7.0' };
 
 export async function acl({ words, settings, clock, print, tell }: Call): Promise<number> {
   if (/\s/.test(settings.prefix))
     throw new UsageError('--prefix: white space cannot stand in an ACL rule (take another prefix)');
   const survey = await Survey.of(settings, clock);
-  const versions = await survey.ask(async (inspector) => {
+  const answers = await survey.ask(async (inspector) => {
     const connection = await inspector.connected();
-    return isFailed(connection) ? connection : ((await connection.facts('server')).redis_version ?? null);
+    return isFailed(connection) ? connection : { server: serverVersionOf(await connection.facts('server')) };
   });
-  const known = versions.filter((version): version is string => typeof version === 'string').sort(byVersion);
-  const version = known[0] ?? usualVersion;
+  const known = answers.flatMap((answer) => (isFailed(answer) ? [] : (answer.server ?? [])));
+  const [{ name, version } = usualServer] = known.sort((a, b) => byVersion(a.version, b.version));
   const hasConfig = words.has('--config-get');
   const users = programs.map((program) => ({
     user: program,
@@ -30,14 +32,11 @@ export async function acl({ words, settings, clock, print, tell }: Call): Promis
   }));
   if (hasConfig) tell('warning: +config|get also shows the passwords of the server to these users');
   if (words.has('--json')) {
-    print(`${JSON.stringify({ version, isKnown: known.length > 0, users })}\n`);
+    print(jsonLine({ version, isKnown: known.length > 0, users }));
     return exitCode.ok;
   }
-  tell(
-    known.length > 0
-      ? `for Redis ${version} (replace PASSWORD)`
-      : `no master told its version: for Redis ${version} (replace PASSWORD)`,
-  );
+  const unknown = known.length > 0 ? '' : 'no master told its version: ';
+  tell(`${unknown}for ${name} ${version} (replace PASSWORD)`);
   for (const { user, rules } of users) print(`ACL SETUSER ${user} on >PASSWORD ${rules.join(' ')}\n`);
   return exitCode.ok;
 }

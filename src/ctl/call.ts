@@ -1,5 +1,6 @@
-// One call of redlockctl: what a verb is given. Verbs return their exit code and touch no global. The surprise: people are talked to
-// on stderr and answered from stdin, so that what a verb prints on stdout can always go into a file.
+// One call of redlockctl: what a verb is given. Verbs return their exit code and touch no global.
+// People are talked to on stderr and answered from stdin, so that what a verb prints on stdout can
+// always go into a file.
 
 import type { HolderNote } from '../lock/holder.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -34,8 +35,8 @@ export interface Call {
   readonly processes: Processes;
   /** From now on a signal that would end us aborts this instead, so that nothing is left half done. */
   readonly interrupted: () => AbortSignal;
-  /** To stdout. */
-  readonly print: (text: string) => void;
+  /** To stdout; what others wrote into it cannot act. On a terminal over so many lines that stand there. */
+  readonly print: (text: string, overLines?: number) => void;
   /** Resolves when all that was printed has been taken. */
   readonly flushed: () => Promise<void>;
   /** To stderr, for people. */

@@ -1,7 +1,8 @@
-// `redlockctl status NAME...`: who holds a lock, by which votes, and who waits for it. It changes nothing. The surprise: it exits 75
-// when a lock is held, although the question was answered: scripts ask that way.
+// `redlockctl status NAME...`: who holds a lock, by which votes, and who waits for it. It changes
+// nothing. It exits 75 when a lock is held, although the question was answered: scripts ask that way.
 
 import stringWidth from 'string-width';
+import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
 import { withEndings } from './endings.ts';
 import { exitCode, worstOf } from './exit-code.ts';
@@ -24,7 +25,7 @@ export async function status({ words, settings, clock, print, columns }: Call): 
   const survey = await Survey.of(settings, clock);
   const names = words.operands;
   const render = (locks: readonly LockState[]) =>
-    words.has('--json') ? `${JSON.stringify({ locks })}\n` : locks.map(renderLock).join('\n');
+    words.has('--json') ? jsonLine({ locks }) : locks.map(renderLock).join('\n');
   if (!words.has('--watch')) {
     const locks = await withEndings(survey, await survey.look(names));
     print(render(locks));
@@ -33,8 +34,8 @@ export async function status({ words, settings, clock, print, columns }: Call): 
   let lines = 0;
   for (;;) {
     const text = render(await withEndings(survey, await survey.look(names)));
-    // Back to the first line and away with what stood there; into a pipe one after the other.
-    print(columns === null || lines === 0 ? text : `\x1b[${lines}F\x1b[J${text}`);
+    // Into a pipe one after the other.
+    print(text, columns === null ? 0 : lines);
     lines = linesOf(text, columns ?? Number.POSITIVE_INFINITY);
     survey.forgive();
     await survey.pause(watchEveryMs);

@@ -2,6 +2,7 @@
 // The surprise: it takes a real lock on every master, of its own name and for a moment, because only that shows that a run would work.
 
 import { isFailed } from '../../redis/trouble.ts';
+import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { Survey } from '../survey.ts';
@@ -30,7 +31,7 @@ export async function doctor({ words, settings, clock, print }: Call): Promise<n
         : [answer, ...masterFindings(master, fact, { restartGraceMs, masterTimeoutMs, isLocal: local })];
     }),
   ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
-  print(words.has('--json') ? `${JSON.stringify({ worst: worstOf(findings), findings })}\n` : renderFindings(findings));
+  print(words.has('--json') ? jsonLine({ worst: worstOf(findings), findings }) : renderFindings(findings));
   const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
   if (has('error')) return exitCode.config;
   return words.has('--strict') && (has('warning') || has('unknown')) ? exitCode.warnings : exitCode.ok;

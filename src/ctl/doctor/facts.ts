@@ -1,5 +1,6 @@
-// What was found out about one master: numbers and words as the server gives them, null for what it would not tell. No judgement: that is
-// findings. The surprise: a server that refuses INFO or CONFIG is common (managed services), and null must never be read as fine.
+// What was found out about one master, as the server tells it: null for what it would not tell, or
+// told in another form. No judgement: that is findings. A server that refuses INFO or CONFIG is common
+// (managed services), so null must never be read as fine.
 
 import type { Clock, Failed } from '../../lock/ports.ts';
 import type { MasterAddress } from '../../redis/address.ts';
@@ -7,13 +8,15 @@ import { Connection } from '../../redis/connection.ts';
 import type { Inspector } from '../../redis/inspector.ts';
 import { rehearse } from '../../redis/rehearsal.ts';
 import { isFailed } from '../../redis/trouble.ts';
+import { printable } from '../../text/printable.ts';
+import { type ServerVersion, serverVersionOf } from '../server-version.ts';
 import type { CtlSettings } from '../settings.ts';
 import type { Survey } from '../survey.ts';
 import { type ClockReading, readClock } from './clock-reading.ts';
 
 export interface MasterFacts {
   readonly address: MasterAddress;
-  readonly version: string | null;
+  readonly server: ServerVersion | null;
   readonly runId: string | null;
   /** `standalone`, `cluster` or `sentinel`. */
   readonly mode: string | null;
@@ -63,12 +66,13 @@ async function examine(inspector: Inspector, settings: CtlSettings, clock: Clock
   const connection = await inspector.connected();
   if (isFailed(connection)) return connection;
   const startedAt = clock.now();
-  const before = await readClock(connection);
+  const askTime = () => connection.call('TIME');
+  const before = await readClock(askTime);
   const told = await tell(connection);
   const open = await isOpen(inspector.address, clock);
   const refusal = await rehearse(inspector, settings, clock);
   await clock.sleep(betweenReadingsMs - (clock.now() - startedAt));
-  const after = await readClock(connection);
+  const after = await readClock(askTime);
   if (isFailed(before)) return before;
   if (isFailed(after)) return after;
   const roundTripsMs = [...before.roundTripsMs, ...after.roundTripsMs].sort((a, b) => a - b);
@@ -86,21 +90,23 @@ async function tell(connection: Connection): Promise<Told> {
     setting(connection, 'bind'),
     setting(connection, 'protected-mode'),
   ]);
-  const number = (field: string) => (info[field] === undefined ? null : Number(info[field]));
+  const number = (field: string) => (/^\d{1,15}$/.test(info[field] ?? '') ? Number(info[field]) : null);
+  const word = (field: string) => (info[field] === undefined ? null : printable(info[field]));
   const uptimeSeconds = number('uptime_in_seconds');
-  const [roleWord = null] = Array.isArray(role) ? (role as string[]) : [];
+  const [roleWord]: unknown[] = Array.isArray(role) ? role : [];
   return {
-    version: info.redis_version ?? null,
-    runId: info.run_id ?? null,
-    mode: info.redis_mode ?? null,
-    role: roleWord ?? info.role ?? null,
+    server: serverVersionOf(info),
+    runId: word('run_id'),
+    // Valkey 8 and newer have another name for it.
+    mode: word('redis_mode') ?? word('server_mode'),
+    role: typeof roleWord === 'string' ? printable(roleWord) : word('role'),
     replicaCount: number('connected_slaves'),
     uptimeMs: uptimeSeconds === null ? null : uptimeSeconds * 1000,
     isAppending: info.aof_enabled === undefined ? null : info.aof_enabled === '1',
     fsync,
     maxMemory: number('maxmemory'),
     usedMemory: number('used_memory'),
-    evictionPolicy: info.maxmemory_policy ?? null,
+    evictionPolicy: word('maxmemory_policy'),
     bind,
     isProtected: protection === null ? null : protection === 'yes',
   };
@@ -109,7 +115,7 @@ async function tell(connection: Connection): Promise<Told> {
 /** null where CONFIG is forbidden. */
 async function setting(connection: Connection, name: string): Promise<string | null> {
   const reply = await connection.call('CONFIG', 'GET', name);
-  return Array.isArray(reply) && typeof reply[1] === 'string' ? reply[1] : null;
+  return Array.isArray(reply) && typeof reply[1] === 'string' ? printable(reply[1], 200) : null;
 }
 
 async function isOpen(address: MasterAddress, clock: Clock): Promise<boolean | null> {

@@ -1,15 +1,17 @@
-// The server as a keeper of locks: what it is, what it forgets, what it drops. Pure. The surprise: persistence and the restart grace are one
-// check, because either makes up for the other.
+// The server as a keeper of locks: what it is, what it forgets, what it drops. Pure. Persistence and
+// the restart grace are one check, because either makes up for the other.
 
 import { roughly } from '../../cli/lines.ts';
 import { type Check, grantConfig, grantInfo } from './check.ts';
 import { redisCli } from './finding.ts';
 
-export const version: Check = ({ version }) => {
-  if (version === null)
-    return ['unknown', 'does not tell its version', 'versions before 6 are not supported', grantInfo];
-  if (Number(version.split('.')[0]) >= 6) return ['ok', `version ${version}`];
-  return ['error', `version ${version}`, 'versions before 6 are not supported', 'upgrade the server'];
+export const version: Check = ({ server }) => {
+  const why = 'versions of Redis before 6 are not supported';
+  if (server === null) return ['unknown', 'does not tell its version', why, grantInfo];
+  const { name, version } = server;
+  const message = name === 'Redis' ? `version ${version}` : `${name} ${version}`;
+  if (Number(version.split('.')[0]) >= 6) return ['ok', message];
+  return ['error', message, why, 'upgrade the server'];
 };
 
 export const mode: Check = ({ mode }) => {
@@ -27,7 +29,7 @@ export const role: Check = ({ role, address }) => {
   const why = 'what a replica holds is lost or doubled in a failover, and it takes no locks';
   return [
     'error',
-    `is a ${role === 'slave' ? 'replica' : role}`,
+    role === 'slave' ? 'is a replica' : `its role is ${role}`,
     why,
     `list its master instead, or ${redisCli(address, 'REPLICAOF NO ONE')}`,
   ];

@@ -8,6 +8,7 @@ import { quoted } from '../../cli/trouble.ts';
 import type { NotAcquired } from '../../lock/acquire.ts';
 import { parseValue } from '../../lock/holder.ts';
 import type { Lease } from '../../lock/redlock.ts';
+import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { openRedlock } from './claimant.ts';
@@ -40,7 +41,7 @@ export function ticketText({ words, clock }: Call, { claim, fence, validUntil }:
   const { token } = parseValue(claim.value);
   if (!words.has('--json')) return `${token}\n`;
   const validMs = Math.floor(validUntil - clock.now());
-  return `${JSON.stringify({ name: claim.resources[0], token, fence, ttlMs: claim.ttlMs, validMs, ...facts })}\n`;
+  return jsonLine({ name: claim.resources[0], token, fence, ttlMs: claim.ttlMs, validMs, ...facts });
 }
 
 export function failed(name: string, acquisition: NotAcquired, tell: (line: string) => void): number {

@@ -5,6 +5,7 @@
 
 import { roughly } from '../../cli/lines.ts';
 import { quoted, UsageError } from '../../cli/trouble.ts';
+import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { accessTo } from './claimant.ts';
@@ -49,7 +50,7 @@ function tellOf({ words, print, tell }: Call, { name }: Ticket, answer: Answer):
   const { kind: outcome } = answer;
   const validMs = answer.kind === 'held' && Number.isFinite(answer.validMs) ? answer.validMs : null;
   if (words.has('--json')) {
-    print(`${JSON.stringify({ name, outcome, validMs: validMs === null ? null : Math.floor(validMs) })}\n`);
+    print(jsonLine({ name, outcome, validMs: validMs === null ? null : Math.floor(validMs) }));
   } else if (outcome === 'lost') tell(`lost: ${quoted(name)}: not held with this token any more`);
   else if (outcome === 'unknown') tell(`no quorum: ${quoted(name)}: too few masters answered to tell`);
   else print(`${outcome}: ${quoted(name)}${validMs === null ? '' : `: for another ${roughly(validMs)}`}\n`);

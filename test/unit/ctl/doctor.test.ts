@@ -2,18 +2,19 @@
 // never said to be fine.
 
 import { describe, expect, it, test } from 'vitest';
-import { rateOf } from '../../../src/ctl/doctor/clock-reading.ts';
+import { rateOf, readClock } from '../../../src/ctl/doctor/clock-reading.ts';
 import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
 import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
 import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
 import { configFile, count, duplicates, hosts, quorum } from '../../../src/ctl/doctor/set-findings.ts';
+import { serverVersionOf } from '../../../src/ctl/server-version.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
 const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({ at, aheadMs, uncertaintyMs });
 
 const healthy: MasterFacts = {
   address: parseAddress('rediss://locker:secret@10.0.0.1:6380'),
-  version: '7.0.15',
+  server: { name: 'Redis', version: '7.0.15' },
   runId: 'abc',
   mode: 'standalone',
   role: 'master',
@@ -54,9 +55,10 @@ const grace = { restartGraceMs: 30_000 };
 
 test.each<[Partial<MasterFacts>, object, string[]]>([
   [{ roundTripsMs: [900] }, {}, ['warning latency: a round trip takes 900.0 ms']],
-  [{ version: '5.0.7' }, {}, ['error version: version 5.0.7']],
+  [{ server: { name: 'Redis', version: '5.0.7' } }, {}, ['error version: version 5.0.7']],
   [{ mode: 'cluster' }, {}, ['error mode: runs in cluster mode']],
   [{ role: 'slave' }, {}, ['error role: is a replica']],
+  [{ role: 'active-replica' }, {}, ['error role: its role is active-replica']],
   [{ replicaCount: 2 }, {}, ['warning replicas: has 2 replicas']],
   [noAof, {}, ['error restart: keeps nothing over a restart']],
   [{ fsync: 'everysec' }, {}, ['error restart: appendfsync is everysec']],
@@ -108,7 +110,7 @@ test('keeping every change takes two commands, as version 6 understands them', (
 });
 
 const mute = {
-  version: null,
+  server: null,
   runId: null,
   mode: null,
   replicaCount: null,
@@ -220,4 +222,68 @@ it('troubles come first, worst first, once for masters alike, and the rest is a 
   expect(text).toMatch(/\nOK +MASTER\n/);
   expect(text).toMatch(/^latency +2 masters +a round trip takes 0.6 ms$/m);
   expect(text).toMatch(/\n2 error, 2 warning, 0 unknown, 22 ok\n$/);
+});
+
+describe('a clock that is read', () => {
+  const aheadMs = 5_000;
+  const origin = 1_795_246_262_000;
+
+  /** A machine on which time passes between any two steps, as `pauses` says, over and over. */
+  async function readOn(pauses: readonly number[]) {
+    let [nowMs, step] = [origin, 0];
+    const pass = () => {
+      nowMs += pauses[step % pauses.length] ?? 0;
+      step += 1;
+    };
+    const now = () => {
+      pass();
+      const seen = nowMs;
+      pass();
+      return seen;
+    };
+    const askTime = async () => {
+      pass();
+      const ms = nowMs + aheadMs;
+      pass();
+      return [String(Math.floor(ms / 1000)), String(Math.floor((ms % 1000) * 1000))];
+    };
+    const read = await readClock(askTime, now);
+    if ('kind' in read) throw new Error(read.message);
+    return read.reading;
+  }
+
+  test.each([[[0.1]], [[30, 0.1, 0.1]], [[0.1, 30, 0.1, 0.1]], [[0, 0, 0, 0, 40, 0, 0]], [[7, 50, 1, 0, 0.5, 120]]])(
+    'is as far from ours as it is said to be, within the error that is said (%j)',
+    async (pauses) => {
+      const reading = await readOn(pauses);
+      expect(Math.abs(reading.aheadMs - aheadMs)).toBeLessThanOrEqual(reading.uncertaintyMs);
+    },
+  );
+
+  test.each([
+    [null],
+    [[]],
+    [['1']],
+    [['a', 'b']],
+    ['OK'],
+    [[['1'], ['2']]],
+    [['1795246262', '99999999']],
+    [['9'.repeat(30), '0']],
+  ])('%j is no time of day', async (reply) => {
+    expect(await readClock(async () => reply)).toMatchObject({ kind: 'failed', cause: 'reply' });
+  });
+});
+
+test.each([
+  [{ redis_version: '7.0.15' }, { name: 'Redis', version: '7.0.15' }],
+  [
+    { redis_version: '7.2.4', valkey_version: '9.1.2', server_name: 'valkey' },
+    { name: 'Valkey', version: '9.1.2' },
+  ],
+  [{ redis_version: '8.0-m01' }, { name: 'Redis', version: '8.0' }],
+  [{ redis_version: '\u001b[31mred' }, null],
+  [{ redis_version: `7.${'0'.repeat(50)}` }, null],
+  [{}, null],
+])('%j is %j', (info, server) => {
+  expect(serverVersionOf(info)).toEqual(server);
 });

@@ -2,7 +2,8 @@
 // for.
 
 import { expect, test } from 'vitest';
-import { oneLine, printable } from '../../../src/text/printable.ts';
+import { textOf } from '../../../src/text/bytes.ts';
+import { oneLine, printable, printableLines } from '../../../src/text/printable.ts';
 
 test.each([
   ['a line break', 'a\nb', 'a\\nb'],
@@ -12,10 +13,18 @@ test.each([
   ['C1', '\u009b31m', '\\u009b31m'],
   ['bidi', '\u202eabc\u2066', '\\u202eabc\\u2066'],
   ['separators', 'a\u2028b\u2029', 'a\\u2028b\\u2029'],
+  ['a mark of byte order', '\ufeffa', '\\ufeffa'],
+  ['a direction for Arabic', '\u061ca\u200e\u200f', '\\u061ca\\u200e\\u200f'],
+  ['bytes that are no UTF-8', textOf(Buffer.from([0x61, 0x82, 0xff])), 'a\\x82\\xff'],
+  ['half of a pair', 'a\ud83d', 'a\\ud83d'],
   ['letters of all kinds', 'Grüße 你好', 'Grüße 你好'],
 ])('%s', (_, text, shown) => {
   expect(oneLine(text)).toBe(shown);
   expect(printable(text)).toBe(shown);
+});
+
+test('text of several lines keeps them, and nothing else that acts', () => {
+  expect(printableLines('a\n\u001b[2Jb\r\n')).toBe('a\n\\u001b[2Jb\\u000d\n');
 });
 
 test('a long text is cut, also where escapes make it long', () => {
