@@ -1,7 +1,8 @@
-// `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other. It stops nothing itself: a holder's
-// redlock-run finds out when it next extends, stops the command and exits 79. The surprise: until then the command still runs, and
-// who waits may begin already; the fencing number is what protects the resource meanwhile. With --safely nobody may: our own value
-// takes the place of the holder's, and lasts as long as his would have, which is longer than his command may run.
+// `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other: exactly
+// the bytes that were shown are removed. It stops nothing itself: a holder's redlock-run finds out when it
+// next extends, stops the command and exits 79. Until then the command still runs, and the next holder's
+// may begin already; the fencing number protects the resource meanwhile. With --safely our own value takes
+// the place of the holder's, and lasts as long as that would have, which is longer than the command may run.
 
 import { randomBytes } from 'node:crypto';
 import { roughly } from '../cli/lines.ts';
@@ -9,17 +10,19 @@ import { quoted, UsageError } from '../cli/trouble.ts';
 import { renderValue } from '../lock/holder.ts';
 import type { ReleaseReply } from '../lock/ports.ts';
 import { quorumOf } from '../lock/validity.ts';
+import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
 import { withEndings } from './endings.ts';
 import { exitCode } from './exit-code.ts';
-import { type Holder, holdingsByToken, lockStateOf, type State } from './lock-state.ts';
+import { holdingsOf } from './holding.ts';
+import { type Holder, holdingsByToken, lockStateOf, type State, type Testimony } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { codeOf } from './status.ts';
 import { Survey } from './survey.ts';
 
 /**
- * broken: removed, and a quorum shows it no more. gone: there was nothing left to remove. changed-hands: somebody else's by now,
- * and left alone. refused: nobody said yes, or it cannot be told which holder. no-quorum: too few masters answered.
+ * broken: removed, and a quorum shows it no more. gone: there was nothing left to remove. changed-hands: held by someone else
+ * by now, and left alone. refused: no yes was said, or it cannot be told which holder. no-quorum: too few masters answered.
  */
 export type BreakOutcome = 'broken' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
 
@@ -35,7 +38,7 @@ export async function breakLock(call: Call): Promise<number> {
   const name = call.words.operands[0] ?? '';
   const broken = await attempt(call, name);
   const { outcome, message, removed, code } = broken;
-  if (call.words.has('--json')) call.print(`${JSON.stringify({ name, outcome, removed, message })}\n`);
+  if (call.words.has('--json')) call.print(jsonLine({ name, outcome, removed, message }));
   else if (code === exitCode.ok) call.print(`${outcome}: ${quoted(name)}: ${message}\n`);
   else call.tell(`${outcome}: ${quoted(name)}: ${message}`);
   return code;
@@ -49,22 +52,24 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
   if (lock.state === 'unknown' || lock.state === 'unfit') {
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
   }
-  const token = words.textOf('--token') ?? onlyToken(lock.holders.map((holder) => holder.token));
+  const given = words.textOf('--token');
+  const meant = given === null ? lock.holders : lock.holders.filter((holder) => holder.token === given);
   if (lock.holders.length === 0) return { outcome: 'gone', message: 'free: nothing to break', removed: 0, code };
   tell(renderLock(lock).trimEnd());
-  if (token === null) return refused(whyNoToken(lock.holders.length));
-  const holding = holdingsByToken(testimonies).get(token);
-  if (holding === undefined) {
+  const [holder, ...others] = meant;
+  if (holder === undefined) {
     return {
       outcome: 'changed-hands',
-      message: `not held with token ${quoted(token)}: left alone`,
+      message: `not held with token ${quoted(given ?? '')}: left alone`,
       removed: 0,
       code: exitCode.busy,
     };
   }
+  if (others.length > 0) return refused('several holders: none broken (name one by --token)');
+  const holding = holder.token === null ? undefined : holdingsByToken(testimonies).get(holder.token);
+  if (holding === undefined) return refused(whyIncomparable(holder));
   const { value, sharing } = holding;
   const isSafe = words.has('--safely');
-  const holder = lock.holders.find((one) => one.token === token);
   const effect = effectOn(holder, lock.state, isSafe);
   if (isSafe && sharing.kind !== 'exclusive') {
     throw new UsageError(
@@ -78,14 +83,35 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
     if (!/^y(es)?$/i.test(answer.trim())) return refused('nobody said yes: left alone');
   }
   survey.forgive();
-  if (!isSafe) return judged(await survey.remove(name, value, sharing), effect);
+  if (!isSafe) return told(await survey.remove(name, value, sharing), effect);
   const by = renderValue(randomBytes(20).toString('base64url'), note());
   const { remainingMs } = lock;
   const kept =
     remainingMs === null
       ? ''
       : `; others are kept out for another ${roughly(remainingMs)}${holder?.kind === 'redlock-run' ? ', by when it has stopped' : ''}`;
-  return judged(await survey.replace(name, value, by), `${effect}${kept}`);
+  return told(await survey.replace(name, value, by), `${effect}${kept}`);
+
+  /** Why a master has not confirmed it is said before what came of it. */
+  async function told(replies: readonly ReleaseReply[], effect: string): Promise<Broken> {
+    for (const [at, reply] of replies.entries()) {
+      if (reply.kind === 'failed') tell(`${survey.inspectors[at]?.name}: ${reply.message}`);
+    }
+    const confirmed = replies.filter(({ kind }) => kind !== 'failed');
+    if (confirmed.length >= quorumOf(replies.length)) return judged(replies, effect);
+    // A master may have done it and failed afterwards.
+    survey.forgive();
+    const [now = []] = await survey.testimonies([name]);
+    const known = (reply: ReleaseReply, at: number): ReleaseReply =>
+      reply.kind === 'failed' && isGoneFrom(now[at], value) ? { kind: 'released' } : reply;
+    return judged(replies.map(known), effect);
+  }
+}
+
+/** Whether the master tells that this value does not stand there. */
+function isGoneFrom(testimony: Testimony | undefined, value: string): boolean {
+  if (testimony === undefined || 'kind' in testimony.sight) return false;
+  return !holdingsOf(testimony.sight).some((holding) => holding.value === value);
 }
 
 /** What becomes of whoever had it. */
@@ -118,13 +144,9 @@ export function judged(replies: readonly ReleaseReply[], effect: string): Broken
   return { outcome: 'gone', message: 'ended by itself meanwhile', removed, code: exitCode.ok };
 }
 
-function onlyToken(tokens: readonly (string | null)[]): string | null {
-  return tokens.length === 1 ? (tokens[0] ?? null) : null;
-}
-
-function whyNoToken(holderCount: number): string {
-  if (holderCount > 1) return 'several holders: none broken (name one by --token)';
-  return 'a key of another type, which cannot be compared: left alone (see what it is; redis-cli DEL removes it)';
+function whyIncomparable({ kind }: Holder): string {
+  const what = kind === 'string' ? 'a value too long to be one of a lock' : `a key of another type (${kind})`;
+  return `${what}, which cannot be compared: left alone (see what it is; redis-cli DEL removes it)`;
 }
 
 function refused(message: string): Broken {

@@ -1,8 +1,10 @@
-// `redlockctl list [PATTERN]`: all locks under the prefix, found by SCAN on every master, page by page, and read in small steps. It
-// never asks for all keys at once. The surprise: a name that only one master shows is in the list as well: an orphan.
+// `redlockctl list [PATTERN]`: all locks under the prefix, found by SCAN on every master, page by page,
+// and read in small steps. It never asks for all keys at once. A name that only one master shows is in the
+// list as well: an orphan.
 
 import { roughly } from '../cli/lines.ts';
 import { quorumOf } from '../lock/validity.ts';
+import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
 import { withEndings } from './endings.ts';
 import { exitCode } from './exit-code.ts';
@@ -14,18 +16,36 @@ import { renderTable } from './table.ts';
 export async function list({ words, settings, clock, print, tell }: Call): Promise<number> {
   const survey = await Survey.of(settings, clock);
   const names = await survey.names(words.operands[0] ?? '*');
-  // Gone meanwhile: nobody asked for those by name.
-  const held = (await survey.look(names)).filter(({ state }) => state !== 'free');
+  // Free: gone meanwhile, since these names were seen.
+  const seen = (await survey.look(names)).filter(({ state }) => state !== 'free');
+  const canBeAnyKey = settings.prefix === '' && settings.protocol === 'redlock';
+  const held = canBeAnyKey ? seen.filter((lock) => !isMostLikelyNone(lock)) : seen;
+  const leftOut = seen.length - held.length;
   // Before the histories are asked for: a master that may not tell those has told what was asked.
   const failures = survey.failures();
   const locks = await withEndings(survey, held);
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
   }
-  print(words.has('--json') ? `${JSON.stringify({ locks })}\n` : renderTable(head, locks.map(rowOf)));
+  print(words.has('--json') ? jsonLine({ locks, leftOut }) : renderTable(head, locks.map(rowOf)));
+  if (leftOut > 0 && !words.has('--json')) tell(leftOutLine(leftOut));
   if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
   const answeredCount = failures.filter((failed) => failed === null).length;
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
+}
+
+/**
+ * Without a prefix every key of the database has the form of a lock's. One that never expires and is not
+ * ours is data of another program, such as a counter: no library of Redlock leaves a lock without an end.
+ */
+function isMostLikelyNone({ holders, votes }: LockState): boolean {
+  const isOurs = holders.some(({ kind }) => kind === 'redlock-run');
+  return !isOurs && votes.every(({ vote, remainingMs }) => vote !== 'held' || remainingMs === null);
+}
+
+function leftOutLine(count: number): string {
+  const keys = count === 1 ? '1 key that never expires' : `${count} keys that never expire`;
+  return `${keys} left out: without a prefix most likely no lock (redlockctl status NAME shows one)`;
 }
 
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
@@ -47,5 +67,5 @@ function rowOf({ name, state, masters, sharing, slots, holders, remainingMs, vot
 function briefly({ kind, user, host, pid, label, token, endedAt }: Holder): string {
   if (kind === 'redlock-run')
     return `${endedAt === null ? '' : 'ended: '}${shortened(`${user}@${host} ${pid} ${label}`, 60)}`;
-  return kind === 'string' ? `another program: ${shortened(token ?? '', 24)}` : `another program: a ${kind}`;
+  return `another program: ${kind !== 'string' ? `a ${kind}` : token === null ? 'a long value' : shortened(token, 24)}`;
 }

@@ -8,6 +8,7 @@ import { parseAddress } from '../redis/address.ts';
 import { Roster } from '../redis/identity.ts';
 import { Inspector } from '../redis/inspector.ts';
 import { isFailed } from '../redis/trouble.ts';
+import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
 import { exitCode } from './exit-code.ts';
 import { Survey } from './survey.ts';
@@ -36,7 +37,7 @@ async function show({ words, settings, print }: Call): Promise<number> {
     isListening ? 'running' : 'stopped',
   ]);
   const states = rows.map(([url, state]) => ({ url, state }));
-  print(words.has('--json') ? `${JSON.stringify({ masters: states })}\n` : renderTable(['MASTER', 'STATE'], rows));
+  print(words.has('--json') ? jsonLine({ masters: states }) : renderTable(['MASTER', 'STATE'], rows));
   return masters.every(({ isListening }) => isListening) ? exitCode.ok : exitCode.unreachable;
 }
 
@@ -44,7 +45,7 @@ async function stop(call: Call): Promise<number> {
   const { words, settings, clock, tell, ask } = call;
   const running = (await localMasters(settings.localDirectory)).filter(({ isListening }) => isListening);
   const inspectors = running.map((master) => inspectorOf(master, settings.prefix, clock));
-  const survey = new Survey(inspectors, clock, settings.masterTimeoutMs);
+  const survey = new Survey(inspectors, clock, { answerMs: settings.masterTimeoutMs });
   const names = inspectors.length === 0 ? [] : await survey.names('*');
   if (names.length > 0 && !words.has('--yes')) {
     const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;

@@ -1,12 +1,14 @@
-// What the masters show of one lock, put together: who holds it, whether anybody could get it now, who waits. Pure. This is the
-// object that --json prints, so its shape is a promise. The surprise: the state is what an attempt would be told at this moment,
-// decided by the very function that decides attempts; "free" and "held" can therefore not disagree with redlock-run.
+// What the masters show of one lock, put together: what holds it, whether it could be acquired now, what
+// waits. Pure. This is the object that --json prints, so its shape is a promise. The state is what an
+// attempt would be told at this moment, decided by the very function that decides attempts: "free" and
+// "held" cannot disagree with redlock-run.
 
 import { parseValue } from '../lock/holder.ts';
 import type { AcquireReply, Failed, FailureCause } from '../lock/ports.ts';
 import { acquireVerdictOf } from '../lock/tally.ts';
 import { quorumOf } from '../lock/validity.ts';
-import type { Sight } from '../redis/inspector.ts';
+import { isCut, type Sight } from '../redis/inspector.ts';
+import { withBytesEscaped } from '../text/bytes.ts';
 import { type Holding, holdingsOf } from './holding.ts';
 
 /**
@@ -19,7 +21,7 @@ export type State = 'free' | 'orphan' | 'held' | 'split' | 'unknown' | 'unfit';
 export interface Holder {
   /** Whose: `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
   readonly kind: string;
-  /** What --token takes; null for a key that is no string. */
+  /** What --token takes; null for a key that is no string, and for a value that is too long to be one of a lock. */
   readonly token: string | null;
   readonly host: string | null;
   readonly pid: number | null;
@@ -115,10 +117,15 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
   };
 }
 
-/** Every value seen, as it stands on the masters, by its token; without those that cannot be compared. */
+/** Every value seen, as it stands on the masters, by its token as it is shown; without those that cannot be compared. */
 export function holdingsByToken(testimonies: readonly Testimony[]): ReadonlyMap<string, Holding> {
   const sights = testimonies.flatMap(({ sight }) => ('kind' in sight || sight.value === null ? [] : [sight]));
-  return new Map(sights.flatMap(holdingsOf).map((holding) => [parseValue(holding.value).token, holding]));
+  return new Map(sights.flatMap(holdingsOf).map((holding) => [tokenOf(holding.value), holding]));
+}
+
+/** What --token takes: text, with bytes that are no UTF-8 as escapes, so that it can be typed. */
+function tokenOf(value: string): string {
+  return withBytesEscaped(parseValue(value).token);
 }
 
 interface Ballot {
@@ -165,7 +172,8 @@ function holderOf(value: string, ballots: readonly Ballot[], votes: number): Hol
   const slot = sharing?.kind === 'slots' ? sharing.slot : null;
   const nobody = { host: null, pid: null, user: null, since: null, label: null, slot, votes, endedAt: null };
   if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...nobody };
-  const { token, note } = parseValue(value);
+  const { note } = parseValue(value);
+  const token = isCut(value) ? null : tokenOf(value);
   if (note === null) return { kind: 'string', token, ...nobody };
   const { host, pid, user, since, label } = note;
   return { kind: 'redlock-run', token, host, pid, user, since, label, slot, votes, endedAt: null };

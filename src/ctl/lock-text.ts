@@ -63,8 +63,13 @@ export function whoIs(holder: Holder): string {
       .map((part) => shortened(part ?? ''))
       .join(', ');
   }
-  if (holder.kind === 'string') return `another program (value ${shortened(holder.token ?? '', 40)})`;
+  if (holder.kind === 'string') return `another program (${foreignValue(holder, 40)})`;
   return `another program (a key of type ${holder.kind})`;
+}
+
+/** Of a holder that is another program. */
+export function foreignValue({ token }: Holder, mostChars: number): string {
+  return token === null ? 'a value too long to be shown' : `value ${shortened(token, mostChars)}`;
 }
 
 /** More about the holder, or a table of those who hold it together. */

@@ -1,7 +1,10 @@
-// All masters asked the same thing at once, each with its deadline, every answer waited for: who only looks wants to see the last
-// master too. Not a lock's round, which ends as soon as the verdict is certain. The surprise: a master that failed once is not asked
-// again within one survey, so that a frozen one costs one time-out and not one for each of ten thousand locks.
+// All masters asked the same thing at once, each with its deadline, every answer waited for: unlike a
+// lock's round, which ends as soon as the verdict is certain. A master that failed once is not asked again
+// within one survey, so that a frozen one costs one time-out and not one for each of ten thousand locks.
+// However a master answers, a survey ends: what one may take in all is bounded as well.
 
+import { roughly } from '../cli/lines.ts';
+import { quoted } from '../cli/trouble.ts';
 import { localMasters } from '../local/local-masters.ts';
 import type { Clock, Failed, ReleaseReply, Sharing } from '../lock/ports.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
@@ -18,6 +21,21 @@ const historyBatchSize = 10;
 /** Keys that one SCAN goes through. */
 const pageSize = 1_000;
 
+/** How much is asked for. */
+export interface SurveyLimits {
+  /** How long one master may take to answer one question. */
+  readonly answerMs: number;
+  /** How long one master may take to answer all of them. */
+  readonly totalMs: number;
+  /** How long the names on one master are collected. */
+  readonly namesMs: number;
+  /** How many names, and how many characters of names, are collected on one master. */
+  readonly nameCount: number;
+  readonly nameChars: number;
+}
+
+const usualLimits = { totalMs: 120_000, namesMs: 60_000, nameCount: 100_000, nameChars: 20_000_000 };
+
 /** Those of the settings, and the local ones that are running. Throws LocalTrouble. */
 export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
   const own = settings.local ? await localMasters(settings.localDirectory) : [];
@@ -27,30 +45,37 @@ export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[
 export class Survey {
   readonly inspectors: readonly Inspector[];
   readonly #clock: Clock;
-  readonly #timeoutMs: number;
+  readonly #limits: SurveyLimits;
   readonly #failed = new Map<Inspector, Failed>();
+  /** Masters that have told a part of what they were asked for. */
+  readonly #cutOff = new Map<Inspector, Failed>();
+  readonly #spentMs = new Map<Inspector, number>();
 
-  constructor(inspectors: readonly Inspector[], clock: Clock, timeoutMs: number) {
+  constructor(
+    inspectors: readonly Inspector[],
+    clock: Clock,
+    limits: Partial<SurveyLimits> & Pick<SurveyLimits, 'answerMs'>,
+  ) {
     this.inspectors = inspectors;
     this.#clock = clock;
-    this.#timeoutMs = timeoutMs;
+    this.#limits = { ...usualLimits, ...limits };
   }
 
-  /** On the masters of the settings. Local ones are not started: who looks must not change what is so. Throws LocalTrouble. */
-  static async of(settings: CtlSettings, clock: Clock): Promise<Survey> {
+  /** On the masters of the settings. Local ones are not started: to look must not change what is so. Throws LocalTrouble. */
+  static async of(settings: CtlSettings, clock: Clock, limits: Partial<SurveyLimits> = {}): Promise<Survey> {
     const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
     const roster = new Roster();
     const addresses = await addressesOf(settings);
     const inspectors = addresses.map(
       (address) => new Inspector(address, { prefix, restartGraceMs, protocol }, roster, clock),
     );
-    return new Survey(inspectors, clock, masterTimeoutMs);
+    return new Survey(inspectors, clock, { answerMs: masterTimeoutMs, ...limits });
   }
 
   /** One answer of each master, in their order. */
   async ask<Answer>(
     question: (inspector: Inspector) => Promise<Answer | Failed>,
-    timeoutMs = this.#timeoutMs,
+    timeoutMs = this.#limits.answerMs,
   ): Promise<(Answer | Failed)[]> {
     return Promise.all(this.inspectors.map((inspector) => this.#askOne(inspector, question, timeoutMs)));
   }
@@ -97,14 +122,10 @@ export class Survey {
 
   /** What each master keeps of the runs of each of these locks, newest first; nothing where it fails. */
   async histories(names: readonly string[], mostLines: number): Promise<(readonly (readonly SeenLine[])[])[]> {
-    const all: (readonly (readonly SeenLine[])[])[] = [];
-    for (let from = 0; from < names.length; from += historyBatchSize) {
-      const batch = names.slice(from, from + historyBatchSize);
-      const answers = await this.ask((inspector) => inspector.history(batch, mostLines));
-      for (const index of batch.keys())
-        all.push(answers.map((answer) => (isFailed(answer) ? [] : (answer[index] ?? []))));
-    }
-    return all;
+    const ofEach = await Promise.all(
+      this.inspectors.map((inspector) => this.#historiesOn(inspector, names, mostLines)),
+    );
+    return names.map((_, index) => ofEach.map((histories) => histories[index] ?? []));
   }
 
   /** Removes exactly this value wherever it stands so. */
@@ -122,14 +143,14 @@ export class Survey {
     return this.ask<ReleaseReply>((inspector) => inspector.replace(name, value, by));
   }
 
-  /** Why each master is not asked any more, in their order; null: it is. */
+  /** Why each master has not told all that it was asked for, in their order; null: it has. */
   failures(): (Failed | null)[] {
-    return this.inspectors.map((inspector) => this.#failed.get(inspector) ?? null);
+    return this.inspectors.map((inspector) => this.#failed.get(inspector) ?? this.#cutOff.get(inspector) ?? null);
   }
 
   /** Asks those again that have failed. */
   forgive(): void {
-    this.#failed.clear();
+    for (const known of [this.#failed, this.#cutOff, this.#spentMs]) known.clear();
   }
 
   /** Resolves after so many ms. */
@@ -142,32 +163,80 @@ export class Survey {
   }
 
   async #collected(ask: AskPage): Promise<string[]> {
-    const names = new Set<string>();
-    await Promise.all(this.inspectors.map((inspector) => this.#collect(inspector, ask, names)));
-    return [...names].sort();
+    const names = await Promise.all(this.inspectors.map((inspector) => this.#collect(inspector, ask)));
+    return [...new Set(names.flat())].sort();
   }
 
-  async #collect(inspector: Inspector, ask: AskPage, names: Set<string>): Promise<void> {
+  /** A server may answer to SCAN for ever: it is asked no longer than the limits say. */
+  async #collect(inspector: Inspector, ask: AskPage): Promise<string[]> {
+    const { namesMs, nameCount, nameChars } = this.#limits;
+    const names = new Set<string>();
+    const beganAt = this.#clock.now();
     let cursor = '0';
-    do {
+    let charCount = 0;
+    for (;;) {
       const page = await this.#askOne(inspector, () => ask(inspector, cursor));
-      if (isFailed(page)) return;
-      for (const name of page.resources) names.add(name);
+      if (isFailed(page)) return [...names];
+      for (const name of page.resources) {
+        if (names.has(name)) continue;
+        charCount += name.length;
+        if (names.size >= nameCount || charCount > nameChars)
+          return this.#cut(inspector, names, `has more than ${names.size} names`);
+        names.add(name);
+      }
       cursor = page.cursor;
-    } while (cursor !== '0');
+      if (cursor === '0') return [...names];
+      if (this.#clock.now() - beganAt >= namesMs)
+        return this.#cut(inspector, names, `has not told all of its names within ${roughly(namesMs)}`);
+    }
+  }
+
+  #cut(inspector: Inspector, names: ReadonlySet<string>, why: string): string[] {
+    this.#cutOff.set(inspector, failed('reply', `${why}: cut off, names may be missing`));
+    return [...names];
+  }
+
+  async #historiesOn(
+    inspector: Inspector,
+    names: readonly string[],
+    mostLines: number,
+  ): Promise<(readonly SeenLine[])[]> {
+    const all: (readonly SeenLine[])[] = [];
+    while (all.length < names.length) {
+      const batch = names.slice(all.length, all.length + historyBatchSize);
+      const answer = await this.#askOne(inspector, () => inspector.history(batch, mostLines));
+      if (isFailed(answer)) return all;
+      const { histories, isWhole } = answer;
+      if (histories.length === 0 || (isWhole && histories.length < batch.length)) {
+        this.#failed.set(inspector, silence);
+        return all;
+      }
+      // One that did not fit behind others is asked for by itself.
+      all.push(...(isWhole || histories.length === 1 ? histories : histories.slice(0, -1)));
+      if (!isWhole && histories.length === 1)
+        this.#cutOff.set(
+          inspector,
+          failed('reply', `keeps too much about ${quoted(batch[0] ?? '')}: cut off, older runs may be missing`),
+        );
+    }
+    return all;
   }
 
   async #askOne<Answer>(
     inspector: Inspector,
     question: (inspector: Inspector) => Promise<Answer | Failed>,
-    timeoutMs = this.#timeoutMs,
+    timeoutMs = this.#limits.answerMs,
   ): Promise<Answer | Failed> {
     const known = this.#failed.get(inspector);
     if (known !== undefined) return known;
+    const { totalMs } = this.#limits;
+    const spentMs = this.#spentMs.get(inspector) ?? 0;
+    const askedAt = this.#clock.now();
     const answered = new AbortController();
     const late = this.#clock.sleep(timeoutMs, answered.signal).then(() => noAnswer(timeoutMs));
-    const answer = await Promise.race([question(inspector), late]);
+    const answer = spentMs < totalMs ? await Promise.race([question(inspector), late]) : tooSlow(totalMs);
     answered.abort();
+    this.#spentMs.set(inspector, spentMs + this.#clock.now() - askedAt);
     if (isFailed(answer)) this.#failed.set(inspector, answer);
     return answer;
   }
@@ -179,4 +248,8 @@ const silence = failed('reply', 'has said nothing about it');
 
 function noAnswer(timeoutMs: number): Failed {
   return failed('timeout', `no answer within ${timeoutMs} ms`);
+}
+
+function tooSlow(totalMs: number): Failed {
+  return failed('timeout', `answers took ${roughly(totalMs)} in all`);
 }

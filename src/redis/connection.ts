@@ -5,7 +5,9 @@
 
 import type { Redis } from 'ioredis';
 import type { Clock, Failed } from '../lock/ports.ts';
+import { bytesOf } from '../text/bytes.ts';
 import { type OpenedClient, type Origin, openClient } from './client.ts';
+import { textsOf } from './exact-reply.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
 import { typeOfKey } from './keys.ts';
 import type { ReplyLimit } from './reply-limit.ts';
@@ -102,6 +104,12 @@ export class Connection {
     return this.#send(() => this.#client.call(command, ...words));
   }
 
+  /** The same, exact to the byte: replies and words that are no UTF-8 are text as text/bytes.ts has it. */
+  exactly(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
+    const args = words.map((word) => (typeof word === 'number' ? word : bytesOf(word)));
+    return this.#send(async () => textsOf(await this.#client.callBuffer(command, ...args)));
+  }
+
   /**
    * Ends the connection after everything sent so far has been handed to the kernel. Once is enough:
    * ioredis counts.
@@ -147,7 +155,9 @@ export class Connection {
   async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
     this.#unanswered.push(this.#clock.now());
     try {
-      return await command();
+      const reply = await command();
+      // A map of RESP3 is nothing that was asked for, and may look like a Failed.
+      return typeof reply === 'object' && !Array.isArray(reply) && !(reply instanceof Buffer) ? null : reply;
     } catch (error) {
       return this.#failedBy(error);
     } finally {

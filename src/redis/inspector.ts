@@ -1,17 +1,20 @@
-// One Redis server as somebody sees it who takes no lock: what stands under the names, which names there are, and the removal of
-// one value or its replacement; it writes nothing else. The surprise: it says of a server what a lock would say (a replica, one listed
-// twice, one that has just restarted), because who asks why a job waits must be told of the same masters that the job sees.
+// One Redis server, looked at without taking a lock: what stands under the names, which names there are,
+// and the removal of one value or its replacement. It says of a server what a lock would say (a replica,
+// one listed twice, one that has just restarted). Every reply is read by its shape; another one is a
+// failure of this master. Values and names are exact to the byte, also where they are no UTF-8.
 
 import type { Clock, Failed, ReleaseReply, Sharing } from '../lock/ports.ts';
 import { parseMember } from '../lock/sharing.ts';
+import { bytesOf } from '../text/bytes.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import type { Roster } from './identity.ts';
-import { historyScript } from './inspection-scripts.ts';
+import { historyScript, mostValueBytes } from './inspection-scripts.ts';
 import { channelsOf, historiesOf, historyKeyOf, historyResourceOf, patternOf, resourceOf } from './keys.ts';
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { removalOf } from './replies.ts';
+import { as, decimal, integer, listOf, oneOf, orNull, readReply, type Shape, text, tuple } from './reply-shapes.ts';
 import { doubtAbout } from './restart.ts';
 import type { Calls, ScriptCall } from './script-calls.ts';
 import { failed, isFailed } from './trouble.ts';
@@ -21,9 +24,9 @@ export interface SeenWaiter {
   readonly waitedMs: number;
 }
 
-/** One of those who hold a lock together. */
+/** One of several that hold a lock together. */
 export interface SeenHolder {
-  /** 0: he needs none. */
+  /** 0: it needs none. */
   readonly slot: number;
   readonly value: string;
   readonly remainingMs: number;
@@ -33,7 +36,7 @@ export interface SeenHolder {
 export interface Sight {
   /** null: nothing. A type other than string is no lock of ours; its content is not looked at. */
   readonly type: string | null;
-  /** Of a string. */
+  /** Of a string; cut when it is longer than any value of ours: see isCut. */
   readonly value: string | null;
   /** null: it never expires by itself. */
   readonly remainingMs: number | null;
@@ -58,6 +61,18 @@ export interface Page {
   readonly resources: readonly string[];
 }
 
+export interface SeenHistories {
+  /** Of the first of those that were asked for, in their order; newest line first. */
+  readonly histories: readonly (readonly SeenLine[])[];
+  /** False: the last of these histories has older lines, and those behind it were not read. */
+  readonly isWhole: boolean;
+}
+
+/** Whether only the beginning of a value is known, so that it cannot be compared. */
+export function isCut(value: string): boolean {
+  return Buffer.byteLength(bytesOf(value)) > mostValueBytes;
+}
+
 export class Inspector {
   readonly name: string;
   readonly address: MasterAddress;
@@ -77,9 +92,9 @@ export class Inspector {
   }
 
   /** What the server shows of each of these, in their order. */
-  async look(resources: readonly string[]): Promise<readonly Sight[] | Failed> {
-    const reply = await this.#call(this.#calls.toLook(resources, this.#settings.prefix));
-    return isFailed(reply) ? reply : (reply as RawSight[]).map(sightOf);
+  look(resources: readonly string[]): Promise<readonly Sight[] | Failed> {
+    const sights = as(tuple(...resources.map(() => sight)), (all) => all);
+    return this.#run(this.#calls.toLook(resources, this.#settings.prefix), sights);
   }
 
   /** Why free keys on this server are no votes yet: it restarted, and may have forgotten locks. null: they are. */
@@ -92,36 +107,25 @@ export class Inspector {
   }
 
   /** Some of the names that match a glob, as SCAN gives them: perhaps none, perhaps some twice. Begin with cursor '0'. */
-  async page(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
+  page(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.#settings;
-    const reply = await this.#ask((connection) =>
-      connection.call('SCAN', cursor, 'MATCH', patternOf(prefix, pattern), 'COUNT', count),
-    );
-    if (isFailed(reply)) return reply;
-    const [next, keys] = reply as [string, string[]];
-    return { cursor: next, resources: keys.flatMap((key) => resourceOf(prefix, key) ?? []) };
-  }
-
-  /** The newest lines about the runs of each of these, in their order; newest first. */
-  async history(resources: readonly string[], mostLines: number): Promise<readonly (readonly SeenLine[])[] | Failed> {
-    const keys = resources.map((resource) => historyKeyOf(this.#settings.prefix, resource));
-    const reply = await this.#ask((connection) => connection.eval(historyScript, keys, mostLines));
-    return isFailed(reply) ? reply : (reply as RawLine[][]).map((lines) => lines.map(seenLineOf));
+    return this.#scan(cursor, patternOf(prefix, pattern), count, (key) => resourceOf(prefix, key));
   }
 
   /** As page, of the resources that have a history. */
-  async historyPage(cursor: string, count: number): Promise<Page | Failed> {
+  historyPage(cursor: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.#settings;
-    const reply = await this.#ask((connection) =>
-      connection.call('SCAN', cursor, 'MATCH', historiesOf(prefix), 'COUNT', count),
-    );
-    if (isFailed(reply)) return reply;
-    const [next, keys] = reply as [string, string[]];
-    return { cursor: next, resources: keys.flatMap((key) => historyResourceOf(prefix, key) ?? []) };
+    return this.#scan(cursor, historiesOf(prefix), count, (key) => historyResourceOf(prefix, key));
   }
 
-  /** Removes a holder where he stands with exactly this value, and calls the first in line, as he himself would. */
-  async remove(resource: string, value: string, sharing: Sharing = { kind: 'exclusive' }): Promise<ReleaseReply> {
+  /** The newest lines about the runs of each of these. */
+  history(resources: readonly string[], mostLines: number): Promise<SeenHistories | Failed> {
+    const keys = resources.map((resource) => historyKeyOf(this.#settings.prefix, resource));
+    return this.#run({ script: historyScript, keys, words: [mostLines] }, historiesOfAtMost(resources.length));
+  }
+
+  /** Removes a holder where it stands with exactly this value, and calls the first in line, as the holder would. */
+  remove(resource: string, value: string, sharing: Sharing = { kind: 'exclusive' }): Promise<ReleaseReply> {
     const claim = {
       resources: [resource],
       value,
@@ -132,19 +136,17 @@ export class Inspector {
       waiter: null,
     } as const;
     const undoing = { claim, keepMs: 0, record: null, staysInLine: false };
-    const reply = await this.#call(this.#calls.toRelease(undoing, this.#settings.prefix));
-    return isFailed(reply) ? reply : removalOf(reply);
+    return this.#remove(this.#calls.toRelease(undoing, this.#settings.prefix));
   }
 
-  /** Calls whoever listens under this id for news of the resource. It is a hint: nobody may be there. */
+  /** Wakes the subscriber with this id. It is a hint: there may be none. */
   call(resource: string, id: string): Promise<unknown | Failed> {
     return this.#ask((connection) => connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''));
   }
 
-  /** The same, but the key stays in the way of others, under another value, for as long as it would have lasted. */
-  async replace(resource: string, value: string, by: string): Promise<ReleaseReply> {
-    const reply = await this.#call(this.#calls.toReplace(resource, value, by, this.#settings.prefix));
-    return isFailed(reply) ? reply : removalOf(reply);
+  /** As remove, but the key stays in the way of others, under another value, for as long as it would have lasted. */
+  replace(resource: string, value: string, by: string): Promise<ReleaseReply> {
+    return this.#remove(this.#calls.toReplace(resource, value, by, this.#settings.prefix));
   }
 
   /** The connection, dialled anew after trouble. */
@@ -161,8 +163,35 @@ export class Inspector {
     void this.#dialled?.then((connection) => isFailed(connection) || connection.close());
   }
 
-  #call({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
-    return this.#ask((connection) => connection.eval(script, keys, ...words));
+  #run<Answer>(call: ScriptCall, shape: Shape<Answer>): Promise<Answer | Failed> {
+    return this.#read(shape, (connection) => sent(call, connection));
+  }
+
+  async #remove(call: ScriptCall): Promise<ReleaseReply> {
+    const reply = await this.#ask((connection) => sent(call, connection));
+    return isFailed(reply) ? reply : removalOf(reply);
+  }
+
+  /** `nameOf`: the resource that a key is about, or null. */
+  #scan(
+    cursor: string,
+    pattern: string,
+    count: number,
+    nameOf: (key: string) => string | null,
+  ): Promise<Page | Failed> {
+    const page = as(tuple(cursorShape, listOf(keyShape, mostKeys)), ([next, keys]): Page => {
+      const resources = keys.filter((key) => key.length <= longestKeyChars).flatMap((key) => nameOf(key) ?? []);
+      return { cursor: next, resources };
+    });
+    return this.#read(page, (connection) => connection.exactly('SCAN', cursor, 'MATCH', pattern, 'COUNT', count));
+  }
+
+  async #read<Answer>(
+    shape: Shape<Answer>,
+    send: (connection: Connection) => Promise<unknown>,
+  ): Promise<Answer | Failed> {
+    const reply = await this.#ask(send);
+    return isFailed(reply) ? reply : readReply(shape, reply);
   }
 
   async #ask(send: (connection: Connection) => Promise<unknown>): Promise<unknown | Failed> {
@@ -176,35 +205,72 @@ export class Inspector {
   }
 }
 
-type RawLine = [id: string, fields: string[]];
-
-function seenLineOf([id, fields]: RawLine): SeenLine {
-  return { takenAtMs: Number(id.split('-')[0]), line: fields[fields.indexOf('run') + 1] ?? '' };
+function sent({ script, keys, words }: ScriptCall, connection: Connection): Promise<unknown | Failed> {
+  return connection.exactly('EVAL', script, keys.length, ...keys, ...words);
 }
 
-type RawSight = [
-  type: string,
-  value: string | null,
-  ttl: number,
-  counter: string | null,
-  queue: (string | number)[],
-  holders: (string | number)[],
-];
+/** Of one reply. */
+const mostKeys = 100_000;
+/** Longer ones lock nothing: a name has 4,096 bytes at most. */
+const longestKeyChars = 8_192;
+const keyShape = text(Number.POSITIVE_INFINITY);
+/** Cursors are numbers of 64 bits. */
+const cursorShape: Shape<string> = (reply) => {
+  const cursor = text(20)(reply);
+  return /^\d+$/.test(cursor) ? cursor : oneOf('a cursor')(reply);
+};
 
-function sightOf([type, value, ttl, counter, queue, members]: RawSight): Sight {
-  const waiters: SeenWaiter[] = [];
-  for (let at = 0; at < queue.length; at += 2) waiters.push({ id: String(queue[at]), waitedMs: Number(queue[at + 1]) });
-  const holders: SeenHolder[] = [];
-  for (let at = 0; at < members.length; at += 2) {
-    const member = parseMember(String(members[at]));
-    if (member) holders.push({ ...member, remainingMs: Number(members[at + 1]) });
-  }
-  return {
+/** When the master took a line, as the id of its entry in the stream. */
+const entryTime = (reply: unknown): number => {
+  const [ms, count] = text(41)(reply).split('-');
+  decimal()(count);
+  return decimal(0, 8.64e15)(ms);
+};
+const seenLines = pairs(entryTime, text(mostValueBytes), (takenAtMs, line): SeenLine => ({ takenAtMs, line }));
+
+function historiesOfAtMost(most: number): Shape<SeenHistories> {
+  const histories = listOf(seenLines, most);
+  return (reply) => {
+    const [isWhole, ...lists] = listOf((item) => item, most + 1)(reply);
+    return { isWhole: oneOf(0, 1)(isWhole) === 1, histories: histories(lists) };
+  };
+}
+
+const value = text(mostValueBytes + 1);
+const queue = pairs(text(200), integer(0), (id, waitedMs): SeenWaiter => ({ id, waitedMs }));
+const members = pairs(text(mostValueBytes + 1), integer(0), (member, remainingMs) => {
+  const parsed = parseMember(member);
+  return parsed && { ...parsed, remainingMs };
+});
+
+const sight = as(
+  tuple(text(80), orNull(value), integer(-2), orNull(text(30)), queue, members),
+  ([type, value, ttl, counter, waiters, holders]): Sight => ({
     type: type === 'none' ? null : type,
     value,
     remainingMs: ttl < 0 ? null : ttl,
-    fence: counter === null ? null : Number(counter),
+    fence: counter === null ? null : counterOf(counter),
     queue: waiters,
-    holders,
+    holders: holders.filter((one) => one !== null),
+  }),
+);
+
+/** null for what no lock has counted. */
+function counterOf(text: string): number | null {
+  const counter = readReply(decimal(), text);
+  return isFailed(counter) ? null : counter;
+}
+
+/** A flat list of what belongs together two by two. */
+function pairs<First, Second, Value>(
+  first: Shape<First>,
+  second: Shape<Second>,
+  make: (first: First, second: Second) => Value,
+): Shape<readonly Value[]> {
+  return (reply) => {
+    const items = listOf((item) => item, Number.POSITIVE_INFINITY)(reply);
+    const values: Value[] = [];
+    for (let at = 0; at < items.length; at += 2) values.push(make(...tuple(first, second)(items.slice(at, at + 2))));
+    return values;
   };
 }

@@ -121,7 +121,7 @@ for at = 1, #KEYS, 2 do
   local endsAt = type(mark) == 'string' and endOf(mark)
   if endsAt then left = math.ceil(endsAt + differenceMs - nowMs) end
   if endsAt and left < 0 then kind, value, left = 'none', false, -2 end
-  sights[#sights + 1] = {kind, value, left, false, {}, {}}
+  sights[#sights + 1] = {kind, value and string.sub(value, 1, 4097), left, false, {}, {}}
 end
 return sights
 `;

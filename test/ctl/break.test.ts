@@ -139,8 +139,62 @@ test('a key of another type is left alone', async () => {
   await Promise.all(masters.map((master) => master.command('hset', key, 'id', 1)));
   const { code, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
   expect(code).toBe(75);
-  expect(stderr).toMatch(/refused: "deploy": a key of another type/);
+  expect(stderr).toMatch(/refused: "deploy": a key of another type \(hash\), which cannot be compared/);
   expect(await Promise.all(masters.map((master) => master.command('exists', key)))).toEqual([1, 1, 1]);
+});
+
+describe('a value that is no UTF-8', () => {
+  const bytes = (last: number) => `return redis.call('SET', KEYS[1], 'a\\130\\255\\${last}', 'PX', 60000)`;
+  const put = (last: number) => Promise.all(masters.map((master) => master.command('eval', bytes(last), 1, key)));
+
+  test.each([[[]], [['--safely']], [['--token', 'a\\x82\\xff\\x84']]])('is removed as it is (%j)', async (words) => {
+    await put(132);
+    const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes', ...words]);
+    expect(stderr).toContain('another program (value a\\x82\\xff\\x84)');
+    expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters/);
+    expect(code).toBe(0);
+    const left = await values();
+    expect(left.every((value) => value === null || value.includes('"redlockctl"'))).toBe(true);
+  });
+
+  test('is not removed for another, of which text would look the same', async () => {
+    await put(132);
+    const { code, json } = await answerOf(masters, ['break', 'deploy', '--yes', '--token', 'a\\x82\\xff\\x85']);
+    expect({ code, json }).toMatchObject({ code: 75, json: { outcome: 'changed-hands', removed: 0 } });
+    expect(await Promise.all(masters.map((master) => master.command('strlen', key)))).toEqual([4, 4, 4]);
+  });
+
+  test('is shown by status in text and in JSON so that --token takes it', async () => {
+    await put(132);
+    const { text, json } = await answerOf(masters, ['status', 'deploy']);
+    expect(text).toContain('token a\\x82\\xff\\x84\n');
+    expect(json.locks[0]).toMatchObject({ state: 'held', holders: [{ kind: 'string', token: 'a\\x82\\xff\\x84' }] });
+  });
+});
+
+test('a value of megabytes is told as one, and is not broken', { timeout: 60_000 }, async () => {
+  const script = "return redis.call('SET', KEYS[1], string.rep('x', 5000000), 'PX', 600000)";
+  await Promise.all(masters.map((master) => master.command('eval', script, 1, key)));
+  await hold(masters, 'other');
+  const listed = await ctl(masters, ['list']);
+  expect(listed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/another program: a long value/) });
+  expect(listed.stdout).toMatch(/^other +held +3\/3/m);
+  const { code, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
+  expect(stderr).toMatch(
+    /refused: "deploy": a value too long to be one of a lock, which cannot be compared: left alone/,
+  );
+  expect(code).toBe(75);
+  expect(await Promise.all(masters.map((master) => master.command('exists', key)))).toEqual([1, 1, 1]);
+});
+
+test('where a list stands in the place of the queue, that is said, and what became of the lock', async () => {
+  await hold(masters, 'deploy');
+  await Promise.all(masters.map((master) => master.command('rpush', `{${key}}:queue`, 'x')));
+  const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
+  expect(stderr).toMatch(/^redlockctl: unix:.*(WRONGTYPE|is a list)/m);
+  expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters/);
+  expect(code).toBe(0);
+  expect(await values()).toEqual([null, null, null]);
 });
 
 test("another library's string and an orphan are broken like any holder", async () => {

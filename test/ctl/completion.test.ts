@@ -56,6 +56,13 @@ test.skipIf(asksFor('zsh'))('zsh: the script is one', () => {
   expect(shell('zsh', 'redlockctl completion zsh | zsh -n; echo $?')).toEqual(['0']);
 });
 
+test('no name is offered that the shell would take for an option, or the terminal for an order', async () => {
+  for (const name of ['--on-lost=touch /tmp/x', '-n', 'a\u001b[31m', 'b\u009b31m', 'c\u202e', 'd\ufeff', 'e\nf'])
+    await takeBy('them', masters, name);
+  const { stdout } = await ctl(masters, ['completion', 'words', '--', 'redlock-run', '']);
+  expect(stdout.trimEnd().split('\n')).toEqual(['a b', 'deploy:eu', 'deploy:us']);
+});
+
 test('another shell is a usage error, and candidates never are', async () => {
   expect(await ctl(masters, ['completion', 'csh'])).toMatchObject({ code: 64 });
   const words = ['completion', 'words', '--', 'redlockctl', '--nonsense', 'status', ''];

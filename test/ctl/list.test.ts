@@ -24,6 +24,34 @@ test('without a prefix as well', async () => {
   expect(namesIn((await answerOf(masters, ['list', '--prefix', ''])).json)).toEqual(['a']);
 });
 
+test("without a prefix other programs' data is left out, which is told, and their locks are not", async () => {
+  const [first] = masters;
+  await first?.command('set', 'redisson_lock_token:{a}', 1);
+  await first?.command('hset', 'user:1', 'name', 'x');
+  await first?.command('set', 'theirs', 'x', 'px', 60_000);
+  await first?.command('hset', 'their hash', 'id', 1);
+  await first?.command('pexpire', 'their hash', 60_000);
+  await first?.command('set', 'ours for ever', newValue());
+  const { code, json, text, stderr } = await answerOf(masters, ['list', '--prefix', '']);
+  expect(namesIn(json)).toEqual(['ours for ever', 'their hash', 'theirs']);
+  expect(json.leftOut).toBe(2);
+  expect(text).not.toMatch(/redisson|user:1/);
+  expect(stderr).toMatch(/^redlockctl: 2 keys that never expire left out: without a prefix most likely no lock/m);
+  expect(code).toBe(0);
+  const status = await answerOf(masters, ['status', 'user:1', '--prefix', '']);
+  expect(status.json.locks[0]).toMatchObject({ state: 'orphan', holders: [{ kind: 'hash' }] });
+});
+
+test('under a prefix a lock of another program that never expires is listed', async () => {
+  await masters[0]?.command('set', 'redlock:theirs', 'x');
+  const { json, stderr } = await answerOf(masters, ['list']);
+  expect({ names: namesIn(json), leftOut: json.leftOut, stderr }).toEqual({
+    names: ['theirs'],
+    leftOut: 0,
+    stderr: '',
+  });
+});
+
 test.each([
   ['deploy-*', ['deploy-a', 'deploy-b']],
   ['deploy-[b]', ['deploy-b']],

@@ -52,7 +52,7 @@ function surveyOf(those: readonly TestMaster[]): Survey {
   const roster = new Roster();
   const settings = { prefix: 'redlock:', restartGraceMs: 0 };
   const inspectors = those.map(({ url }) => new Inspector(parseAddress(url), settings, roster, clock));
-  return new Survey(inspectors, clock, 5_000);
+  return new Survey(inspectors, clock, { answerMs: 5_000 });
 }
 
 test('without a terminal it says what to use instead', async () => {

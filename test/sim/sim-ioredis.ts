@@ -80,6 +80,11 @@ export class Redis {
     return this.#send(...words);
   }
 
+  /** The replies here are text, which is what becomes of them. */
+  callBuffer(...words: string[]): Promise<unknown> {
+    return this.#send(...words);
+  }
+
   subscribe(...channels: string[]): Promise<unknown> {
     return this.#send('SUBSCRIBE', ...channels);
   }

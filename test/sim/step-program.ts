@@ -88,7 +88,7 @@ export class StepProgram {
       survey: async () => {
         const roster = new system.Roster();
         const inspectors = addresses.map((address) => new system.Inspector(address, settings, roster, clock));
-        return new system.Survey(inspectors, clock, masterTimeoutMs);
+        return new system.Survey(inspectors, clock, { answerMs: masterTimeoutMs });
       },
       redlock: async () => {
         const roster = new system.Roster();

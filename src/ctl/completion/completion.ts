@@ -1,6 +1,7 @@
-// `redlockctl completion SHELL`: a script for the shell; and `completion words -- PROGRAM WORD...`, what that script asks: the candidates for
-// the last word, one a line, each with a description behind a tab. Any trouble means no candidates and no word: nobody wants an error
-// while typing. The surprise: it is not a library, because the one there is has the shell evaluate the words that were typed.
+// `redlockctl completion SHELL`: a script for the shell; and `completion words -- PROGRAM WORD...`, what
+// that script asks: the candidates for the last word, one a line, each with a description behind a tab.
+// Any trouble means no candidates and no message. It is not a library, because the one there is has the
+// shell evaluate the words that were typed.
 
 import { basename } from 'node:path';
 import { type GivenOptions, readFlags } from '../../cli/flags.ts';
@@ -9,14 +10,16 @@ import { optionTable } from '../../cli/option-table.ts';
 import type { Surroundings } from '../../cli/sources.ts';
 import { quoted, UsageError } from '../../cli/trouble.ts';
 import type { Clock } from '../../lock/ports.ts';
+import { oneLine } from '../../text/printable.ts';
 import { readSettings } from '../settings.ts';
 import { Survey } from '../survey.ts';
 import { allOptions, sharedOptions } from '../verb-table.ts';
 import { type Candidate, candidatesFor } from './candidates.ts';
 import { scripts } from './scripts.ts';
 
-/** Who types does not wait longer than this for the names of locks. */
+/** A person who types does not wait longer than this for the names of locks. */
 const patienceMs = 500;
+const limits = { answerMs: patienceMs, totalMs: patienceMs, namesMs: patienceMs, nameCount: 10_000 };
 
 /** The text to print. @throws UsageError */
 export async function completion(operands: readonly string[], around: Surroundings, clock: Clock): Promise<string> {
@@ -54,14 +57,16 @@ async function namesOf(
   parse(createProgram(program === 'redlock-run' ? optionTable : allOptions, given), [...words]);
   const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
   const settings = await readSettings(readFlags(new Map(shared)), around);
-  const survey = await Survey.of({ ...settings, masterTimeoutMs: patienceMs }, clock);
-  return survey.names('*');
+  const survey = await Survey.of(settings, clock, limits);
+  const names = await survey.names('*');
+  // The shell would insert one as an option, with whatever that does.
+  return names.filter((name) => !name.startsWith('-'));
 }
 
 /** A name with a line break or a control character in it cannot be completed. */
 function render(found: readonly Candidate[]): string {
   const lines = found
-    .filter(({ word }) => !/\p{Cc}/u.test(word))
+    .filter(({ word }) => oneLine(word) === word)
     .map(({ word, text }) => (text === '' ? word : `${word}\t${text}`));
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -7,6 +7,7 @@ import { roughly } from '../../cli/lines.ts';
 import { fileTrouble, quoted, UsageError, ValueError } from '../../cli/trouble.ts';
 import { readPositiveDuration } from '../../cli/values.ts';
 import { quorumOf } from '../../lock/validity.ts';
+import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';
 import { shortened } from '../lock-text.ts';
@@ -46,7 +47,7 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
     if (trouble !== null) tell(`${option}: ${trouble}`);
     isWritten &&= trouble === null;
   }
-  if (words.has('--json')) print(`${JSON.stringify({ name, runs })}\n`);
+  if (words.has('--json')) print(jsonLine({ name, runs }));
   else if (wanted.length === 0) {
     print(renderTable(head, runs.map(rowOf)));
     tell(summary);

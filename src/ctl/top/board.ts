@@ -123,7 +123,7 @@ function whoIs(holder: Holder | undefined): string {
     const { label, user, host, pid, endedAt } = holder;
     return `${endedAt === null ? '' : 'ended: '}${label} ${user}@${host} ${pid}`;
   }
-  return holder.kind === 'string' ? `another program: ${holder.token}` : `another program: a ${holder.kind}`;
+  return `another program: ${holder.kind === 'string' ? (holder.token ?? 'a long value') : `a ${holder.kind}`}`;
 }
 
 function toneOf(lock: LockState | undefined): Tone {
