@@ -2,12 +2,13 @@
 // is offered for which words is tested in unit/ctl.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, test } from 'vitest';
 import { environmentFor, takeBy, useMasters } from '../cli/rig.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
+import { echo, startHostile } from './hostile.ts';
 import { ctl } from './rig.ts';
 
 const { masters } = useMasters(1);
@@ -61,6 +62,24 @@ test('no name is offered that the shell would take for an option, or the termina
     await takeBy('them', masters, name);
   const { stdout } = await ctl(masters, ['completion', 'words', '--', 'redlock-run', '']);
   expect(stdout.trimEnd().split('\n')).toEqual(['a b', 'deploy:eu', 'deploy:us']);
+});
+
+test('files of the working directory and its parents are not read, those in the home directory are', async () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'work-'));
+  const [planted, home] = [await startHostile(echo), mkdtempSync(join(scratchFolder(), 'home-'))];
+  writeFileSync(join(folder, '.redlockrc'), `masters: ['${planted.url}']\n`);
+  mkdirSync(join(folder, 'inside'));
+  const words = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
+  const options = { env: { HOME: home, REDLOCK_MASTERS: undefined } };
+  for (const cwd of [folder, join(folder, 'inside')])
+    expect(await ctl(masters, words, { ...options, cwd })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  expect(planted.commands).toEqual([]);
+  writeFileSync(join(home, '.redlockrc'), `masters: ['${masters[0]?.url}']\n`);
+  const fromHome = await ctl(masters, words, { ...options, cwd: join(folder, 'inside') });
+  expect(fromHome.stdout).toBe('deploy:eu\ndeploy:us\n');
+  const named = ['completion', 'words', '--', 'redlockctl', '--config', join(folder, '.redlockrc'), 'status', ''];
+  await ctl(masters, named, { ...options, cwd: folder });
+  expect(planted.commands.length).toBeGreaterThan(0);
 });
 
 test('another shell is a usage error, and candidates never are', async () => {

@@ -56,7 +56,8 @@ async function namesOf(
   const given = new Map() as GivenOptions;
   parse(createProgram(program === 'redlock-run' ? optionTable : allOptions, given), [...words]);
   const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
-  const settings = await readSettings(readFlags(new Map(shared)), around);
+  // A file beside or above the caller may be another user's, and was not asked for by pressing a key.
+  const settings = await readSettings(readFlags(new Map(shared)), { ...around, searchesParents: false });
   const survey = await Survey.of(settings, clock, limits);
   const names = await survey.names('*');
   // The shell would insert one as an option, with whatever that does.
