@@ -1,6 +1,6 @@
 // The Lua scripts that look at locks and break them; scripts.ts has those of a lock. Looking is a script
 // too, because a holder and a queue that are read one after the other may never have been so together.
-// What they return is bounded, whatever other clients have written: well below a megabyte a reply.
+// What they return is bounded, whatever other clients have written: a few megabytes a reply at most.
 
 /** read(command, ...): a key of the wrong type reads as absent; no right to read it is an error, and not an empty one. */
 const read = `
@@ -74,7 +74,7 @@ return sights
  * stream up to that in which the room ran out. Lines that are longer than one of ours are left out.
  */
 export const historyScript = `${read}
-local room = 900000
+local room = 4000000
 local answer = {1}
 for at = 1, #KEYS do
   local lines = {}

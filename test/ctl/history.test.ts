@@ -161,3 +161,32 @@ describe('--html and --svg', () => {
 test.each([['0'], ['soon']])('--since %s is a usage error', async (since) => {
   expect(await ctl(masters, ['history', '--since', since])).toMatchObject({ code: 64 });
 });
+
+test('lines of others that are too long are left out, and too many of them are cut off, which is told', {
+  timeout: 60_000,
+}, async () => {
+  const script = `for i = 1, tonumber(ARGV[1]) do
+    redis.call('XADD', KEYS[1], '*', 'run', string.rep('x', tonumber(ARGV[2])))
+  end`;
+  const fill = (name: string, ...sizes: number[]) =>
+    Promise.all(masters.map((master) => master.command('eval', script, 1, `{redlock:${name}}:history`, ...sizes)));
+  await fill('a', 20, 5_000);
+  await took(masters, 'a', '2036-11-21T02:00:00Z', recordOf());
+  expect((await ask('a')).json.runs).toHaveLength(1);
+  await fill('b', 1_200, 4_000);
+  await took(masters, 'b', '2036-11-21T02:00:00Z', recordOf());
+  const { code, stdout, stderr } = await ctl(masters, ['history', 'b', '--json'], utc);
+  expect(JSON.parse(stdout).runs).toHaveLength(1);
+  expect(stderr).toMatch(/^redlockctl: unix:.*: keeps too much about "b": cut off, older runs may be missing$/m);
+  expect(code).toBe(69);
+});
+
+test('whatever a line says is short in the table, in JSON and in the page', async () => {
+  const long = 'x'.repeat(1_000);
+  const line = { ...recordOf(), signal: long, exitCode: null, outcome: 'ran', label: long, user: long };
+  await took(masters, 'a', '2026-11-21T02:00:00Z', JSON.stringify({ v: 1, ...line }));
+  const { text, json } = await ask('a');
+  expect(json.runs).toHaveLength(1);
+  expect(JSON.stringify(json).length).toBeLessThan(1_000);
+  expect(text.length).toBeLessThan(1_000);
+});

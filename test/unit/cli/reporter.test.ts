@@ -170,3 +170,23 @@ test('as JSON, the same lines at the same moments, with the facts', () => {
   expect(objects[3]).toMatchObject({ grantedCount: 2, elapsedMs: 3, waitMs: 3 });
   expect(objects.at(-1)).toMatchObject({ ending: { cause: { kind: 'lost', reason: 'taken' } }, runMs: 5 });
 });
+
+describe('what others say acts on no terminal', () => {
+  const evil = '\u001b]0;PWNED\u0007\u009b31m\u007f\u202e\u2066\u200f\ufeff\u2028\n';
+  const said = { kind: 'failed', cause: 'reply', message: evil } as const;
+  const events: readonly RunEvent[] = [
+    { kind: 'master-failing', master: 'redis://a', failed: said },
+    { kind: 'no-quorum', failures: [{ master: 'redis://a', failed: said }], waitedMs: 9_000 },
+    { ...waiting(9_000), holder: evil } as RunEvent,
+  ];
+
+  test.each(['text', 'json'] as const)('as %s', (logFormat) => {
+    const { reporter, lines } = reporterFor('verbose', logFormat);
+    for (const event of events) reporter.event(event);
+    reporter.note(evil);
+    reporter.error(evil);
+    expect(lines).toHaveLength(5);
+    for (const line of lines) expect(line).toMatch(/^[ -~]+\n$/);
+    if (logFormat === 'json') expect(lines.map((line) => JSON.parse(line).message).at(-1)).toBe(evil);
+  });
+});
