@@ -1,6 +1,6 @@
-// The composition root of redlockctl, the program for those who operate locks: words, environment and
-// terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop does
-// not pay for a full screen.
+// The composition root of redlockctl, the program for those who operate locks: words, environment
+// and terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
+// does not pay for a full screen.
 
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';

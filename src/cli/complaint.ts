@@ -1,6 +1,6 @@
-// What a program says when it cannot go on, and the code it exits with: one line for a mistake of the
-// user's or for what this machine has not got; the stack only for a bug of ours. A stderr that takes
-// nothing is no trouble.
+// What a program says when it cannot go on, and the code it exits with: one line for a mistake of
+// the user's or for what this machine has not got; the stack only for a bug of ours. A stderr that
+// takes nothing is no trouble.
 
 import { oneLine, printableLines } from '../text/printable.ts';
 import { ConfigError, UsageError } from './trouble.ts';

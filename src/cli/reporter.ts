@@ -1,7 +1,8 @@
-// Who is told what, and when: events of a run in, lines on stderr out, nothing ever on stdout. A run
-// that succeeds without waiting says nothing at all, so that cron sends no mail. Without a terminal a
-// wait is mentioned once, and only after five seconds (with -v at once, and whenever the holder or our
-// place changes); with one there is a spinner, which is gone before the command starts.
+// Who is told what, and when: events of a run in, lines on stderr out, nothing ever on stdout. A
+// run that succeeds without waiting says nothing at all, so that cron sends no mail. Without a
+// terminal a wait is mentioned once, and only after five seconds (with -v at once, and whenever the
+// holder or our place changes); with one there is a spinner, which is gone before the command
+// starts.
 
 import type { MasterFailure } from '../lock/events.ts';
 import type { Failed } from '../lock/ports.ts';

@@ -1,6 +1,7 @@
-// `redlockctl acl`: the smallest rules under which redlock-run and redlockctl work with this prefix,
-// for the oldest version among the masters. It changes nothing. The lines on stdout are Redis commands,
-// so that they can be piped into redis-cli; the password in them is a word to be replaced.
+// `redlockctl acl`: the smallest rules under which redlock-run and redlockctl work with this
+// prefix, for the oldest version among the masters. It changes nothing. The lines on stdout are
+// Redis commands, so that they can be piped into redis-cli; the password in them is a word to be
+// replaced.
 
 import { UsageError } from '../cli/trouble.ts';
 import { type ProgramName, rulesOf } from '../redis/rights.ts';

@@ -1,8 +1,9 @@
-// `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other: exactly
-// the bytes that were shown are removed. It stops nothing itself: a holder's redlock-run finds out when it
-// next extends, stops the command and exits 79. Until then the command still runs, and the next holder's
-// may begin already; the fencing number protects the resource meanwhile. With --safely our own value takes
-// the place of the holder's, and lasts as long as that would have, which is longer than the command may run.
+// `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other:
+// exactly the bytes that were shown are removed. It stops nothing itself: a holder's redlock-run
+// finds out when it next extends, stops the command and exits 79. Until then the command still
+// runs, and the next holder's may begin already; the fencing number protects the resource
+// meanwhile. With --safely our own value takes the place of the holder's, and lasts as long as that
+// would have, which is longer than the command may run.
 
 import { randomBytes } from 'node:crypto';
 import { roughly } from '../cli/lines.ts';
@@ -21,8 +22,9 @@ import { codeOf } from './status.ts';
 import { Survey } from './survey.ts';
 
 /**
- * broken: removed, and a quorum shows it no more. gone: there was nothing left to remove. changed-hands: held by someone else
- * by now, and left alone. refused: no yes was said, or it cannot be told which holder. no-quorum: too few masters answered.
+ * broken: removed, and a quorum shows it no more. gone: there was nothing left to remove.
+ * changed-hands: held by someone else by now, and left alone. refused: no yes was said, or it
+ * cannot be told which holder. no-quorum: too few masters answered.
  */
 export type BreakOutcome = 'broken' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
 

@@ -35,7 +35,10 @@ export interface Call {
   readonly processes: Processes;
   /** From now on a signal that would end us aborts this instead, so that nothing is left half done. */
   readonly interrupted: () => AbortSignal;
-  /** To stdout; what others wrote into it cannot act. On a terminal over so many lines that stand there. */
+  /**
+   * To stdout; what others wrote into it cannot act. On a terminal over so many lines that stand
+   * there.
+   */
   readonly print: (text: string, overLines?: number) => void;
   /** Resolves when all that was printed has been taken. */
   readonly flushed: () => Promise<void>;

@@ -1,6 +1,6 @@
-// `redlockctl list [PATTERN]`: all locks under the prefix, found by SCAN on every master, page by page,
-// and read in small steps. It never asks for all keys at once. A name that only one master shows is in the
-// list as well: an orphan.
+// `redlockctl list [PATTERN]`: all locks under the prefix, found by SCAN on every master, page by
+// page, and read in small steps. It never asks for all keys at once. A name that only one master
+// shows is in the list as well: an orphan.
 
 import { roughly } from '../cli/lines.ts';
 import { quorumOf } from '../lock/validity.ts';
@@ -35,8 +35,9 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
 }
 
 /**
- * Without a prefix every key of the database has the form of a lock's. One that never expires and is not
- * ours is data of another program, such as a counter: no library of Redlock leaves a lock without an end.
+ * Without a prefix every key of the database has the form of a lock's. One that never expires and
+ * is not ours is data of another program, such as a counter: no library of Redlock leaves a lock
+ * without an end.
  */
 function isMostLikelyNone({ holders, votes }: LockState): boolean {
   const isOurs = holders.some(({ kind }) => kind === 'redlock-run');

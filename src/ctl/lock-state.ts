@@ -1,7 +1,7 @@
-// What the masters show of one lock, put together: what holds it, whether it could be acquired now, what
-// waits. Pure. This is the object that --json prints, so its shape is a promise. The state is what an
-// attempt would be told at this moment, decided by the very function that decides attempts: "free" and
-// "held" cannot disagree with redlock-run.
+// What the masters show of one lock, put together: what holds it, whether it could be acquired now,
+// what waits. Pure. This is the object that --json prints, so its shape is a promise. The state is
+// what an attempt would be told at this moment, decided by the very function that decides attempts:
+// "free" and "held" cannot disagree with redlock-run.
 
 import { parseValue } from '../lock/holder.ts';
 import type { AcquireReply, Failed, FailureCause } from '../lock/ports.ts';
@@ -21,7 +21,10 @@ export type State = 'free' | 'orphan' | 'held' | 'split' | 'unknown' | 'unfit';
 export interface Holder {
   /** Whose: `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
   readonly kind: string;
-  /** What --token takes; null for a key that is no string, and for a value that is too long to be one of a lock. */
+  /**
+   * What --token takes; null for a key that is no string, and for a value that is too long to be
+   * one of a lock.
+   */
   readonly token: string | null;
   readonly host: string | null;
   readonly pid: number | null;
@@ -117,7 +120,10 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
   };
 }
 
-/** Every value seen, as it stands on the masters, by its token as it is shown; without those that cannot be compared. */
+/**
+ * Every value seen, as it stands on the masters, by its token as it is shown; without those that
+ * cannot be compared.
+ */
 export function holdingsByToken(testimonies: readonly Testimony[]): ReadonlyMap<string, Holding> {
   const sights = testimonies.flatMap(({ sight }) => ('kind' in sight || sight.value === null ? [] : [sight]));
   return new Map(sights.flatMap(holdingsOf).map((holding) => [tokenOf(holding.value), holding]));

@@ -1,5 +1,6 @@
 // Which server a master is, from its INFO: the name and the version that people know it by. Valkey
-// tells a version of Redis as well, which is always the same and does not tell one Valkey from another.
+// tells a version of Redis as well, which is always the same and does not tell one Valkey from
+// another.
 
 export interface ServerVersion {
   readonly name: 'Redis' | 'Valkey';

@@ -1,5 +1,6 @@
 // `redlockctl status NAME...`: who holds a lock, by which votes, and who waits for it. It changes
-// nothing. It exits 75 when a lock is held, although the question was answered: scripts ask that way.
+// nothing. It exits 75 when a lock is held, although the question was answered: scripts ask that
+// way.
 
 import stringWidth from 'string-width';
 import { jsonLine } from '../text/json.ts';

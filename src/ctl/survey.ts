@@ -1,7 +1,8 @@
-// All masters asked the same thing at once, each with its deadline, every answer waited for: unlike a
-// lock's round, which ends as soon as the verdict is certain. A master that failed once is not asked again
-// within one survey, so that a frozen one costs one time-out and not one for each of ten thousand locks.
-// However a master answers, a survey ends: what one may take in all is bounded as well.
+// All masters asked the same thing at once, each with its deadline, every answer waited for: unlike
+// a lock's round, which ends as soon as the verdict is certain. A master that failed once is not
+// asked again within one survey, so that a frozen one costs one time-out and not one for each of
+// ten thousand locks. However a master answers, a survey ends: what one may take in all is bounded
+// as well.
 
 import { roughly } from '../cli/lines.ts';
 import { quoted } from '../cli/trouble.ts';
@@ -61,7 +62,10 @@ export class Survey {
     this.#limits = { ...usualLimits, ...limits };
   }
 
-  /** On the masters of the settings. Local ones are not started: to look must not change what is so. Throws LocalTrouble. */
+  /**
+   * On the masters of the settings. Local ones are not started: to look must not change what is so.
+   * Throws LocalTrouble.
+   */
   static async of(settings: CtlSettings, clock: Clock, limits: Partial<SurveyLimits> = {}): Promise<Survey> {
     const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
     const roster = new Roster();

@@ -1,5 +1,6 @@
-// A reply in bytes as one in texts, exact to the byte: lists in lists of texts and numbers. Whatever
-// else a reply may be is null, so that nothing which a server sends is taken for an object of ours.
+// A reply in bytes as one in texts, exact to the byte: lists in lists of texts and numbers.
+// Whatever else a reply may be is null, so that nothing which a server sends is taken for an object
+// of ours.
 
 import { textOf } from '../text/bytes.ts';
 

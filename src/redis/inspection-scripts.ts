@@ -1,6 +1,7 @@
-// The Lua scripts that look at locks and break them; scripts.ts has those of a lock. Looking is a script
-// too, because a holder and a queue that are read one after the other may never have been so together.
-// What they return is bounded, whatever other clients have written: a few megabytes a reply at most.
+// The Lua scripts that look at locks and break them; scripts.ts has those of a lock. Looking is a
+// script too, because a holder and a queue that are read one after the other may never have been so
+// together. What they return is bounded, whatever other clients have written: a few megabytes a
+// reply at most.
 
 /** read(command, ...): a key of the wrong type reads as absent; no right to read it is an error, and not an empty one. */
 const read = `
@@ -17,11 +18,11 @@ export const mostValueBytes = 4_096;
 
 /**
  * Reads so many locks in one step, a hundred at most. KEYS: five a lock, as in the joint scripts.
- * Returns for each {type, value or false, PTTL, counter or false, {id, ms waited, ...}, {slot and value,
- * ms left, ...}}. A waiter that has given no sign of life for three seconds is left out of the queue, and
- * the holders beside the key are only those that have not ended, under a key that is marked so. One byte
- * more than the most of a value says that it is longer. Waiters and holders that there is no room for
- * (thousands) are left out, and ids are cut.
+ * Returns for each {type, value or false, PTTL, counter or false, {id, ms waited, ...}, {slot and
+ * value, ms left, ...}}. A waiter that has given no sign of life for three seconds is left out of
+ * the queue, and the holders beside the key are only those that have not ended, under a key that is
+ * marked so. One byte more than the most of a value says that it is longer. Waiters and holders
+ * that there is no room for (thousands) are left out, and ids are cut.
  * Atomic: a lock and its queue are seen as they were at one moment.
  */
 export const lookScript = `${read}
@@ -70,8 +71,9 @@ return sights
 
 /**
  * Reads the newest lines of so many histories. KEYS: the streams; ARGV[1] how many lines of each at
- * most. Returns {whether all of it fitted, {id, line, id, line, ...}, ...}, newest first, a list for each
- * stream up to that in which the room ran out. Lines that are longer than one of ours are left out.
+ * most. Returns {whether all of it fitted, {id, line, id, line, ...}, ...}, newest first, a list
+ * for each stream up to that in which the room ran out. Lines that are longer than one of ours are
+ * left out.
  */
 export const historyScript = `${read}
 local room = 4000000
@@ -99,9 +101,10 @@ return answer
 `;
 
 /**
- * Puts another value in the place of this one, for the time that this one had left. A key that never
- * expires is removed: there is nothing to wait for.
- * KEYS[1] key; ARGV[1] value, ARGV[2] what takes its place. Returns 1 replaced or removed, 0 another value, -1 gone.
+ * Puts another value in the place of this one, for the time that this one had left. A key that
+ * never expires is removed: there is nothing to wait for.
+ * KEYS[1] key; ARGV[1] value, ARGV[2] what takes its place. Returns 1 replaced or removed, 0
+ * another value, -1 gone.
  * Atomic: the key could expire and be taken between the comparison and the SET.
  */
 export const replaceScript = `

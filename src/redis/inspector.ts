@@ -1,7 +1,8 @@
-// One Redis server, looked at without taking a lock: what stands under the names, which names there are,
-// and the removal of one value or its replacement. It says of a server what a lock would say (a replica,
-// one listed twice, one that has just restarted). Every reply is read by its shape; another one is a
-// failure of this master. Values and names are exact to the byte, also where they are no UTF-8.
+// One Redis server, looked at without taking a lock: what stands under the names, which names there
+// are, and the removal of one value or its replacement. It says of a server what a lock would say
+// (a replica, one listed twice, one that has just restarted). Every reply is read by its shape;
+// another one is a failure of this master. Values and names are exact to the byte, also where they
+// are no UTF-8.
 
 import type { Clock, Failed, ReleaseReply, Sharing } from '../lock/ports.ts';
 import { parseMember } from '../lock/sharing.ts';
@@ -124,7 +125,10 @@ export class Inspector {
     return this.#run({ script: historyScript, keys, words: [mostLines] }, historiesOfAtMost(resources.length));
   }
 
-  /** Removes a holder where it stands with exactly this value, and calls the first in line, as the holder would. */
+  /**
+   * Removes a holder where it stands with exactly this value, and calls the first in line, as the
+   * holder would.
+   */
   remove(resource: string, value: string, sharing: Sharing = { kind: 'exclusive' }): Promise<ReleaseReply> {
     const claim = {
       resources: [resource],
@@ -144,7 +148,10 @@ export class Inspector {
     return this.#ask((connection) => connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''));
   }
 
-  /** As remove, but the key stays in the way of others, under another value, for as long as it would have lasted. */
+  /**
+   * As remove, but the key stays in the way of others, under another value, for as long as it would
+   * have lasted.
+   */
   replace(resource: string, value: string, by: string): Promise<ReleaseReply> {
     return this.#remove(this.#calls.toReplace(resource, value, by, this.#settings.prefix));
   }

@@ -1,6 +1,6 @@
 // Bytes as text and back, exactly, also where they are no UTF-8: each byte that is none becomes the
-// half of a surrogate pair that Python's "surrogateescape" takes (PEP 383), which no UTF-8 stands for.
-// So what a server keeps can be handled and compared as text, and sent back as it was.
+// half of a surrogate pair that Python's "surrogateescape" takes (PEP 383), which no UTF-8 stands
+// for. So what a server keeps can be handled and compared as text, and sent back as it was.
 
 import { escapeOf } from './printable.ts';
 

@@ -1,5 +1,6 @@
-// JSON for programs, in one line that people may have on their terminals: whatever others have written
-// into it, the line holds no character that acts. What JSON.parse makes of it is the value as it was.
+// JSON for programs, in one line that people may have on their terminals: whatever others have
+// written into it, the line holds no character that acts. What JSON.parse makes of it is the value
+// as it was.
 
 import { unicodeEscapeOf, unprintable } from './printable.ts';
 

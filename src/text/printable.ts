@@ -1,9 +1,10 @@
-// Text of others, such as a server's words, a lock's value or a host's name, made fit for a terminal
-// or a log: one line, nothing in it that acts, no longer than it should be. json.ts does it for JSON.
+// Text of others, such as a server's words, a lock's value or a host's name, made fit for a
+// terminal or a log: one line, nothing in it that acts, no longer than it should be. json.ts does
+// it for JSON.
 
 /**
- * Control characters (C0, DEL, C1), separators of lines and paragraphs, the byte order mark, what turns
- * the direction of text around, and halves of surrogate pairs.
+ * Control characters (C0, DEL, C1), separators of lines and paragraphs, the byte order mark, what
+ * turns the direction of text around, and halves of surrogate pairs.
  */
 export const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\ufeff]/gu;
 

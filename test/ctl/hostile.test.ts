@@ -1,5 +1,6 @@
-// Masters that answer anything: a minority of them is a master that failed, and is named as one; a majority
-// is no quorum. Nothing that a server says acts on a terminal, and nothing that it does goes on for ever.
+// Masters that answer anything: a minority of them is a master that failed, and is named as one; a
+// majority is no quorum. Nothing that a server says acts on a terminal, and nothing that it does
+// goes on for ever.
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { environmentFor, useMasters } from '../cli/rig.ts';

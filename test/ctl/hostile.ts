@@ -1,5 +1,6 @@
-// A server that speaks the protocol of Redis and answers what a test wants: to each command the bytes that
-// a function gives, whatever they are. It listens on a unix socket and ends with the test file.
+// A server that speaks the protocol of Redis and answers what a test wants: to each command the
+// bytes that a function gives, whatever they are. It listens on a unix socket and ends with the
+// test file.
 
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
-// `redlockctl completion SHELL`: a script for the shell; and `completion words -- PROGRAM WORD...`, what
-// that script asks: the candidates for the last word, one a line, each with a description behind a tab.
-// Any trouble means no candidates and no message. It is not a library, because the one there is has the
-// shell evaluate the words that were typed.
+// `redlockctl completion SHELL`: a script for the shell; and `completion words -- PROGRAM WORD...`,
+// what that script asks: the candidates for the last word, one a line, each with a description
+// behind a tab. Any trouble means no candidates and no message. It is not a library, because the
+// one there is has the shell evaluate the words that were typed.
 
 import { basename } from 'node:path';
 import { type GivenOptions, readFlags } from '../../cli/flags.ts';
@@ -56,7 +56,8 @@ async function namesOf(
   const given = new Map() as GivenOptions;
   parse(createProgram(program === 'redlock-run' ? optionTable : allOptions, given), [...words]);
   const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
-  // A file beside or above the caller may be another user's, and was not asked for by pressing a key.
+  // A file beside or above the caller may be another user's, and was not asked for by pressing a
+  // key.
   const settings = await readSettings(readFlags(new Map(shared)), { ...around, searchesParents: false });
   const survey = await Survey.of(settings, clock, limits);
   const names = await survey.names('*');

@@ -24,7 +24,10 @@ const serverTime = as(
   ([seconds, microseconds]) => seconds * 1000 + microseconds / 1000,
 );
 
-/** The time of day when this program started, and what has passed since: no step of our own clock is in it. */
+/**
+ * The time of day when this program started, and what has passed since: no step of our own clock is
+ * in it.
+ */
 const steadyNow = () => performance.timeOrigin + performance.now();
 
 /** `askTime` sends TIME. `now`: our clock, in ms. */
@@ -49,8 +52,8 @@ export async function readClock(
 }
 
 /**
- * How much faster the master's clock runs than ours: 0.01 is one percent. `least` is what is certain
- * of it, towards 0. null: the readings are not in order.
+ * How much faster the master's clock runs than ours: 0.01 is one percent. `least` is what is
+ * certain of it, towards 0. null: the readings are not in order.
  */
 export function rateOf([first, last]: readonly ClockReading[]): {
   readonly rate: number;

@@ -1,6 +1,6 @@
 // What was found out about one master, as the server tells it: null for what it would not tell, or
-// told in another form. No judgement: that is findings. A server that refuses INFO or CONFIG is common
-// (managed services), so null must never be read as fine.
+// told in another form. No judgement: that is findings. A server that refuses INFO or CONFIG is
+// common (managed services), so null must never be read as fine.
 
 import type { Clock, Failed } from '../../lock/ports.ts';
 import type { MasterAddress } from '../../redis/address.ts';

@@ -1,4 +1,5 @@
-// JSON that people may see on their terminals: nothing in it acts, and programs read what was meant.
+// JSON that people may see on their terminals: nothing in it acts, and programs read what was
+// meant.
 
 import { expect, test } from 'vitest';
 import { jsonLine } from '../../../src/text/json.ts';
