@@ -12,7 +12,7 @@ describe('what went wrong', () => {
     [replyError('OOM command not allowed'), 'reply', 'OOM command not allowed'],
     [replyError('ERR x script: 0123456789abcdef0123456789abcdef01234567, on @user_script:1.'), 'reply', 'ERR x'],
     [replyError(''), 'reply', 'an error without words'],
-    [replyError('NOAUTH Authentication required.'), 'denied', 'NOAUTH Authentication required.'],
+    [replyError('NOAUTH Authentication required.'), 'denied', 'NOAUTH Authentication required. (set passwordFile)'],
     [withCode('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'), 'connection', 'connection refused'],
     [new Error('Connection is closed.'), 'connection', 'connection closed'],
     [new Error("Stream isn't writeable and enableOfflineQueue options is false"), 'connection', 'connection closed'],
@@ -30,7 +30,8 @@ describe('words of others never act and are never long', () => {
     [
       'a certificate',
       withCode('ERR_TLS_CERT_ALTNAME_INVALID', `Host: a. is not cert's CN: ${title}`),
-      "Host: a. is not cert's CN: \\u001b[31mevil\\u001b]0;PWNED\\u0007",
+      "its certificate is not trusted: Host: a. is not cert's CN: \\u001b[31mevil\\u001b]0;PWNED" +
+        '\\u0007 (set tls.caFile, or tls.servername)',
     ],
     ['our own', failed('unfit', `is ${title}`).message, 'is \\u001b[31mevil\\u001b]0;PWNED\\u0007'],
   ])('%s', (_, error, message) => {

@@ -97,7 +97,7 @@ it('a command that ended in time has lost its lock when what it left behind did 
   const counted: (() => void)[] = [];
   let clockNow = 0;
   const { finished, endAt, setNow } = startRun(
-    { clock: { now: () => clockNow, sleep: async () => {} } },
+    { clock: { now: () => clockNow, sleep: () => new Promise(setImmediate) } },
     { countAlive: () => new Promise((resolve) => counted.push(() => resolve(0))) },
   );
   await new Promise(setImmediate);
