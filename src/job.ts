@@ -6,6 +6,7 @@
 import { newClaim, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
+import { type JobMasters, mastersOf } from './job-masters.ts';
 import { type Acquisition, acquire, type NotAcquired } from './lock/acquire.ts';
 import { Ending } from './lock/ending.ts';
 import type { MasterFailure } from './lock/events.ts';
@@ -13,7 +14,7 @@ import { stopAtOf } from './lock/keep-alive.ts';
 import type { Claim } from './lock/ports.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
 import { randomBytes } from './random.ts';
-import { type MasterAddress, parseAddress } from './redis/address.ts';
+import type { MasterAddress } from './redis/address.ts';
 import { Roster } from './redis/identity.ts';
 import { Inspector } from './redis/inspector.ts';
 import { OuterLock } from './redis/outer-lock.ts';
@@ -25,7 +26,7 @@ import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
 import { GuardClient } from './run/guard/client.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
 import type { StartPlan } from './run/guard/protocol.ts';
-import { heldNames } from './run/held.ts';
+import { heldNames, isHeldAround } from './run/held.ts';
 import { findIsolation, type Isolation } from './run/isolation.ts';
 import { runOnLost } from './run/on-lost.ts';
 import { libcForTree } from './run/processes/kept-tree.ts';
@@ -38,11 +39,11 @@ import { hasTerminal, isInFront } from './run/terminal.ts';
 import { RunTrouble } from './run/trouble.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
-/** Signals that a terminal sends to everybody in front of it, so that the child has them already. */
+/** Signals that a terminal sends to its foreground group: the command has them already. */
 const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
 /** Two Ctrl-C so close to one another are meant for us. */
 const repeatMs = 2_000;
-/** The least time that masters which were not needed for the quorum get to say who they are, from the first attempt on. */
+/** The least time from the first attempt on for masters beyond the quorum to identify themselves. */
 const introductionMs = 10;
 
 export async function runJob(settings: Settings, reporter: Reporter, guards: GuardSupply): Promise<ExitStatus> {
@@ -55,8 +56,8 @@ export async function runJob(settings: Settings, reporter: Reporter, guards: Gua
     reporter.event(event);
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
-  const addresses = settings.local ? await localAddresses(settings) : settings.masters;
-  const finished = await new Job(settings, addresses, guards, tell).run();
+  const { addresses, replaced } = await mastersOf(settings);
+  const finished = await new Job(settings, addresses, replaced, guards, tell).run();
   reporter.finished(finished);
   const status = exitStatusOf(finished.ending, settings.conflictExitCode);
   if (settings.reportFile !== null) {
@@ -70,14 +71,9 @@ export async function runJob(settings: Settings, reporter: Reporter, guards: Gua
   return status;
 }
 
-async function localAddresses(settings: Settings): Promise<MasterAddress[]> {
-  const { startLocalMasters } = await import('./local/local-masters.ts');
-  const sockets = await startLocalMasters({ directory: settings.localDirectory, environment: process.env });
-  return sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`));
-}
-
 class Job {
   readonly #settings: Settings;
+  readonly #replaced: JobMasters['replaced'];
   readonly #guards: GuardSupply;
   readonly #tell: (event: RunEvent) => void;
   readonly #clock;
@@ -94,12 +90,14 @@ class Job {
   constructor(
     settings: Settings,
     addresses: readonly MasterAddress[],
+    replaced: JobMasters['replaced'],
     guards: GuardSupply,
     tell: (event: RunEvent) => void,
   ) {
     const { prefix, restartGraceMs, protocol, masterTimeoutMs, graceMs, marginMs } = settings;
     const roster = new Roster();
     this.#settings = settings;
+    this.#replaced = replaced;
     this.#guards = guards;
     this.#tell = (event) => {
       this.#recorder.see(event);
@@ -189,6 +187,9 @@ class Job {
   #report(event: RunEvent): void {
     this.#tell(event);
     if (event.kind === 'acquired') this.#grantedInMs = event.elapsedMs;
+    if (event.kind === 'extended' && this.#replaced() !== null) {
+      this.#post({ kind: 'lost', reason: 'masters-replaced' });
+    }
     const { onLost } = this.#settings;
     const reason = reasonOfLoss(event);
     if (onLost === null || reason === null) return;
@@ -215,7 +216,6 @@ class Job {
     for (;;) {
       const leftMs = waitMs === null ? null : Math.max(0, waitMs - (this.#clock.now() - beganAt));
       const acquisition = await this.#wait(leftMs, aborted);
-      if (acquisition.kind === 'busy' && this.#isNested()) return { kind: 'nested' };
       if (acquisition.kind !== 'acquired') return acquisition;
       const { lease } = acquisition;
       const [unfit, trouble] = await Promise.all([
@@ -223,11 +223,14 @@ class Job {
         this.#confirmed(lease, guard, aborted),
       ]);
       const isInTime = this.#clock.now() < stopAtOf(lease, graceMs + marginMs);
-      if (unfit.length === 0 && trouble === null && isInTime) return acquisition;
+      const replaced = this.#replaced();
+      const isFit = unfit.length === 0 && trouble === null && replaced === null;
+      if (isFit && isInTime) return acquisition;
       await (this.#outer ?? this.#redlock).release(lease.claim);
       if (unfit.length > 0) return { kind: 'misconfigured', failures: unfit };
       if (aborted.aborted) return { kind: 'aborted' };
       if (trouble !== null) throw new RunTrouble(`guard: ${trouble}`);
+      if (replaced !== null) throw new RunTrouble(`${replaced} (try again)`);
     }
   }
 
@@ -246,8 +249,8 @@ class Job {
     return why && `no process to guard the command: ${why} (try again)`;
   }
 
-  #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
-    const { giveUpAfterMs, retries, hasHistory } = this.#settings;
+  async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
+    const { giveUpAfterMs, retries, hasHistory, names } = this.#settings;
     if (this.#outer) return this.#outer.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
     const parts = {
       redlock: this.#redlock,
@@ -259,13 +262,21 @@ class Job {
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
         hasHistory ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined) : null,
     };
-    const patience = this.#isNested() ? { waitMs: 0, retries: null } : { waitMs: leftMs, retries };
-    return acquire(parts, { ...patience, giveUpAfterMs, aborted });
+    const limits = { giveUpAfterMs, aborted };
+    if (heldNames(process.env).some((name) => names.includes(name))) {
+      // Where the lock is still that of a run around us, we would wait for ourselves.
+      const acquisition = await acquire(parts, { ...limits, waitMs: 0, retries: null });
+      if (acquisition.kind !== 'busy') return acquisition;
+      if (isHeldAround(process.env, names, acquisition)) return { kind: 'nested' };
+      if (leftMs === 0) return acquisition;
+    }
+    return acquire(parts, { ...limits, waitMs: leftMs, retries });
   }
 
   /**
-   * The masters that must not be in the list, as far as they tell in time. A silent one does not hold us up: they have three times
-   * as long as a quorum took to grant, and whoever has waited for the lock has given them that time already.
+   * The masters that must not be in the list, as far as they tell in time. A silent one does not
+   * hold us up: they have three times as long as a quorum took to grant, counted from the beginning
+   * of the wait.
    */
   async #introduced(beganAt: number): Promise<MasterFailure[]> {
     const leftMs = beganAt + introductionMs + 3 * this.#grantedInMs - this.#clock.now();
@@ -275,12 +286,6 @@ class Job {
       await Promise.race([all, this.#clock.sleep(leftMs, enough)]);
     }
     return this.#masters.flatMap(({ name, objection }) => (objection ? [{ master: name, failed: objection }] : []));
-  }
-
-  /** Inside a run of the same name: whoever waits for it waits for himself. */
-  #isNested(): boolean {
-    const held = heldNames(process.env);
-    return this.#settings.names.some((name) => held.includes(name));
   }
 }
 

@@ -202,6 +202,8 @@ function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
       return 'stalled: we were stopped, asleep or starved when it had to be extended';
     case 'unguarded':
       return 'unguarded: no guard process could be kept alive';
+    case 'masters-replaced':
+      return 'masters-replaced: the local masters were removed, and later runs start others';
   }
 }
 

@@ -14,10 +14,11 @@ export type ChildExit =
   | { readonly kind: 'not-executable'; readonly message: string };
 
 /**
- * taken, expired: what a quorum of masters said. unreachable: stopAt came and no extension had been proven. stalled: it came
- * while we were stopped, asleep or starved. unguarded: nobody could stop the command if we died.
+ * taken, expired: what a quorum of masters said. unreachable: stopAt came and no extension had been
+ * proven. stalled: it came while we were stopped, asleep or starved. unguarded: no process could
+ * stop the command if we died. masters-replaced: later runs find other local masters.
  */
-export type LostReason = LossReason | 'unreachable' | 'stalled' | 'unguarded';
+export type LostReason = LossReason | 'unreachable' | 'stalled' | 'unguarded' | 'masters-replaced';
 
 /** Why the run ended. */
 export type Cause =

@@ -168,3 +168,14 @@ test('too few masters to tell: 69', async () => {
   for (const master of masters.slice(1)) await master.restart();
   expect(stdout).toBe('ready\n69\n');
 });
+
+test('names that an earlier run has left behind in a daemon do not turn waiting off', async () => {
+  const holder = start(['stale', '--', 'sh', '-c', 'echo ready; read -r line'], { stdin: 'pipe' });
+  await holder.says('stdout', /ready/);
+  const env = { REDLOCK_HELD: 'stale', REDLOCK_HELD_LEASES: 'AAAAAAAAAAAAAAAAAAAAAAAAAAA:1:30000' };
+  const waiter = start(['-w', '60s', 'stale', '--', 'echo', 'served'], { env });
+  await waiter.says('stderr', /waiting/);
+  holder.child.stdin?.end('\n');
+  expect(await waiter.result).toMatchObject({ code: 0, stdout: 'served\n' });
+  expect((await holder.result).code).toBe(0);
+});

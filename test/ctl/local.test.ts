@@ -1,7 +1,7 @@
 // The embedded default by hand: started, seen, stopped, in a folder of the test's own. Every server that is started here is ended here,
 // also when the test fails: the pid files say which.
 
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive } from '../servers/processes.ts';
@@ -72,4 +72,20 @@ test('stop asks before it ends locks', async () => {
   job.signal('SIGTERM');
   await job.result;
   expect((await ctl('local', 'stop')).code).toBe(0);
+});
+
+test('a job whose folder of servers was moved away is stopped, and has lost its lock', async () => {
+  const env = {
+    HOME: process.env.HOME,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+    REDLOCK_LOCAL_DIRECTORY: folder,
+  };
+  const command = ['sh', '-c', 'echo ready; exec sleep 600'];
+  const job = startCli(['--local', '--ttl', '3s', 'job', '--', ...command], { env });
+  await job.says('stdout', /ready/, 20_000);
+  servers.push(...pids());
+  renameSync(folder, `${folder}.old`);
+  const { code, stderr } = await job.result;
+  expect(code).toBe(79);
+  expect(stderr).toMatch(/^redlock-run: lost: "job": masters-replaced: the local masters were removed/);
 });
