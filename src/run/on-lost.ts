@@ -2,27 +2,39 @@
 // sent. It is no part of the job and is not ended with it; its time is bounded instead. Its stdout
 // is our stderr, because nothing of ours may ever reach stdout.
 
-import { startOwn } from './processes/own-children.ts';
+import { accessSync, constants } from 'node:fs';
+import { keepApart } from './processes/own-children.ts';
+import { send } from './processes/process-tree.ts';
 
 const longestMs = 10_000;
 
-/** Resolves when it has ended or has been killed after ten seconds; whatever it does changes no exit code. */
-export function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  return new Promise((resolve) => {
-    const hook = startOwn('/bin/sh', ['-c', script], { stdio: ['ignore', 2, 2], env: environment, detached: true });
-    const kill = () => {
-      try {
-        if (hook.pid !== undefined) process.kill(-hook.pid, 'SIGKILL');
-      } catch {
-        // It has ended in this very moment.
-      }
-    };
-    const timer = setTimeout(kill, longestMs);
-    const end = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    hook.once('error', end);
-    hook.once('exit', end);
+/** Resolves when it has ended, or was killed after ten seconds; it changes no exit code. */
+export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  const { execa } = await import('execa');
+  const hook = execa('/bin/sh', ['-c', script], {
+    stdio: ['ignore', 2, 2],
+    env: environment,
+    extendEnv: false,
+    cwd: folder(),
+    detached: true,
+    buffer: false,
+    cleanup: false,
+    reject: false,
   });
+  keepApart(hook);
+  const { pid } = hook;
+  const timer = setTimeout(() => pid !== undefined && send(-pid, 'SIGKILL'), longestMs);
+  await hook;
+  clearTimeout(timer);
+}
+
+/** Ours, or another where ours may not be entered or is gone: execa always changes to a folder. */
+function folder(): string {
+  try {
+    const own = process.cwd();
+    accessSync(own, constants.X_OK);
+    return own;
+  } catch {
+    return '/';
+  }
 }

@@ -1,5 +1,6 @@
-// The package as a user gets it: packed, installed into an empty folder, and run from there on real masters. The surprise: it
-// depends on nothing, because all that it uses is in its bundles, so this needs no network.
+// The package as a user gets it: packed, installed into an empty folder, and run from there on real
+// masters. Its only dependency is an optional one, koffi, which is taken from the checkout, so that
+// this needs no network.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { noConfiguration } from '../servers/no-configuration.ts';
-import { install, pack } from '../servers/packed.ts';
+import { install, type Packed, pack } from '../servers/packed.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, untilNothingIsLeft, useMasters } from './rig.ts';
 
@@ -16,12 +17,13 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { masters } = useMasters(3);
 let prefix: string;
+let packed: Packed;
 let files: readonly string[];
 
 const json = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
 beforeAll(async () => {
-  const packed = await pack();
+  packed = await pack();
   files = packed.files;
   prefix = await install(packed);
 }, 120_000);
@@ -59,9 +61,27 @@ test('holds the program, its licence and the example, and neither sources nor te
   expect(others).toEqual([]);
 });
 
+test('without its optional package: 69 before any lock, and what to do', async () => {
+  const without = await install(packed, { hasOptional: false });
+  const bin = join(without, 'node_modules', '.bin', 'redlock-run');
+  const options = { env: { ...process.env, ...environmentFor(masters) }, timeout: 30_000 };
+  const ended = run(bin, ['job', '--', 'echo', 'ran'], options);
+  await expect(ended).rejects.toMatchObject({
+    code: 69,
+    stdout: '',
+    stderr: expect.stringMatching(/^redlock-run: guard: .*C library.* \(install .*optional.*\)\n$/),
+  });
+});
+
+test('depends on koffi alone, and only if it can be had', () => {
+  const manifest = json(join(prefix, 'node_modules', 'redlock-run', 'package.json'));
+  expect(manifest.dependencies).toBeUndefined();
+  expect(Object.keys(manifest.optionalDependencies)).toEqual(['koffi']);
+});
+
 test('brings nothing else into the folder', () => {
   const present = readdirSync(join(prefix, 'node_modules'));
-  expect(present.filter((name) => !name.startsWith('.'))).toEqual(['redlock-run']);
+  expect(present.filter((name) => !name.startsWith('.'))).toEqual(['@koromix', 'koffi', 'redlock-run']);
 });
 
 test('has the licences of what is in its bundles', () => {

@@ -1,8 +1,8 @@
-// The package as a user gets it: packed once for a test file, and installed into empty folders. The surprise: it depends on nothing,
-// because all that it uses is in its bundles, so this needs no network.
+// The package as a user gets it: packed once for a test file, and installed into empty folders. Its
+// one optional dependency is copied from the checkout, so that this needs no network.
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -27,10 +27,14 @@ export async function pack(): Promise<Packed> {
 }
 
 /** Installs a package into an empty folder, and returns that. */
-export async function install({ tarball }: Packed): Promise<string> {
+export async function install({ tarball }: Packed, { hasOptional = true } = {}): Promise<string> {
   const folder = mkdtempSync(join(scratchFolder(), 'installed-'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }));
-  await npm(folder, 'install', '--offline', tarball);
+  await npm(folder, 'install', '--offline', '--omit=optional', tarball);
+  const modules = (name: string) => join('node_modules', name);
+  for (const name of hasOptional ? [modules('koffi'), modules('@koromix')] : []) {
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  }
   return folder;
 }
 
