@@ -48,3 +48,14 @@ function isCopy(entry: ProcessEntry, parent: ProcessEntry | null): boolean {
 function seen(pid: number): ProcessEntry | null {
   return process.platform === 'linux' ? processEntry(pid) : null;
 }
+
+/** Loads what a run needs for that, and so shows whether it can be loaded. */
+export async function whyNotKept(): Promise<string | null> {
+  const { libcForTree } = await import('./run/processes/kept-tree.ts');
+  try {
+    libcForTree();
+    return null;
+  } catch (error) {
+    return (error as Error).message.replace(/^guard: /, '');
+  }
+}

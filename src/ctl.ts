@@ -4,7 +4,7 @@
 
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { askerOf, callerOf, isThere } from './asker.ts';
+import { askerOf, callerOf, isThere, whyNotKept } from './asker.ts';
 import { checkArgumentBytes } from './cli/argument-bytes.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
 import { surroundings } from './cli/surroundings.ts';
@@ -82,7 +82,7 @@ async function answer(argv: readonly string[], program: typeof ourselves, output
     note,
     environment,
     program: { file: program.file, words: [...program.words, ...argv], argv0: 'redlockctl' },
-    processes: { askerOf, caller: () => callerOf(process.ppid), isThere },
+    processes: { askerOf, caller: () => callerOf(process.ppid), isThere, whyNotKept },
     interrupted,
     flushed: () => output.flushed(),
     // Back to the first of those lines and away with what stands there.

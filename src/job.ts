@@ -143,6 +143,8 @@ class Job {
     this.#post = (event) => run.post(event);
     const unsubscribe = subscribe(this.#isForeground, (signal) => run.post(this.#signalEvent(signal)));
     process.on('uncaughtException', run.crash);
+    // Bun, in the executable, does not make an exception of it.
+    process.on('unhandledRejection', run.crash);
     try {
       const finished = await run.start();
       await this.#onLost;
@@ -150,6 +152,7 @@ class Job {
     } finally {
       await guard.done();
       process.off('uncaughtException', run.crash);
+      process.off('unhandledRejection', run.crash);
       unsubscribe();
       for (const master of this.#masters) master.close();
     }

@@ -21,6 +21,8 @@ export interface Processes {
   /** Who has called this program. */
   caller(): Asker | null;
   isThere(asker: Asker): boolean;
+  /** Why redlock-run cannot keep the processes of a command together here; null: it can. */
+  whyNotKept(): Promise<string | null>;
 }
 
 export interface Call {

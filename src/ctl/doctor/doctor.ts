@@ -10,9 +10,9 @@ import { renderTable } from '../table.ts';
 import { gatherFacts } from './facts.ts';
 import { type Finding, type Grade, grades } from './finding.ts';
 import { masterFindings } from './master-findings.ts';
-import { configFile, count, duplicates, hosts, quorum, reachable } from './set-findings.ts';
+import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
 
-export async function doctor({ words, settings, clock, print }: Call): Promise<number> {
+export async function doctor({ words, settings, clock, processes, print }: Call): Promise<number> {
   const survey = await Survey.of(settings, clock);
   const facts = await gatherFacts(survey, settings, clock);
   const { restartGraceMs, masterTimeoutMs, local } = settings;
@@ -22,6 +22,7 @@ export async function doctor({ words, settings, clock, print }: Call): Promise<n
     { check: 'count', master: null, ...count(addresses.length) },
     { check: 'hosts', master: null, ...hosts(addresses) },
     { check: 'duplicates', master: null, ...duplicates(facts) },
+    { check: 'guard', master: null, ...guard(await processes.whyNotKept()) },
     { check: 'configFile', master: null, ...configFile(settings.configFile, settings.warnings) },
     ...facts.flatMap((fact, at): Finding[] => {
       const master = survey.inspectors[at]?.name ?? '';

@@ -36,6 +36,17 @@ export function quorum(facts: readonly (MasterFacts | Failed)[]): Said {
   };
 }
 
+/** Whether a run can guard its command on this machine. */
+export function guard(objection: string | null): Said {
+  if (objection === null) return ok('a command can be guarded on this machine');
+  return {
+    grade: 'error',
+    message: objection,
+    why: 'no run on this machine starts its command (69)',
+    fix: 'see docs/supervision.md, "The kernel keeps the tree"',
+  };
+}
+
 /** The number of masters. */
 export function count(masterCount: number): Said {
   const survived = masterCount - quorumOf(masterCount);

@@ -115,7 +115,10 @@ export class GuardClient {
   /** Has the guard start the command, which happens once. */
   start(plan: StartPlan): Child {
     this.#plan = plan;
-    this.#timer = setInterval(() => void this.#ask({ kind: 'ping' }, answerMs), pingEveryMs);
+    this.#timer = setInterval(() => {
+      void this.#ask({ kind: 'ping' }, answerMs);
+      this.#reapOrphans();
+    }, pingEveryMs);
     const started = this.#ask({ kind: 'start', plan }, answerMs).then((answer) => {
       if (answer?.exit) this.#ended(answer.exit, 0);
       if (answer?.pid) this.#command = commandOf(answer.pid, plan);
@@ -255,6 +258,11 @@ export class GuardClient {
     }, lookMs);
   }
 
+  /** Orphans of processes that are no part of the command: of a container whose first process we are. */
+  #reapOrphans(): void {
+    for (const pid of childrenHere()) if (!isOwn(pid)) this.#parts.libc.reap(pid);
+  }
+
   #ended(exit: ChildExit, leftCount: number): void {
     const readings = this.#parts.readingsNow();
     this.#resolveExited({ kind: 'exited', exit, readings, leftCount });
@@ -270,8 +278,13 @@ function commandOf(pid: number, { isForeground, hasNamespace }: StartPlan): Runn
   return { pid, isForeground, hasNamespace };
 }
 
+/** Empty where the kernel keeps no tree, or they cannot be read now. */
 function childrenHere(): number[] {
-  return process.platform === 'linux' ? childrenOf(process.pid) : [];
+  try {
+    return process.platform === 'linux' ? childrenOf(process.pid) : [];
+  } catch {
+    return [];
+  }
 }
 
 function after(durationMs: number): Promise<void> {
