@@ -17,9 +17,8 @@ import { allOptions, sharedOptions } from '../verb-table.ts';
 import { type Candidate, candidatesFor } from './candidates.ts';
 import { scripts } from './scripts.ts';
 
-/** A person who types does not wait longer than this for the names of locks. */
-const patienceMs = 500;
-const limits = { answerMs: patienceMs, totalMs: patienceMs, namesMs: patienceMs, nameCount: 10_000 };
+/** More names than this help nobody who types. */
+const mostNames = 10_000;
 
 /** The text to print. @throws UsageError */
 export async function completion(operands: readonly string[], around: Surroundings, clock: Clock): Promise<string> {
@@ -59,6 +58,8 @@ async function namesOf(
   // A file beside or above the caller may be another user's, and was not asked for by pressing a
   // key.
   const settings = await readSettings(readFlags(new Map(shared)), { ...around, searchesParents: false });
+  const ms = settings.masterTimeoutMs;
+  const limits = { answerMs: ms, totalMs: ms, namesMs: ms, nameCount: mostNames };
   const survey = await Survey.of(settings, clock, limits);
   const names = await survey.names('*');
   // The shell would insert one as an option, with whatever that does.
