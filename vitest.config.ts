@@ -15,8 +15,8 @@ const suite = (name: string, options: object = {}) => ({
 
 /** Takes minutes: only when asked for by name, `npm test -- --project long`. */
 const named = ['long'].filter((name) => process.argv.includes(name));
-/** Real programs under locks of a few seconds: a machine that stands still for a second costs them their lock. */
-const onRealTime = { testTimeout: 60_000, retry: 2 };
+/** Real programs under locks of a few seconds, on machines that may be crowded. */
+const onRealTime = { testTimeout: 60_000 };
 
 /** In the simulator ioredis speaks to simulated servers. */
 const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
@@ -37,7 +37,7 @@ export default defineConfig({
   test: {
     projects: [
       suite('unit'),
-      suite('redis', { retry: 2 }),
+      suite('redis'),
       suite('sim', { ...simulated, exclude: [rareMutants] }),
       suite('interop', onRealTime),
       suite('library', onRealTime),

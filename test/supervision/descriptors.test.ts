@@ -7,7 +7,7 @@ import { sharedMasters } from './rig.ts';
 
 if (isStandalone) process.stderr.write('  SKIPPED: descriptors: Bun closes them\n');
 
-describe.skipIf(isStandalone).concurrent('descriptors of the caller', { retry: 0 }, () => {
+describe.skipIf(isStandalone).concurrent('descriptors of the caller', () => {
   it('17 to 19 can be read and written by the command', async () => {
     const says = `cat <&17; cat <&18; echo written >&19`;
     const opens = `17< <(echo one) 18< <(echo two) 19>&1`;

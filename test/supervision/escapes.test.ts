@@ -46,7 +46,7 @@ const asUser = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-g
 const obstacle = obstacleToUndumpable();
 if (obstacle !== null) process.stderr.write(`  SKIPPED: PR_SET_DUMPABLE: ${obstacle}\n`);
 
-describe('what hides is gone before the lock is free', { retry: 0 }, () => {
+describe('what hides is gone before the lock is free', () => {
   it.concurrent.each(ends)('after %s', async (_title, happens) => {
     const run = new Succession(await sharedMasters(), hiding(hidden), { stdin: 'pipe' });
     await run.begun();

@@ -24,7 +24,7 @@ afterAll(() => {
   for (const pid of daemons.filter(isAlive)) process.kill(pid, 'SIGKILL');
 });
 
-it.skipIf(obstacle !== null)('is seen before the lock is released', { retry: 0 }, async () => {
+it.skipIf(obstacle !== null)('is seen before the lock is released', async () => {
   const masters = await startMasters(3, { transport: 'tcp' });
   const daemon = `'echo "pid $$"; exec sleep 120 >/dev/null 2>&1'`;
   const script = `${become} ${asRoot.join(' ')} setsid -f sh -c ${daemon}; sleep 1; exit 5`;

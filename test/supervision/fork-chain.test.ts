@@ -15,11 +15,11 @@ const few = [
   ['execs', 'SIGKILL'],
 ] as const;
 
-it.concurrent.each(few)('one that %s: %s of redlock-run', { retry: 0 }, async (way, signal) => {
+it.concurrent.each(few)('one that %s: %s of redlock-run', async (way, signal) => {
   await endsInTime(1, way, signal);
 });
 
-it('a dozen at a time: SIGKILL of redlock-run', { retry: 0 }, async () => {
+it('a dozen at a time: SIGKILL of redlock-run', async () => {
   await endsInTime(12, 'forks', 'SIGKILL');
 });
 

@@ -27,7 +27,7 @@ const builds = [
   ...(isBuilt ? [{ build: 'the executable', through: throughIt }] : []),
 ];
 
-describe.skipIf(obstacle !== null)('--isolate', { retry: 0 }, () => {
+describe.skipIf(obstacle !== null)('--isolate', () => {
   it.concurrent.each(builds)('after a wait for the lock, by $build', async ({ through }) => {
     const masters = await sharedMasters();
     const name = randomBytes(6).toString('hex');

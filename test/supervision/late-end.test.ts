@@ -11,7 +11,7 @@ const flags = ['--ttl', '9s', '-k', '3s'];
 const obeys = 'echo ready; read -r line; exit 3';
 const leavesBehind = `(trap '' TERM; while :; do sleep 1; done) >/dev/null 2>&1 & ${obeys}`;
 
-describe.concurrent('an end after validity is exit 79', { retry: 0 }, () => {
+describe.concurrent('an end after validity is exit 79', () => {
   it('of the command itself', async () => {
     const run = new Succession(await sharedMasters(), command(obeys), { flags, stdin: 'pipe' });
     await run.first.says('stdout', /ready/, 30_000);

@@ -12,7 +12,7 @@ import { pass, sharedMasters } from './rig.ts';
 /** Two seconds for an answer, a few guards one after the other, and a slow machine. */
 const boundMs = 20_000;
 
-describe.concurrent('a guard that is mute from its first moment', { retry: 0 }, () => {
+describe.concurrent('a guard that is mute from its first moment', () => {
   it.each([
     ['-n, its first guard', ['-n'], 1],
     ['-n, every guard', ['-n'], Number.POSITIVE_INFINITY],
@@ -45,7 +45,7 @@ describe.concurrent('a guard that is mute from its first moment', { retry: 0 }, 
   });
 });
 
-describe.concurrent('a guard that was stopped while its run waited', { retry: 0 }, () => {
+describe.concurrent('a guard that was stopped while its run waited', () => {
   it('does not leave the command behind when redlock-run is killed soon after', async () => {
     const masters = await sharedMasters();
     const name = randomBytes(6).toString('hex');

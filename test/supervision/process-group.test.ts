@@ -22,7 +22,7 @@ const withEach = (way: readonly [string, readonly string[]]) =>
   commands.map(([title, script]) => [way[0], title, way[1], script] as const);
 const cases = ways.flatMap(withEach);
 
-describe.concurrent('the process group of redlock-run is killed', { retry: 0 }, () => {
+describe.concurrent('the process group of redlock-run is killed', () => {
   it.each(cases)('%s: %s', async (_way, _title, through, script) => {
     const command = (mark: string) => ['sh', '-c', script, mark, mark];
     const run = new Succession(await sharedMasters(), command, { through });

@@ -23,7 +23,7 @@ async function openTerminal(): Promise<Terminal> {
 
 const slowly = 30_000;
 
-describe.skipIf(obstacle !== null)('at a terminal', { retry: 0 }, () => {
+describe.skipIf(obstacle !== null)('at a terminal', () => {
   it.concurrent.each([
     ['in front', ''],
     ['in a session of its own', '--no-foreground'],

@@ -9,9 +9,8 @@ import { Succession, type SuccessionOptions } from './next-holder.ts';
 import { pass, sharedMasters, statOf } from './rig.ts';
 
 const command = () => ['sh', '-c', 'echo began'];
-const options = { retry: 0 };
 
-it.concurrent('redlock-run and its guard are all there is', options, async () => {
+it.concurrent('redlock-run and its guard are all there is', async () => {
   const { run } = await waiting();
   const seen = new Set<string>();
   for (const endAt = performance.now() + 3_000; performance.now() < endAt; await pass(20)) {
@@ -31,7 +30,7 @@ const trial = spawnSync(inNamespace[0] ?? '', [...inNamespace.slice(1), 'true'],
 });
 if (trial.status !== 0) process.stderr.write(`  SKIPPED: no PID namespace: ${trial.stderr}\n`);
 
-it.skipIf(trial.status !== 0).concurrent('nothing is started', options, async () => {
+it.skipIf(trial.status !== 0).concurrent('nothing is started', async () => {
   const tells = 'read -r line; read -r _ _ _ _ last </proc/loadavg; echo "$1 $last"';
   const script = `"$@" & set -- first; ${tells}; set -- second; ${tells}; kill -KILL $!; exit`;
   const through = [...inNamespace, 'bash', '-c', script, 'bash'];
