@@ -30,7 +30,7 @@ import {
 import { KeptTree } from './run/processes/kept-tree.ts';
 import { type Libc, loadLibc } from './run/processes/libc.ts';
 import { processEntry } from './run/processes/process-table.ts';
-import type { ProcessTree, RunningCommand } from './run/processes/process-tree.ts';
+import type { ProcessId, ProcessTree, RunningCommand } from './run/processes/process-tree.ts';
 import { SeenTree } from './run/processes/seen-tree.ts';
 import type { Signal } from './run/supervisor.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
@@ -152,11 +152,11 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
 /** Where the kernel keeps no tree, it is looked for. */
 function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
   if (process.platform === 'linux') return kept;
-  return new SeenTree({ root: command.pid, command, others: [], callerSession: 0 });
+  return new SeenTree({ root: command, command, others: [], callerSession: 0 });
 }
 
 /** The command runs already, as a child of redlock-run, whose guard has died. */
-function adopt(root: number, others: readonly number[]): void {
+function adopt(root: ProcessId, others: readonly number[]): void {
   const callerSession = processEntry(process.pid)?.session;
   const seen = new SeenTree({ root, command: null, others, callerSession });
   tree = seen;

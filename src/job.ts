@@ -228,7 +228,7 @@ class Job {
       const isInTime = this.#clock.now() < stopAtOf(lease, graceMs + marginMs);
       const replaced = this.#replaced();
       const isFit = unfit.length === 0 && trouble === null && replaced === null;
-      if (isFit && isInTime) return acquisition;
+      if (isFit && isInTime && guard.failure === null) return acquisition;
       await (this.#outer ?? this.#redlock).release(lease.claim);
       if (unfit.length > 0) return { kind: 'misconfigured', failures: unfit };
       if (aborted.aborted) return { kind: 'aborted' };

@@ -1,6 +1,5 @@
-// The composition root: words, environment and signals in, exit code out. The only file that knows everyone. The surprise:
-// much is under way at once (the masters are dialled while execa loads), but the child starts only when all of it is there
-// and the lease has been looked at once more.
+// The composition root: words, environment and signals in, exit code out. The only file that knows
+// all parts.
 
 import { checkArgumentBytes } from './cli/argument-bytes.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
@@ -37,10 +36,12 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     }
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
+    const { leaveTerminal } = await import('./run/terminal.ts');
     const stderr = openStderr();
     const reporter = new Reporter(settings, stderr.output);
     for (const caution of settings.cautions) reporter.warn(caution);
     const { code, signal } = await runJob(settings, reporter, guards).finally(stderr.flush);
+    leaveTerminal();
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {

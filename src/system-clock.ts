@@ -15,9 +15,16 @@ export interface ClockSources {
 }
 
 /** Bun, in the standalone executable, counts whole seconds; every second would look as if the machine had slept. */
-const uptimeSeconds = process.versions.bun
-  ? () => Number.parseFloat(readFileSync('/proc/uptime', 'latin1'))
-  : os.uptime;
+const uptimeSeconds = process.versions.bun ? uptimeOfProc : os.uptime;
+
+/** NaN where /proc does not tell it. */
+function uptimeOfProc(): number {
+  try {
+    return Number.parseFloat(readFileSync('/proc/uptime', 'latin1'));
+  } catch {
+    return Number.NaN;
+  }
+}
 
 const systemSources: ClockSources = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,

@@ -201,7 +201,7 @@ function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
     case 'stalled':
       return 'stalled: we were stopped, asleep or starved when it had to be extended';
     case 'unguarded':
-      return 'unguarded: no guard process could be kept alive';
+      return 'unguarded: its guard process died, and the command could not be kept without it';
     case 'masters-replaced':
       return 'masters-replaced: the local masters were removed, and later runs start others';
   }

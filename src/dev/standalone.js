@@ -26,7 +26,10 @@ export async function buildStandalone() {
   const aside = join(root, '.cache', `standalone-${process.pid}`);
   try {
     const licences = await bundleStandalone(aside);
-    const words = ['build', '--compile', '--bytecode', 'redlock-run.js', '--outfile', 'redlock-run'];
+    // Bun's executables read .env and bunfig.toml of the working folder, which may be anybody's.
+    const unfound = ['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'];
+    const target = ['redlock-run.js', '--outfile', 'redlock-run'];
+    const words = ['build', '--compile', '--bytecode', ...unfound, ...target];
     const { code, output } = await run(bun, words, { notice: 'compiling ...', cwd: aside });
     if (code !== 0) throw new Failure(code, `Bun could not compile it:\n${output}`);
     const made = join(aside, 'redlock-run');

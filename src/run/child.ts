@@ -34,6 +34,8 @@ export interface Child {
 export function exitOf(status: WaitStatus): ChildExit {
   if ('code' in status) return { kind: 'exited', code: status.code };
   const signals = Object.entries(os.constants.signals) as [Signal, number][];
-  const [signal] = signals.find(([, number]) => number === status.signalNumber) ?? ['SIGKILL'];
+  const [signal] = signals.find(([, number]) => number === status.signalNumber) ?? [];
+  // Node has no names for real-time signals.
+  if (signal === undefined) return { kind: 'exited', code: 128 + status.signalNumber };
   return { kind: 'signaled', signal };
 }

@@ -4,7 +4,7 @@
 
 import os from 'node:os';
 import type { NotAcquired } from '../lock/acquire.ts';
-import type { Ending, Signal } from './supervisor.ts';
+import type { ChildExit, Ending, Signal } from './supervisor.ts';
 
 export const exitCode = {
   usage: 64,
@@ -52,6 +52,9 @@ const raisedAgain: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: number): ExitStatus {
   switch (cause.kind) {
     case 'lost':
+      // No guard could be had, and the command was never started.
+      if (cause.reason === 'unguarded' && !isStarted(childExit)) return exit(exitCode.unreachable);
+      return exit(exitCode.lost);
     case 'replaced':
       return exit(exitCode.lost);
     case 'max-run':
@@ -74,6 +77,10 @@ export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: num
           throw new Error('a run that its child ended has the exit of its child');
       }
   }
+}
+
+function isStarted(childExit: ChildExit | null): boolean {
+  return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
 }
 
 function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {

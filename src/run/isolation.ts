@@ -24,7 +24,8 @@ export type Isolation = readonly string[];
  * on it). In a subshell and with exec, so that a command called `exit` or `echo` is a program.
  */
 const reader = `{ read -r _; kill -KILL -1; } <&${statusDescriptor}`;
-const command = `(exec "$@" ${statusDescriptor}>&-); echo $? >&${statusDescriptor}`;
+const tell = `{ echo $? >&${statusDescriptor}; } 2>/dev/null`;
+const command = `(exec "$@" ${statusDescriptor}>&-); ${tell}`;
 const init = `${reader} & ${command}; wait`;
 
 /**

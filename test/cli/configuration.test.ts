@@ -1,7 +1,7 @@
 // Bad input on the built program: each gives one clear line and the right code, at once, and where the list of masters is not
 // needed for the answer, no connection is made.
 
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -79,4 +79,17 @@ test('--dry-run, --help and --version make no connection either', async () => {
   expect(visitCount).toBe(before);
   expect(await runCli(['-n', ...job], { env })).toMatchObject({ code: 69 });
   expect(visitCount).toBeGreaterThan(before);
+});
+
+test('files of the runtime in the working folder are not read', async () => {
+  const folder = mkdtempSync(join(scratchFolder(), 'runtime-'));
+  const proof = join(folder, 'proof');
+  writeFileSync(join(folder, '.env'), 'REDLOCK_TTL=7s\n');
+  writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./preload.js"]\n');
+  const preload = `require('node:fs').writeFileSync(${JSON.stringify(proof)}, '');`;
+  writeFileSync(join(folder, 'preload.js'), preload);
+  const env = { REDLOCK_MASTERS: url };
+  const { code, stdout } = await runCli(['--dry-run', '-v', ...job], { cwd: folder, env });
+  expect([code, existsSync(proof)]).toEqual([0, false]);
+  expect(stdout).not.toMatch(/7s/);
 });

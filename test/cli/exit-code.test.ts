@@ -1,10 +1,13 @@
 // The exit status as the API: every line of the contract's table, seen on the built program. The rows of a test run side by
 // side, each under a lock of its own; no row leaves a key that is ours.
 
+import { closeSync, copyFileSync, mkdtempSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { freePort } from '../servers/master.ts';
 import { eventually } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
 import { fixture, isStandalone, linesOf, node, type RunResult, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
@@ -25,6 +28,15 @@ test("the command's own, unchanged", async () => {
   const codes = [0, 1, 2, 75, 79, 143, 255];
   const results = await expectStatuses(codes.map((code) => [code, [`own${code}`, '--', 'sh', '-c', `exit ${code}`]]));
   for (const { stdout, stderr } of results) expect([stdout, stderr]).toEqual(['', '']);
+});
+
+test('126, when the system refuses to execute the file', async () => {
+  const file = join(mkdtempSync(join(scratchFolder(), 'busy-')), 'busy');
+  copyFileSync('/bin/true', file);
+  const descriptor = openSync(file, 'a'); // ETXTBSY: a file that is being written.
+  const [result] = await expectStatuses([[126, ['busy-file', '--', file]]]);
+  closeSync(descriptor);
+  expect(linesOf(result?.stderr ?? '')).toEqual([expect.stringMatching(/cannot be executed: ETXTBSY/)]);
 });
 
 test('128 + n, when the command died of signal n', async () => {

@@ -41,6 +41,27 @@ it.skipIf(obstacle !== null)('is seen before the lock is released', async () => 
   expect(await run.keyCount()).toBeGreaterThanOrEqual(2);
 });
 
+it.skipIf(obstacle !== null)('what is ours below it is ended all the same', async () => {
+  const masters = await startMasters(3, { transport: 'tcp' });
+  const drop = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
+  const ours = `setsid ${drop} sh -c 'trap "" TERM; echo "ours $$"; exec sleep 120 >/dev/null 2>&1' &`;
+  const root = `echo "pid $$"; ${ours} exec sleep 120 >/dev/null 2>&1`;
+  const script = `exec ${become} ${asRoot.join(' ')} sh -c '${root.replaceAll("'", `'"'"'`)}'`;
+  const run = new Succession(masters, (mark) => ['sh', '-c', script, mark], {
+    flags: ['--ttl', '6s', '-k', '500ms', '--max-run', '2s'],
+    through: asUser,
+    cwd: '/',
+    env: { HOME: '/' },
+  });
+  const [, pid = ''] = await run.first.says('stdout', /pid (\d+)/, 30_000);
+  const [, own = ''] = await run.first.says('stdout', /ours (\d+)/, 30_000);
+  daemons.push(Number(pid), Number(own));
+  const { code, stderr } = await run.result;
+  expect(code).toBe(124);
+  expect(stderr).toMatch(new RegExp(`cannot kill ${pid} `));
+  expect(isAlive(Number(own))).toBe(false);
+});
+
 /** null: this can be tried here. */
 function findObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'not root';

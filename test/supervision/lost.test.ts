@@ -101,7 +101,7 @@ const scenarios: Scenario[] = [
       }
     },
     ends: { code: 79 },
-    says: /lost: .* unguarded: no guard process could be kept alive/,
+    says: /lost: .* unguarded: its guard process died/,
     withinMs: 6_000,
   },
   {

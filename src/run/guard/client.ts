@@ -82,7 +82,8 @@ export class GuardClient {
       resolve(exited);
     };
   });
-  #timer: NodeJS.Timeout | null = null;
+  #pingTimer: NodeJS.Timeout | null = null;
+  #lookTimer: NodeJS.Timeout | null = null;
 
   constructor(parts: GuardClientParts) {
     this.#parts = parts;
@@ -107,6 +108,11 @@ export class GuardClient {
     return this.#failure;
   }
 
+  /** Why no guard can be had any more; null: one can. */
+  get failure(): string | null {
+    return this.#failure;
+  }
+
   /** The lease has been confirmed again. */
   setDeadlines(stopInMs: number, killInMs: number): void {
     void this.#ask(this.#newDeadlines(stopInMs, killInMs), answerMs);
@@ -115,17 +121,12 @@ export class GuardClient {
   /** Has the guard start the command, which happens once. */
   start(plan: StartPlan): Child {
     this.#plan = plan;
-    this.#timer = setInterval(() => {
+    this.#pingTimer = setInterval(() => {
       void this.#ask({ kind: 'ping' }, answerMs);
       this.#reapOrphans();
     }, pingEveryMs);
-    const started = this.#ask({ kind: 'start', plan }, answerMs).then((answer) => {
-      if (answer?.exit) this.#ended(answer.exit, 0);
-      if (answer?.pid) this.#command = commandOf(answer.pid, plan);
-      return answer?.pid;
-    });
     return {
-      started,
+      started: this.#started(plan),
       exited: this.#exited.then(({ exit, readings, leftCount }) => {
         return { exit, leftCount, agoMs: msSince(readings, this.#parts.readingsNow()) };
       }),
@@ -137,10 +138,23 @@ export class GuardClient {
     };
   }
 
+  /** By the next guard where one has died, or has frozen, before it had started anything. */
+  async #started(plan: StartPlan): Promise<number | undefined> {
+    while (this.#failure === null && this.#tree === null) {
+      await this.#configured;
+      const answer = await this.#ask({ kind: 'start', plan }, answerMs);
+      if (answer?.exit) this.#ended(answer.exit, 0);
+      if (answer?.pid) this.#command = { ...commandOf(plan), pid: answer.pid };
+      if (answer) return answer.pid;
+    }
+    if (this.#tree === null) this.#lost(neverStarted, 0);
+    return undefined;
+  }
+
   /** Nothing is left to guard. Resolves when the guard is gone. */
   async done(): Promise<void> {
     this.#isDone = true;
-    if (this.#timer) clearInterval(this.#timer);
+    for (const timer of [this.#pingTimer, this.#lookTimer]) if (timer) clearInterval(timer);
     this.#guard.kill();
     await Promise.race([this.#guard.gone, after(goneMs)]);
   }
@@ -149,8 +163,10 @@ export class GuardClient {
     if (!(await this.#ask({ kind: 'relay', signal }, answerMs))) this.#tree?.relay(signal);
   }
 
+  /** In time for the grace also where the guard is frozen. */
   async #stop(signal: Signal): Promise<void> {
-    if (!(await this.#ask({ kind: 'stop', signal }, answerMs))) this.#tree?.stop(signal);
+    const limitMs = Math.min(answerMs, this.#parts.config.graceMs / 2);
+    if (!(await this.#ask({ kind: 'stop', signal }, limitMs))) this.#tree?.stop(signal);
   }
 
   async #countAlive(): Promise<number> {
@@ -219,43 +235,51 @@ export class GuardClient {
     this.#restartCount = wasStable ? 1 : this.#restartCount + 1;
     if (this.#restartCount > mostRestarts) this.#failure = how;
     for (const answer of [...this.#unanswered.values()]) answer(null);
-    if (this.#failure !== null) return this.#parts.onFailure();
+    // Of a command that was never started the failure is told when it is to be started.
+    if (this.#failure !== null) return this.#tree ? this.#parts.onFailure() : undefined;
     this.#guard = new GuardProcess(this.#parts.supply.program);
     this.#configured = this.#employ();
+    if (this.#deadlines && this.#plan) void this.#ask(this.#deadlines, startMs);
     if (this.#tree) {
       const others = [...this.#earlier.keys(), ...ownPids()];
-      if (this.#deadlines) void this.#ask(this.#deadlines, startMs);
-      void this.#ask({ kind: 'adopt', root: process.pid, others }, startMs);
+      const root = { pid: process.pid, startedAt: processEntry(process.pid)?.startedAt ?? 0 };
+      void this.#ask({ kind: 'adopt', root, others }, startMs);
     }
     if (!this.#isKilling) this.#parts.onRestart();
   }
 
   /** The guard is dead: its children are ours now, where the kernel keeps them for us. */
   #inherit(plan: StartPlan): void {
-    const { libc, onFailure } = this.#parts;
-    const command = this.#command ?? commandOf(0, plan);
+    const command = this.#command;
     if (process.platform !== 'linux') {
-      this.#tree = new SeenTree({ root: command.pid, command, others: [], callerSession: 0 });
-      this.#ended({ kind: 'signaled', signal: 'SIGKILL' }, this.#tree.countAlive());
-      return onFailure();
+      // Without its number nothing is known of the command.
+      if (command === null) return this.#lost(killedByUs, 0);
+      this.#tree = new SeenTree({ root: command, command, others: [], callerSession: 0 });
+      return this.#lost(killedByUs, this.#tree.countAlive());
     }
+    const { libc } = this.#parts;
     const isOther = (pid: number) => isOwn(pid) || this.#isEarlier(pid);
     const callerSession = processEntry(process.pid)?.session;
-    const tree = new KeptTree({ libc, command, isOther, callerSession, isReapedByNode: false });
+    const parts = { libc, isOther, callerSession, isReapedByNode: false };
+    const tree = new KeptTree({ ...parts, command: command ?? { ...commandOf(plan), pid: 0 } });
+    // A guard that has not said that it has started the command cannot have reaped it either.
+    if (command === null && tree.isEmpty) return;
+    if (command === null) tree.commandReaped();
     this.#tree = tree;
-    if (this.#timer) clearInterval(this.#timer);
-    if (this.#command === null) tree.commandReaped();
     if (this.#hasExited) return;
     // The command's status has gone with the guard, or it was never said that it has started it.
-    if (!tree.hasCommand || command.hasNamespace) {
-      this.#ended({ kind: 'signaled', signal: 'SIGKILL' }, tree.countAlive());
-      return onFailure();
-    }
-    this.#timer = setInterval(() => {
+    if (!tree.hasCommand || plan.hasNamespace) return this.#lost(killedByUs, tree.countAlive());
+    this.#lookTimer = setInterval(() => {
       tree.look();
       const { commandStatus } = tree;
       if (commandStatus !== null) this.#ended(exitOf(commandStatus), tree.countAlive());
     }, lookMs);
+  }
+
+  /** How the command ends cannot be known any more. */
+  #lost(exit: ChildExit, leftCount: number): void {
+    this.#ended(exit, leftCount);
+    this.#parts.onFailure();
   }
 
   /** Orphans of processes that are no part of the command: of a container whose first process we are. */
@@ -274,8 +298,11 @@ export class GuardClient {
   }
 }
 
-function commandOf(pid: number, { isForeground, hasNamespace }: StartPlan): RunningCommand {
-  return { pid, isForeground, hasNamespace };
+const killedByUs: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
+const neverStarted: ChildExit = { kind: 'not-executable', message: 'it was never started' };
+
+function commandOf({ isForeground, hasNamespace }: StartPlan): Omit<RunningCommand, 'pid'> {
+  return { isForeground, hasNamespace };
 }
 
 /** Empty where the kernel keeps no tree, or they cannot be read now. */

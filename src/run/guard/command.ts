@@ -19,8 +19,17 @@ export interface StartedCommand {
   readonly reaped: Promise<void>;
 }
 
-export function startCommand({ command, environment, ...plan }: StartPlan): StartedCommand {
-  const { isForeground, hasNamespace } = plan;
+export function startCommand(plan: StartPlan): StartedCommand {
+  try {
+    return started(plan);
+  } catch (error) {
+    // Node tells most errors of a start by an event, and some (ETXTBSY, E2BIG) by throwing.
+    const exited = Promise.resolve(notStarted(error as NodeJS.ErrnoException));
+    return { pid: null, exited, reaped: Promise.resolve() };
+  }
+}
+
+function started({ command, environment, isForeground, hasNamespace }: StartPlan): StartedCommand {
   const [file = '', ...words] = command;
   const child = spawn(file, words, {
     stdio: [...callerStreams, ...(hasNamespace ? (['pipe'] as const) : [])],

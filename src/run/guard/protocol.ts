@@ -3,6 +3,7 @@
 // travel as "so many ms after these clock readings", so that neither a message that was read late
 // nor a machine that slept in between gives more time than there is.
 
+import type { ProcessId } from '../processes/process-tree.ts';
 import type { ChildExit, Signal } from '../supervisor.ts';
 
 /** What a guard is called, by itself and in ps(1). */
@@ -53,7 +54,7 @@ export type Request =
   /** Answered with the pid, or with why it could not be started. */
   | { readonly kind: 'start'; readonly plan: StartPlan }
   /** The command runs already: the descendants of this process, but for these. */
-  | { readonly kind: 'adopt'; readonly root: number; readonly others: readonly number[] }
+  | { readonly kind: 'adopt'; readonly root: ProcessId; readonly others: readonly number[] }
   /** A signal for the command. */
   | { readonly kind: 'relay'; readonly signal: Signal }
   /** A signal for every process of it. */

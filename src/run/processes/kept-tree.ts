@@ -50,6 +50,11 @@ export class KeptTree implements ProcessTree {
     return this.#children().includes(this.#parts.command.pid);
   }
 
+  /** Nothing of it is our child, not even one that has ended. */
+  get isEmpty(): boolean {
+    return this.#children().length === 0;
+  }
+
   /** Node has reaped the command: its number may be that of another process from now on. */
   commandReaped(): void {
     this.#isCommandReaped = true;
@@ -121,20 +126,27 @@ export class KeptTree implements ProcessTree {
   /** SIGKILL to every child. True: some of them had not been sent it before. */
   #killChildren(): boolean {
     this.#reapEnded();
-    const children = this.#children();
-    const isNew = children.some((pid) => !this.#killedAt.has(pid));
-    for (const pid of children) {
+    const targets = this.#targets();
+    const isNew = targets.some((pid) => !this.#killedAt.has(pid));
+    for (const pid of targets) {
       if (!this.#killedAt.has(pid)) this.#killedAt.set(pid, performance.now());
       this.#killOne(pid);
     }
     return isNew;
   }
 
+  /** Our children, and what is below those that cannot be killed, which never becomes a child. */
+  #targets(): number[] {
+    const found = this.#children();
+    for (const pid of found) if (this.#unkillable.has(pid)) found.push(...childrenOf(pid));
+    return found;
+  }
+
   /** A session that was founded in the tree dies in one step, while none of it can fork. */
   #killOne(pid: number): void {
+    if (!send(pid, 'SIGKILL')) this.#unkillable.add(pid);
     const entry = processEntry(pid);
     if (entry?.isAlive && this.#isFoundedInside(entry)) send(-entry.group, 'SIGKILL');
-    if (!send(pid, 'SIGKILL')) this.#unkillable.add(pid);
   }
 
   #isFoundedInside({ session }: ProcessEntry): boolean {
@@ -146,12 +158,17 @@ export class KeptTree implements ProcessTree {
     for (const [pid, at] of this.#killedAt) {
       if (performance.now() - at > undyingMs) this.#unkillable.add(pid);
     }
-    return this.#children().filter((pid) => !this.#unkillable.has(pid) && !this.#isForNode(pid));
+    const left = this.#targets().filter((pid) => !this.#unkillable.has(pid));
+    return left.filter((pid) => !this.#hasEnded(pid));
   }
 
-  /** The command when it has ended and Node has not reaped it yet. */
-  #isForNode(pid: number): boolean {
-    return this.#isLeftToNode(pid) && processEntry(pid)?.isAlive === false;
+  /**
+   * It waits to be reaped, by Node or by a parent that is not us. Our other children are not asked
+   * for: they have been reaped by now if they have ended, and may be hidden from us.
+   */
+  #hasEnded(pid: number): boolean {
+    const isOurs = !this.#isLeftToNode(pid) && this.#children().includes(pid);
+    return !isOurs && processEntry(pid)?.isAlive !== true;
   }
 
   #isLeftToNode(pid: number): boolean {
@@ -181,10 +198,11 @@ export class KeptTree implements ProcessTree {
     return living.filter((member) => namespacedPids(member)[1] === commandInside);
   }
 
+  /** To be called when what has ended has been reaped. */
   #living(): number[] {
     const { hasNamespace } = this.#parts.command;
     return this.#descendants().filter((pid) => {
-      return processEntry(pid)?.isAlive && !(hasNamespace && holdsNamespace(pid));
+      return !this.#hasEnded(pid) && !(hasNamespace && holdsNamespace(pid));
     });
   }
 

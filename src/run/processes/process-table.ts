@@ -38,7 +38,7 @@ export function allProcesses(): ProcessEntry[] {
   return numbersIn('/proc').flatMap((pid) => processEntry(pid) ?? []);
 }
 
-/** null: there is no process of this number. Also of one that has ended and is not reaped yet. */
+/** null: none of this number can be seen. Also of one that has ended and is not reaped yet. */
 export function processEntry(pid: number): ProcessEntry | null {
   if (!isLinux) return psLines(['-p', String(pid)])[0] ?? null;
   return parseStat(textOf(`/proc/${pid}/stat`));
@@ -102,12 +102,12 @@ function psLines(selection: readonly string[]): ProcessEntry[] {
   });
 }
 
-/** Empty: the process has ended. */
+/** Empty: the process has ended, or is hidden from us (hidepid, ProtectProc of systemd). */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch (error) {
-    if (isGone(error)) return '';
+    if (isUnseen(error)) return '';
     throw error;
   }
 }
@@ -118,11 +118,11 @@ function numbersIn(folder: string): number[] {
     const names = readdirSync(folder);
     return names.filter((name) => /^\d+$/.test(name)).map(Number);
   } catch (error) {
-    if (isGone(error)) return [];
+    if (isUnseen(error)) return [];
     throw error;
   }
 }
 
-function isGone(error: unknown): boolean {
-  return ['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '');
+function isUnseen(error: unknown): boolean {
+  return ['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -16,6 +16,13 @@ export interface ProcessTree {
   kill(): Promise<readonly number[]>;
 }
 
+/** A process, told apart from a later one of the same number. */
+export interface ProcessId {
+  readonly pid: number;
+  /** As the process table tells it; absent: the number alone counts. */
+  readonly startedAt?: number;
+}
+
 /** The command itself, once it has been started. */
 export interface RunningCommand {
   readonly pid: number;

@@ -6,17 +6,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Signal } from '../supervisor.ts';
 import { allProcesses, type ProcessEntry } from './process-table.ts';
-import { type ProcessTree, type RunningCommand, send, sendToAll, undyingMs } from './process-tree.ts';
+import { type ProcessId, type ProcessTree, type RunningCommand, send, sendToAll, undyingMs } from './process-tree.ts';
 
 /** A look that finds none proves little: a process that forks may be missed. Three, apart, do. */
 const emptyLookCount = 3;
 const apartMs = 30;
 const hastyMs = 1;
 const hastyLookCount = 100;
+/** A look may miss a chain of forks; its session is still known. Later the number may be another's. */
+const forgottenMs = 10_000;
 
 export interface SeenTreeParts {
   /** Its descendants are of the command. */
-  readonly root: number;
+  readonly root: ProcessId;
   /** The root is the command itself; null: it is redlock-run, which the command is a child of. */
   readonly command: RunningCommand | null;
   /** Descendants of the root that are not of the command, whose descendants are not either. */
@@ -31,8 +33,8 @@ export class SeenTree implements ProcessTree {
   readonly #parts: SeenTreeParts;
   /** Everything that was ever seen: pid and start. */
   readonly #known = new Map<number, number>();
-  /** Sessions of members that are not the caller's: everything in them is a member. */
-  #sessions = new Set<number>();
+  /** Sessions of members that are not the caller's, and when they were last seen: all is ours. */
+  readonly #sessions = new Map<number, number>();
   #groups = new Set<number>();
 
   constructor(parts: SeenTreeParts) {
@@ -80,10 +82,12 @@ export class SeenTree implements ProcessTree {
   #members(): number[] {
     const { root, command, others, callerSession, table = allProcesses } = this.#parts;
     const entries = table().filter(({ pid }) => pid !== process.pid && !others.includes(pid));
+    const rootEntry = entries.find(({ pid }) => pid === root.pid);
+    const isRootThere = rootEntry?.startedAt === (root.startedAt ?? rootEntry?.startedAt);
     const found = new Map<number, ProcessEntry>();
     for (const entry of entries) {
-      const isOfCommand = command !== null && !command.isForeground && entry.group === root;
-      const isRoot = command ? entry.pid === root : entry.parent === root;
+      const isOfCommand = command !== null && !command.isForeground && entry.group === root.pid;
+      const isRoot = command ? entry.pid === root.pid : isRootThere && entry.parent === root.pid;
       const isFamily = isRoot || isOfCommand || this.#sessions.has(entry.session);
       if (isFamily || this.#known.get(entry.pid) === entry.startedAt) found.set(entry.pid, entry);
     }
@@ -95,7 +99,11 @@ export class SeenTree implements ProcessTree {
     for (const { pid, startedAt } of members) this.#known.set(pid, startedAt);
     // Where ps(1) tells no sessions they are all 0.
     const apart = members.filter(({ session }) => session !== 0 && session !== callerSession);
-    this.#sessions = new Set(apart.map(({ session }) => session));
+    const now = performance.now();
+    for (const { session } of apart) this.#sessions.set(session, now);
+    for (const [session, at] of this.#sessions) {
+      if (now - at > forgottenMs) this.#sessions.delete(session);
+    }
     this.#groups = new Set(apart.map(({ group }) => group));
     return members.filter(({ isAlive }) => isAlive).map(({ pid }) => pid);
   }

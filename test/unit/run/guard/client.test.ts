@@ -43,19 +43,19 @@ it.concurrent('leaves a guard alone that answers, also when one deadline follows
 it.concurrent('replaces a guard that does not confirm a deadline, and gives up in the end', async () => {
   const { client, log } = startGuard('mute');
   expect(await client.confirm(9_000, 9_000)).toBe('died of SIGKILL');
-  expect(log).toEqual(['restart', 'restart', 'restart', 'failure']);
+  expect(log).toEqual(['restart', 'restart', 'restart']);
 });
 
 it.concurrent('gives up on guards that never say anything', async () => {
   const { client, log } = startGuard('silent');
   expect(await client.confirm(9_000, 9_000)).toBe('died of SIGKILL');
-  expect(log).toEqual(['restart', 'restart', 'restart', 'failure']);
+  expect(log).toEqual(['restart', 'restart', 'restart']);
 }, 60_000);
 
 it.concurrent('gives up on guards that die one after the other, and says how they ended', async () => {
   const { client, log } = startGuard('dying');
   expect(await client.confirm(9_000, 9_000)).toBe('ended with code 3');
-  expect(log).toEqual(['restart', 'restart', 'restart', 'failure']);
+  expect(log).toEqual(['restart', 'restart', 'restart']);
 });
 
 it.concurrent('tells why when there never was one', async () => {
@@ -69,4 +69,14 @@ it.concurrent('has no guard left when it is done, and starts no other', async ()
   await client.done();
   await sleep(200);
   expect(log).toEqual([]);
+});
+
+it.concurrent('ends a command that no guard is left to start, instead of waiting for it', async () => {
+  const { client, log } = startGuard('dying');
+  await client.confirm(9_000, 9_000);
+  const plan = { command: ['true'], environment: {}, isForeground: false, hasNamespace: false };
+  const child = client.start(plan);
+  expect(await child.started).toBeUndefined();
+  expect((await child.exited).leftCount).toBe(0);
+  expect(log.at(-1)).toBe('failure');
 });
