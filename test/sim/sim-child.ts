@@ -111,7 +111,11 @@ export function childOf(started: Promise<Tree | null>, clock: Clock, exited: Pro
   const never = started.then((one) => (one === null ? neverStarted.exited : new Promise<never>(() => {})));
   return {
     started: started.then((one) => (one === null ? undefined : 1)),
-    exited: Promise.race([never, exited.then((exit) => ({ exit, leftCount: tree?.aliveCount ?? 0, agoMs: 0 }))]),
+    // The guard tells both on one pipe, in this order.
+    exited: Promise.race([
+      never,
+      Promise.all([exited, started]).then(([exit]) => ({ exit, leftCount: tree?.aliveCount ?? 0, agoMs: 0 })),
+    ]),
     relay: (signal) => signal === 'SIGTERM' && tree?.stop(),
     stop: () => tree?.stop(),
     kill: async () => (await started)?.kill(clock) ?? [],
