@@ -1,13 +1,13 @@
 // An ioredis client set up so that nothing is ever queued or sent twice: it connects once, and ends
-// at the first trouble. Note: ioredis is given no password and no database. It would wait a round
-// trip for each before it sends anything; here AUTH goes out in front of the first command. A
-// client that a program lends us is never used: its twin is, set up like this.
+// at the first trouble. Note: ioredis is given no password and no database, so that what a server
+// answers to them is known here. A client that a program lends us is never used: its twin is, set up
+// like this.
 
 import { Redis } from 'ioredis';
 import type { Failed } from '../lock/ports.ts';
 import type { MasterAddress } from './address.ts';
-import { ReplyLimit } from './reply-limit.ts';
-import { failed, failedBy } from './trouble.ts';
+import { ReplyGuard } from './reply-guard.ts';
+import { failedBy } from './trouble.ts';
 
 /** A silent host must not hold up a dial for longer than this; connections refused fail at once. */
 const connectTimeoutMs = 2_000;
@@ -26,15 +26,16 @@ export type Origin = MasterAddress | LentClient;
 
 export interface OpenedClient {
   readonly client: Redis;
-  /** Why the server refuses us, or null; unknown until its answer comes. */
-  readonly access: Promise<Failed | null>;
-  /** Whether it understands RESP3 once the server was told to speak that. */
-  readonly canSpeak3: boolean;
-  readonly limit: ReplyLimit;
+  /** Sends one command: `send` writes it before it returns its promise. */
+  readonly ask: <Reply>(send: () => Promise<Reply>) => Promise<Reply>;
+  /** Why a command failed with this error: for one that the end of the connection ended, why it ended. */
+  readonly whyFailed: (error: unknown) => Failed;
 }
 
 /** Of one reply, by default: what a page of a thousand histories has at most. */
 const mostBytesOfReply = 64 * 1024 * 1024;
+/** AUTH, SELECT, READONLY and what else a client sends by itself when it has connected. */
+const mostLoginReplies = 10;
 
 const safe = {
   lazyConnect: true,
@@ -64,42 +65,66 @@ const plain = {
 };
 
 /**
- * Connects and sends AUTH without waiting for the answer. No reply may have more than `mostBytes`.
+ * Connects and logs in. No reply may have more than `mostBytes`.
  */
 export async function openClient(origin: Origin, mostBytes = mostBytesOfReply): Promise<OpenedClient | Failed> {
-  const client =
-    'duplicate' in origin
-      ? origin.duplicate({ ...safe, ...plain })
-      : new Redis({ ...endpointOptions(origin), ...safe });
+  const isTwin = 'duplicate' in origin;
+  const client = isTwin ? origin.duplicate({ ...safe, ...plain }) : new Redis({ ...endpointOptions(origin), ...safe });
+  // The first one: those that follow are what it led to.
   let cause: unknown = null;
   client.on('error', (error) => {
-    cause = error;
+    cause ??= error;
   });
-  const limit = new ReplyLimit(client, mostBytes);
+  const guard = new ReplyGuard(client, mostBytes, isTwin ? mostLoginReplies : 0);
+  const ask = <Reply>(send: () => Promise<Reply>) => {
+    guard.asked();
+    return send();
+  };
+  const whyFailed = (error: unknown) => guard.trouble ?? failedBy(error, cause);
   try {
     await verifying(() => client.connect());
-    // A twin has logged in by itself.
-    const access = 'duplicate' in origin ? Promise.resolve(null) : authenticate(client, origin);
-    // In another database our key would exclude nobody, so this answer is worth a round trip.
-    if (origin.db !== 0) await client.select(origin.db);
-    limit.answered();
-    return { client, access, canSpeak3: !('duplicate' in origin), limit };
+    await inTime(client, [
+      // A twin logs in by itself.
+      isTwin || origin.password === undefined
+        ? null
+        : logIn(origin, (command, ...words) => ask(() => client.call(command, ...words))),
+      // In another database our key would exclude nothing.
+      origin.db === 0 ? null : ask(() => client.select(origin.db)),
+    ]);
+    return { client, ask, whyFailed };
   } catch (error) {
     // One that never opened has ended already, and would only set a timer that keeps the program alive.
     if (client.status !== 'end') client.disconnect();
-    return limit.trouble ? failed('connection', limit.trouble) : failedBy(cause ?? error);
+    return whyFailed(error);
   }
 }
 
-/** Resolves with why the server refused us, or null; a server that asks for no password at all is no trouble. */
-async function authenticate(client: Redis, { username, password }: MasterAddress): Promise<Failed | null> {
-  if (password === undefined) return null;
+/**
+ * Waits for these answers, which is worth a round trip: on a long command of a client that has not
+ * logged in a server closes the connection, perhaps before its refusal is read. Rejects with the
+ * first that is refused.
+ */
+async function inTime(client: Redis, answers: readonly (Promise<unknown> | null)[]): Promise<void> {
+  if (answers.every((answer) => answer === null)) return;
+  const timeout = setTimeout(
+    () => client.stream.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })),
+    connectTimeoutMs,
+  );
+  const settled = await Promise.allSettled(answers);
+  clearTimeout(timeout);
+  const refused = settled.find((one) => one.status === 'rejected');
+  if (refused) throw refused.reason;
+}
+
+/** A server that asks for no password at all is no failure. */
+async function logIn(
+  { username, password = '' }: MasterAddress,
+  call: (command: string, ...words: string[]) => Promise<unknown>,
+): Promise<void> {
   try {
-    await client.call('AUTH', ...(username === undefined ? [password] : [username, password]));
-    return null;
+    await call('AUTH', ...(username === undefined ? [password] : [username, password]));
   } catch (error) {
-    const refused = failedBy(error);
-    return /no password is set|without any password configured/.test(refused.message) ? null : refused;
+    if (!/no password is set|without any password configured/.test(String(error))) throw error;
   }
 }
 

@@ -10,9 +10,8 @@ import { type OpenedClient, type Origin, openClient } from './client.ts';
 import { textsOf } from './exact-reply.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
 import { typeOfKey } from './keys.ts';
-import type { ReplyLimit } from './reply-limit.ts';
 import type { ScriptCall } from './script-calls.ts';
-import { failed, failedBy, isFailed } from './trouble.ts';
+import { failed, isFailed } from './trouble.ts';
 
 /**
  * How a server refuses a connection, whatever is asked: not logged in, protected mode, no room for
@@ -24,28 +23,24 @@ export class Connection {
   /** Who answers; known before the reply to the first command is. */
   readonly identity: Promise<ServerIdentity | Failed>;
   readonly #client: Redis;
-  readonly #canSpeak3: boolean;
   readonly #clock: Clock;
   /** When each request was sent that has not been answered, in order, which is that of the answers. */
   readonly #unanswered: number[] = [];
-  readonly #limit: ReplyLimit;
+  readonly #ask: OpenedClient['ask'];
+  readonly #whyFailed: OpenedClient['whyFailed'];
   #isClosed = false;
   #identified: ServerIdentity | Failed | null = null;
-  /** Who is told of messages, by channel. */
-  readonly #ears = new Map<string, () => void>();
-  /** The greeting of a server that speaks RESP3, or why it does not; null: it was not asked. */
-  #speaks3: Promise<unknown | Failed> | null = null;
 
-  private constructor({ client, access, canSpeak3, limit }: OpenedClient, clock: Clock) {
+  private constructor({ client, ask, whyFailed }: OpenedClient, clock: Clock) {
     this.#client = client;
-    this.#limit = limit;
-    this.#canSpeak3 = canSpeak3;
+    this.#ask = ask;
+    this.#whyFailed = whyFailed;
     this.#clock = clock;
-    this.identity = this.#introduce(access);
+    this.identity = this.#introduce();
   }
 
   /**
-   * Connects and sends AUTH, INFO server and ROLE without waiting for their answers. A server whose
+   * Connects, logs in, and sends INFO server and ROLE without waiting for their answers. A server whose
    * reply has more than `mostBytes` loses the connection.
    */
   static async dial(origin: Origin, clock: Clock, mostBytes?: number): Promise<Connection | Failed> {
@@ -82,23 +77,6 @@ export class Connection {
     return isFailed(reply) && reply.message.startsWith('WRONGTYPE') ? this.#wrongTypeAmong(keys, reply) : reply;
   }
 
-  /**
-   * Calls back for every message on the channel from now on; resolves with null when the server has confirmed that. Only a server
-   * and a client that speak RESP3 have messages on a connection for commands: with others, and on any trouble, a Failed.
-   */
-  async hear(channel: string, onMessage: () => void): Promise<Failed | null> {
-    if (!this.#canSpeak3) return failed('reply', 'a client that may not understand RESP3');
-    this.#speaks3 ??= this.#send(() => this.#client.call('HELLO', '3'));
-    const greeting = await this.#speaks3;
-    if (isFailed(greeting)) return greeting;
-    // What the client was told when it was made. Nothing comes unasked until the SUBSCRIBE below, so this is in time.
-    if (this.#client.condition) this.#client.condition.protocol = 3;
-    if (this.#ears.size === 0) this.#client.on('message', (from: string) => this.#ears.get(from)?.());
-    this.#ears.set(channel, onMessage);
-    const reply = await this.#send(() => this.#client.subscribe(channel));
-    return isFailed(reply) ? reply : null;
-  }
-
   /** Runs one command; the reply is as Redis gives it. Sent before this returns its promise, or never. */
   call(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
     return this.#send(() => this.#client.call(command, ...words));
@@ -121,13 +99,11 @@ export class Connection {
     if (this.#client.status !== 'end') this.#client.disconnect();
   }
 
-  async #introduce(access: Promise<Failed | null>): Promise<ServerIdentity | Failed> {
-    const [refused, info, role] = await Promise.all([
-      access,
+  async #introduce(): Promise<ServerIdentity | Failed> {
+    const [info, role] = await Promise.all([
       this.#send(() => this.#client.info('server')),
       this.#send(() => this.#client.call('ROLE')),
     ]);
-    if (refused) return refused;
     // Not allowed to ask is no trouble (some ACLs forbid INFO); not let in is.
     if (isFailed(info) && refusedConnection.test(info.message)) return info;
     this.#identified = parseIdentity(typeof info === 'string' ? info : null, role, this.#clock.now());
@@ -155,14 +131,13 @@ export class Connection {
   async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
     this.#unanswered.push(this.#clock.now());
     try {
-      const reply = await command();
+      const reply = await this.#ask(command);
       // A map of RESP3 is nothing that was asked for, and may look like a Failed.
       return typeof reply === 'object' && !Array.isArray(reply) && !(reply instanceof Buffer) ? null : reply;
     } catch (error) {
       return this.#failedBy(error);
     } finally {
       this.#unanswered.shift();
-      this.#limit.answered();
     }
   }
 
@@ -175,8 +150,7 @@ export class Connection {
   }
 
   #failedBy(error: unknown): Failed {
-    const { trouble } = this.#limit;
-    const failure = trouble ? failed('connection', trouble) : failedBy(error);
+    const failure = this.#whyFailed(error);
     if (failure.cause === 'connection') this.close();
     return failure;
   }

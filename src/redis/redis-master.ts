@@ -18,12 +18,12 @@ import type {
 } from '../lock/ports.ts';
 import type { Origin } from './client.ts';
 import { Connection } from './connection.ts';
-import { listenApart } from './ear.ts';
 import type { Roster, ServerIdentity } from './identity.ts';
 import { callsOf, type Protocol } from './protocol.ts';
 import { acquisitionOf, extensionOf, healingOf, removalOf } from './replies.ts';
 import { doubtAbout } from './restart.ts';
 import { type Calls, channelNamesOf, type Undoing, withoutPlace } from './script-calls.ts';
+import { Subscriber } from './subscriber.ts';
 import { failed, isFailed } from './trouble.ts';
 
 export interface RedisMasterSettings {
@@ -68,8 +68,7 @@ export class RedisMaster implements Master {
   readonly #undoing = new Map<string, Undoing>();
   /** Ids under which we may have a place in the queue, with the claim that last took it. */
   readonly #inLine = new Map<string, Claim>();
-  /** Who is to be told of which calls, on this connection and on any that follows. */
-  readonly #ears = new Map<string, () => void>();
+  readonly #subscriber: Subscriber;
   /** Values that the present connection was sent a SET for and has not answered. */
   readonly #unanswered = new Set<string>();
 
@@ -77,6 +76,7 @@ export class RedisMaster implements Master {
     this.name = origin.name;
     this.#origin = origin;
     this.#settings = settings;
+    this.#subscriber = new Subscriber(origin);
     this.#calls = callsOf(settings.protocol);
     this.#roster = roster;
     this.#clock = clock;
@@ -99,7 +99,10 @@ export class RedisMaster implements Master {
     const { value, isFenced } = claim;
     const asked = Symbol('acquire');
     this.#mayHold.set(value, asked);
-    if (claim.waiter) this.#inLine.set(claim.waiter.id, claim);
+    if (claim.waiter) {
+      this.#inLine.set(claim.waiter.id, claim);
+      this.#subscriber.mend();
+    }
     const call = this.#calls.toAcquire(claim, this.#settings.prefix);
     const read = (reply: unknown, connection: Connection) => {
       const { wallMs = Date.now } = this.#settings;
@@ -136,30 +139,15 @@ export class RedisMaster implements Master {
     return this.#undo({ claim: { ...claim, value }, keepMs: 0, record: null, staysInLine: false });
   }
 
-  async listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
-    const connection = this.#usable() ?? (await this.#connected());
-    if (isFailed(connection)) return connection;
-    const channels = channelNamesOf(claim, this.#settings.prefix);
-    for (const channel of channels) this.#ears.set(channel, onCall);
-    const close = () => {
-      for (const channel of channels) this.#ears.delete(channel);
-    };
-    const heard = await Promise.all(channels.map((channel) => this.#hear(connection, channel)));
-    // Nothing unsubscribes: a waiter that has left the queue is not called, and the subscription
-    // goes with the connection.
-    if (heard.every((trouble) => trouble === null)) return { close };
-    close();
-    return connection.isOpen ? listenApart(this.#origin, channels, onCall) : failed('connection', 'it broke');
+  listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
+    return this.#subscriber.subscribe(channelNamesOf(claim, this.#settings.prefix), onCall);
   }
 
   close(): void {
+    this.#subscriber.close();
     this.#connection?.close();
     for (const connection of this.#retired.values()) connection.close();
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
-  }
-
-  #hear(connection: Connection, channel: string): Promise<Failed | null> {
-    return connection.hear(channel, () => this.#ears.get(channel)?.());
   }
 
   /** What may have been set has been answered, whatever the answer was. */
@@ -264,7 +252,6 @@ export class RedisMaster implements Master {
       this.#unanswered.clear();
       if (isFailed(connection)) return connection;
       this.#catchUp(connection);
-      for (const channel of this.#ears.keys()) void this.#hear(connection, channel);
       return connection;
     });
     return this.#dialing;

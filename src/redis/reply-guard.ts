@@ -1,36 +1,142 @@
-// A bound on what one reply may cost us: a server that sends more bytes than that without having
-// answered loses its connection. Without it an endless reply would be kept in memory for as long as
-// it comes.
+// Stands between a server's bytes and ioredis, and lets pass only what ioredis reads without an
+// exception outside of any promise, which would end the program: replies that were asked for, of
+// bounded size and depth, and no pushes. For anything else a server loses its connection.
 
 import type { Redis } from 'ioredis';
+import type { Failed } from '../lock/ports.ts';
+import { failed } from './trouble.ts';
 
-export class ReplyLimit {
+/** Lists in lists; ioredis reads them by recursion. */
+const deepest = 1_000;
+/** The type of a reply and its length. */
+const longestHeader = 16;
+const carriageReturn = 0x0d;
+/** How the alert begins that a port for TLS answers to plain text. */
+const tlsAlert = 0x15;
+
+const speaksTls = failed('denied', 'speaks TLS (write rediss://)');
+const foreign = failed('connection', 'does not speak the Redis protocol');
+const unasked = failed('connection', 'it sent what was not asked for');
+
+export class ReplyGuard {
   readonly #mostBytes: number;
-  /** Read since the last answer. */
+  /** Since a reply ended that was asked for. */
   #bytes = 0;
-  #isExceeded = false;
+  /** Of a text and its line break, or of the line break of a header. */
+  #bytesToSkip = 0;
+  /** The beginning of the line that is being read. */
+  #header = '';
+  /** What is missing of each list that is being read; the innermost is the last. */
+  readonly #itemsLeft: number[] = [];
+  #owedCount = 0;
+  /** Replies to what ioredis asks by itself. */
+  #loginRepliesLeft: number;
+  #hasBegun = false;
+  #trouble: Failed | null = null;
 
-  constructor(client: Redis, mostBytes: number) {
+  /** A client that logs in by itself may get so many replies which were not announced by asked(). */
+  constructor(client: Redis, mostBytes: number, loginReplies: number) {
     this.#mostBytes = mostBytes;
-    client.on('connect', () => client.stream.on('data', (chunk: Buffer) => this.#count(client, chunk)));
-    // A call for a waiter answers nothing, and is complete in itself.
-    client.on('message', () => this.answered());
+    this.#loginRepliesLeft = loginReplies;
+    client.on('connect', () => this.#guard(client));
   }
 
-  /** What went wrong with the connection, if it was this; null: it was something else. */
-  get trouble(): string | null {
-    return this.#isExceeded ? `a reply of more than ${this.#mostBytes} bytes` : null;
+  /** Why the server has lost its connection; null: not because of its bytes. */
+  get trouble(): Failed | null {
+    return this.#trouble;
   }
 
-  /** A whole reply has come: what comes now belongs to the next. */
-  answered(): void {
+  /** One more reply is expected. */
+  asked(): void {
+    this.#owedCount += 1;
+  }
+
+  /** At this event ioredis listens already, and nothing has been read yet. */
+  #guard({ stream }: Redis): void {
+    // ioredis listens for the first error only; another one would end the program.
+    stream.on('error', () => {});
+    const readers = stream.listeners('data');
+    stream.removeAllListeners('data');
+    stream.on('data', (chunk: Buffer) => {
+      if (this.#trouble) return;
+      const harmless = chunk.subarray(0, this.#read(chunk));
+      for (const read of readers) read.call(stream, harmless);
+      if (this.#trouble) stream.destroy();
+    });
+  }
+
+  /** Returns how many of the bytes are harmless. */
+  #read(chunk: Buffer): number {
+    let at = 0;
+    while (at < chunk.length) {
+      const end = this.#bytesToSkip > 0 ? this.#skip(chunk, at) : this.#readLine(chunk, at);
+      this.#bytes += end - at;
+      if (this.#bytes > this.#mostBytes) {
+        this.#trouble ??= failed('connection', `a reply of more than ${this.#mostBytes} bytes`);
+      }
+      if (this.#trouble) return at;
+      at = end;
+    }
+    return at;
+  }
+
+  #skip(chunk: Buffer, at: number): number {
+    const count = Math.min(this.#bytesToSkip, chunk.length - at);
+    this.#bytesToSkip -= count;
+    return at + count;
+  }
+
+  /** Up to its carriage return, at which some versions of ioredis take it for complete. */
+  #readLine(chunk: Buffer, at: number): number {
+    if (!this.#hasBegun && chunk[at] === tlsAlert) this.#trouble = speaksTls;
+    this.#hasBegun = true;
+    const found = chunk.indexOf(carriageReturn, at);
+    const end = found < 0 ? chunk.length : found + 1;
+    const missing = longestHeader - this.#header.length;
+    this.#header += chunk.toString('latin1', at, Math.min(end, at + missing));
+    if (!/^[-+:,#_($=!*~%]/.test(this.#header)) this.#trouble ??= /^[>|]/.test(this.#header) ? unasked : foreign;
+    if (found >= 0 && !this.#trouble) {
+      const header = this.#header;
+      this.#header = '';
+      this.#bytesToSkip = 1;
+      this.#begin(header);
+    }
+    return end;
+  }
+
+  /** A text counts as complete when its length is known: what follows is skipped. */
+  #begin(header: string): void {
+    const [type = ''] = header;
+    if (!/[$=!*~%]/.test(type)) return this.#end(type === '_', type === '-');
+    const [, digits] = /^.(-?\d{1,12})\r$/.exec(header) ?? [];
+    if (digits === undefined) {
+      this.#trouble = foreign;
+      return;
+    }
+    const length = Number(digits) * (type === '%' ? 2 : 1);
+    if (/[$=!]/.test(type)) {
+      if (length >= 0) this.#bytesToSkip += length + 2;
+      return this.#end(length < 0, type === '!');
+    }
+    if (length <= 0) return this.#end(length < 0, false);
+    this.#itemsLeft.push(length);
+    if (this.#itemsLeft.length > deepest) this.#trouble = foreign;
+  }
+
+  #end(isNil: boolean, isError: boolean): void {
+    const isWhole = this.#itemsLeft.length === 0;
+    while (this.#itemsLeft.length > 0) {
+      const left = (this.#itemsLeft.pop() ?? 0) - 1;
+      if (left > 0) {
+        this.#itemsLeft.push(left);
+        return;
+      }
+    }
+    if (this.#owedCount > 0) this.#owedCount -= 1;
+    else if (this.#loginRepliesLeft > 0 && !(isNil && isWhole)) this.#loginRepliesLeft -= 1;
+    // Why a server closes a connection is said unasked.
+    else if (isError && isWhole) return;
+    else this.#trouble = unasked;
     this.#bytes = 0;
-  }
-
-  #count(client: Redis, chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes <= this.#mostBytes) return;
-    this.#isExceeded = true;
-    client.stream.destroy();
   }
 }

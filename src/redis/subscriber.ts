@@ -1,29 +1,195 @@
-// A second connection on which one waiter hears that it is its turn, for servers that do not speak
-// RESP3 (before Redis 6); with others one connection serves for both, see connection.ts. It is
-// never mended: a waiter polls once a second anyway, so a call that is lost costs a second and
-// nothing else.
+// The connection on which all waiters of this program are woken by one server, beside the one for
+// commands. What comes on it is read here and not by ioredis, which ends the program when a server
+// confirms a subscription in another form. When it breaks, waiters poll, and it is made anew with
+// the next question of one of them.
 
+import type { Redis } from 'ioredis';
 import type { Ear, Failed } from '../lock/ports.ts';
-import { type Origin, openClient } from './client.ts';
-import { failedBy, isFailed } from './trouble.ts';
+import { type OpenedClient, type Origin, openClient } from './client.ts';
+import { failed, failedBy, isFailed, replyError } from './trouble.ts';
 
-/** Resolves when the server has confirmed that calls on these channels will be heard from now on. */
-export async function listenApart(
-  origin: Origin,
-  channels: readonly string[],
-  onCall: () => void,
-): Promise<Ear | Failed> {
-  const opened = await openClient(origin);
-  if (isFailed(opened)) return opened;
-  const { client, access } = opened;
-  try {
-    const refused = await access;
-    if (refused) throw refused;
-    client.on('message', onCall);
-    await client.subscribe(...channels);
-    return { close: () => client.disconnect() };
-  } catch (error) {
-    client.disconnect();
-    return isFailed(error) ? error : failedBy(error);
+export class Subscriber {
+  readonly #origin: Origin;
+  /** Told of messages, by channel. */
+  readonly #listeners = new Map<string, () => void>();
+  #connection: Promise<SubscriberConnection | Failed> | null = null;
+
+  constructor(origin: Origin) {
+    this.#origin = origin;
   }
+
+  /** Resolves when the server has confirmed that a message on these channels is heard from now on. */
+  async subscribe(channels: readonly string[], onMessage: () => void): Promise<Ear | Failed> {
+    for (const channel of channels) this.#listeners.set(channel, onMessage);
+    const close = () => {
+      for (const channel of channels) {
+        if (this.#listeners.get(channel) === onMessage) this.#listeners.delete(channel);
+      }
+      // No channel is given up before: a waiter that has left the queue is not called.
+      if (this.#listeners.size === 0) this.close();
+    };
+    const trouble = await this.#confirmed(channels);
+    if (trouble === null) return { close };
+    close();
+    return trouble;
+  }
+
+  /** Subscribes anew where the connection has broken. */
+  mend(): void {
+    if (this.#connection === null && this.#listeners.size > 0) void this.#confirmed([...this.#listeners.keys()]);
+  }
+
+  close(): void {
+    void this.#connection?.then((connection) => isFailed(connection) || connection.close());
+    this.#connection = null;
+  }
+
+  async #confirmed(channels: readonly string[]): Promise<Failed | null> {
+    this.#connection ??= this.#dialled();
+    const connection = await this.#connection;
+    return isFailed(connection) ? connection : connection.subscribe(channels);
+  }
+
+  #dialled(): Promise<SubscriberConnection | Failed> {
+    const forget = () => {
+      if (this.#connection === connection) this.#connection = null;
+    };
+    const onMessage = (channel: string) => this.#listeners.get(channel)?.();
+    const connection = SubscriberConnection.dial(this.#origin, onMessage, forget).then((dialled) => {
+      if (isFailed(dialled)) forget();
+      return dialled;
+    });
+    return connection;
+  }
+}
+
+/** Of what has come and was not read: a channel has some kilobytes at most. */
+const mostUnread = 65_536;
+
+class SubscriberConnection {
+  readonly #client: Redis;
+  readonly #onMessage: (channel: string) => void;
+  readonly #onEnd: () => void;
+  /** Told of the confirmation of a channel. */
+  readonly #unconfirmed = new Map<string, (trouble: Failed | null) => void>();
+  /** Each character is a byte. */
+  #unread = '';
+  #ended: Failed | null = null;
+
+  private constructor(opened: OpenedClient, onMessage: (channel: string) => void, onEnd: () => void) {
+    this.#client = opened.client;
+    this.#onMessage = onMessage;
+    this.#onEnd = onEnd;
+    const { stream } = opened.client;
+    stream.removeAllListeners('data');
+    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    stream.on('close', () => this.#end(opened.whyFailed(new Error('Connection is closed.'))));
+  }
+
+  /** Connects and logs in; resolves when ioredis owes no reply any more. */
+  static async dial(
+    origin: Origin,
+    onMessage: (channel: string) => void,
+    onEnd: () => void,
+  ): Promise<SubscriberConnection | Failed> {
+    const opened = await openClient(origin);
+    if (isFailed(opened)) return opened;
+    const { client, ask, whyFailed } = opened;
+    // A client that logs in by itself does not tell when it has: this answer comes after those.
+    if ('duplicate' in origin) await ask(() => client.call('ROLE')).catch(() => null);
+    if (client.status === 'ready') return new SubscriberConnection(opened, onMessage, onEnd);
+    if (client.status !== 'end') client.disconnect();
+    return whyFailed(new Error('Connection is closed.'));
+  }
+
+  async subscribe(channels: readonly string[]): Promise<Failed | null> {
+    if (this.#ended) return this.#ended;
+    const confirmed = channels.map(
+      (channel) => new Promise<Failed | null>((resolve) => this.#unconfirmed.set(channel, resolve)),
+    );
+    this.#client.stream.write(commandOf('SUBSCRIBE', ...channels));
+    const troubles = await Promise.all(confirmed);
+    return troubles.find((trouble) => trouble !== null) ?? null;
+  }
+
+  close(): void {
+    this.#end(failed('connection', 'connection closed'));
+  }
+
+  #end(trouble: Failed): void {
+    if (this.#ended) return;
+    this.#ended = trouble;
+    if (this.#client.status !== 'end') this.#client.disconnect();
+    for (const confirm of this.#unconfirmed.values()) confirm(trouble);
+    this.#unconfirmed.clear();
+    this.#onEnd();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#ended) return;
+    this.#unread += chunk.toString('latin1');
+    for (;;) {
+      const message = messageIn(this.#unread);
+      if (message === null && this.#unread.length <= mostUnread) return;
+      if (message === null || isFailed(message)) return this.#end(message ?? unexpected);
+      this.#unread = this.#unread.slice(message.length);
+      const channel = Buffer.from(message.channel, 'latin1').toString();
+      if (message.kind === 'message') {
+        this.#onMessage(channel);
+      } else {
+        this.#unconfirmed.get(channel)?.(null);
+        this.#unconfirmed.delete(channel);
+      }
+    }
+  }
+}
+
+const unexpected = failed('reply', 'unexpected reply to SUBSCRIBE');
+const kinds = ['subscribe', 'message'] as const;
+const beginningOf = (kind: string) => `*3\r\n$${kind.length}\r\n${kind}\r\n`;
+
+interface Message {
+  readonly kind: (typeof kinds)[number];
+  readonly channel: string;
+  /** In bytes. */
+  readonly length: number;
+}
+
+/** The first of these bytes; null: not all of it is there. */
+function messageIn(bytes: string): Message | Failed | null {
+  const kind = kinds.find((one) => bytes.startsWith(beginningOf(one)));
+  if (kind === undefined) {
+    if (kinds.some((one) => beginningOf(one).startsWith(bytes))) return null;
+    if (!bytes.startsWith('-')) return unexpected;
+    const end = bytes.indexOf('\r\n');
+    return end < 0 ? null : failedBy(replyError(bytes.slice(1, end)));
+  }
+  const channel = textAt(bytes, beginningOf(kind).length);
+  if (channel === null || isFailed(channel)) return channel;
+  if (kind === 'message') {
+    const payload = textAt(bytes, channel.end);
+    return payload === null || isFailed(payload) ? payload : { kind, channel: channel.text, length: payload.end };
+  }
+  const count = headerAt(bytes, channel.end, /^:\d{1,12}\r\n/);
+  return count === null || isFailed(count)
+    ? count
+    : { kind, channel: channel.text, length: channel.end + count.length };
+}
+
+function textAt(bytes: string, at: number): { readonly text: string; readonly end: number } | Failed | null {
+  const header = headerAt(bytes, at, /^\$\d{1,12}\r\n/);
+  if (header === null || typeof header !== 'string') return header;
+  const start = at + header.length;
+  const end = start + Number(header.slice(1));
+  return bytes.length < end + 2 ? null : { text: bytes.slice(start, end), end: end + 2 };
+}
+
+function headerAt(bytes: string, at: number, form: RegExp): string | Failed | null {
+  const header = bytes.slice(at, at + 16);
+  const [found] = form.exec(header) ?? [];
+  return found ?? (header.includes('\r\n') || header.length === 16 ? unexpected : null);
+}
+
+function commandOf(...words: readonly string[]): string {
+  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }

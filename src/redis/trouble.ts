@@ -39,11 +39,18 @@ const untrusted = /^(CERT_|HOSTNAME_MISMATCH|INVALID_|ERR_TLS_CERT_|(DEPTH_ZERO_
 /** Its codes of a server that refuses us, for want of a certificate or for the wrong one. */
 const refusedTls = /^ERR_SSL_.*ALERT/;
 
-/** `error` is what ioredis threw or emitted. Never carries a password: servers do not echo them. */
-export function failedBy(error: unknown): Failed {
+/**
+ * `error` is what ioredis threw or emitted; `cause` what it emitted first on this connection, which
+ * tells more than that it has ended. Never carries a password: servers do not echo them.
+ */
+export function failedBy(error: unknown, cause: unknown = null): Failed {
+  if (cause !== null && endedConnection.test((error as Error).message)) return failedBy(cause);
   const { name = '', message = String(error), code } = error as { name?: string; message?: string; code?: string };
   if (untrusted.test(code ?? '')) {
     return failed('denied', `its certificate is not trusted: ${tidied(message)} (set tls.caFile, or tls.servername)`);
+  }
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
+    return failed('denied', 'does not speak TLS (write redis://)');
   }
   if (refusedTls.test(code ?? '')) {
     return failed('denied', `TLS is refused: ${tidied(message)} (set tls.certFile and tls.keyFile)`);
@@ -58,6 +65,11 @@ export function failedBy(error: unknown): Failed {
   if (foreignBytes.test(message)) return failed('connection', 'does not speak the Redis protocol');
   const known = code === undefined ? undefined : connectionTroubles[code];
   return failed('connection', known ?? (endedConnection.test(message) ? 'connection closed' : tidied(message)));
+}
+
+/** An error reply, as ioredis makes one of it. */
+export function replyError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
 function cureOf(denial: string): string {

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { bulk, grant, HostileMaster } from '../servers/hostile-master.ts';
+import { bulk, grant, startHostile, toScripts } from '../servers/hostile-master.ts';
 import { untilNothingIsLeft, useMasters } from './rig.ts';
 
 const { masters, run } = useMasters(3);
@@ -39,12 +39,11 @@ test.each([
 ])(
   'one master of three that grants, and then answers %s: the command runs to its end, and nothing is said',
   async (_, reply) => {
-    const hostile = await HostileMaster.start((_words, nth) => (nth === 0 ? grant() : reply));
+    const hostile = await startHostile(toScripts((_words, nth) => (nth === 0 ? grant() : reply)));
     const urls = [hostile.url, ...masters.slice(0, 2).map(({ url }) => url)].join(',');
     const job = ['--ttl', '3s', 'job', '--', 'sh', '-c', 'sleep 2.5; echo done; exit 7'];
     const { code, stdout, stderr } = await run(job, { env: { REDLOCK_MASTERS: urls } });
     expect([code, stdout, stderr]).toEqual([7, 'done\n', '']);
-    await hostile.stop();
   },
 );
 

@@ -1,7 +1,8 @@
 // Masters behind TLS: what is verified, that nothing turns it off, and what is said when a
 // certificate, a login or a database is refused, which no retry makes right (78).
 
-import { expect, test } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { pemFile } from '../servers/pem.ts';
 import { tlsFront } from '../servers/tls.ts';
 import { fileWith, type RunOptions, type RunResult, useMasters } from './rig.ts';
@@ -12,14 +13,15 @@ interface Scene {
   /** Below `tls:`, one a line. */
   readonly tls?: readonly string[];
   readonly host?: string;
-  readonly asksForCertificate?: boolean;
+  /** The version of TLS in which a certificate of the client is asked for. */
+  readonly asksIn?: 'TLSv1.2' | 'TLSv1.3';
   readonly options?: RunOptions;
 }
 
 /** Runs `true`, or other words, on one master behind TLS. */
 async function runOver(scene: Scene, words = ['name', '--', 'true']): Promise<RunResult> {
   const { tls = [`caFile: ${pemFile('ca.pem')}`], host = 'localhost' } = scene;
-  const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), scene.asksForCertificate);
+  const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), scene.asksIn);
   const lines = [
     `masters: ["rediss://${host}:${port}"]`,
     ...(tls.length > 0 ? ['tls:', ...tls.map((line) => `  ${line}`)] : []),
@@ -35,7 +37,8 @@ const client = (key: string) => [
 ];
 
 test('a certificate of the authority in caFile, and a client certificate, are accepted', async () => {
-  for (const scene of [{}, { asksForCertificate: true, tls: client('client.key') }]) {
+  const scenes = [{}, ...(['TLSv1.2', 'TLSv1.3'] as const).map((asksIn) => ({ asksIn, tls: client('client.key') }))];
+  for (const scene of scenes) {
     expect(await runOver(scene)).toMatchObject({ code: 0, stderr: '' });
   }
 });
@@ -48,7 +51,8 @@ test.each<[string, Scene, RegExp]>([
     { tls: ['servername: elsewhere', `caFile: ${pemFile('ca.pem')}`] },
     /certificate is not trusted: .*elsewhere/,
   ],
-  ['no client certificate', { asksForCertificate: true }, /TLS is refused: .*\(set tls\.certFile/],
+  ['no client certificate', { asksIn: 'TLSv1.2' }, /TLS is refused: .*\(set tls\.certFile/],
+  ['no client certificate, which TLS 1.3 tells late', { asksIn: 'TLSv1.3' }, /TLS is refused: .*\(set tls\.certFile/],
   ['an empty caFile', { tls: ['caFile: /dev/null'] }, /tls\.caFile: "\/dev\/null": holds no certificate/],
   ['a key as caFile', { tls: [`caFile: ${pemFile('server.key')}`] }, /holds no certificate/],
   ['the wrong key', { tls: client('server.key') }, /tls\.keyFile: .*does not belong to certFile/],
@@ -76,4 +80,16 @@ test('a database that there is not: 78, with what to do', async () => {
   const url = `${masters[0]?.url}?db=99`;
   const { code, stderr } = await run(['--master', url, 'name', '--', 'true']);
   expect([code, stderr]).toEqual([78, expect.stringMatching(/DB index is out of range \(.*database.*\)\n$/)]);
+});
+
+test.each([
+  ['redis', 'speaks TLS (write rediss://)', Buffer.from('15030100020246', 'hex')],
+  ['rediss', 'does not speak TLS (write redis://)', '-ERR what?\r\n'],
+])('%s:// to a port that %s: 78', async (scheme, why, answer) => {
+  const server = createServer((socket) => socket.on('error', () => {}).on('data', () => socket.write(answer)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { code, stderr } = await run(['--master', url, 'name', '--', 'true']);
+  expect([code, stderr]).toEqual([78, expect.stringContaining(`${url}: ${why}\n`)]);
 });

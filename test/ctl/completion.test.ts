@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, test } from 'vitest';
 import { environmentFor, takeBy, useMasters } from '../cli/rig.ts';
+import { echo, startHostile } from '../servers/hostile-master.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { echo, startHostile } from './hostile.ts';
 import { ctl } from './rig.ts';
 
 const { masters } = useMasters(1);

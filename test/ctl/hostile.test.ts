@@ -4,8 +4,18 @@
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { environmentFor, useMasters } from '../cli/rig.ts';
+import {
+  behind,
+  bulk,
+  echo,
+  type HostileMaster,
+  info,
+  list,
+  type Reply,
+  startHostile,
+  strangeReplies,
+} from '../servers/hostile-master.ts';
 import { type CliRun, type RunResult, startCli } from '../servers/run-cli.ts';
-import { behind, bulk, echo, type HostileServer, info, list, type Reply, startHostile } from './hostile.ts';
 import { newValue } from './rig.ts';
 
 const { masters } = useMasters(2);
@@ -112,6 +122,15 @@ test.each(shapes)('the doctor, of a master that answers %s', { timeout: 120_000 
   expect(grades).toContain('error');
 });
 
+test.each(Object.entries(strangeReplies))(
+  'the doctor, of a master that answers %s to all but INFO and ROLE',
+  { timeout: 120_000 },
+  async (_, bytes) => {
+    const hostile = await startHostile(behind(() => bytes || '+OK\r\n'));
+    isFine(await ctl([hostile, ...masters], 'doctor', '--json'), [78]);
+  },
+);
+
 test('a master that answers nonsense is named, and its vote is a failed one', async () => {
   const hostile = await startHostile(behind(() => '+OK\r\n'));
   const [lock] = json(await ctl([hostile, ...masters], 'status', 'deploy', '--json')).locks;
@@ -172,11 +191,12 @@ describe('what a server says', () => {
   ];
 
   test.each(says)('%s acts neither as text nor in JSON', { timeout: 60_000 }, async (_, reply) => {
-    const [hostile] = [await startHostile((words) => reply(words) ?? behind(() => null)(words))];
+    const greeting = behind(() => null);
+    const [hostile] = [await startHostile((words, socket) => reply(words, socket) ?? greeting(words, socket))];
     const all = [['status', 'deploy'], ['list'], ['history'], ['doctor'], ['acl'], ['break', 'deploy', '--yes']];
     for (const words of all) {
       for (const more of [[], ['--json']]) {
-        const answer = await ctl([hostile as HostileServer], ...words, ...more);
+        const answer = await ctl([hostile as HostileMaster], ...words, ...more);
         isFine(answer, [0, 69, 75, 78]);
         for (const line of answer.stderr.split('\n')) expect(line.length).toBeLessThan(1_000);
       }
@@ -192,9 +212,10 @@ describe('what a server says', () => {
       redis_mode: null,
     };
     const time = () => list(bulk(String(Math.floor(Date.now() / 1000))), bulk('0'));
-    const hostile = await startHostile((words) => {
+    const greeting = behind(() => '*0\r\n');
+    const hostile = await startHostile((words, socket) => {
       if (/^info$/i.test(words[0] ?? '')) return info(valkey);
-      return /^time$/i.test(words[0] ?? '') ? time() : behind(() => '*0\r\n')(words);
+      return /^time$/i.test(words[0] ?? '') ? time() : greeting(words, socket);
     });
     const { findings } = json(await ctl([hostile], 'doctor', '--json'));
     const said = (check: string) => findings.find((finding: { check: string }) => finding.check === check);
@@ -205,7 +226,7 @@ describe('what a server says', () => {
 });
 
 /** The answer to the script that looks, of a server on which there is nothing. */
-const nothingAt: Reply = ([, , keyCount]) => {
+const nothingAt = ([, , keyCount]: readonly string[]) => {
   const nothing = list(bulk('none'), '$-1\r\n', ':-2\r\n', '$-1\r\n', '*0\r\n', '*0\r\n');
   return list(...Array<string>(Math.floor(Number(keyCount ?? 0) / 5) || 0).fill(nothing));
 };

@@ -1,22 +1,27 @@
 // The library on masters that answer what no script answers: an error of its own, never one of
 // JavaScript, and nothing at all where they are a minority.
 
-import { afterEach, expect, test } from 'vitest';
-import { grant, HostileMaster } from '../servers/hostile-master.ts';
-import { errorOf, redlockOn, untilNothingIsLeft, useMasters } from './rig.ts';
+import { Redis } from 'ioredis';
+// @ts-expect-error It has no types of its own.
+import Redis4 from 'ioredis-4';
+import { Redis as Redis5 } from 'ioredis-5';
+import { expect, test } from 'vitest';
+import {
+  behind,
+  grant,
+  type HostileMaster,
+  refusal,
+  startHostile,
+  strangeReplies,
+  toScripts,
+} from '../servers/hostile-master.ts';
+import { clientsOf, errorOf, redlockOn, untilNothingIsLeft, useMasters } from './rig.ts';
 
 const { masters } = useMasters(3);
-const hostile: HostileMaster[] = [];
-afterEach(async () => {
-  for (const master of hostile.splice(0)) await master.stop();
-});
 
 async function answering(reply: string, howMany: number): Promise<HostileMaster[]> {
-  const started = await Promise.all(
-    Array.from({ length: howMany }, () => HostileMaster.start((_words, nth) => (nth === 0 ? grant() : reply))),
-  );
-  hostile.push(...started);
-  return started;
+  const grantsOnce = () => startHostile(toScripts((_words, nth) => (nth === 0 ? grant() : reply)));
+  return Promise.all(Array.from({ length: howMany }, grantsOnce));
 }
 
 const nonsense = [
@@ -60,4 +65,28 @@ test('masters that have forgotten every script', async () => {
     expect(await lease.release()).toBe(true);
     await forget();
   }
+});
+
+test.each([
+  ['its own', null],
+  ['ioredis 4', Redis4 as unknown as typeof Redis],
+  ['ioredis 5', Redis5 as unknown as typeof Redis],
+  ['ioredis 6', Redis],
+] as const)('%s: a wait beside a master that says anything to a subscriber ends as it should', async (_, Client) => {
+  const waits = Object.entries(strangeReplies).map(async ([name, bytes]) => {
+    const hostile = await startHostile(
+      behind((words) => (/^eval$/i.test(words[0] ?? '') ? refusal() + bytes : bytes || '+OK\r\n')),
+    );
+    // The client itself is not ours to protect: it is lent before it connects.
+    const source = Client ? clientsOf([hostile], { lazyConnect: true }, Client) : [hostile];
+    const holder = redlockOn(masters.slice(0, 2));
+    const lease = await holder.acquire(name, 9_000);
+    const waiter = redlockOn([...masters.slice(0, 2), ...source]);
+    expect((await errorOf(waiter.acquire(name, 9_000, { waitMs: 1_500 }))).kind, name).toBe('busy');
+    const next = waiter.acquire(name, 9_000);
+    expect(await lease.release(), name).toBe(true);
+    expect(await (await next).release(), name).toBe(true);
+  });
+  await Promise.all(waits);
+  await untilNothingIsLeft(masters);
 });

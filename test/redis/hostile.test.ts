@@ -2,8 +2,17 @@
 // given, with a reason on one printable line; a minority of such masters changes nothing, and costs
 // no memory.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, bulk, grant, HostileMaster, list } from '../servers/hostile-master.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  behind,
+  bulk,
+  grant,
+  list,
+  refusal,
+  startHostile,
+  strangeReplies,
+  toScripts,
+} from '../servers/hostile-master.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { failed, handleOn, lasting, newClaim, redlockOn, untilNothingIsLeft } from './rig.ts';
@@ -12,20 +21,13 @@ let masters: TestMaster[] = [];
 beforeAll(async () => {
   masters = await startMasters(2);
 });
-const hostile: HostileMaster[] = [];
-afterEach(async () => {
-  for (const master of hostile.splice(0)) await master.stop();
-});
 afterAll(async () => {
   await stopAll();
   nothingLeft();
 });
 
-async function hostileMaster(answer: Answer): Promise<HostileMaster> {
-  const master = await HostileMaster.start(answer);
-  hostile.push(master);
-  return master;
-}
+type Answer = Parameters<typeof toScripts>[0];
+const hostileMaster = (answer: Answer) => startHostile(toScripts(answer));
 
 const time = [':1700000000\r\n', ':5\r\n'];
 /** Complete replies, none of which any script of ours gives. */
@@ -168,4 +170,54 @@ describe('a reply without end', () => {
     await handle.acquire(newClaim(), lasting);
     await eventually('no connection left', async () => master.connectionCount === 0);
   });
+});
+
+const waiter = { id: 'waiter', arrivalUs: 1 };
+
+describe.each(Object.entries(strangeReplies))('%s', (_, bytes) => {
+  const subscribes = (words: readonly string[]) => /^(subscribe|hello)$/i.test(words[0] ?? '');
+
+  test('in answer to a subscription ends nothing but that', async () => {
+    const master = await startHostile(behind((words) => (subscribes(words) ? bytes : refusal())));
+    const handle = handleOn(master.url);
+    const claim = newClaim({ waiter });
+    const listening = handle.listen(claim, () => {});
+    await eventually('asked', async () => master.commands.some(subscribes));
+    expect((await handle.acquire(claim, lasting)).kind).toBe('refused');
+    handle.close();
+    expect(await listening).toMatchObject({ kind: 'failed' });
+  });
+
+  test('after the right answer, unasked, costs a connection at most', async () => {
+    const master = await hostileMaster(() => refusal() + bytes);
+    const handle = handleOn(master.url);
+    for (let nth = 0; nth < 3; nth += 1) {
+      expect((await handle.acquire(newClaim(), lasting)).kind).toMatch(/refused|failed/);
+    }
+  });
+});
+
+test('a message wakes a waiter whatever it is and however it is cut, until something else comes', async () => {
+  let wokenCount = 0;
+  const channelOf = (words: readonly string[]) => bulk(words[1] ?? '');
+  const master = await startHostile(
+    behind((words, socket) => {
+      if (words[0] !== 'SUBSCRIBE') return refusal();
+      const confirmed = list(bulk('subscribe'), channelOf(words), ':1\r\n');
+      const messages =
+        list(bulk('message'), channelOf(words), bulk('')) + list(bulk('message'), channelOf(words), bulk('é'));
+      const send = (at: number) => {
+        const byte = Buffer.from(confirmed + messages).subarray(at, at + 1);
+        if (byte.length > 0) socket.write(byte, () => setImmediate(send, at + 1));
+      };
+      send(0);
+      return null;
+    }),
+  );
+  const handle = handleOn(master.url);
+  const ear = await handle.listen(newClaim({ resources: ['grün'], waiter }), () => {
+    wokenCount += 1;
+  });
+  expect(ear).toHaveProperty('close');
+  await eventually('woken twice', async () => wokenCount === 2);
 });

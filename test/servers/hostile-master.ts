@@ -1,85 +1,66 @@
-// A server that speaks the Redis protocol and answers whatever a test wants: what a broken,
-// intercepted or malicious master may say. It locks nothing. Unless told otherwise it greets as a
-// master that has been up for a day.
+// Servers that speak the Redis protocol and answer whatever a test wants: what a broken, intercepted
+// or malicious master may say. They lock nothing, listen on unix sockets, and end with the test file.
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { afterAll } from 'vitest';
 import { scratchFolder } from './watchdog.ts';
 
-/**
- * The bytes of a reply to a script, by its words and how many scripts came before; null: none, and
- * the test goes on.
- */
-export type Answer = (words: readonly string[], nth: number, socket: Socket) => string | null;
+/** The bytes of the answer to a command; null: none, and the test goes on. */
+export type Reply = (words: readonly string[], socket: Socket) => string | null;
 
-export const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
-export const list = (...items: readonly string[]) => `*${items.length}\r\n${items.join('')}`;
-/** What a master answers that grants a lock, with this fence. */
-export const grant = (fence: number | string = 1_700_000_000_000_000) => list(':1\r\n', `:${fence}\r\n`);
+export interface HostileMaster {
+  readonly url: string;
+  /** Every command that it was sent. */
+  readonly commands: (readonly string[])[];
+  readonly connectionCount: number;
+  /** How it answers from now on. */
+  reply: Reply;
+}
+
+const servers: Server[] = [];
+const sockets = new Set<Socket>();
+
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+});
 
 let count = 0;
 
-export class HostileMaster {
-  readonly url: string;
-  /** Scripts that it was sent, in order, by their words. */
-  readonly scripts: string[][] = [];
-  readonly #server: Server;
-  readonly #runId = randomBytes(20).toString('hex');
-  readonly #sockets = new Set<Socket>();
-
-  private constructor(server: Server, path: string) {
-    this.#server = server;
-    this.url = `unix://${path}`;
-  }
-
-  static async start(answer: Answer): Promise<HostileMaster> {
-    count += 1;
-    const path = join(scratchFolder(), `hostile${count}`);
-    const server = createServer();
-    const master = new HostileMaster(server, path);
-    server.on('connection', (socket) => master.#serve(socket, answer));
-    await new Promise<void>((resolve) => server.listen(path, resolve));
-    return master;
-  }
-
-  get connectionCount(): number {
-    return this.#sockets.size;
-  }
-
-  async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  #serve(socket: Socket, answer: Answer): void {
-    this.#sockets.add(socket);
-    let unread = Buffer.alloc(0);
+export async function startHostile(reply: Reply): Promise<HostileMaster> {
+  count += 1;
+  const path = join(scratchFolder(), `hostile${count}`);
+  const own = new Set<Socket>();
+  const master = {
+    url: `unix://${path}`,
+    commands: [] as (readonly string[])[],
+    reply,
+    get connectionCount() {
+      return own.size;
+    },
+  };
+  const server = createServer((socket) => {
+    for (const all of [sockets, own]) all.add(socket);
     socket.on('error', () => {}); // 'close' follows.
-    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('close', () => {
+      for (const all of [sockets, own]) all.delete(socket);
+    });
+    let unread = Buffer.alloc(0);
     socket.on('data', (chunk) => {
       unread = Buffer.concat([unread, chunk]);
       for (let read = commandIn(unread); read !== null; read = commandIn(unread)) {
         unread = unread.subarray(read.byteCount);
-        const reply = this.#replyTo(read.words, answer, socket);
-        if (reply !== null && socket.writable) socket.write(reply);
+        master.commands.push(read.words);
+        const answer = master.reply(read.words, socket);
+        if (answer !== null && socket.writable) socket.write(answer);
       }
     });
-  }
-
-  #replyTo(words: readonly string[], answer: Answer, socket: Socket): string | null {
-    switch (words[0]?.toUpperCase()) {
-      case 'INFO':
-        return bulk(`# Server\r\nrun_id:${this.#runId}\r\nuptime_in_seconds:86400\r\n`);
-      case 'ROLE':
-        return list(bulk('master'), ':0\r\n', '*0\r\n');
-      case 'EVAL':
-        this.scripts.push([...words]);
-        return answer(words, this.scripts.length - 1, socket);
-      default:
-        return '-ERR unknown command\r\n';
-    }
-  }
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  return master;
 }
 
 /** The first whole command: an array of bulk strings, as clients send them. */
@@ -103,3 +84,78 @@ function commandIn(bytes: Buffer): { readonly words: readonly string[]; readonly
   }
   return { words, byteCount: at };
 }
+
+export const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+export const list = (...items: readonly string[]) => `*${items.length}\r\n${items.join('')}`;
+/** What a master answers that grants a lock, with this fence. */
+export const grant = (fence: number | string = 1_700_000_000_000_000) => list(':1\r\n', `:${fence}\r\n`);
+/** What a master answers where another client holds the lock for so long. */
+export const refusal = (remainingMs = 60_000) =>
+  list(':0\r\n', bulk('someone'), `:${remainingMs}\r\n`, ':1\r\n', `:${Math.floor(Date.now() / 1000)}\r\n`, ':5\r\n');
+/** What an echo server answers. */
+export const echo: Reply = (words) => list(...words.map(bulk));
+
+const facts = ['redis_version:7.0.15', 'redis_mode:standalone', 'role:master', 'uptime_in_seconds:100000'];
+
+/** INFO of a server that is fine, with these fields changed; null: it has none. */
+export function info(changes: Readonly<Record<string, string | null>> = {}): string {
+  const fields = new Map(facts.map((line) => line.split(':') as [string, string]));
+  for (const [field, value] of Object.entries({ run_id: 'a'.repeat(40), ...changes })) {
+    if (value === null) fields.delete(field);
+    else fields.set(field, value);
+  }
+  return bulk([...fields].map(([field, value]) => `${field}:${value}\r\n`).join(''));
+}
+
+/** Who it is, as of a server that is fine; everything else is answered by the other function. */
+export function behind(reply: Reply): Reply {
+  const runId = randomBytes(20).toString('hex');
+  return (words, socket) => {
+    const [command = ''] = words;
+    if (/^info$/i.test(command)) return info({ run_id: runId });
+    if (/^role$/i.test(command)) return list(bulk('master'), ':0\r\n', '*0\r\n');
+    return reply(words, socket);
+  };
+}
+
+/** Of a server that is fine, but for its answers to scripts; `nth` counts these from 0. */
+export function toScripts(answer: (words: readonly string[], nth: number, socket: Socket) => string | null): Reply {
+  let nth = -1;
+  return behind((words, socket) => {
+    if (!/^eval$/i.test(words[0] ?? '')) return '-ERR unknown command\r\n';
+    nth += 1;
+    return answer(words, nth, socket);
+  });
+}
+
+/** Whole replies, each of which is the wrong one to SUBSCRIBE, and pushes that no client has asked for. */
+export const strangeReplies: Readonly<Record<string, string>> = {
+  nil: '$-1\r\n',
+  'a nil list': '*-1\r\n',
+  'the null of RESP3': '_\r\n',
+  'an empty list': '*0\r\n',
+  'a list of nil': list('$-1\r\n'),
+  'a list of lists': list(list(), list()),
+  'lists in lists': `${'*1\r\n'.repeat(100_000)}:1\r\n`,
+  'a number': ':1\r\n',
+  OK: '+OK\r\n',
+  text: bulk('subscribe'),
+  'an error': '-ERR nothing today\r\n',
+  'an error without words': '-\r\n',
+  'a map': '%1\r\n+subscribe\r\n+a\r\n',
+  true: '#t\r\n',
+  'a confirmation of nil': list(bulk('subscribe'), '$-1\r\n', ':1\r\n'),
+  'a confirmation of a number': list(bulk('subscribe'), ':1\r\n', ':1\r\n'),
+  'a confirmation without a channel': list(bulk('subscribe')),
+  'a confirmation without a count': list(bulk('subscribe'), bulk('a')),
+  'a message of nil': list(bulk('message'), '$-1\r\n', '$-1\r\n'),
+  'a message without a channel': list(bulk('message')),
+  'an unsubscription': list(bulk('unsubscribe'), '$-1\r\n', ':0\r\n'),
+  'an empty push': '>0\r\n',
+  'a push of nil': '>1\r\n$-1\r\n',
+  'a push of a confirmation of nil': `>3\r\n${bulk('subscribe')}$-1\r\n:1\r\n`,
+  'a push of a message of nil': `>3\r\n${bulk('message')}$-1\r\n$-1\r\n`,
+  'an attribute': '|1\r\n+a\r\n:1\r\n',
+  'what is no protocol': 'HTTP/1.1 400 Bad Request\r\n\r\n',
+  nothing: '',
+};

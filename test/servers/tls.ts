@@ -2,12 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { createServer } from 'node:tls';
+import { createServer, type SecureVersion } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import { pemFile } from './pem.ts';
 
-/** Returns the port on 127.0.0.1, until the test is over. */
-export async function tlsFront(socketPath: string, asksForCertificate = false): Promise<number> {
+/** Returns the port on 127.0.0.1, until the test is over; with a version it asks for a certificate of the client. */
+export async function tlsFront(socketPath: string, requiredVersion: SecureVersion | null = null): Promise<number> {
   const pem = (name: string) => readFileSync(pemFile(name));
   const open = new Set<Socket>();
   const server = createServer(
@@ -15,10 +15,9 @@ export async function tlsFront(socketPath: string, asksForCertificate = false): 
       cert: pem('server.pem'),
       key: pem('server.key'),
       ca: pem('ca.pem'),
-      requestCert: asksForCertificate,
-      rejectUnauthorized: asksForCertificate,
-      // With 1.3 the client learns only after the handshake that its certificate is not accepted.
-      ...(asksForCertificate ? { maxVersion: 'TLSv1.2' } : {}),
+      requestCert: requiredVersion !== null,
+      rejectUnauthorized: requiredVersion !== null,
+      ...(requiredVersion ? { minVersion: requiredVersion, maxVersion: requiredVersion } : {}),
     },
     (near) => {
       const far = connect(socketPath);

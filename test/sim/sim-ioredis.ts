@@ -1,10 +1,11 @@
 // ioredis, as far as src/redis uses it, over simulated sockets: everything above it is the real thing. It is set up as
-// src/redis/client.ts asks, so nothing is queued and nothing is sent twice. The surprise, as with the real one: after
-// disconnect() its status stays "ready" until the server has hung up, or for two seconds, and answers still come in.
+// src/redis/client.ts asks, so nothing is queued and nothing is sent twice. As with the real one, after disconnect() its
+// status stays "ready" until the server has hung up, or for two seconds, and answers still come in.
 
 import { hosts } from './hub.ts';
 import type { Answer } from './sim-server.ts';
 import { SimSocket } from './sim-socket.ts';
+import { SimStream } from './sim-stream.ts';
 
 const disconnectTimeoutMs = 2_000;
 
@@ -24,18 +25,23 @@ export class Redis {
   readonly #pending: Pending[] = [];
   #socket: SimSocket | null = null;
   #isEnding = false;
-  #isSubscribed = false;
+  #stream: SimStream | null = null;
   #onError: (error: Error) => void = () => {};
-  readonly #onMessage: ((channel: string) => void)[] = [];
-  condition = { protocol: 2 };
 
   constructor(options: ClientOptions) {
     this.#options = options;
   }
 
-  on(event: 'error' | 'message' | 'connect', listener: (what: never) => void): void {
+  /** It never says that it has connected: what comes in here needs no guard. */
+  on(event: 'error' | 'connect', listener: (what: never) => void): void {
     if (event === 'error') this.#onError = listener as (error: Error) => void;
-    if (event === 'message') this.#onMessage.push(listener as (channel: string) => void);
+  }
+
+  /** For whoever takes the connection over: what comes in is no answer for us from then on. */
+  get stream(): SimStream {
+    if (this.#socket === null) throw new Error('not connected');
+    this.#stream ??= new SimStream(this.#socket);
+    return this.#stream;
   }
 
   async connect(): Promise<void> {
@@ -51,9 +57,6 @@ export class Redis {
     this.#socket = socket;
     this.status = 'ready';
     socket.onAnswer = (answer) => this.#settle(answer);
-    socket.onMessage = (channel) => {
-      for (const tell of this.#onMessage) tell(channel);
-    };
     socket.onClose = (code) => this.#end(code);
     if (this.#isEnding) socket.end();
   }
@@ -85,20 +88,12 @@ export class Redis {
     return this.#send(...words);
   }
 
-  subscribe(...channels: string[]): Promise<unknown> {
-    return this.#send('SUBSCRIBE', ...channels);
-  }
-
   #send(...words: (string | number)[]): Promise<unknown> {
     return new Promise((resolve, reject) => this.#write(words, { resolve, reject }));
   }
 
   #write(words: readonly (string | number)[], pending: Pending): void {
     const socket = this.#socket;
-    if (words[0] === 'SUBSCRIBE') this.#isSubscribed = true;
-    else if (this.#isSubscribed && this.condition.protocol !== 3) {
-      return pending.reject(new Error('Connection in subscriber mode'));
-    }
     if (this.status === 'end') return pending.reject(closed());
     if (this.status !== 'ready' || socket === null || this.#isEnding) {
       return pending.reject(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
@@ -116,6 +111,7 @@ export class Redis {
   #end(code: string | null): void {
     if (code !== null) this.#emit(code);
     this.status = 'end';
+    this.#stream?.closed();
     for (const { reject } of this.#pending.splice(0)) reject(closed());
   }
 

@@ -37,8 +37,6 @@ export class SimServer {
   readonly #random: Random;
   readonly #peers = new Set<Peer>();
   readonly #subscribers = new Map<string, Set<Peer>>();
-  /** Else it is an old one, that calls only on connections of their own. */
-  readonly #speaks3: boolean;
   #isFrozen = false;
   #pending: (() => void)[] = [];
   #startedAt: number;
@@ -52,7 +50,6 @@ export class SimServer {
     this.#random = world.random.stream(`server ${name}`);
     this.#startedAt = -86_400_000;
     this.#runId = this.#newRunId();
-    this.#speaks3 = this.#random.chance(0.8);
     redis.onPublish = (channel) => {
       const peers = this.#subscribers.get(channel) ?? new Set();
       for (const peer of peers) peer.message(channel);
@@ -147,8 +144,6 @@ export class SimServer {
         return ['master', 0, []];
       case 'CONFIG':
         return ['appendfsync', isDurable ? 'always' : 'everysec'];
-      case 'HELLO':
-        return this.#speaks3 ? ['proto', 3] : replyError("ERR unknown command 'HELLO'");
       case 'SUBSCRIBE': {
         for (const channel of words.map(String)) {
           this.#subscribers.set(channel, (this.#subscribers.get(channel) ?? new Set()).add(peer));

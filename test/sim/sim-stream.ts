@@ -1,0 +1,47 @@
+// The bytes of a simulated connection that src/redis reads and writes by itself: commands are read from what is written,
+// and what the server answers to SUBSCRIBE, and publishes, comes as the bytes that a Redis sends.
+
+import type { SimSocket } from './sim-socket.ts';
+
+const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+
+export class SimStream {
+  readonly #socket: SimSocket;
+  /** Channels by SUBSCRIBE, which are answered in order. */
+  readonly #asked: string[][] = [];
+  #onData: (chunk: Buffer) => void = () => {};
+  #onClose: () => void = () => {};
+
+  constructor(socket: SimSocket) {
+    this.#socket = socket;
+  }
+
+  on(event: 'data' | 'close', listener: (chunk: Buffer) => void): void {
+    if (event === 'data') this.#onData = listener;
+    else this.#onClose = () => listener(Buffer.alloc(0));
+  }
+
+  removeAllListeners(_event: 'data'): void {
+    this.#socket.onMessage = (channel) => this.#push(`*3\r\n${bulk('message')}${bulk(channel)}${bulk('')}`);
+  }
+
+  /** Of a whole SUBSCRIBE to channels without line breaks. */
+  write(bytes: string): void {
+    const words = bytes.split('\r\n').filter((_, at) => at > 0 && at % 2 === 0);
+    this.#asked.push(words.slice(1));
+    this.#socket.onAnswer = () => {
+      for (const channel of this.#asked.shift() ?? []) {
+        this.#push(`*3\r\n${bulk('subscribe')}${bulk(channel)}:1\r\n`);
+      }
+    };
+    this.#socket.send(words);
+  }
+
+  closed(): void {
+    this.#onClose();
+  }
+
+  #push(bytes: string): void {
+    this.#onData(Buffer.from(bytes));
+  }
+}
