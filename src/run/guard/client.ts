@@ -7,8 +7,8 @@
 import { type Child, exitOf } from '../child.ts';
 import { KeptTree } from '../processes/kept-tree.ts';
 import type { Libc } from '../processes/libc.ts';
-import { isOwn, ownPids } from '../processes/own-children.ts';
-import { childrenOf, processEntry } from '../processes/process-table.ts';
+import { OtherChildren, reapOrphans } from '../processes/own-children.ts';
+import { processEntry } from '../processes/process-table.ts';
 import type { ProcessTree, RunningCommand } from '../processes/process-tree.ts';
 import { SeenTree } from '../processes/seen-tree.ts';
 import type { ChildExit, Signal } from '../supervisor.ts';
@@ -37,8 +37,6 @@ const stableMs = 10_000;
 const lookMs = 50;
 /** For the system to tell us that a guard is gone; it is not worth a longer wait. */
 const goneMs = 1_000;
-/** An answer that has come already is read before it is missed. */
-const lateMs = 50;
 
 export interface GuardClientParts {
   readonly supply: GuardSupply;
@@ -57,17 +55,14 @@ export interface GuardClientParts {
 
 export class GuardClient {
   readonly #parts: GuardClientParts;
-  /** Children of ours that were there before the command: never of it. By pid, with their start. */
-  readonly #earlier: ReadonlyMap<number, number>;
+  readonly #others: OtherChildren;
   #guard: GuardProcess;
   #startedAt = 0;
   #restartCount = 0;
-  #hasAnswered = false;
-  #isKilling = false;
+  /** The command is being stopped or killed, or its end is known. */
+  #isEnding = false;
   #isDone = false;
   #failure: string | null = null;
-  #lastId = 0;
-  readonly #unanswered = new Map<number, (answer: Answer | null) => void>();
   #deadlines: Deadlines | null = null;
   #configured: Promise<Answer | null>;
   #plan: StartPlan | null = null;
@@ -88,7 +83,7 @@ export class GuardClient {
   constructor(parts: GuardClientParts) {
     this.#parts = parts;
     if (process.platform === 'linux') parts.libc.becomeSubreaper();
-    this.#earlier = new Map(childrenHere().map((pid) => [pid, processEntry(pid)?.startedAt ?? 0] as const));
+    this.#others = new OtherChildren();
     this.#guard = parts.supply.spare ?? new GuardProcess(parts.supply.program);
     this.#configured = this.#employ();
   }
@@ -123,7 +118,7 @@ export class GuardClient {
     this.#plan = plan;
     this.#pingTimer = setInterval(() => {
       void this.#ask({ kind: 'ping' }, answerMs);
-      this.#reapOrphans();
+      reapOrphans(this.#parts.libc);
     }, pingEveryMs);
     return {
       started: this.#started(plan),
@@ -140,20 +135,22 @@ export class GuardClient {
 
   /** By the next guard where one has died, or has frozen, before it had started anything. */
   async #started(plan: StartPlan): Promise<number | undefined> {
-    while (this.#failure === null && this.#tree === null) {
+    while (this.#failure === null && this.#tree === null && !this.#isEnding) {
       await this.#configured;
       const answer = await this.#ask({ kind: 'start', plan }, answerMs);
       if (answer?.exit) this.#ended(answer.exit, 0);
       if (answer?.pid) this.#command = { ...commandOf(plan), pid: answer.pid };
       if (answer) return answer.pid;
     }
-    if (this.#tree === null) this.#lost(neverStarted, 0);
+    if (this.#isEnding) this.#ended(neverStarted, 0);
+    else if (this.#tree === null) this.#lost(neverStarted, 0);
     return undefined;
   }
 
   /** Nothing is left to guard. Resolves when the guard is gone. */
   async done(): Promise<void> {
     this.#isDone = true;
+    this.#isEnding = true;
     for (const timer of [this.#pingTimer, this.#lookTimer]) if (timer) clearInterval(timer);
     this.#guard.kill();
     await Promise.race([this.#guard.gone, after(goneMs)]);
@@ -165,6 +162,7 @@ export class GuardClient {
 
   /** In time for the grace also where the guard is frozen. */
   async #stop(signal: Signal): Promise<void> {
+    this.#isEnding = true;
     const limitMs = Math.min(answerMs, this.#parts.config.graceMs / 2);
     if (!(await this.#ask({ kind: 'stop', signal }, limitMs))) this.#tree?.stop(signal);
   }
@@ -176,7 +174,7 @@ export class GuardClient {
 
   /** SIGKILL comes in time also where the guard is frozen. */
   async #kill(): Promise<readonly number[]> {
-    this.#isKilling = true;
+    this.#isEnding = true;
     const answer = await this.#ask({ kind: 'kill' }, this.#parts.killAnswerMs);
     return answer?.unkillable ?? (await this.#tree?.kill()) ?? [];
   }
@@ -196,19 +194,7 @@ export class GuardClient {
     if (this.#isDone || this.#failure !== null || (isForTree && this.#tree)) {
       return Promise.resolve(null);
     }
-    const guard = this.#guard;
-    this.#lastId += 1;
-    const id = this.#lastId;
-    guard.tell({ ...request, id });
-    return new Promise((resolve) => {
-      const miss = () => this.#unanswered.has(id) && !this.#isDone && guard.kill();
-      const timer = setTimeout(() => setTimeout(miss, lateMs), limitMs).unref();
-      this.#unanswered.set(id, (answer) => {
-        clearTimeout(timer);
-        this.#unanswered.delete(id);
-        resolve(answer);
-      });
-    });
+    return this.#guard.ask(request, limitMs);
   }
 
   /** Resolves when the guard can keep a tree, with its answer. */
@@ -216,10 +202,7 @@ export class GuardClient {
     const { config, onStopping, readingsNow } = this.#parts;
     const guard = this.#guard;
     this.#startedAt = readingsNow().monotonic;
-    this.#hasAnswered = false;
     guard.onMessage((message) => {
-      this.#hasAnswered = true;
-      if (message.kind === 'answer') this.#unanswered.get(message.id)?.(message);
       if (message.kind === 'exited') this.#resolveExited(message);
       if (message.kind === 'stopping') onStopping();
     });
@@ -231,21 +214,21 @@ export class GuardClient {
     if (this.#isDone) return;
     if (this.#plan && !this.#tree) this.#inherit(this.#plan);
     const ageMs = this.#parts.readingsNow().monotonic - this.#startedAt;
-    const wasStable = this.#hasAnswered && ageMs >= stableMs;
+    const wasStable = this.#guard.hasSpoken && ageMs >= stableMs;
     this.#restartCount = wasStable ? 1 : this.#restartCount + 1;
     if (this.#restartCount > mostRestarts) this.#failure = how;
-    for (const answer of [...this.#unanswered.values()]) answer(null);
+    this.#guard.dropRequests();
     // Of a command that was never started the failure is told when it is to be started.
     if (this.#failure !== null) return this.#tree ? this.#parts.onFailure() : undefined;
     this.#guard = new GuardProcess(this.#parts.supply.program);
     this.#configured = this.#employ();
     if (this.#deadlines && this.#plan) void this.#ask(this.#deadlines, startMs);
     if (this.#tree) {
-      const others = [...this.#earlier.keys(), ...ownPids()];
+      const others = this.#others.pids();
       const root = { pid: process.pid, startedAt: processEntry(process.pid)?.startedAt ?? 0 };
       void this.#ask({ kind: 'adopt', root, others }, startMs);
     }
-    if (!this.#isKilling) this.#parts.onRestart();
+    if (!this.#isEnding) this.#parts.onRestart();
   }
 
   /** The guard is dead: its children are ours now, where the kernel keeps them for us. */
@@ -258,7 +241,7 @@ export class GuardClient {
       return this.#lost(killedByUs, this.#tree.countAlive());
     }
     const { libc } = this.#parts;
-    const isOther = (pid: number) => isOwn(pid) || this.#isEarlier(pid);
+    const isOther = (pid: number) => this.#others.has(pid);
     const callerSession = processEntry(process.pid)?.session;
     const parts = { libc, isOther, callerSession, isReapedByNode: false };
     const tree = new KeptTree({ ...parts, command: command ?? { ...commandOf(plan), pid: 0 } });
@@ -282,19 +265,10 @@ export class GuardClient {
     this.#parts.onFailure();
   }
 
-  /** Orphans of processes that are no part of the command: of a container whose first process we are. */
-  #reapOrphans(): void {
-    for (const pid of childrenHere()) if (!isOwn(pid)) this.#parts.libc.reap(pid);
-  }
-
   #ended(exit: ChildExit, leftCount: number): void {
+    this.#isEnding = true;
     const readings = this.#parts.readingsNow();
     this.#resolveExited({ kind: 'exited', exit, readings, leftCount });
-  }
-
-  #isEarlier(pid: number): boolean {
-    const startedAt = this.#earlier.get(pid);
-    return startedAt !== undefined && startedAt === processEntry(pid)?.startedAt;
   }
 }
 
@@ -303,15 +277,6 @@ const neverStarted: ChildExit = { kind: 'not-executable', message: 'it was never
 
 function commandOf({ isForeground, hasNamespace }: StartPlan): Omit<RunningCommand, 'pid'> {
   return { isForeground, hasNamespace };
-}
-
-/** Empty where the kernel keeps no tree, or they cannot be read now. */
-function childrenHere(): number[] {
-  try {
-    return process.platform === 'linux' ? childrenOf(process.pid) : [];
-  } catch {
-    return [];
-  }
 }
 
 function after(durationMs: number): Promise<void> {

@@ -1,11 +1,22 @@
-// One guard program as redlock-run sees it: started, written to, heard, killed. It is ended by
-// SIGKILL when all is over: it has nothing to tidy up, and so a guard that was stopped, or starved,
-// cannot be left behind.
+// One guard program as redlock-run sees it: started, asked, heard, killed. It is ended by SIGKILL when
+// all is over: it has nothing to tidy up, and so a guard that was stopped, or starved, cannot be left
+// behind.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { startOwn } from '../processes/own-children.ts';
-import { asLine, eachMessage, type FromGuard, guardName, pipeDescriptor, type ToGuard } from './protocol.ts';
+import {
+  type Answer,
+  asLine,
+  eachMessage,
+  type FromGuard,
+  guardName,
+  pipeDescriptor,
+  type Request,
+} from './protocol.ts';
+
+/** An answer that has come already is read before it is missed. */
+const lateMs = 50;
 
 /** A guard does nothing but wait: a small heap, and no threads to compile with. */
 export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
@@ -32,6 +43,9 @@ export class GuardProcess {
   /** Resolves when it is gone, with how it went. Never rejects. */
   readonly gone: Promise<string>;
   readonly #process: ChildProcess | null;
+  readonly #unanswered = new Map<number, (answer: Answer | null) => void>();
+  #lastId = 0;
+  #hasSpoken = false;
 
   /** Starts it. It says nothing before it has been told its orders. */
   constructor({ file, words, environment }: GuardProgram) {
@@ -62,14 +76,40 @@ export class GuardProcess {
     }
   }
 
-  /** Calls back for everything that the guard says. */
-  onMessage(onMessage: (message: FromGuard) => void): void {
-    if (!this.#process) return;
-    pipeTo(this.#process)?.setEncoding('utf8').on('data', eachMessage(onMessage));
+  /** It has said something. */
+  get hasSpoken(): boolean {
+    return this.#hasSpoken;
   }
 
-  tell(message: ToGuard): void {
-    if (this.#process) pipeTo(this.#process)?.write(asLine(message));
+  /** Calls back for everything that the guard says of itself. To be called once, before ask(). */
+  onMessage(onMessage: (message: Exclude<FromGuard, Answer>) => void): void {
+    const take = (message: FromGuard) => {
+      this.#hasSpoken = true;
+      if (message.kind === 'answer') this.#unanswered.get(message.id)?.(message);
+      else onMessage(message);
+    };
+    if (this.#process) pipeTo(this.#process)?.setEncoding('utf8').on('data', eachMessage(take));
+  }
+
+  /** Resolves with the answer; null: see dropRequests(). A guard that is late with it is killed. */
+  ask(request: Request, limitMs: number): Promise<Answer | null> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    if (this.#process) pipeTo(this.#process)?.write(asLine({ ...request, id }));
+    return new Promise((resolve) => {
+      const miss = () => this.#unanswered.has(id) && this.kill();
+      const timer = setTimeout(() => setTimeout(miss, lateMs), limitMs).unref();
+      this.#unanswered.set(id, (answer) => {
+        clearTimeout(timer);
+        this.#unanswered.delete(id);
+        resolve(answer);
+      });
+    });
+  }
+
+  /** No answer is waited for any more: those that have not come are null. */
+  dropRequests(): void {
+    for (const answer of [...this.#unanswered.values()]) answer(null);
   }
 
   kill(): void {

@@ -2,6 +2,8 @@
 // what its guard leaves behind, these are told apart from the processes of the command.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import type { Libc } from './libc.ts';
+import { childrenOf, processEntry } from './process-table.ts';
 
 const own = new Set<number>();
 
@@ -20,12 +22,31 @@ export function keepApart(child: Pick<ChildProcess, 'pid' | 'once'>): void {
   child.once('exit', () => own.delete(pid));
 }
 
-/** Whether Node will reap this child of ours. */
-export function isOwn(pid: number): boolean {
-  return own.has(pid);
+/** The children of redlock-run that are not of the command. */
+export class OtherChildren {
+  /** Those that were there before the command (`helper & exec redlock-run`): pid and start. */
+  readonly #earlier = new Map(childrenHere().map((pid) => [pid, processEntry(pid)?.startedAt] as const));
+
+  has(pid: number): boolean {
+    const isEarlier = this.#earlier.has(pid);
+    return own.has(pid) || (isEarlier && this.#earlier.get(pid) === processEntry(pid)?.startedAt);
+  }
+
+  pids(): readonly number[] {
+    return [...own, ...this.#earlier.keys()];
+  }
 }
 
-/** Those of them that have not ended. */
-export function ownPids(): readonly number[] {
-  return [...own];
+/** Reaps what Node does not: in a container whose first process we are, the orphans of all others. */
+export function reapOrphans(libc: Libc): void {
+  for (const pid of childrenHere()) if (!own.has(pid)) libc.reap(pid);
+}
+
+/** Empty where the kernel keeps no tree, or they cannot be read now. */
+function childrenHere(): number[] {
+  try {
+    return process.platform === 'linux' ? childrenOf(process.pid) : [];
+  } catch {
+    return [];
+  }
 }
