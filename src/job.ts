@@ -8,7 +8,6 @@ import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
 import { type Acquisition, acquire, type NotAcquired } from './lock/acquire.ts';
-import { Ending } from './lock/ending.ts';
 import type { MasterFailure } from './lock/events.ts';
 import { stopAtOf } from './lock/keep-alive.ts';
 import type { Claim } from './lock/ports.ts';
@@ -284,9 +283,9 @@ class Job {
   async #introduced(beganAt: number): Promise<MasterFailure[]> {
     const leftMs = beganAt + introductionMs + 3 * this.#grantedInMs - this.#clock.now();
     if (leftMs > 0) {
-      const enough = new Ending();
+      const enough = new AbortController();
       const all = Promise.all(this.#masters.map((master) => master.introduce())).then(() => enough.abort());
-      await Promise.race([all, this.#clock.sleep(leftMs, enough)]);
+      await Promise.race([all, this.#clock.sleep(leftMs, enough.signal)]);
     }
     return this.#masters.flatMap(({ name, objection }) => (objection ? [{ master: name, failed: objection }] : []));
   }

@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
-import type { Cancelled, Clock } from './lock/ports.ts';
+import type { Clock } from './lock/ports.ts';
 
 /** Readings of one instant, all in ms; only their progress means anything. */
 export interface ClockSources {
@@ -71,7 +71,7 @@ export function createSystemClock(onJump: (ms: number) => void = () => {}, sourc
     return instant;
   }
 
-  function sleep(durationMs: number, cancelled?: Cancelled): Promise<void> {
+  function sleep(durationMs: number, cancelled?: AbortSignal): Promise<void> {
     if (cancelled?.aborted || durationMs <= 0) return Promise.resolve();
     const wakeAt = now() + durationMs;
     return new Promise((resolve) => {

@@ -1,10 +1,10 @@
-// Keeps one lease alive while it is wanted. It reports and returns; it stops nobody and releases nothing. The surprise:
-// it never extends at or after `stopAt`. After a stall (a stopped process, a sleeping machine) the clock is looked at
-// first, and what was due to be stopped is stopped, not extended.
+// Keeps one lease alive while it is wanted. It reports and returns; it stops and releases nothing.
+// Invariant: it never extends at or after `stopAt`. After a stall (a stopped process, a sleeping
+// machine) the clock is looked at first, and what was due to be stopped is stopped, not extended.
 
 import type { Report } from './events.ts';
 import { parseValue } from './holder.ts';
-import type { Cancelled, Claim, Clock, Random } from './ports.ts';
+import type { Claim, Clock, Random } from './ports.ts';
 import type { HeldLock, Lease, LossReason } from './redlock.ts';
 import { holderIdOf } from './waiter-id.ts';
 
@@ -40,38 +40,42 @@ export async function keepAlive(
   clock: Clock,
   random: Random,
   keeper: Keeper,
-  ended: Cancelled,
+  ended: AbortSignal,
   report: Report,
 ): Promise<LossReason | null> {
   let lease = acquired;
   let nextAt = lease.startedAt + settings.extendEveryMs;
   const line = acquired.claim.yields === 'lock' ? await redlock.joinLine(asHolder(acquired.claim)) : null;
-  if (ended.aborted) line?.close();
-  else ended.addEventListener('abort', () => line?.close(), { once: true });
-  while (!ended.aborted) {
-    await (line ? line.pause(nextAt - clock.now(), ended) : clock.sleep(nextAt - clock.now(), ended));
-    line?.forgetCalls();
-    const askedAt = clock.now();
-    if (ended.aborted || askedAt >= stopAtOf(lease, settings.reserveMs)) return null;
-    const extension = await redlock.extend(lease, ended);
-    if (ended.aborted) return null;
-    if (extension.kind === 'lost') return extension.reason;
-    if (extension.kind === 'extended') {
-      lease = extension.lease;
-      keeper.onLease(lease);
-      if (extension.wantedBy !== null) {
-        keeper.onWanted(extension.wantedBy);
-        line?.close();
+  try {
+    while (!ended.aborted) {
+      await (line ? line.pause(nextAt - clock.now(), ended) : clock.sleep(nextAt - clock.now(), ended));
+      line?.forgetCalls();
+      const askedAt = clock.now();
+      if (ended.aborted || askedAt >= stopAtOf(lease, settings.reserveMs)) return null;
+      const extension = await redlock.extend(lease, ended);
+      if (ended.aborted) return null;
+      if (extension.kind === 'lost') return extension.reason;
+      if (extension.kind === 'extended') {
+        lease = extension.lease;
+        keeper.onLease(lease);
+        if (extension.wantedBy !== null) {
+          keeper.onWanted(extension.wantedBy);
+          line?.close();
+        }
+        const { extendedCount } = extension;
+        report({ kind: 'extended', extendedCount, elapsedMs: clock.now() - askedAt });
+        nextAt = lease.startedAt + settings.extendEveryMs;
+      } else {
+        const now = clock.now();
+        const { failures } = extension;
+        report({ kind: 'extension-failed', failures, validMs: lease.validUntil - now });
+        nextAt = now + settings.masterTimeoutMs * (0.25 + 0.25 * random());
       }
-      report({ kind: 'extended', extendedCount: extension.extendedCount, elapsedMs: clock.now() - askedAt });
-      nextAt = lease.startedAt + settings.extendEveryMs;
-    } else {
-      const now = clock.now();
-      report({ kind: 'extension-failed', failures: extension.failures, validMs: lease.validUntil - now });
-      nextAt = now + settings.masterTimeoutMs * (0.25 + 0.25 * random());
     }
+    return null;
+  } finally {
+    line?.close();
   }
-  return null;
 }
 
 /** Holders are called over a channel of their own, by those who want what they hold. */

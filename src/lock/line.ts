@@ -2,8 +2,7 @@
 // queue itself is kept by the masters. The surprise: calls come from each master by itself, a little apart, and whoever asks
 // all of them at the first one finds the others not yet free; so each is asked when it has called itself, or soon after the first.
 
-import { Ending } from './ending.ts';
-import type { Cancelled, Claim, Clock, Ear, Master } from './ports.ts';
+import type { Claim, Clock, Ear, Master } from './ports.ts';
 import { quorumOf } from './validity.ts';
 
 /** How long after the first call the others are waited for. */
@@ -29,7 +28,7 @@ export class Line {
   /** Resolves when a quorum of masters is being listened to, or after `atMostMs`; a master that fails is left out. */
   static async join(masters: readonly Master[], claim: Claim, clock: Clock, atMostMs: number): Promise<Line> {
     const line = new Line(clock, quorumOf(masters.length));
-    const enough = new Ending();
+    const enough = new AbortController();
     for (const master of masters) {
       master
         .listen(claim, () => line.#hear(master))
@@ -40,7 +39,7 @@ export class Line {
           if (line.#ears.size >= line.#quorum) enough.abort();
         });
     }
-    await clock.sleep(atMostMs, enough);
+    await clock.sleep(atMostMs, enough.signal);
     return line;
   }
 
@@ -55,12 +54,12 @@ export class Line {
   }
 
   /** Resolves when somebody has called, after `atMostMs`, or when `aborted`. */
-  called(atMostMs: number, aborted: Cancelled): Promise<void> {
+  called(atMostMs: number, aborted: AbortSignal): Promise<void> {
     return this.#until(() => this.isCalled, atMostMs, aborted);
   }
 
   /** The same, but waits for all to call, as long as the first is worth waiting for. */
-  async pause(atMostMs: number, aborted: Cancelled): Promise<void> {
+  async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
     await this.called(atMostMs, aborted);
     if (this.isCalled) await this.#until(() => this.#callers.size >= this.#ears.size, togetherMs, aborted);
   }
@@ -90,15 +89,15 @@ export class Line {
     for (const look of this.#onCall) look();
   }
 
-  async #until(isDue: () => boolean, atMostMs: number, aborted?: Cancelled): Promise<void> {
+  async #until(isDue: () => boolean, atMostMs: number, aborted?: AbortSignal): Promise<void> {
     if (isDue()) return;
-    const due = new Ending();
+    const due = new AbortController();
     const look = () => {
       if (isDue() || aborted?.aborted) due.abort();
     };
     this.#onCall.add(look);
     aborted?.addEventListener('abort', look, { once: true });
-    await this.#clock.sleep(atMostMs, due);
+    await this.#clock.sleep(atMostMs, due.signal);
     aborted?.removeEventListener('abort', look);
     this.#onCall.delete(look);
   }

@@ -3,15 +3,14 @@
 // round has ended, and `onVote` is told of them; a master whose deadline passed is told of twice if
 // it answers after all.
 
-import { Ending } from './ending.ts';
-import type { Cancelled, Clock, Failed, Master, Withdrawn } from './ports.ts';
+import type { Clock, Failed, Master } from './ports.ts';
 
 export interface Round<Vote> {
   readonly masters: readonly Master[];
   readonly clock: Clock;
   /** How long each master may take to answer. */
   readonly masterTimeoutMs: number;
-  readonly ask: (master: Master, withdrawn: Withdrawn) => Promise<Vote | Failed>;
+  readonly ask: (master: Master, withdrawn: AbortSignal) => Promise<Vote | Failed>;
   /** Called with every answer, late or not, before it counts. */
   readonly onAnswer?: (master: Master, vote: Vote | Failed) => void;
   /** Called after each vote; true ends the round. */
@@ -19,7 +18,7 @@ export interface Round<Vote> {
   /** Every vote and every late answer, also after the round has ended. */
   readonly onVote?: (master: Master, vote: Vote | Failed) => void;
   /** Ends the round from outside, with the votes so far: what is unsent by then is never sent. */
-  readonly cancelled?: Cancelled | undefined;
+  readonly cancelled?: AbortSignal | undefined;
 }
 
 export interface Polled<Vote> {
@@ -38,9 +37,9 @@ const partCount = 10;
 export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
   const { masters, clock, masterTimeoutMs, isCertain, onAnswer, onVote } = round;
   const votes = new Map<Master, Vote | Failed>();
-  const withdrawn = new Ending();
+  const withdrawn = new AbortController();
   /** Every master has voted, or its time is over. */
-  const isOver = new Ending();
+  const isOver = new AbortController();
   let hasEnded = false;
   return new Promise((resolve) => {
     const end = () => {
@@ -63,9 +62,9 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
       if (!hasEnded && (votes.size === masters.length || isCertain(votes))) end();
     };
     for (const master of masters) {
-      void asked(() => round.ask(master, withdrawn)).then((vote) => receive(master, vote));
+      void asked(() => round.ask(master, withdrawn.signal)).then((vote) => receive(master, vote));
     }
-    void sleepAwake(clock, masterTimeoutMs, isOver).then(() => {
+    void sleepAwake(clock, masterTimeoutMs, isOver.signal).then(() => {
       if (votes.size === masters.length) return;
       withdrawn.abort();
       const mute = masters.filter((master) => !votes.has(master));
@@ -103,7 +102,7 @@ function wordsOf(error: unknown): string {
  * two parts everything that has arrived is read, so that no master counts as mute whose answer lies
  * here unread; the last part, a moment, is there for that alone.
  */
-async function sleepAwake(clock: Clock, durationMs: number, cancelled: Cancelled): Promise<void> {
+async function sleepAwake(clock: Clock, durationMs: number, cancelled: AbortSignal): Promise<void> {
   for (let part = 0; part < partCount && !cancelled.aborted; part += 1) {
     await clock.sleep(durationMs / partCount, cancelled);
   }

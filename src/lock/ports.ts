@@ -107,15 +107,6 @@ export interface Ear {
   close(): void;
 }
 
-/** As much of an AbortSignal as is looked at to learn that a call is no longer wanted. */
-export type Withdrawn = Pick<AbortSignal, 'aborted'>;
-
-/** As much of an AbortSignal as somebody needs who pauses until it aborts. */
-export interface Cancelled extends Withdrawn {
-  addEventListener(kind: 'abort', listener: () => void, options?: { readonly once: boolean }): void;
-  removeEventListener(kind: 'abort', listener: () => void): void;
-}
-
 /**
  * One independent Redis master. Replies never reject: trouble is a `Failed`. `withdrawn` says that the caller no longer
  * wants the call made: what was not sent by then must never be sent (what was sent cannot be unsent). Calls on one
@@ -129,14 +120,14 @@ export interface Master {
    * Sets our value where the resources are free for us or ours already and nobody is before us in the queue, and counts for
    * the fence. A waiter that is refused takes or keeps his place; every call is his sign of life.
    */
-  acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply>;
+  acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply>;
   /**
    * Where the value is ours: sets the time to live anew and raises the counter of the fence to at least `fence`. Writes
    * nothing otherwise.
    */
-  extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply>;
+  extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply>;
   /** Sets our value where the key is absent (or ours), and raises the counter: for a holder whose lease is proven. */
-  heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply>;
+  heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply>;
   /**
    * Removes the key where the value is ours, or with `keepMs` above 0 lets it expire so much later instead. Gives up our place
    * in the queue, and calls the first in it where the key is free then. `record` is a line for the history (record.ts), which is kept
@@ -156,7 +147,7 @@ export interface Clock {
   /** Milliseconds since some instant; never goes back, does not stand still while the machine sleeps. */
   now(): number;
   /** Resolves after so many ms by this clock, or as soon as `cancelled` aborts; never rejects. */
-  sleep(durationMs: number, cancelled?: Cancelled): Promise<void>;
+  sleep(durationMs: number, cancelled?: AbortSignal): Promise<void>;
 }
 
 /** A number in [0, 1), drawn anew at each call. */

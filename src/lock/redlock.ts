@@ -5,12 +5,11 @@
 
 import { contentionOf } from './contention.ts';
 import { type Ballot, countOf, Electorate, failuresIn } from './electorate.ts';
-import { Ending } from './ending.ts';
 import type { Report } from './events.ts';
 import { fenceOf } from './fence.ts';
 import { Line } from './line.ts';
 import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
-import type { AcquireReply, Cancelled, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
+import type { AcquireReply, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
 import { acquireVerdictOf, extendVerdictOf, missingIn, wantedByIn } from './tally.ts';
 import { type TurnAt, Turns } from './turns.ts';
 import { quorumOf, validUntilOf } from './validity.ts';
@@ -59,7 +58,7 @@ export class Redlock {
    * Steps 1 to 5 of the page. A failed attempt has already begun to undo itself when it returns; so has one that `aborted`
    * has cut short, whatever it says then. `turnAt` says when a master is to be asked; by itself at once.
    */
-  async attempt(claim: Claim, aborted?: Cancelled, turnAt: TurnAt | null = null): Promise<Attempt> {
+  async attempt(claim: Claim, aborted?: AbortSignal, turnAt: TurnAt | null = null): Promise<Attempt> {
     const startedAt = this.#clock.now();
     this.#ours.add(claim.value);
     // Who has refused us has entered us in its queue. When we win all the same, others there would have to wait for us to be forgotten.
@@ -115,7 +114,7 @@ export class Redlock {
    * and whoever took and released it meanwhile left no trace. After `ended` nothing more of it is sent, so that it cannot
    * follow a release.
    */
-  async extend(lease: Lease, ended?: Cancelled): Promise<Extension> {
+  async extend(lease: Lease, ended?: AbortSignal): Promise<Extension> {
     const { claim } = lease;
     const startedAt = this.#clock.now();
     const forgetful: Master[] = [];
@@ -190,7 +189,11 @@ export class Redlock {
    * Gives our value back to a master that came back without it. Only ever called when a quorum has just extended before
    * the old validity ended, so a lock that was lost is never revived. Nobody waits for the answer.
    */
-  async #heal(master: Master, { claim, fence }: Lease, ended: Cancelled = new Ending()): Promise<void> {
+  async #heal(
+    master: Master,
+    { claim, fence }: Lease,
+    ended: AbortSignal = new AbortController().signal,
+  ): Promise<void> {
     if (!this.#ours.has(claim.value)) return;
     const reply = await master.heal(claim, fence, ended);
     if (reply.kind === 'healed') this.#report({ kind: 'master-healed', master: master.name });

@@ -4,11 +4,10 @@
 // in time by ourselves, whatever has become of the outer run.
 
 import type { Acquisition, Patience } from '../lock/acquire.ts';
-import { Ending } from '../lock/ending.ts';
 import type { MasterFailure, Report } from '../lock/events.ts';
 import { parseValue } from '../lock/holder.ts';
 import type { Extension, Lease, OuterLease, Released } from '../lock/outcomes.ts';
-import { alone, type Cancelled, type Clock, type Failed } from '../lock/ports.ts';
+import { alone, type Clock, type Failed } from '../lock/ports.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
 import { quorumOf, validUntilOf } from '../lock/validity.ts';
 import type { Inspector, Sight } from './inspector.ts';
@@ -76,7 +75,7 @@ export class OuterLock implements HeldLock {
   }
 
   /** The outer run may be a moment behind: it is given one more look before nothing new counts as a failure. */
-  async extend(lease: Lease, ended: Cancelled = new Ending()): Promise<Extension> {
+  async extend(lease: Lease, ended: AbortSignal = new AbortController().signal): Promise<Extension> {
     const first = await this.#seen(lease, ended);
     if (first.kind !== 'unreachable' || ended.aborted) return first;
     await this.#clock.sleep(this.#masterTimeoutMs / 2, ended);
@@ -95,7 +94,7 @@ export class OuterLock implements HeldLock {
     for (const inspector of this.#inspectors) inspector.close();
   }
 
-  async #seen(lease: Lease, ended: Cancelled): Promise<Extension> {
+  async #seen(lease: Lease, ended: AbortSignal): Promise<Extension> {
     const look = await this.#look(ended);
     switch (look.kind) {
       case 'held': {
@@ -112,11 +111,11 @@ export class OuterLock implements HeldLock {
   }
 
   /** Asks all masters, and goes by the first quorum that agrees. */
-  async #look(cancelled: Cancelled): Promise<Look> {
+  async #look(cancelled: AbortSignal): Promise<Look> {
     const askedAt = this.#clock.now();
     const count = this.#inspectors.length;
     const quorum = quorumOf(count);
-    const certain = new Ending();
+    const certain = new AbortController();
     const end = () => certain.abort();
     if (cancelled.aborted) end();
     cancelled.addEventListener('abort', end, { once: true });
@@ -139,7 +138,7 @@ export class OuterLock implements HeldLock {
         if (isCertain) end();
       });
     }
-    await this.#clock.sleep(this.#masterTimeoutMs, certain);
+    await this.#clock.sleep(this.#masterTimeoutMs, certain.signal);
     cancelled.removeEventListener('abort', end);
     if (own.length >= quorum) return { kind: 'held', lease: this.#leaseOf(own, askedAt, quorum) };
     if (others.length > count - quorum)

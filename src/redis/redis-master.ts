@@ -14,7 +14,6 @@ import type {
   HealReply,
   Master,
   ReleaseReply,
-  Withdrawn,
 } from '../lock/ports.ts';
 import type { Origin } from './client.ts';
 import { Connection } from './connection.ts';
@@ -95,7 +94,7 @@ export class RedisMaster implements Master {
     return objection?.cause === 'unfit' ? objection : null;
   }
 
-  acquire(claim: Claim, withdrawn: Withdrawn): Promise<AcquireReply> {
+  acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
     const { value, isFenced } = claim;
     const asked = Symbol('acquire');
     this.#mayHold.set(value, asked);
@@ -114,12 +113,12 @@ export class RedisMaster implements Master {
     return this.#ask<AcquireReply>(withdrawn, (connection) => connection.run(call), read, claim);
   }
 
-  extend(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<ExtendReply> {
+  extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply> {
     const call = this.#calls.toExtend(claim, fence, this.#settings.prefix);
     return this.#ask(withdrawn, (connection) => connection.run(call), extensionOf);
   }
 
-  heal(claim: Claim, fence: number | null, withdrawn: Withdrawn): Promise<HealReply> {
+  heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply> {
     this.#mayHold.set(claim.value, Symbol('heal'));
     const call = this.#calls.toHeal(claim, fence, this.#settings.prefix);
     return this.#ask(withdrawn, (connection) => connection.run(call), healingOf, claim);
@@ -212,7 +211,7 @@ export class RedisMaster implements Master {
 
   /** Sends as soon as there is a connection, unless that is no longer wanted by then. `read` sees no Failed; `set` is what may be set. */
   async #ask<Reply>(
-    withdrawn: Withdrawn,
+    withdrawn: AbortSignal,
     send: (connection: Connection) => Promise<unknown>,
     read: (reply: unknown, connection: Connection) => Reply | Failed | Promise<Reply | Failed>,
     set: Claim | null = null,

@@ -1,7 +1,7 @@
 // Between the end of the command and the release of its lock: the processes that it left behind are
 // ended, because the lock may be held by another run a moment later.
 
-import type { Cancelled, Clock } from '../lock/ports.ts';
+import type { Clock } from '../lock/ports.ts';
 import type { Child } from './child.ts';
 
 /** Between two counts of processes that have been told to end. */
@@ -15,7 +15,7 @@ export interface AftermathParts {
   /** So many are left; called once, before they are waited for. */
   readonly onLeftovers: (count: number) => void;
   /** Their time is up, and they are being killed. */
-  readonly killing: Cancelled;
+  readonly killing: AbortSignal;
 }
 
 /** Resolves when no process is left, with those that cannot be killed. */

@@ -3,7 +3,6 @@
 // a master, which may never come, can delay them; and after a stall they are looked at before
 // anything is extended.
 
-import { Ending } from '../lock/ending.ts';
 import { keepAlive, stopAtOf } from '../lock/keep-alive.ts';
 import type { Clock, Random } from '../lock/ports.ts';
 import type { HeldLock, Lease } from '../lock/redlock.ts';
@@ -42,8 +41,8 @@ const promptMs = 20;
 export class LeaseWatch {
   readonly #deadlines: Deadlines;
   readonly #parts: LeaseWatchParts;
-  readonly #extendingEnded = new Ending();
-  readonly #watchingEnded = new Ending();
+  readonly #extendingEnded = new AbortController();
+  readonly #watchingEnded = new AbortController();
   #lease: Lease;
   #extensionCount = 0;
 
@@ -103,7 +102,7 @@ export class LeaseWatch {
     const { redlock, clock, random, report, onLost, onWanted } = this.#parts;
     const { graceMs, marginMs, extendEveryMs, masterTimeoutMs } = this.#deadlines;
     const settings = { extendEveryMs, masterTimeoutMs, reserveMs: graceMs + marginMs };
-    const ended = this.#extendingEnded;
+    const ended = this.#extendingEnded.signal;
     const onLease = (lease: Lease) => {
       if (ended.aborted) return;
       this.#extensionCount += 1;
@@ -126,7 +125,7 @@ export class LeaseWatch {
   /** Resolves when the instant of the present lease has come, with how late that is noticed; null when it is over. */
   async #reach(instantOf: (lease: Lease) => number): Promise<number | null> {
     const { clock } = this.#parts;
-    const ended = this.#watchingEnded;
+    const ended = this.#watchingEnded.signal;
     for (;;) {
       const leftMs = instantOf(this.#lease) - clock.now();
       if (ended.aborted) return null;

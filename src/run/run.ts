@@ -3,7 +3,6 @@
 // exit, signal, alarm and answer becomes an event, and only what the supervisor says is done.
 
 import assert from 'node:assert/strict';
-import { Ending } from '../lock/ending.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child, Ended } from './child.ts';
@@ -19,8 +18,8 @@ export class Run {
   readonly #parts: RunParts;
   readonly #inbox: Event[] = [];
   readonly #acquisitionAbandoned = new AbortController();
-  readonly #killing = new Ending();
-  readonly #ended = new Ending();
+  readonly #killing = new AbortController();
+  readonly #ended = new AbortController();
   #isBusy = false;
   #state = initialState;
   #watch: LeaseWatch | null = null;
@@ -163,7 +162,7 @@ export class Run {
   }
 
   #kill(): void {
-    if (this.#killing.aborted) return;
+    if (this.#killing.signal.aborted) return;
     this.#killing.abort();
     this.#parts.report({ kind: 'killed' });
     this.#child?.kill().then((untouchable) => this.#swept(untouchable, true), this.crash);
@@ -186,7 +185,7 @@ export class Run {
       child.stop(stopSignal);
       this.#alarm(graceMs, { kind: 'kill-due' });
     };
-    const killing = this.#killing;
+    const killing = this.#killing.signal;
     const untouchable = await endLeftovers({ child, leftCount, clock, onLeftovers, killing });
     this.#swept(untouchable, leftCount > 0);
   }
@@ -240,7 +239,7 @@ export class Run {
   }
 
   #alarm(afterMs: number, event: Event): void {
-    const ended = this.#ended;
+    const ended = this.#ended.signal;
     this.#parts.clock.sleep(afterMs, ended).then(() => ended.aborted || this.#post(event));
   }
 

@@ -173,8 +173,8 @@ export const mutants: readonly Mutant[] = [
     'a round has no deadline',
     rarely(20, 'one-master', 'boundedEnd'),
     'lock/poll.ts',
-    'sleepAwake(clock, masterTimeoutMs, isOver)',
-    'sleepAwake(clock, masterTimeoutMs * 1e6, isOver)',
+    'sleepAwake(clock, masterTimeoutMs, isOver.signal)',
+    'sleepAwake(clock, masterTimeoutMs * 1e6, isOver.signal)',
   ),
   inScript('release-without-comparing', 'a release removes whatever is there', rarely(10, 'contention', 'ownership')),
   inScript('extend-without-comparing', 'an extension extends whatever is there', rarely(40, 'partitions', 'ownership')),
@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'lock/line.ts',
-        from: 'await clock.sleep(atMostMs, enough);\n    return line;',
+        from: 'await clock.sleep(atMostMs, enough.signal);\n    return line;',
         to: 'return line;',
       },
       {

@@ -14,7 +14,10 @@ const seeds = [1, 2, 3, 4, 5];
 /** A hundred contenders take a second of the real world for two and a half of theirs; other forms are waited for by more as well. */
 const crowded: readonly Profile[] = ['many-contenders', 'several-names'];
 /** What happens in few worlds only. */
-const more: Partial<Record<Profile, readonly number[]>> = { 'in-steps': [7, 9] };
+const more: Partial<Record<Profile, readonly number[]>> = {
+  'in-steps': [7, 9],
+  'older-protocol': [10, 12, 15, 22],
+};
 const seedsOf = (profile: Profile) =>
   crowded.includes(profile) ? seeds.slice(0, 2) : [...seeds, ...(more[profile] ?? [])];
 
