@@ -117,7 +117,8 @@ class Wait {
         // Never a value again that was given back: what is still under way on a broken connection would remove it later.
         if (this.#hasTried) this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };
         this.#hasTried = true;
-        const attempt = await redlock.attempt(this.#claim, aborted, this.#line?.turns());
+        this.#line?.forgetCalls();
+        const attempt = await redlock.attempt(this.#claim, aborted);
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
@@ -191,7 +192,7 @@ class Wait {
     }
     const leftMs = waitMs ? waitMs - waitedMs : Number.POSITIVE_INFINITY;
     const pauseMs = Math.min(this.#pauseMs(attempt), leftMs);
-    if (this.#line) await this.#line.called(pauseMs, aborted);
+    if (this.#line) await this.#line.pause(pauseMs, aborted);
     else await clock.sleep(pauseMs, aborted);
   }
 

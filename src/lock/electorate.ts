@@ -6,7 +6,6 @@ import type { MasterFailure, Report } from './events.ts';
 import { MasterTimes } from './master-times.ts';
 import { type Polled, poll, type Round } from './poll.ts';
 import type { Clock, Extended, Failed, Master } from './ports.ts';
-import { unasked } from './turns.ts';
 
 interface AnyVote {
   readonly kind: string;
@@ -72,7 +71,6 @@ export class Electorate {
   }
 
   #note(master: Master, vote: AnyVote): void {
-    if (vote === unasked) return;
     if (isFailed(vote) && !this.#failing.has(master)) {
       this.#failing.add(master);
       this.#report({ kind: 'master-failing', master: master.name, failed: vote });

@@ -1,6 +1,7 @@
-// Our place in the queue, as far as this side is concerned: ears on the masters, and pauses that end when it is our turn. The
-// queue itself is kept by the masters. The surprise: calls come from each master by itself, a little apart, and whoever asks
-// all of them at the first one finds the others not yet free; so each is asked when it has called itself, or soon after the first.
+// Our position in the wait queue, as far as this side is concerned: a subscription on each master,
+// and pauses that end when the masters call. The queue itself is kept by the masters. Note: each
+// master calls when the release has reached it; a waiter that asks all of them at the first call
+// finds the others not free yet, so a pause goes on until all have called, or a little longer.
 
 import type { Claim, Clock, Ear, Master } from './ports.ts';
 import { quorumOf } from './validity.ts';
@@ -12,10 +13,8 @@ export class Line {
   readonly #clock: Clock;
   readonly #quorum: number;
   readonly #ears = new Set<Ear>();
-  /** Who has called and was not asked since. */
+  /** The masters whose calls count: see forgetCalls. */
   readonly #callers = new Set<Master>();
-  /** Who has called since the present turns began. */
-  #turned = new Set<Master>();
   /** Told of every call. */
   readonly #onCall = new Set<() => void>();
   #isClosed = false;
@@ -43,7 +42,7 @@ export class Line {
     return line;
   }
 
-  /** Somebody has called since the calls were last forgotten. */
+  /** A master has called since the calls were last forgotten. */
   get isCalled(): boolean {
     return this.#callers.size > 0;
   }
@@ -53,29 +52,14 @@ export class Line {
     this.#callers.clear();
   }
 
-  /** Resolves when somebody has called, after `atMostMs`, or when `aborted`. */
-  called(atMostMs: number, aborted: AbortSignal): Promise<void> {
-    return this.#until(() => this.isCalled, atMostMs, aborted);
-  }
-
-  /** The same, but waits for all to call, as long as the first is worth waiting for. */
-  async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
-    await this.called(atMostMs, aborted);
-    if (this.isCalled) await this.#until(() => this.#callers.size >= this.#ears.size, togetherMs, aborted);
-  }
-
   /**
-   * When it is our turn at each of the masters: at once, unless somebody has called; then when that master has called as well, or all
-   * have whom we hear, or soon. What it has called until its turn counts no more.
+   * Resolves when all masters have called, `togetherMs` after the first call, after `atMostMs`
+   * without a call, or when `aborted`.
    */
-  turns(): ((master: Master) => Promise<void>) | null {
-    if (!this.isCalled) return null;
-    const turned = new Set(this.#callers);
-    this.#turned = turned;
-    return async (master) => {
-      await this.#until(() => turned.has(master) || turned.size >= this.#ears.size, togetherMs);
-      this.#callers.delete(master);
-    };
+  async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
+    await this.#until(() => this.isCalled, atMostMs, aborted);
+    const haveAllCalled = () => this.#callers.size >= this.#ears.size;
+    if (this.isCalled) await this.#until(haveAllCalled, togetherMs, aborted);
   }
 
   close(): void {
@@ -85,20 +69,19 @@ export class Line {
 
   #hear(master: Master): void {
     this.#callers.add(master);
-    this.#turned.add(master);
     for (const look of this.#onCall) look();
   }
 
-  async #until(isDue: () => boolean, atMostMs: number, aborted?: AbortSignal): Promise<void> {
+  async #until(isDue: () => boolean, atMostMs: number, aborted: AbortSignal): Promise<void> {
     if (isDue()) return;
     const due = new AbortController();
     const look = () => {
-      if (isDue() || aborted?.aborted) due.abort();
+      if (isDue() || aborted.aborted) due.abort();
     };
     this.#onCall.add(look);
-    aborted?.addEventListener('abort', look, { once: true });
+    aborted.addEventListener('abort', look, { once: true });
     await this.#clock.sleep(atMostMs, due.signal);
-    aborted?.removeEventListener('abort', look);
+    aborted.removeEventListener('abort', look);
     this.#onCall.delete(look);
   }
 }

@@ -11,7 +11,6 @@ import { Line } from './line.ts';
 import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
 import type { AcquireReply, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
 import { acquireVerdictOf, extendVerdictOf, missingIn, wantedByIn } from './tally.ts';
-import { type TurnAt, Turns } from './turns.ts';
 import { quorumOf, validUntilOf } from './validity.ts';
 
 export type { Attempt, Extension, Lease, LossReason, Released } from './outcomes.ts';
@@ -40,7 +39,6 @@ export class Redlock {
   readonly #driftFactor: number | undefined;
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
-  readonly #turns = new Turns();
   /** Values that were not released yet: only these may be healed. */
   readonly #ours = new Set<string>();
 
@@ -56,9 +54,9 @@ export class Redlock {
 
   /**
    * Steps 1 to 5 of the page. A failed attempt has already begun to undo itself when it returns; so has one that `aborted`
-   * has cut short, whatever it says then. `turnAt` says when a master is to be asked; by itself at once.
+   * has cut short, whatever it says then.
    */
-  async attempt(claim: Claim, aborted?: AbortSignal, turnAt: TurnAt | null = null): Promise<Attempt> {
+  async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
     this.#ours.add(claim.value);
     // Who has refused us has entered us in its queue. When we win all the same, others there would have to wait for us to be forgotten.
@@ -69,11 +67,7 @@ export class Redlock {
       else refusers.add(master);
     };
     const { votes, withdraw } = await this.#electorate.poll<AcquireReply>({
-      ask: (master, withdrawn) => {
-        const ask = () => master.acquire(claim, withdrawn);
-        const isWanted = () => this.#ours.has(claim.value) && !withdrawn.aborted;
-        return turnAt ? this.#turns.ask(turnAt(master), isWanted, ask) : ask();
-      },
+      ask: (master, withdrawn) => master.acquire(claim, withdrawn),
       isCertain: (replies) => acquireVerdictOf(replies.values(), this.masterCount) !== 'undecided',
       onVote: (master, { kind }) => kind === 'refused' && onRefusal(master),
       cancelled: aborted,
@@ -165,11 +159,6 @@ export class Redlock {
   /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */
   joinLine(claim: Claim): Promise<Line> {
     return Line.join(this.#electorate.masters, claim, this.#clock, this.#masterTimeoutMs);
-  }
-
-  /** Resolves when every master has been asked, also those whose turn came after a quorum had granted: for who goes away then. */
-  asked(): Promise<void> {
-    return this.#turns.over();
   }
 
   /** Resolves when every release under way has been answered or has run out of time. */

@@ -3,7 +3,7 @@
 // what a wait would last if calls were not heard; nothing here depends on a fast machine.
 
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Acquisition, acquire } from '../../src/lock/acquire.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
@@ -187,48 +187,4 @@ test('one connection hears as many waiters as there are, and waits as often as o
   process.off('warning', warned);
   expect(warnings).toEqual([]);
   handle.close();
-});
-
-describe('a master whose turn has not come', () => {
-  /** Of the last master; the turn of the others comes at once. */
-  function lateTurn() {
-    let begin = () => {};
-    const late = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
-    const [, , last] = masters as [TestMaster, TestMaster, TestMaster];
-    const rig = redlockOn(masters);
-    const turnAt = (master: { name: string }) => (master === rig.masters[2] ? late : Promise.resolve());
-    return { rig, last, turnAt, begin: () => begin() };
-  }
-
-  test('is asked when it comes, also when the others have decided by then', async () => {
-    const { rig, last, turnAt, begin } = lateTurn();
-    // Without a fence: counters that disagree would have the number written back, and the last master healed.
-    const claim = newClaim({ isFenced: false });
-    expect(await rig.redlock.attempt(claim, undefined, turnAt)).toMatchObject({ kind: 'acquired', grantedCount: 2 });
-    expect(await last.get('r')).toBeNull();
-    let isOver = false;
-    const asked = rig.redlock.asked().then(() => {
-      isOver = true;
-    });
-    await rig.masters[0]?.introduce();
-    expect(isOver).toBe(false);
-    begin();
-    await asked;
-    rig.masters[2]?.close(); // Whoever has asked may go.
-    await eventually('granted', async () => (await last.get('r')) === claim.value);
-  });
-
-  test('is not asked when the lock has been given back by then', async () => {
-    const { rig, last, turnAt, begin } = lateTurn();
-    const claim = newClaim({ isFenced: false });
-    await rig.redlock.attempt(claim, undefined, turnAt);
-    await rig.redlock.release(claim);
-    begin();
-    await rig.redlock.attempt(newClaim({ resources: ['s'] }));
-    expect(await last.get('r')).toBeNull();
-    expect(await keysLeft()).toEqual(['s', 's', 's']);
-    expect(rig.events.filter(({ kind }) => kind === 'master-failing')).toEqual([]);
-  });
 });

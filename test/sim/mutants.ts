@@ -231,14 +231,6 @@ export const mutants: readonly Mutant[] = [
     ...within(40, 'contention', 'handOver'),
   },
   inSource(
-    'asked-after-it-was-given-back',
-    'a master whose turn comes after the lock was given back is asked for it all the same',
-    rarely(40, 'even-masters', 'litter'),
-    'lock/redlock.ts',
-    'const isWanted = () => this.#ours.has(claim.value) && !withdrawn.aborted;',
-    'const isWanted = () => !withdrawn.aborted || this.#ours.size >= 0;',
-  ),
-  inSource(
     'never-polls',
     'whoever waits relies on being called',
     rarely(80, 'sudden-deaths', 'handOver', 'liveness'),

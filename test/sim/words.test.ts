@@ -62,5 +62,11 @@ it.each([
 ] as const)('npm run sim -- %s', (words, status, stdout, stderr) => {
   const script = join(import.meta.dirname, '../../src/dev/sim.js');
   const ended = spawnSync(process.execPath, [script, ...words.split(' ')], { encoding: 'utf8' });
-  expect(ended).toMatchObject({ status, stdout: expect.stringMatching(stdout), stderr: expect.stringMatching(stderr) });
+  // What a slow machine is told while the simulator compiles.
+  const complaint = ended.stderr.replace(/^.*compiling \.\.\.\n/, '');
+  expect({ ...ended, complaint }).toMatchObject({
+    status,
+    stdout: expect.stringMatching(stdout),
+    complaint: expect.stringMatching(stderr),
+  });
 });

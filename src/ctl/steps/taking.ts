@@ -28,15 +28,13 @@ export interface Wanted {
 /** As redlock-run's `giveUpAfter`. */
 const giveUpAfterMs = 10_000;
 
-/** Waits for the lock, and until every master has been asked for it: the process may end then. */
-export async function take(parts: TakingParts, wanted: Wanted, aborted: AbortSignal): Promise<Acquisition> {
+/** Waits for the lock. */
+export function take(parts: TakingParts, wanted: Wanted, aborted: AbortSignal): Promise<Acquisition> {
   const { redlock, clock, random, newToken, note } = parts;
   const { name, ttlMs, waitMs, isFenced } = wanted;
   const newClaim = () => {
     return { ...alone, resources: [name], value: renderValue(newToken(), note()), ttlMs, isFenced, waiter: null };
   };
   const waiting = { redlock, clock, random, report: () => {}, newClaim, waiterId: newToken() };
-  const acquisition = await acquire(waiting, { waitMs, giveUpAfterMs, aborted });
-  await redlock.asked();
-  return acquisition;
+  return acquire(waiting, { waitMs, giveUpAfterMs, aborted });
 }
