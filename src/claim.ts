@@ -1,6 +1,7 @@
 // What one run asks of the masters, from its settings: a claim, new for every attempt, and a name in the queues. It asks nobody. The
 // surprise: the slot is drawn by chance, so that runs that come together do not all begin with the same one.
 
+import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
 import type { Settings } from './cli/settings.ts';
@@ -8,7 +9,6 @@ import { type HolderNote, renderValue } from './lock/holder.ts';
 import type { Claim, Sharing } from './lock/ports.ts';
 import { onSomeSlot } from './lock/sharing.ts';
 import { waiterIdOf } from './lock/waiter-id.ts';
-import { randomBytes } from './random.ts';
 import { userName } from './run/environment.ts';
 
 /** With a value that was never used before, and no place in any queue. */

@@ -3,6 +3,7 @@
 // are before the command starts, so that a replica or a server listed twice is found out also when
 // it answers last.
 
+import { randomBytes } from 'node:crypto';
 import { newClaim, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
@@ -12,7 +13,6 @@ import type { MasterFailure } from './lock/events.ts';
 import { stopAtOf } from './lock/keep-alive.ts';
 import type { Claim } from './lock/ports.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
-import { randomBytes } from './random.ts';
 import type { MasterAddress } from './redis/address.ts';
 import { Roster } from './redis/identity.ts';
 import { Inspector } from './redis/inspector.ts';
@@ -242,12 +242,14 @@ class Job {
     const now = this.#clock.now();
     const stopInMs = stopAtOf(lease, graceMs + marginMs) - now;
     const trouble = guard.confirm(stopInMs, stopAtOf(lease, marginMs) - now);
+    let withdraw = () => {};
     const withdrawn = new Promise<string>((resolve) => {
-      const withdraw = () => resolve('the wait was given up');
-      if (aborted.aborted) withdraw();
-      else aborted.addEventListener('abort', withdraw, { once: true });
+      withdraw = () => resolve('the wait was given up');
     });
+    if (aborted.aborted) withdraw();
+    aborted.addEventListener('abort', withdraw);
     const why = await Promise.race([trouble, withdrawn]);
+    aborted.removeEventListener('abort', withdraw);
     return why && `no process to guard the command: ${why} (try again)`;
   }
 

@@ -2,12 +2,12 @@
 // program may bring its own tokens, but never the same one twice, because what is still under way of an earlier attempt would give
 // back the later one.
 
+import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
 import { renderValue } from '../lock/holder.ts';
 import type { Claim } from '../lock/ports.ts';
 import { waiterIdOf } from '../lock/waiter-id.ts';
-import { randomBytes } from '../random.ts';
 import { usageError } from './complaint.ts';
 import type { Form } from './form.ts';
 

@@ -18,7 +18,7 @@ const mayImport: Record<string, readonly string[]> = {
   local: ['node', '*'],
   cli: ['lock', 'text', 'run', 'redis', 'node', '*'],
   ctl: ['lock', 'text', 'redis', 'cli', 'local', 'node', '*'],
-  library: ['lock', 'text', 'redis', 'cli', 'random.ts', 'system-clock.ts', 'node'],
+  library: ['lock', 'text', 'redis', 'cli', 'system-clock.ts', 'node'],
   '.': ['lock', 'text', 'redis', 'run', 'local', 'cli', 'ctl', 'library', 'node', '*'],
 };
 
