@@ -1,6 +1,7 @@
-// The Clock of the real machine. Not for telling the time of day. The surprise: Node's monotonic clock stands still while a
-// Linux machine sleeps, but Redis goes on expiring, so this one adds whatever the boot-time clock or the wall clock ran
-// ahead of it meanwhile. A wall clock set forward by hand costs validity for the same reason: pessimism is the safe side.
+// The Clock of the real machine. Not for telling the time of day. Node's monotonic clock stands
+// still while a Linux machine sleeps, but Redis goes on expiring, so this one adds whatever the
+// boot-time clock or the wall clock ran ahead of it meanwhile. A wall clock set forward by hand
+// costs validity for the same reason: pessimism is the safe side.
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
@@ -39,11 +40,6 @@ export function readingsNow(): { monotonic: number; boot: number | null; wall: n
 
 /** Below the grain of os.uptime (10 ms) and the jitter of reading one clock after another, nothing has happened. */
 const toleranceMs = 20;
-/**
- * To read the boot-time clock takes ten times as long as all the rest of a look at the time. It is spared for less than its grain, as
- * long as the wall clock has not moved by more than its own grain, which it does in every sleep.
- */
-const spared = { bootMs: 10, wallMs: 2 };
 /** Timers do not run while the machine sleeps, so no sleep of ours is trusted for longer than this. */
 const longestTimerMs = 250;
 
@@ -54,19 +50,11 @@ export function createSystemClock(onJump: (ms: number) => void = () => {}, sourc
   let aheadMs = 0;
   const wall = new OtherClock(sources.wall, sources.monotonic);
   const boot = new OtherClock(sources.boot, sources.monotonic);
-  /** When the boot-time clock was last read, and how far ahead the wall clock was then. */
-  let bootRead = { at: Number.NEGATIVE_INFINITY, wallLeadMs: 0 };
 
   function now(): number {
-    let jumpMs = wall.jumpMs();
-    const at = wall.readAt;
-    const hasWallMoved = Math.abs(wall.leadMs - bootRead.wallLeadMs) > spared.wallMs;
-    if (hasWallMoved || at - bootRead.at >= spared.bootMs) {
-      jumpMs = Math.max(jumpMs, boot.jumpMs());
-      bootRead = { at, wallLeadMs: wall.leadMs };
-    }
+    const jumpMs = Math.max(wall.jumpMs(), boot.jumpMs());
     aheadMs += jumpMs;
-    const instant = (jumpMs > 0 ? sources.monotonic() : at) + aheadMs;
+    const instant = sources.monotonic() + aheadMs;
     if (jumpMs > 0) onJump(jumpMs);
     return instant;
   }
@@ -99,9 +87,6 @@ class OtherClock {
   readonly #monotonic: () => number;
   /** How far ahead it may have been all along. */
   #knownLeadMs: number;
-  /** How far ahead it was when it was last read, and when that was. */
-  leadMs = 0;
-  readAt = 0;
 
   constructor(read: () => number | null, monotonic: () => number) {
     this.#read = read;
@@ -115,10 +100,8 @@ class OtherClock {
     // Read between two monotonic readings, so that being preempted here looks like no jump in either direction.
     const before = this.#monotonic();
     const reading = this.#read() ?? 0;
-    this.readAt = this.#monotonic();
-    const leastMs = reading - this.readAt;
-    this.leadMs = reading - before;
-    if (this.leadMs < this.#knownLeadMs) this.#knownLeadMs = this.leadMs;
+    const leastMs = reading - this.#monotonic();
+    this.#knownLeadMs = Math.min(this.#knownLeadMs, reading - before);
     const jumpMs = leastMs - this.#knownLeadMs;
     if (jumpMs <= toleranceMs) return 0;
     this.#knownLeadMs = leastMs;

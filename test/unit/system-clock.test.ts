@@ -7,14 +7,11 @@ import { createSystemClock, readingsNow } from '../../src/system-clock.ts';
 
 /** Three clocks to be moved by hand, and what our clock told of them. */
 function rig(hasBoot = true) {
-  const at = { monotonic: 1_000, boot: 50_000, wall: 1_800_000_000_000, bootReadCount: 0 };
+  const at = { monotonic: 1_000, boot: 50_000, wall: 1_800_000_000_000 };
   const jumps: number[] = [];
   const sources = {
     monotonic: () => at.monotonic,
-    boot: () => {
-      at.bootReadCount += 1;
-      return hasBoot ? at.boot : null;
-    },
+    boot: () => (hasBoot ? at.boot : null),
     wall: () => at.wall,
   };
   const clock = createSystemClock((ms) => jumps.push(ms), sources);
@@ -70,25 +67,10 @@ describe('now', () => {
     expect(clock.now() - begin).toBe(60_000);
   });
 
-  test('the boot-time clock is spared for 10 ms, but not where the wall clock has moved', () => {
-    const { clock, at, pass, begin } = rig();
-    const before = at.bootReadCount;
-    for (let count = 0; count < 9; count += 1) {
-      pass(1);
-      clock.now();
-    }
-    expect(at.bootReadCount).toBe(before);
+  test('a sleep that a wall clock set back hides is seen at once', () => {
+    const { clock, at, begin } = rig();
     at.boot += 60_000;
-    at.wall += 3;
-    expect(clock.now() - begin).toBe(60_009);
-    expect(at.bootReadCount).toBe(before + 1);
-  });
-
-  test('a sleep that a wall clock set back hides is seen 10 ms later', () => {
-    const { clock, at, pass, begin } = rig();
-    at.boot += 60_000;
-    pass(10);
-    expect(clock.now() - begin).toBe(60_010);
+    expect(clock.now() - begin).toBe(60_000);
   });
 
   test('the grain of the clocks is no sleep', () => {
@@ -103,11 +85,10 @@ describe('now', () => {
     expect(jumps).toEqual([]);
   });
 
-  // At least 10 ms apart: see the two tests above.
   test('never goes back, and never falls behind any clock by more than the tolerance, whatever they do', () => {
     const moves = fc.array(
       fc.record({
-        pass: fc.integer({ min: 10, max: 1_000 }),
+        pass: fc.nat(1_000),
         boot: fc.nat(100_000),
         wall: fc.integer({ min: -100_000, max: 100_000 }),
       }),
