@@ -27,13 +27,13 @@ import type { GuardSupply } from './run/guard/guard-process.ts';
 import type { StartPlan } from './run/guard/protocol.ts';
 import { heldNames, isHeldAround } from './run/held.ts';
 import { findIsolation, type Isolation } from './run/isolation.ts';
-import { runOnLost } from './run/on-lost.ts';
+import { reasonOfLoss, runOnLost } from './run/on-lost.ts';
 import { libcForTree } from './run/processes/kept-tree.ts';
 import type { Libc } from './run/processes/libc.ts';
 import { Recorder } from './run/recorder.ts';
 import { type Finished, Run, type RunParts } from './run/run.ts';
 import { subscribe } from './run/signals.ts';
-import type { Cause, LostReason } from './run/supervisor.ts';
+import type { Cause } from './run/supervisor.ts';
 import { hasTerminal, isInFront } from './run/terminal.ts';
 import { RunTrouble } from './run/trouble.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
@@ -291,9 +291,4 @@ class Job {
     }
     return this.#masters.flatMap(({ name, objection }) => (objection ? [{ master: name, failed: objection }] : []));
   }
-}
-
-function reasonOfLoss(event: RunEvent): LostReason | null {
-  if (event.kind === 'found-lost') return 'taken';
-  return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
 }

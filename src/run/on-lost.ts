@@ -3,10 +3,18 @@
 // is our stderr, because nothing of ours may ever reach stdout.
 
 import { accessSync, constants } from 'node:fs';
+import type { RunEvent } from './events.ts';
 import { keepApart } from './processes/own-children.ts';
 import { send } from './processes/process-tree.ts';
+import type { LostReason } from './supervisor.ts';
 
 const longestMs = 10_000;
+
+/** Why the lock was lost; null: the event tells of no loss. */
+export function reasonOfLoss(event: RunEvent): LostReason | null {
+  if (event.kind === 'found-lost') return 'taken';
+  return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
+}
 
 /** Resolves when it has ended, or was killed after ten seconds; it changes no exit code. */
 export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
