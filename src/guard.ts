@@ -46,7 +46,7 @@ for (const signal of Object.keys(os.constants.signals) as Signal[]) {
   if (!deadly.includes(signal.slice('SIG'.length))) process.on(signal, () => {});
 }
 
-/** Between two times that ended orphans are reaped, or that a tree without a keeper is looked at. */
+/** Between two looks at a tree that the kernel keeps for another process. */
 const lookMs = 200;
 
 const clock = createSystemClock();
@@ -90,6 +90,7 @@ function obey({ id, ...request }: ToGuard): void {
       void (tree?.kill() ?? Promise.resolve([])).then((unkillable) => answer({ unkillable }));
       return;
     case 'ping':
+      tree?.look();
       return answer();
   }
 }
@@ -146,7 +147,6 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
     tell({ kind: 'exited', exit, readings: readingsNow(), leftCount });
   });
   guard.begin();
-  setInterval(() => tree?.look(), lookMs);
 }
 
 /** Where the kernel keeps no tree, it is looked for. */
