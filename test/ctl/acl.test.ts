@@ -1,13 +1,14 @@
 // The rules that `acl` prints, put to the test: under them both programs work, and with one command less they do not. Each user is
 // made on real servers from the very line that was printed.
 
+import { setTimeout as pass } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rulesOf } from '../../src/redis/rights.ts';
 import { interpreter, program, type TestMaster, takeBy, useMasters } from '../cli/rig.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { ctl, hold, startCtl } from './rig.ts';
 
-const { masters, run } = useMasters(3);
+const { masters, run, start } = useMasters(3);
 let lines: string[];
 
 beforeAll(async () => {
@@ -63,9 +64,14 @@ test('a master that restarted waits out the grace under these rules, also when i
 
 test('redlock-run acquires, extends, waits, is called and releases under its rules', async () => {
   const { env } = as('redlock-run');
-  const holder = run(['--ttl', '1s', 'job', '--', 'sleep', '1.5'], { env });
-  await expect.poll(() => masters[0]?.get('redlock:job')).toBeTruthy();
-  const [first, second] = await Promise.all([holder, run(['-v', 'job', '--', 'true'], { env })]);
+  const command = ['sh', '-c', 'echo ready; read -r line'];
+  const holder = start(['--ttl', '3s', 'job', '--', ...command], { env, stdin: 'pipe' });
+  await holder.says('stdout', /ready/);
+  const waiter = start(['-v', 'job', '--', 'true'], { env });
+  await waiter.says('stderr', /waiting/);
+  await pass(1_500); // It is extended meanwhile.
+  holder.child.stdin?.end('\n');
+  const [first, second] = await Promise.all([holder.result, waiter.result]);
   expect(first.code).toBe(0);
   expect(second).toMatchObject({ code: 0, stderr: expect.stringMatching(/waiting: "job": held by/) });
   expect(`${first.stderr}${second.stderr}`).not.toMatch(/warning|permission/i);
