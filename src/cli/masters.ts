@@ -25,6 +25,8 @@ export interface ChosenMasters {
 const visiblePassword =
   '--master: holds a password, which every user of this machine can see (use passwordFile, or REDLOCK_MASTERS)';
 
+const userAlone = 'a user without a password (set passwordFile, or write user:password@ or :password@)';
+
 /** What one layer says about masters. */
 interface Stage {
   readonly layer: LayerName;
@@ -78,8 +80,7 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
     isVisible ||= stage.layer === 'flag' && address.password !== undefined;
     const master = await logIn(address, entry, login, stage.base, warn, subject);
     if (master.username !== undefined && master.password === undefined) {
-      const why = 'a user without a password (set passwordFile, or write user:password@)';
-      throw troubleWith({ layer: stage.layer, subject }, `${master.name}: ${why}`);
+      throw troubleWith({ layer: stage.layer, subject }, `${master.name}: ${userAlone}`);
     }
     masters.push(master);
   }
@@ -134,7 +135,7 @@ function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): Mast
     return parseAddress(entry.url);
   } catch (error) {
     if (!(error instanceof AddressError)) throw error;
-    const isList = layer === 'flag' && /,\s*\S/.test(entry.url);
+    const isList = layer === 'flag' && /^(?!rediss?\+sentinel:).*,\s*\S/is.test(entry.url);
     const why = 'a list, and --master takes one URL (give --master once for each)';
     const message = isList ? `${quoted(withoutSecrets(entry.url))}: ${why}` : error.message;
     throw troubleWith({ layer, subject }, message);

@@ -1,11 +1,14 @@
-// The user's mistakes, as errors with one line and no stack: `what: which: why (what to do)`. Not for expected outcomes
-// (busy, unreachable, lost are returned values) and not for bugs (those are assertions). The surprise: text that a user
-// gave is quoted, cut and stripped of passwords here, so that no message can be two lines long or give away a secret.
+// The user's mistakes, as errors with one line and no stack: `what: which: why (what to do)`. Not
+// for expected outcomes (busy, unreachable, lost are returned values) and not for bugs (those are
+// assertions). Text that a user gave is quoted, cut and stripped of passwords here, so that no
+// message can be two lines long or give away a secret.
 
 import { oneLine } from '../text/printable.ts';
 
 export { oneLine };
 
+/** Of a master, where the user may be a password as well: redis-cli takes one there. */
+const masterLogin = /((rediss?|valkeys?|unix)(\+sentinel)?:\/\/).*$/is;
 const urlPassword = /([a-z][a-z0-9+.-]{0,20}:\/\/[^:@/\s]*:)\S*@/i;
 
 /** A wrong command line: exit 64. */
@@ -36,10 +39,16 @@ export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
 
-/** The text with the password of every URL in it replaced by `***`. */
+/** The text with the password of every URL in it, and a master's whole login, as `***`. */
 export function withoutPasswords(text: string): string {
-  // Word by word, and only where there is an @: a pattern that looks for one from every :// of a long text takes minutes.
-  return text.replace(/\S+/g, (word) => (word.includes('@') ? word.replace(urlPassword, '$1***@') : word));
+  // Word by word, and only where there is an @: a pattern that looks for one from every :// of a
+  // long text takes minutes.
+  return text.replace(/\S+/g, (word) => {
+    const at = word.lastIndexOf('@');
+    if (at < 0) return word;
+    const shown = word.slice(0, at).replace(masterLogin, '$1***') + word.slice(at);
+    return shown.replace(urlPassword, '$1***@');
+  });
 }
 
 /** User-supplied text for a message: JSON-quoted, on one line, without URL passwords, at most `limit` characters. */

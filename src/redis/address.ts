@@ -1,6 +1,6 @@
-// Where a master is and how to log in there, from one line of text. No message and no name made here
-// ever holds a password. The grammar is ours, because ioredis reads `valkey://h:1` as the host "valkey",
-// `/notanumber` as database NaN and `h:7001/2` as a socket path.
+// Where a master is and how to log in there, from one line of text. No message and no name made
+// here ever holds any part of a login. The grammar is ours, because ioredis reads `valkey://h:1` as
+// the host "valkey", `/notanumber` as database NaN and `h:7001/2` as a socket path.
 
 import { isIPv6 } from 'node:net';
 
@@ -14,7 +14,7 @@ export interface TlsOptions {
 
 /** Either host and port, or the path of a unix socket. */
 export interface MasterAddress {
-  /** For messages: `redis://user:***@10.0.0.1:6379/2`. */
+  /** For messages: `redis://***@10.0.0.1:6379/2`. */
   readonly name: string;
   /** IPv6 without brackets. */
   readonly host?: string;
@@ -45,8 +45,9 @@ const schemes = /^(redis|rediss|valkey|valkeys|unix)$/;
 const forms = 'redis://[user[:password]@]host[:port][/db], rediss://… or unix:///path';
 
 /**
- * Reads `redis://[user[:pass]@]host[:port][/db]`, `rediss://`, `valkey://`, `valkeys://`, `unix://[user:pass@]/path[?db=N]`,
- * `host:port` or `host`; IPv6 in brackets, credentials percent-encoded, port 6379 and database 0 unless given.
+ * Reads `redis://[user[:pass]@]host[:port][/db]`, `rediss://`, `valkey://`, `valkeys://`,
+ * `unix://[user:pass@]/path[?db=N]`, `host:port` or `host`; IPv6 in brackets, credentials
+ * percent-encoded, port 6379 and database 0 unless given.
  * @throws AddressError
  */
 export function parseAddress(text: string): MasterAddress {
@@ -61,6 +62,10 @@ export function parseAddress(text: string): MasterAddress {
     return parseServer(text, 'redis', text);
   }
   const scheme = text.slice(0, separator).toLowerCase().replace('valkey', 'redis');
+  if (/^rediss?\+sentinel$/.test(scheme)) {
+    const why = `${scheme}:// is not supported yet (list independent masters as redis://host)`;
+    throw new AddressError(text, why);
+  }
   if (!schemes.test(scheme)) throw new AddressError(text, `unknown scheme (write ${forms})`);
   if (text.includes('#')) throw new AddressError(text, 'contains a # (write %23 in a password)');
   const rest = text.slice(separator + 3);
@@ -73,21 +78,31 @@ export function endpointOf(address: MasterAddress): string {
   return `${bracketed(address.host ?? '').toLowerCase()}:${address.port}`;
 }
 
-/** The text of an address, right or wrong, with everything that may be a password replaced by `***`. */
+/**
+ * The text of an address, right or wrong, with everything that may be a password replaced by `***`:
+ * the whole login (redis-cli takes a password where we take a user), a port or a database that is
+ * no number, and a query.
+ */
 export function withoutSecrets(text: string): string {
   const separator = schemeLength(text);
   const start = separator < 0 ? 0 : separator + 3;
   const at = text.lastIndexOf('@');
-  const user = text.slice(start, Math.max(start, at));
-  const shownUser = separator < 0 ? '***' : user.replace(/:.*$/s, ':***');
-  const login = at < start ? '' : `${shownUser}@`;
-  const place = text
-    .slice(Math.max(start, at + 1))
-    .replace(/[?#].*$/s, (tail) => (/^\?db=\d+$/.test(tail) ? tail : `${tail[0]}***`))
-    // A port that is none, or that follows no host, is the password of an address whose @host was forgotten.
-    .replace(/^(\[[^\]]*\]|[^:/[]+):(?!\d{1,5}(\/|\?|$)).+$/s, '$1:***')
-    .replace(/^:.+$/s, ':***');
-  return text.slice(0, start) + login + place;
+  const login = at < start ? '' : '***@';
+  const place = text.slice(Math.max(start, at + 1));
+  const [, hosts = '', path = '', query = ''] = /^([^/?#]*)([^?#]*)(.*)$/s.exec(place) ?? [];
+  const isSocket = /^unix:/i.test(text) || (separator < 0 && hosts === '');
+  const shownPath = isSocket || /^(\/\d{0,9})?$/.test(path) ? path : '/***';
+  const shownQuery = query === '' || /^\?db=\d+$/.test(query) ? query : `${query[0]}***`;
+  const shownHosts = hosts.split(',').map(withoutOddPort).join(',');
+  return `${text.slice(0, start)}${login}${shownHosts}${shownPath}${shownQuery}`;
+}
+
+/**
+ * A port that is none, or that follows no host, is the password of an address whose @host was
+ * forgotten.
+ */
+function withoutOddPort(host: string): string {
+  return host.replace(/^(\[[^\]]*\]|[^:[]+):(?!\d{1,5}$).+$/s, '$1:***').replace(/^:.+$/s, ':***');
 }
 
 function schemeLength(text: string): number {
@@ -166,10 +181,8 @@ function decoded(text: string, part: string): string {
   }
 }
 
-function shown(login: Login): string {
-  const user = encodeURIComponent(login.username ?? '');
-  if (login.password !== undefined) return `${user}:***@`;
-  return user === '' ? '' : `${user}@`;
+function shown({ username, password }: Login): string {
+  return username === undefined && password === undefined ? '' : '***@';
 }
 
 function bracketed(host: string): string {

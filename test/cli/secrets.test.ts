@@ -21,7 +21,7 @@ test('a password that is refused: 78 at once, one line, and what was tried is no
     ),
   );
   expect(results.map(({ code }) => code)).toEqual([78, 78]);
-  expect(results[0]?.stderr).toMatch(/^redlock-run: masters: unix:\/\/:\*\*\*@.*WRONGPASS[^\n]*\n$/);
+  expect(results[0]?.stderr).toMatch(/^redlock-run: masters: unix:\/\/\*\*\*@.*WRONGPASS[^\n]*\n$/);
   expect(results[1]?.stderr).toMatch(/^redlock-run: masters: .*NOAUTH[^\n]*\n$/);
   for (const { stderr } of results) expect(stderr).not.toContain('wrong-secret');
 });

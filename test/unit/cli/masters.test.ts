@@ -143,7 +143,7 @@ describe('masters', () => {
 });
 
 describe('logins', () => {
-  const message = 'a user without a password (set passwordFile, or write user:password@)';
+  const message = 'a user without a password (set passwordFile, or write user:password@ or :password@)';
 
   test.each<[string, Scene, number]>([
     ['in a flag', { flags: ['--master', 'redis://job@a'] }, 64],
@@ -168,6 +168,36 @@ describe('logins', () => {
   });
 });
 
+describe('a password in a URL that is refused is not shown', () => {
+  const forms = [
+    'redis://s3cr3t@h:1',
+    'redis://u%3As3cr3t@h:x',
+    'redis://u;s3cr3t@h:x',
+    'redis://s3cr3t@h:1,redis://u:s3cr3t@h',
+    'redis://h:1/s3cr3t',
+    'redis+sentinel://s3cr3t@h:1,h2:2/NAME',
+  ];
+  const wayIn: readonly (readonly [name: string, scene: (url: string) => Scene, exitCode: number])[] = [
+    ['a flag', (url) => ({ flags: ['--master', url] }), 64],
+    ['the environment', (url) => ({ environment: { REDLOCK_MASTERS: url } }), 78],
+    ['the file', (url) => ({ file: `masters:\n  - ${url}\n` }), 78],
+    ['a mapping in the file', (url) => ({ file: `masters:\n  - url: ${url}\n` }), 78],
+  ];
+
+  describe.each(wayIn)('in %s', (_, scene, exitCode) => {
+    test.each(forms)('%s', async (url) => {
+      const found = await failure(scene(url));
+      expect(found).toMatchObject({ exitCode, message: expect.stringMatching(/\*\*\*/) });
+      expect(found.message).not.toContain('s3cr3t');
+    });
+  });
+
+  it('nor one in the place of the user, where the password stands elsewhere', async () => {
+    const environment = { REDLOCK_MASTERS: 'redis://s3cr3t@h:1', REDLOCK_PASSWORD: 'x' };
+    expect((await settle({ environment })).masters[0]?.name).toBe('redis://***@h:1');
+  });
+});
+
 describe('messages', () => {
   test.each<[string, Scene, number, RegExp]>([
     [
@@ -175,6 +205,18 @@ describe('messages', () => {
       { flags: ['--master', 'redis://a,redis://u:s3cr3t@b'] },
       64,
       /^--master: .*: a list, and --master takes one URL \(give --master once for each\)$/,
+    ],
+    [
+      'sentinels',
+      { flags: ['--master', 'redis+sentinel://h1:1,h2:2/NAME'] },
+      64,
+      /^--master: "redis\+sentinel:\/\/h1:1,h2:2\/\*\*\*": redis\+sentinel:\/\/ is not supported yet \(/,
+    ],
+    [
+      'sentinels in the environment',
+      { environment: { REDLOCK_MASTERS: 'redis+sentinel://h1:1,h2:2/NAME' } },
+      78,
+      /^REDLOCK_MASTERS: "redis\+sentinel:\/\/h1:1": redis\+sentinel:\/\/ is not supported yet \(/,
     ],
     ['a list of hosts', { flags: ['--master', 'a,b,c'] }, 64, /--master takes one URL/],
     ['a socket without //', { flags: ['--master', 'unix:relative'] }, 64, /no \/\/ after the scheme \(write /],

@@ -15,7 +15,7 @@ it('shows everything, aligned', async () => {
     [
       'name                "job"',
       'key                 "redlock:job"',
-      'master              redis://u:***@a:6379',
+      'master              redis://***@a:6379',
       'master              redis://b:7/2',
       'master              unix:///run/c.sock',
       'quorum              2 of 3',
@@ -57,7 +57,7 @@ describe('with -v', () => {
     for (const line of [
       'name                "job"                   argument NAME',
       'key                 "p:job"                 ~/work/.redlockrc:1',
-      'master              redis://u:***@a:6379    flag --master',
+      'master              redis://***@a:6379      flag --master',
       'quorum              2 of 3                  derived',
       'ttl                 1m                      flag --ttl',
       'kill after          5s                      default',

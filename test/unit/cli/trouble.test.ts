@@ -30,21 +30,24 @@ describe('quoted', () => {
     ['\u009b\u2028\u202e', '"\\u009b\\u2028\\u202e"'],
     ['x'.repeat(81), `"${'x'.repeat(80)}…"`],
     ['🔒'.repeat(81), `"${'🔒'.repeat(80)}…"`],
-    ['redis://u:p@h', '"redis://u:***@h"'],
+    ['redis://u:p@h', '"redis://***@h"'],
   ])('%j', (text, expected) => expect(quoted(text)).toBe(expected));
 
   it('cuts only after the password is gone', () => {
-    expect(quoted(`redis://u:${'s3cr3t'.repeat(50)}@h`)).toBe('"redis://u:***@h"');
+    expect(quoted(`redis://u:${'s3cr3t'.repeat(50)}@h`)).toBe('"redis://***@h"');
   });
 });
 
 describe('withoutPasswords', () => {
   test.each([
-    ['redis://u:p@h:1/2', 'redis://u:***@h:1/2'],
-    ['redis://:p@h', 'redis://:***@h'],
-    ['redis://:p/q@r:s@h', 'redis://:***@h'],
-    ['--url=https://u:p@h and rediss://v:q@i', '--url=https://u:***@h and rediss://v:***@i'],
-    ['redis://u@h', 'redis://u@h'],
+    ['redis://u:p@h:1/2', 'redis://***@h:1/2'],
+    ['redis://:p@h', 'redis://***@h'],
+    ['redis://:p/q@r:s@h', 'redis://***@h'],
+    ['--url=https://u:p@h and rediss://v:q@i', '--url=https://u:***@h and rediss://***@i'],
+    ['redis://s3cr3t@h', 'redis://***@h'],
+    ['VALKEYS://u%3As3cr3t@h/1', 'VALKEYS://***@h/1'],
+    ['redis+sentinel://s3cr3t@h', 'redis+sentinel://***@h'],
+    ['https://u@h', 'https://u@h'],
     ['https://h:80/x', 'https://h:80/x'],
     ['user@host:path', 'user@host:path'],
   ])('%s', (text, expected) => expect(withoutPasswords(text)).toBe(expected));

@@ -19,15 +19,15 @@ describe('reads', () => {
     ['valkeys://h', { name: 'rediss://h:6379', host: 'h', port: 6379, db: 0, tls: {} }],
     ['redis://[::1]:7/1', { name: 'redis://[::1]:7/1', host: '::1', port: 7, db: 1 }],
     ['[fe80::1]', { name: 'redis://[fe80::1]:6379', host: 'fe80::1', port: 6379, db: 0 }],
-    ['redis://u:p@h', { name: 'redis://u:***@h:6379', host: 'h', port: 6379, db: 0, username: 'u', password: 'p' }],
-    ['redis://:p@h', { name: 'redis://:***@h:6379', host: 'h', port: 6379, db: 0, password: 'p' }],
-    ['redis://u@h', { name: 'redis://u@h:6379', host: 'h', port: 6379, db: 0, username: 'u' }],
-    ['redis://:a%40%2F%3A%25@h', { name: 'redis://:***@h:6379', host: 'h', port: 6379, db: 0, password: 'a@/:%' }],
-    ['redis://:a@b:c@h', { name: 'redis://:***@h:6379', host: 'h', port: 6379, db: 0, password: 'a@b:c' }],
+    ['redis://u:p@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, username: 'u', password: 'p' }],
+    ['redis://:p@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, password: 'p' }],
+    ['redis://u@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, username: 'u' }],
+    ['redis://:a%40%2F%3A%25@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, password: 'a@/:%' }],
+    ['redis://:a@b:c@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, password: 'a@b:c' }],
     ['redis://redis_1.local.:9', { name: 'redis://redis_1.local.:9', host: 'redis_1.local.', port: 9, db: 0 }],
     ['unix:///run/r.sock', { name: 'unix:///run/r.sock', path: '/run/r.sock', db: 0 }],
     ['unix:///run/r@1.sock?db=3', { name: 'unix:///run/r@1.sock?db=3', path: '/run/r@1.sock', db: 3 }],
-    ['unix://u:p@/a', { name: 'unix://u:***@/a', path: '/a', db: 0, username: 'u', password: 'p' }],
+    ['unix://u:p@/a', { name: 'unix://***@/a', path: '/a', db: 0, username: 'u', password: 'p' }],
     ['unix:///a%20b', { name: 'unix:///a b', path: '/a b', db: 0 }],
   ])('%s', (text, expected) => expect(parseAddress(text)).toEqual(expected));
 });
@@ -61,6 +61,11 @@ describe('refuses', () => {
     ['redis://u:%zz@h', /write %25/],
     ['redis://u:a/b@h', /write %2F/],
     ['http://h', /unknown scheme/],
+    [
+      'redis+sentinel://h1:1,h2:2/NAME',
+      /"redis\+sentinel:\/\/h1:1,h2:2\/\*\*\*": redis\+sentinel:\/\/ is not supported yet/,
+    ],
+    ['redis+sentinel://h1,h2:26379', /"redis\+sentinel:\/\/h1,h2:26379": redis\+sentinel:\/\/ is not supported yet/],
     ['redis+unix:///a', /unknown scheme/],
     ['user:pass@h', /not an address/],
     ['/run/r.sock', /not an address/],
@@ -102,11 +107,33 @@ describe('never shows a password', () => {
     `u:p://${secret}@h`,
     `http://u:${secret}@h`,
     `redis://u:%zz${secret}@h`,
+    `redis://u%3A${secret}@h:x`,
+    `redis://u;${secret}@h:x`,
+    `redis://${secret}@h:x`,
+    `redis://${secret}@h:1,redis://u:${secret}@h`,
+    `redis://h:1/${secret}`,
+    `redis:///${secret}`,
+    `redis://h/1/${secret}`,
+    `redis://h,h2/1,redis://${secret}`,
+    `redis+sentinel://${secret}@h1:1,h2:2/NAME`,
+    `redis+sentinel://u:${secret}@h1:1,h2:2/NAME`,
+    `redis+sentinel://h1:1,h2:${secret}/NAME`,
+    `redis+sentinel://h1:${secret},h2:2/NAME`,
+    `unix://${secret}@/`,
+    `${secret}@h:x`,
+    `h:1/${secret}`,
   ])('%s', (text) => {
     expect(() => parseAddress(text)).toThrow(AddressError);
     expect(() => parseAddress(text)).not.toThrow(new RegExp(`${secret}|12345`));
     expect(withoutSecrets(text)).not.toMatch(/s3cr3t|12345/);
   });
+
+  test.each([`redis://${secret}@h:1`, `redis://u%3A${secret}@h:1`, `redis://u;${secret}@h:1`, `unix://${secret}@/a`])(
+    'in the name of %s, where it stands in the place of a user',
+    (text) => {
+      expect(parseAddress(text).name).not.toMatch(secret);
+    },
+  );
 
   it('in the name of any address with any password', () => {
     const password = fc.string({ minLength: 4, unit: 'binary' }).filter((text) => !/^[*:/]|redis|host|6379/.test(text));
@@ -114,13 +141,14 @@ describe('never shows a password', () => {
       fc.property(password, (text) => {
         const address = parseAddress(`redis://user:${encodeURIComponent(text)}@host`);
         expect(address.password).toBe(text);
-        expect(address.name).toBe('redis://user:***@host:6379');
+        expect(address.name).toBe('redis://***@host:6379');
       }),
     );
   });
 
   it('but shows the rest', () => {
-    expect(withoutSecrets('redis://u:p@h:6379/2')).toBe('redis://u:***@h:6379/2');
+    expect(withoutSecrets('redis://u:p@h:6379/2')).toBe('redis://***@h:6379/2');
+    expect(withoutSecrets('/run/r.sock')).toBe('/run/r.sock');
     expect(withoutSecrets('redis://[::1]:6379/2')).toBe('redis://[::1]:6379/2');
     expect(withoutSecrets('unix:///run/r.sock?db=2')).toBe('unix:///run/r.sock?db=2');
     expect(withoutSecrets('h:99999')).toBe('h:99999');
