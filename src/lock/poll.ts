@@ -22,6 +22,7 @@ export interface Round<Vote> {
 }
 
 export interface Polled<Vote> {
+  /** In the order of the masters, not of arrival. */
   readonly votes: ReadonlyMap<Master, Vote | Failed>;
   /** No request of this round that is still unsent will ever be sent. */
   readonly withdraw: () => void;
@@ -46,7 +47,7 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
       if (hasEnded) return;
       hasEnded = true;
       round.cancelled?.removeEventListener('abort', cancel);
-      resolve({ votes: new Map(votes), withdraw: () => withdrawn.abort() });
+      resolve({ votes: inOrderOf(masters, votes), withdraw: () => withdrawn.abort() });
     };
     const cancel = () => {
       withdrawn.abort();
@@ -75,6 +76,15 @@ export function poll<Vote>(round: Round<Vote>): Promise<Polled<Vote>> {
       end();
     });
   });
+}
+
+function inOrderOf<Vote>(masters: readonly Master[], votes: ReadonlyMap<Master, Vote>) {
+  const ordered = new Map<Master, Vote>();
+  for (const master of masters) {
+    const vote = votes.get(master);
+    if (vote !== undefined) ordered.set(master, vote);
+  }
+  return ordered;
 }
 
 /**

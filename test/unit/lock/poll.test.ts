@@ -41,6 +41,26 @@ describe('a bug in the asking of one master', () => {
   });
 });
 
+it('gives the votes in the order of the masters, whichever answered first', async () => {
+  const failing = (message: string): Failed => ({ kind: 'failed', cause: 'connection', message });
+  const [first] = masters;
+  let answerFirst: (vote: Failed) => void = () => {};
+  const late = new Promise<Failed>((resolve) => {
+    answerFirst = resolve;
+  });
+  const { votes } = await poll<Vote>({
+    masters,
+    clock,
+    masterTimeoutMs: 60_000,
+    ask: (master) => (master === first ? late : Promise.resolve(failing(master.name))),
+    isCertain: ({ size }) => {
+      if (size === 2) answerFirst(failing('a, last'));
+      return false;
+    },
+  });
+  expect([...votes.values()]).toEqual(['a, last', 'b', 'c'].map(failing));
+});
+
 describe('the deadline', () => {
   it('passes in one part after another, and a mute master has failed then', async () => {
     const mute = () => new Promise<never>(() => {});
