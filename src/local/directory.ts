@@ -11,10 +11,12 @@ import { LocalTrouble } from './trouble.ts';
 const longestSocketPathBytes = 100;
 
 const nameYourOwn = 'name your own masters with --master';
+/** Never to remove this one: its user may have named it, and it may hold anything. */
+const nameAnother = 'set localDirectory to another folder';
 
 /**
- * The folder of the masters of whoever runs this. Throws LocalTrouble where there are no users
- * with numbers.
+ * The folder of the masters of the user that runs this. Throws LocalTrouble where users have no
+ * numbers.
  */
 export function ownDirectory(): string {
   return `/tmp/redlock-run-${ownUserId()}`;
@@ -34,18 +36,15 @@ export function socketPaths(directory: string): string[] {
 
 /**
  * Whether the folder is there. Throws LocalTrouble when it is there and others could read it,
- * write to it or have put it there: whoever owns the folder decides who gets the lock.
+ * write to it or have put it there: the owner of the folder decides which run gets the lock.
  */
 export function isPrivateDirectory(directory: string): boolean {
   const status = lstatSync(directory, { throwIfNoEntry: false });
   if (status === undefined) return false;
-  const refuse = (why: string) => new LocalTrouble(78, directory, why, 'remove it, or have it removed');
+  const refuse = (why: string) => new LocalTrouble(78, directory, why, nameAnother);
   if (status.isSymbolicLink()) throw refuse('is a symbolic link');
   if (!status.isDirectory()) throw refuse('is not a directory');
-  if (status.uid !== ownUserId()) {
-    const why = `belongs to user ${status.uid}, not to you`;
-    throw new LocalTrouble(78, directory, why, 'set localDirectory to another folder, or have it removed');
-  }
+  if (status.uid !== ownUserId()) throw refuse(`belongs to user ${status.uid}, not to you`);
   if ((status.mode & 0o077) !== 0) throw refuse(`is open to other users (mode ${(status.mode & 0o777).toString(8)})`);
   return true;
 }
