@@ -35,7 +35,12 @@ export interface SurveyLimits {
   readonly nameChars: number;
 }
 
-const usualLimits = { totalMs: 120_000, namesMs: 60_000, nameCount: 100_000, nameChars: 20_000_000 };
+const usualLimits = {
+  totalMs: 120_000,
+  namesMs: 10_000,
+  nameCount: 100_000,
+  nameChars: 20_000_000,
+};
 
 /** Those of the settings, and the local ones that are running. Throws LocalTrouble. */
 export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {

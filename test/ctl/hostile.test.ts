@@ -240,7 +240,7 @@ describe('a server that has always another page of names', () => {
     return list(bulk(String(pageCount)), list(...names));
   });
   const repeating = behind((words) =>
-    /^scan$/i.test(words[0] ?? '') ? list(bulk('7'), list(bulk('redlock:a'))) : '*0\r\n',
+    /^scan$/i.test(words[0] ?? '') ? list(bulk('7'), list(bulk('redlock:a'))) : nothingAt(words),
   );
 
   test('is cut off after so many names, and that is told', { timeout: 60_000 }, async () => {
@@ -248,6 +248,13 @@ describe('a server that has always another page of names', () => {
     const { code, stderr } = await ctl([hostile, ...masters], 'list');
     expect(stderr).toMatch(`${hostile.url}: has more than 100000 names: cut off, names may be missing`);
     expect(code).toBe(0);
+  });
+
+  test('is given up after ten seconds, and that is told', { timeout: 60_000 }, async () => {
+    const hostile = await startHostile(repeating);
+    const { code, stdout, stderr } = await ctl([hostile, ...masters], 'list');
+    expect(stderr).toMatch(`${hostile.url}: has not told all of its names within 10s: cut off, names may be missing`);
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('deploy') });
   });
 
   test.each([
