@@ -73,7 +73,7 @@ export function fileTrouble(error: unknown, use: 'read' | 'written' = 'read'): s
     ENOSPC: 'no space left',
     EDQUOT: 'no space left',
     EROFS: 'is on a read-only file system',
-    ENXIO: 'nobody reads from it',
+    ENXIO: 'no process reads it',
     ERR_TOO_LONG: 'more than 1 MiB',
   };
   return words[code] ?? `cannot be ${use}: ${code}`;

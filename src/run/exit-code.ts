@@ -26,7 +26,7 @@ export const exitCodeTable: readonly (readonly [code: string, meaning: string])[
   ['64', 'usage error, or timings that cannot be safe'],
   ['69', 'no quorum: too few masters answered to tell who holds the lock'],
   ['70', 'a bug in redlock-run'],
-  ['74', 'output that was asked for (--help, --version, --dry-run, --report) cannot be written'],
+  ['74', 'output asked for (--help, --version, --dry-run, --report before the run) cannot be written'],
   ['75', 'held by someone else for all of the wait (-E changes the number)'],
   [
     '78',

@@ -197,15 +197,15 @@ test('a file keeps its mode, and is replaced; with a second name it is written i
   expect(statSync(out).ino).toBe(statSync(join(folder, 'twin')).ino);
 });
 
-test('a pipe that nobody reads holds nobody up, and one that is read has the report', () => {
+test('a pipe that no process reads holds nothing up and changes no exit status, and one that is read has the report', () => {
   const folder = mkdtempSync(join(scratchFolder(), 'pipe-'));
   const { status, stderr } = shellIn(folder, 'mkfifo out', '--report out a -- sh -c "exit 3"');
-  expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": nobody reads from it\n`]);
+  expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": no process reads it\n`]);
   shellIn(folder, '(cat out > got &)');
   expect(JSON.parse(readFileSync(join(folder, 'got'), 'utf8'))).toMatchObject({ outcome: 'ran' });
 });
 
-test('a pipe that is open for reading, and full, holds nobody up', () => {
+test('a pipe that is open for reading, and full, holds nothing up and changes no exit status', () => {
   const folder = mkdtempSync(join(scratchFolder(), 'pipe-'));
   execFileSync('mkfifo', [join(folder, 'out')]);
   const pipe = openSync(join(folder, 'out'), constants.O_RDWR | constants.O_NONBLOCK);
@@ -214,7 +214,7 @@ test('a pipe that is open for reading, and full, holds nobody up', () => {
   }).toThrow('EAGAIN');
   const { status, stderr } = shellIn(folder, 'true', '--report out a -- sh -c "exit 3"');
   closeSync(pipe);
-  expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": nobody reads from it\n`]);
+  expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": no process reads it\n`]);
 });
 
 describe('in a sticky folder that everyone can write to', () => {
