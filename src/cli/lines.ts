@@ -1,5 +1,6 @@
-// Events and endings as lines for people: `what: which: why (what to do)`, always one line. Pure; who sees which line, and
-// when, is the reporter's business. The surprise: a lock name may hold anything, so it is always quoted.
+// Events and endings as lines for people: `what: which: why (what to do)`, always one line. Pure;
+// which lines are printed, and when, the reporter decides. A lock name may hold anything, so it is
+// always quoted.
 
 import type { NotAcquired } from '../lock/acquire.ts';
 import type { MasterFailure } from '../lock/events.ts';
@@ -29,13 +30,19 @@ export function holderLine(value: string, remainingMs: number | null, count: num
     ? markLine(value)
     : note
       ? `held by ${printable(note.user)}@${printable(note.host)}, pid ${note.pid}, ${printable(note.label)}, since ${printable(note.since)}`
-      : `held by another program (value ${printable(token, 40)})`;
+      : `held by another program (${foreignValue(token)})`;
   if (count > 1) {
     const end =
       remainingMs === null ? 'not all of this expires by itself' : `free in ${roughly(remainingMs)} unless extended`;
     return `masters show ${count} holders, on some it is ${who}; ${end}`;
   }
   return `${who}; ${remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`}`;
+}
+
+/** "value 0af3", or what the scripts say where there is no text: "an empty value", "a hash". */
+function foreignValue(value: string): string {
+  const [, said] = /^\((an empty value|a (list|set|zset|hash|stream))\)$/.exec(value) ?? [];
+  return said ?? `value ${printable(value, 40)}`;
 }
 
 /** Of a lock that several hold: "held by others who share it". */

@@ -40,7 +40,9 @@ describe('the holder', () => {
     ],
     ['0af3', 500, 'held by another program (value 0af3); lease ends in 500ms unless extended'],
     ['x'.repeat(100), 500, `held by another program (value ${'x'.repeat(40)}...); lease ends in 500ms unless extended`],
-    ['(a hash)', null, 'held by another program (value (a hash)); it never expires by itself'],
+    ['(a hash)', null, 'held by another program (a hash); it never expires by itself'],
+    ['(an empty value)', 500, 'held by another program (an empty value); lease ends in 500ms unless extended'],
+    ['(free)', 500, 'held by another program (value (free)); lease ends in 500ms unless extended'],
     ['', null, 'free, but others are before us'],
   ])('%.20j, %j ms', (value, remainingMs, line) => {
     expect(holderLine(value, remainingMs, 1)).toBe(line);
