@@ -31,7 +31,6 @@ const warnings: ReadonlySet<RunEvent['kind']> = new Set([
   'leftovers',
   'untouchable',
   'guard-restarted',
-  'master-jumped',
   'found-gone',
 ]);
 

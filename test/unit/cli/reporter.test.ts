@@ -47,6 +47,7 @@ const uneventful: readonly RunEvent[] = [
   { kind: 'child-started', pid: 7 },
   { kind: 'extended', extendedCount: 3, elapsedMs: 3 },
   { kind: 'extension-failed', failures, validMs: 4_000 },
+  { kind: 'master-jumped', master: 'redis://a', aheadMs: 60_000 },
   { kind: 'relayed', signal: 'SIGHUP' },
   { kind: 'child-exited', exit: { kind: 'exited', code: 0 }, runMs: 5 },
   { kind: 'released', releasedCount: 3, keepMs: 0 },
