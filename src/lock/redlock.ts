@@ -3,7 +3,7 @@
 // It does not wait, retry or keep a lease alive (acquire.ts, keep-alive.ts). The surprise: nothing here waits for the
 // slowest master, yet nothing is forgotten: what a straggler grants after the verdict is ours to use or ours to undo.
 
-import { contentionOf } from './contention.ts';
+import { contentionOf, isDisputed } from './contention.ts';
 import { type Ballot, countOf, Electorate, failuresIn } from './electorate.ts';
 import type { Report } from './events.ts';
 import { fenceOf } from './fence.ts';
@@ -62,13 +62,14 @@ export class Redlock {
     // Who has refused us has entered us in its queue. When we win all the same, others there would have to wait for us to be forgotten.
     const refusers = new Set<Master>();
     let hasWon = false;
+    const stragglers = this.#electorate.stragglers();
     const onRefusal = (master: Master) => {
       if (hasWon && claim.waiter) void master.leaveLine(claim);
       else refusers.add(master);
     };
     const { votes, withdraw } = await this.#electorate.poll<AcquireReply>({
       ask: (master, withdrawn) => master.acquire(claim, withdrawn),
-      isCertain: (replies) => acquireVerdictOf(replies.values(), this.masterCount) !== 'undecided',
+      isCertain: (replies) => this.#isEnough(replies, claim, stragglers),
       onVote: (master, { kind }) => kind === 'refused' && onRefusal(master),
       cancelled: aborted,
     });
@@ -95,7 +96,7 @@ export class Redlock {
       case 'granted':
         return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
       case 'busy':
-        return { kind: 'busy', ...contentionOf([...votes.values()], this.masterCount) };
+        return { kind: 'busy', ...contentionOf([...votes.values()], this.masterCount, claim.sharing) };
       case 'unfit':
         return { kind: 'unfit', failures: failuresIn(votes) };
       default:
@@ -164,6 +165,15 @@ export class Redlock {
   /** Resolves when every release under way has been answered or has run out of time. */
   async settled(): Promise<void> {
     await Promise.all(this.#releasing);
+  }
+
+  /** Where refusals contradict one another, all masters are waited for that have kept up so far. */
+  #isEnough(replies: ReadonlyMap<Master, AcquireReply>, { waiter }: Claim, stragglers: readonly Master[]): boolean {
+    const verdict = acquireVerdictOf(replies.values(), this.masterCount);
+    if (verdict !== 'busy') return verdict !== 'undecided';
+    if (!isDisputed([...replies.values()], this.masterCount, waiter !== null)) return true;
+    const { masters } = this.#electorate;
+    return masters.every((master) => replies.has(master) || stragglers.includes(master));
   }
 
   /** Raises the counters of a quorum to our number, by an extension like any other. null: not enough masters did it. */

@@ -7,9 +7,10 @@
 import { holding, joint } from './joint-parts.ts';
 
 /**
- * Holds all resources, or none where one of them is not free for us: held by somebody else, or others who cannot stand beside us are
- * before us in its queue. Who shares passes others who share; who takes a slot is told which ones are free. Where there is room for one
- * more, the next one behind us is called; those before us have been.
+ * Holds all resources, or none where one of them is not free for us: held by another, or waiters
+ * that cannot stand beside us are before us in its queue. A claim that shares passes others that
+ * share; one for a slot that is not free, or that there is not, is told which ones are free. Where
+ * there is room for one more, the next waiter behind us is woken; those before us have been.
  * A waiter that yields removes the older ones that do from the queues, and calls them, so that they go; where there is a newer
  * one he is told so, and has no place. Whoever comes to the front by that is called. For three seconds it counts as being there what has just been granted, so that those whom it removed
  * hear of it. One that wants a lock replaced calls its holders.
@@ -101,9 +102,12 @@ for i = 1, count do
     end
   end
 end
-local slots = {}
+local slots, isFreeSlot = {}, {}
 for number = 1, slotCount do
-  if not taken[tostring(number)] then slots[#slots + 1] = number end
+  if not taken[tostring(number)] then
+    slots[#slots + 1] = number
+    isFreeSlot[tostring(number)] = true
+  end
 end
 if slotCount > 0 and #slots == 0 then
   block(mark, soonestMs)
@@ -127,7 +131,7 @@ for i = 1, count do
     end
   end
 end
-if taken[slot] then return answer(mark, 0, '', slots) end
+if slotCount > 0 and not isFreeSlot[slot] then return answer(mark, 0, '', slots) end
 for i = 1, count do
   hold(i, mark, slot, value, ttl)
   local hasRoom = mark == 'shared' or (slotCount > 0 and #living(i) < slotCount)
@@ -191,11 +195,13 @@ return {1, tonumber(time[1]), tonumber(time[2]), wantedBy}
 
 /**
  * Shows us on every resource that does not, for a holder whose lease a quorum has just proven, unless somebody else stands on one.
- * ARGV as in extend. Returns 1 ours (again), 0 somebody else's.
+ * ARGV as in extend. Returns 1 ours (again), 0 another holder's, or no slot that there is.
  * Atomic: somebody else could take one, and count, in between.
  */
 export const jointHealScript = `${joint}${holding}
 local value, ttl, keep, fence, mark, slot = unpack(ARGV, 1, 6)
+local slotCount = tonumber(string.match(mark, '^slots (%d+)$') or '0')
+if slotCount > 0 and (tonumber(slot) < 1 or tonumber(slot) > slotCount) then return 0 end
 for i = 1, count do
   if shown(i, mark, slot, value) == 0 then return 0 end
 end

@@ -44,6 +44,15 @@ export function slots(world: World): void {
       expect(await server.holders('r')).toEqual(['2 a']);
     });
 
+    it('that there is not: refused and not healed', async (server, master) => {
+      for (const slot of [0, 4]) {
+        const freeSlots = [1, 2, 3];
+        expect(await master.acquire(slotOf('a', slot, 3), lasting)).toMatchObject({ kind: 'refused', freeSlots });
+        expect(await master.heal(slotOf('a', slot, 3), null, lasting)).toEqual({ kind: 'taken' });
+      }
+      expect(await server.read('r')).toBeNull();
+    });
+
     it('of which none is free: refused, with the time until the first of them ends', async (server, master) => {
       await master.acquire(slotOf('a', 1, 2, { ttlMs: 5_000 }), lasting);
       await ask(server, slotOf('b', 2, 2));

@@ -164,6 +164,17 @@ describe('one on slot 1 of 2', () => {
   check(table, { sharing: { kind: 'slots', slotCount: 2, slot: 1 } });
 });
 
+describe('one on slot 3 of 2, which there is not', () => {
+  const table = `
+    before                        | acquire                     | heal
+    -                             | refused: slots2 0, free 1,2 | taken
+    slots2 5 (them@1 5)           | refused: slots2 0, free 2   | taken
+    slots2 5 (us@3 5)             | refused: slots2 0, free 1,2 | taken
+    slots2 5 (they@1 5, them@2 5) | refused: slots2 5           | taken
+  `;
+  check(table, { sharing: { kind: 'slots', slotCount: 2, slot: 3 } });
+});
+
 describe('two names: all or none', () => {
   const table = `
     before                | acquire                  | extend                    | heal                    | release

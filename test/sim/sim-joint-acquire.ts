@@ -90,7 +90,8 @@ export class JointAcquisition {
         return this.#answer('', Math.max(0, redis.remainingMs(key) ?? 0));
       }
     }
-    if (this.#slotCount > 0 && taken.has(slot) && !flaws.has('slot-not-looked-at') && !flaws.has('slots-counted')) {
+    const isAnySlotGiven = flaws.has('slot-not-looked-at') || flaws.has('slots-counted');
+    if (this.#slotCount > 0 && !slots.includes(slot) && !isAnySlotGiven) {
       return this.#answer(mark, 0, '', slots);
     }
     return this.#grant(this.#keys);

@@ -63,6 +63,8 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
 function heal(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   const [ttlMs, keepMs, fence] = words.slice(1, 4).map(Number) as [number, number, number];
   const stand = standIn(words, 4);
+  const slotCount = slotCountOf(stand.mark);
+  if (slotCount > 0 && (stand.slot < 1 || stand.slot > slotCount)) return 0;
   if (keys.some((key) => shown(redis, key, stand) === 'taken')) return 0;
   for (const key of keys) {
     const isStale = stand.mark !== '' && redis.get(key) === null;
