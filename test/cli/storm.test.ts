@@ -74,7 +74,7 @@ test('an empty foreign value is somebody else who holds it: 75', async () => {
   for (const master of masters) await master.command('set', 'redlock:empty', '', 'px', 60_000);
   const { code, stderr } = await run(['-n', 'empty', '--', 'true']);
   expect(stderr).toMatch(
-    /^redlock-run: busy: "empty": held by another program \(value \(an empty value\)\); lease ends in /,
+    /^redlock-run: busy: "empty": held by another program \(an empty value\); lease ends in /,
   );
   expect(code).toBe(75);
 });
