@@ -1,4 +1,4 @@
-// Whether a command can be executed, asked before the lock is taken, so that a typing error costs nobody a wait. It does
+// Whether a command can be executed, asked before the lock is taken, so that a typing error costs no wait. It does
 // not run anything. The surprise: it answers as execvp would, and the answer may be out of date a moment later; the
 // start itself may still fail.
 
