@@ -46,6 +46,8 @@ for (const signal of Object.keys(os.constants.signals) as Signal[]) {
   if (!deadly.includes(signal.slice('SIG'.length))) process.on(signal, () => {});
 }
 
+/** Between two times that ended orphans are reaped. */
+const reapMs = 1_000;
 /** Between two looks at a tree that the kernel keeps for another process. */
 const lookMs = 200;
 
@@ -90,7 +92,6 @@ function obey({ id, ...request }: ToGuard): void {
       void (tree?.kill() ?? Promise.resolve([])).then((unkillable) => answer({ unkillable }));
       return;
     case 'ping':
-      tree?.look();
       return answer();
   }
 }
@@ -147,6 +148,7 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
     tell({ kind: 'exited', exit, readings: readingsNow(), leftCount });
   });
   guard.begin();
+  setInterval(() => tree?.look(), reapMs);
 }
 
 /** Where the kernel keeps no tree, it is looked for. */

@@ -7,9 +7,10 @@ import { Succession } from './next-holder.ts';
 import { sharedMasters } from './rig.ts';
 
 const flags = ['--ttl', '9s', '-k', '3s'];
-/** Says "ready"; ends with code 3 when its stdin does. */
+/** Both say "ready", and end with code 3 when their stdin does. */
 const obeys = 'echo ready; read -r line; exit 3';
-const leavesBehind = `(trap '' TERM; while :; do sleep 1; done) >/dev/null 2>&1 & ${obeys}`;
+const deaf = `trap '' TERM; echo ready; exec >/dev/null 2>&1; while :; do sleep 1; done`;
+const leavesBehind = `(${deaf}) & read -r line; exit 3`;
 
 describe.concurrent('an end after validity is exit 79', () => {
   it('of the command itself', async () => {

@@ -63,7 +63,7 @@ export type Request =
   | { readonly kind: 'count' }
   /** Answered with the processes that cannot be killed, when no others are left. */
   | { readonly kind: 'kill' }
-  /** To hear whether the guard lives, and for it to look at its tree. */
+  /** Nothing, to hear whether the guard lives. */
   | { readonly kind: 'ping' };
 
 export type ToGuard = Request & { readonly id: number };

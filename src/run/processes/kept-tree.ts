@@ -30,6 +30,7 @@ export interface KeptTreeParts {
 
 export class KeptTree implements ProcessTree {
   readonly #parts: KeptTreeParts;
+  readonly #ownSession = processEntry(process.pid)?.session;
   #commandStatus: WaitStatus | null = null;
   #isCommandReaped = false;
   /** Children that were sent SIGKILL, and when first, on performance.now(). */
@@ -96,6 +97,7 @@ export class KeptTree implements ProcessTree {
     const isKnown = !hasNamespace && !this.#isCommandReaped;
     if (isKnown) sendToAll([pid], signal);
     try {
+      this.#reapEnded();
       const others = this.#living().filter((member) => !isKnown || member !== pid);
       sendToAll(others, signal);
     } catch {
@@ -125,32 +127,36 @@ export class KeptTree implements ProcessTree {
 
   /** SIGKILL to every child. True: some of them had not been sent it before. */
   #killChildren(): boolean {
-    this.#reapEnded();
     const targets = this.#targets();
     const isNew = targets.some((pid) => !this.#killedAt.has(pid));
     for (const pid of targets) {
       if (!this.#killedAt.has(pid)) this.#killedAt.set(pid, performance.now());
       this.#killOne(pid);
     }
+    this.#reapEnded();
     return isNew;
   }
 
   /** Our children, and what is below those that cannot be killed, which never becomes a child. */
   #targets(): number[] {
-    const found = this.#children();
-    for (const pid of found) if (this.#unkillable.has(pid)) found.push(...childrenOf(pid));
-    return found;
+    const children = this.#children();
+    const unkillable = children.filter((pid) => this.#unkillable.has(pid));
+    return [...children, ...below(unkillable)];
   }
 
-  /** A session that was founded in the tree dies in one step, while none of it can fork. */
+  /**
+   * A group of a session that was founded in the tree dies in one step, while none of it can fork.
+   * The link of a chain that has ended tells it as well: until it is reaped its group keeps its
+   * number.
+   */
   #killOne(pid: number): void {
-    if (!send(pid, 'SIGKILL')) this.#unkillable.add(pid);
     const entry = processEntry(pid);
-    if (entry?.isAlive && this.#isFoundedInside(entry)) send(-entry.group, 'SIGKILL');
+    if (!send(pid, 'SIGKILL')) this.#unkillable.add(pid);
+    if (entry && this.#isFoundedInside(entry)) send(-entry.group, 'SIGKILL');
   }
 
   #isFoundedInside({ session }: ProcessEntry): boolean {
-    return session !== this.#parts.callerSession && session !== processEntry(process.pid)?.session;
+    return session !== this.#parts.callerSession && session !== this.#ownSession;
   }
 
   /** Those that are about to end. */
@@ -158,17 +164,18 @@ export class KeptTree implements ProcessTree {
     for (const [pid, at] of this.#killedAt) {
       if (performance.now() - at > undyingMs) this.#unkillable.add(pid);
     }
-    const left = this.#targets().filter((pid) => !this.#unkillable.has(pid));
-    return left.filter((pid) => !this.#hasEnded(pid));
+    const children = this.#livingChildren();
+    const unkillable = children.filter((pid) => this.#unkillable.has(pid));
+    const left = [...children, ...below(unkillable).filter(isSeenAlive)];
+    return left.filter((pid) => !this.#unkillable.has(pid));
   }
 
   /**
-   * It waits to be reaped, by Node or by a parent that is not us. Our other children are not asked
-   * for: they have been reaped by now if they have ended, and may be hidden from us.
+   * Our children but for the command when it has ended and Node has not reaped it yet. What else has
+   * ended has been reaped by now, so that a child lives although it may be hidden from us.
    */
-  #hasEnded(pid: number): boolean {
-    const isOurs = !this.#isLeftToNode(pid) && this.#children().includes(pid);
-    return !isOurs && processEntry(pid)?.isAlive !== true;
+  #livingChildren(): number[] {
+    return this.#children().filter((pid) => !this.#isLeftToNode(pid) || isSeenAlive(pid));
   }
 
   #isLeftToNode(pid: number): boolean {
@@ -201,15 +208,9 @@ export class KeptTree implements ProcessTree {
   /** To be called when what has ended has been reaped. */
   #living(): number[] {
     const { hasNamespace } = this.#parts.command;
-    return this.#descendants().filter((pid) => {
-      return !this.#hasEnded(pid) && !(hasNamespace && holdsNamespace(pid));
-    });
-  }
-
-  #descendants(): number[] {
-    const found = this.#children();
-    for (const pid of found) found.push(...childrenOf(pid));
-    return found;
+    const children = this.#livingChildren();
+    const all = [...children, ...below(children).filter(isSeenAlive)];
+    return hasNamespace ? all.filter((pid) => !holdsNamespace(pid)) : all;
   }
 
   /** Also those that have ended and are not reaped yet. */
@@ -230,6 +231,17 @@ export function libcForTree(): Libc {
     const advice = 'install redlock-run with its optional packages, or use the executable';
     throw new RunTrouble(`${cannot}: ${why} (${advice})`);
   }
+}
+
+/** The descendants of these processes. */
+function below(pids: readonly number[]): number[] {
+  const found = pids.flatMap(childrenOf);
+  for (const pid of found) found.push(...childrenOf(pid));
+  return found;
+}
+
+function isSeenAlive(pid: number): boolean {
+  return processEntry(pid)?.isAlive === true;
 }
 
 /** The numbers inside a namespace, in the order of forks: see isolation.ts. */

@@ -2,8 +2,8 @@
 // lock, as if that master were down.
 
 import { expect, test } from 'vitest';
+import { environmentFor, locksOn, useMasters } from '../cli/rig.ts';
 import { behind, refusal, startHostile, strangeReplies } from '../servers/hostile-master.ts';
-import { environmentFor, locksOn, useMasters } from './rig.ts';
 
 const { masters, run } = useMasters(2);
 

@@ -4,6 +4,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { environmentFor, useMasters } from '../cli/rig.ts';
+import { newValue } from '../ctl/rig.ts';
 import {
   behind,
   bulk,
@@ -16,7 +17,6 @@ import {
   strangeReplies,
 } from '../servers/hostile-master.ts';
 import { type CliRun, type RunResult, startCli } from '../servers/run-cli.ts';
-import { newValue } from './rig.ts';
 
 const { masters } = useMasters(2);
 const key = 'redlock:deploy';

@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
+import { untilNothingIsLeft, useMasters } from '../cli/rig.ts';
 import { bulk, grant, startHostile, toScripts } from '../servers/hostile-master.ts';
-import { untilNothingIsLeft, useMasters } from './rig.ts';
 
 const { masters, run } = useMasters(3);
 
@@ -73,8 +73,6 @@ test('a foreign value of 60 MB is somebody else who holds it: 75', async () => {
 test('an empty foreign value is somebody else who holds it: 75', async () => {
   for (const master of masters) await master.command('set', 'redlock:empty', '', 'px', 60_000);
   const { code, stderr } = await run(['-n', 'empty', '--', 'true']);
-  expect(stderr).toMatch(
-    /^redlock-run: busy: "empty": held by another program \(an empty value\); lease ends in /,
-  );
+  expect(stderr).toMatch(/^redlock-run: busy: "empty": held by another program \(an empty value\); lease ends in /);
   expect(code).toBe(75);
 });

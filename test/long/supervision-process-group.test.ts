@@ -2,8 +2,8 @@
 // command started is gone before the next holder begins all the same.
 
 import { describe, expect, it } from 'vitest';
-import { fixture, Succession } from './next-holder.ts';
-import { sharedMasters } from './rig.ts';
+import { fixture, Succession } from '../supervision/next-holder.ts';
+import { sharedMasters } from '../supervision/rig.ts';
 
 /** Longer than redlock-run needs to start the command on a slow machine. */
 const seconds = '8';
