@@ -3,8 +3,8 @@
 // suite.)
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { gatherCrowd, handOver } from './crowd.ts';
-import { linesOf, sharedMasters } from './rig.ts';
+import { gatherCrowd, handOver } from '../supervision/crowd.ts';
+import { linesOf, sharedMasters } from '../supervision/rig.ts';
 
 let disperse: () => Promise<void>;
 beforeAll(async () => {
