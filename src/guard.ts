@@ -22,7 +22,7 @@ import {
   type FromGuard,
   type GuardConfig,
   guardName,
-  msSince,
+  mostMsSince,
   pipeDescriptor,
   type StartPlan,
   type ToGuard,
@@ -117,7 +117,7 @@ function configure(wanted: GuardConfig): { readonly failure?: string } {
 
 function setDeadlines({ readings, stopInMs, killInMs }: Deadlines): void {
   if (guard === null || config === null) return;
-  const from = clock.now() - msSince(readings, readingsNow()) + config.slackMs;
+  const from = clock.now() - mostMsSince(readings, readingsNow()) + config.slackMs;
   guard.setDeadlines(from + stopInMs, from + killInMs);
 }
 

@@ -10,7 +10,7 @@ export interface Ended {
   readonly exit: ChildExit;
   /** How many processes that it started were alive at that moment. */
   readonly leftCount: number;
-  /** How long ago it was when it was told; more than a moment where we were stopped meanwhile. */
+  /** How long ago it was at least when it was told: more than a moment where we were stopped. */
   readonly agoMs: number;
 }
 

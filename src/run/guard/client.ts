@@ -18,7 +18,7 @@ import {
   type Deadlines,
   type Exited,
   type GuardConfig,
-  msSince,
+  leastMsSince,
   type Readings,
   type Request,
   type StartPlan,
@@ -123,7 +123,7 @@ export class GuardClient {
     return {
       started: this.#started(plan),
       exited: this.#exited.then(({ exit, readings, leftCount }) => {
-        return { exit, leftCount, agoMs: msSince(readings, this.#parts.readingsNow()) };
+        return { exit, leftCount, agoMs: leastMsSince(readings, this.#parts.readingsNow()) };
       }),
       hasNamespace: plan.hasNamespace,
       relay: (signal) => void this.#relay(signal),

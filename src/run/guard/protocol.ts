@@ -94,10 +94,23 @@ export type FromGuard =
   /** A deadline has passed: redlock-run is frozen, or so slow that it might as well be. */
   | { readonly kind: 'stopping' };
 
-/** How long ago the readings were taken. The largest: while a machine sleeps some clocks stop. */
-export function msSince(then: Readings, now: Readings): number {
-  const bootMs = now.boot === null || then.boot === null ? 0 : now.boot - then.boot;
-  return Math.max(now.monotonic - then.monotonic, bootMs, now.wall - then.wall);
+/**
+ * How long ago the readings were taken, at most: while a machine sleeps some clocks stop. Bun counts
+ * its monotonic clock from the start of each process, so that it says too little of those of a
+ * process that began earlier, and too much the other way round.
+ */
+export function mostMsSince(then: Readings, now: Readings): number {
+  return Math.max(...differences(then, now));
+}
+
+/** How long ago the readings were taken, at least. */
+export function leastMsSince(then: Readings, now: Readings): number {
+  return Math.max(0, Math.min(...differences(then, now)));
+}
+
+function differences(then: Readings, now: Readings): number[] {
+  const boot = now.boot === null || then.boot === null ? [] : [now.boot - then.boot];
+  return [now.monotonic - then.monotonic, now.wall - then.wall, ...boot];
 }
 
 /** Takes text piece by piece and calls back for each message; a last line that was cut is dropped. */
