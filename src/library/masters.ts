@@ -33,6 +33,10 @@ interface Place {
 function fromUrl(text: string): Place {
   try {
     const address = parseAddress(text);
+    if (address.username !== undefined && address.password === undefined) {
+      const why = 'a user without a password (write user:password@ or :password@)';
+      throw usageError(`masters: ${address.name}: ${why}`);
+    }
     return { origin: address, endpoint: endpointOf(address) };
   } catch (error) {
     if (error instanceof AddressError) throw usageError(`masters: ${error.message}`);

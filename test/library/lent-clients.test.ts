@@ -140,6 +140,7 @@ describe('what is no master', () => {
   test.each([
     ['nothing', () => [], /^masters: none given/],
     ['a wrong URL', () => ['redis://h:port'], /^masters: .*not a port/],
+    ['a user alone', () => ['redis://user@h'], /^masters: .*: a user without a password \(/],
     [
       'a client of another package',
       () => [{ duplicate() {}, sendCommand() {}, options: {} } as never],
