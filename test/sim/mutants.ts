@@ -163,7 +163,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'sleep-does-not-count',
     'time that the machine slept is not time',
-    rarely(100, 'suspends', 'childUnderLease', 'honesty'),
+    rarely(400, 'suspends', 'childUnderLease', 'honesty'),
     'system-clock.ts',
     'aheadMs += jumpMs;',
     'aheadMs += 0;',
