@@ -141,7 +141,7 @@ export class Run {
     this.#leftCount = leftCount;
     this.#parts.report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
     // After validity, or by the guard while we were stopped, whichever is heard first.
-    const isByGuard = exit.kind === 'signaled' && this.#watch?.isDue;
+    const isByGuard = exit.kind !== 'exited' && this.#watch?.isDue;
     const isLate = leftCount === 0 && exitedAt >= this.#proven.validUntil;
     if (isByGuard || isLate) this.#post({ kind: 'lost', reason: 'stalled' });
     this.#post({ kind: 'child-exited', exit });

@@ -118,7 +118,7 @@ export class GuardClient {
     this.#plan = plan;
     this.#pingTimer = setInterval(() => {
       void this.#ask({ kind: 'ping' }, answerMs);
-      reapOrphans(this.#parts.libc);
+      reapOrphans(this.#parts.libc, this.#command?.pid);
     }, pingEveryMs);
     return {
       started: this.#started(plan),

@@ -38,8 +38,9 @@ export class OtherChildren {
 }
 
 /** Reaps what Node does not: in a container whose first process we are, the orphans of all others. */
-export function reapOrphans(libc: Libc): void {
-  for (const pid of childrenHere()) if (!own.has(pid)) libc.reap(pid);
+export function reapOrphans(libc: Libc, command: number | undefined): void {
+  // A command whose guard has died is our child, and its status must not be lost.
+  for (const pid of childrenHere()) if (!own.has(pid) && pid !== command) libc.reap(pid);
 }
 
 /** Empty where the kernel keeps no tree, or they cannot be read now. */

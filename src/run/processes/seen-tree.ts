@@ -43,7 +43,7 @@ export class SeenTree implements ProcessTree {
 
   /** What is seen now is found when its parents have ended. */
   look(): void {
-    this.#members();
+    this.#seen();
   }
 
   relay(signal: Signal): void {
@@ -52,18 +52,19 @@ export class SeenTree implements ProcessTree {
   }
 
   countAlive(): number {
-    return this.#members().length;
+    return this.#seen()?.length ?? 1;
   }
 
   stop(signal: Signal): void {
-    sendToAll(this.#members(), signal);
+    sendToAll(this.#seen() ?? [], signal);
   }
 
   async kill(): Promise<readonly number[]> {
     const killedAt = new Map<number, number>();
     const unkillable = new Set<number>();
     for (let lookCount = 0, emptyCount = 0; ; lookCount += 1) {
-      const present = this.#members();
+      const seen = this.#seen();
+      const present = seen ?? [];
       // Each group in one step, while none of it can fork.
       for (const group of this.#groups) send(-group, 'SIGKILL');
       for (const pid of present) {
@@ -73,9 +74,18 @@ export class SeenTree implements ProcessTree {
         if (!send(pid, 'SIGKILL') || isUndying) unkillable.add(pid);
       }
       const left = present.filter((pid) => !unkillable.has(pid));
-      emptyCount = left.length === 0 ? emptyCount + 1 : 0;
+      emptyCount = seen && left.length === 0 ? emptyCount + 1 : 0;
       if (emptyCount === emptyLookCount) return present;
       await sleep(left.length > 0 && lookCount < hastyLookCount ? hastyMs : apartMs);
+    }
+  }
+
+  /** null: they cannot be looked at now, as when descriptors have run out. */
+  #seen(): number[] | null {
+    try {
+      return this.#members();
+    } catch {
+      return null;
     }
   }
 
