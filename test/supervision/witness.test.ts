@@ -1,11 +1,12 @@
 // The witness accuses whoever is alive after a quorum has let his key go, and nobody while a lock is only being acquired.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { afterAll, expect, it } from 'vitest';
 import type { TestMaster } from '../servers/master.ts';
 import { startMasters, stopAll } from '../servers/masters.ts';
-import { Witness } from './witness.ts';
+import { allProcesses, lookAt, Witness } from './witness.ts';
 
 afterAll(stopAll);
 
@@ -30,5 +31,31 @@ it('who is alive when one of three masters has the key is innocent, until a quor
   } finally {
     witness.end();
     process.kill(-(job.pid as number), 'SIGKILL');
+  }
+});
+
+it('a process that is started under a lock acquired anew while the witness looks is innocent', async () => {
+  const masters = await startMasters(3);
+  const name = randomBytes(6).toString('hex');
+  const witness = new Witness([name], name, masters);
+  const command = (word: string, ...words: (string | number)[]) =>
+    Promise.all(masters.map((master) => master.command(word, ...words)));
+  let job: ChildProcess | null = null;
+  try {
+    await command('set', name, 'first', 'px', 60_000);
+    await witness.looks();
+    await command('del', name);
+    await witness.looks();
+    await lookAt([witness], async () => {
+      await command('set', name, 'second', 'px', 60_000);
+      job = spawn('sh', ['-c', 'sleep 600; true', name], { stdio: 'ignore', detached: true });
+      await once(job, 'spawn');
+      return allProcesses();
+    });
+    expect(witness.alive).toHaveLength(1);
+    expect(witness.outlived).toEqual([]);
+  } finally {
+    witness.end();
+    if (job) process.kill(-((job as ChildProcess).pid as number), 'SIGKILL');
   }
 });

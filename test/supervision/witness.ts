@@ -1,8 +1,9 @@
 // An independent witness of who is alive: looks at the whole machine every few ms, for all jobs of a test file at once, and
 // writes down for each when it last saw somebody, and when the masters let its key go. It shares no code with the sweep.
 //
-// The surprise: the keys are always looked at before the processes. So somebody who is seen alive after a quorum of masters
-// was seen without the key has really outlived the lock, however slow this machine is, and nobody is suspected wrongly.
+// *Invariant:* the keys are looked at before the processes and once more after them. A process that is seen alive between
+// two looks at keys that a quorum of masters does not have has really outlived the lock, however slow this machine is. One
+// that was started in between, under a lock that was acquired anew, is not accused.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -144,15 +145,24 @@ export function thaw(masters: readonly TestMaster[]): void {
   }
 }
 
+/** One look for all of these; `processes` is called between the two looks at the keys. */
+export async function lookAt(
+  witnesses: readonly Witness[],
+  processes: () => Sighting[] | Promise<Sighting[]> = allProcesses,
+): Promise<void> {
+  const askMasters = () => Promise.all(witnesses.map((witness) => witness.askMasters()));
+  const lookedAt = performance.now();
+  await askMasters();
+  const everyone = await processes();
+  await askMasters();
+  for (const witness of witnesses) witness.see(everyone, lookedAt);
+}
+
 async function start(): Promise<void> {
   if (isLooking) return;
   isLooking = true;
   while (watched.size > 0) {
-    const witnesses = [...watched];
-    const lookedAt = performance.now();
-    await Promise.all(witnesses.map((witness) => witness.askMasters()));
-    const everyone = allProcesses();
-    for (const witness of witnesses) witness.see(everyone, lookedAt);
+    await lookAt([...watched]);
     await sleep(pauseMs);
   }
   isLooking = false;
