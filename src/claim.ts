@@ -1,23 +1,22 @@
-// What one run asks of the masters, from its settings: a claim, new for every attempt, and a name in the queues. It asks nobody. The
-// surprise: the slot is drawn by chance, so that runs that come together do not all begin with the same one.
+// What one run asks of the masters, from its settings: a claim, new for every attempt, and a name
+// in their queues.
 
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
 import type { Settings } from './cli/settings.ts';
-import { type HolderNote, renderValue } from './lock/holder.ts';
+import { type HolderNote, newClaim } from './lock/holder.ts';
 import type { Claim, Sharing } from './lock/ports.ts';
 import { onSomeSlot } from './lock/sharing.ts';
 import { waiterIdOf } from './lock/waiter-id.ts';
 import { userName } from './run/environment.ts';
 
-/** With a value that was never used before, and no place in any queue. */
-export function newClaim(settings: Settings): Claim {
-  const { names, ttlMs, isFenced, yields } = settings;
-  const { label, ...rest } = who(settings);
-  const note = { ...rest, since: new Date().toISOString(), label };
-  const value = renderValue(randomBytes(20).toString('base64url'), note);
-  return { resources: names, sharing: sharingOf(settings), yields, value, ttlMs, isFenced, waiter: null };
+/** With a value that was never used before. */
+export function claimFor(settings: Settings): Claim {
+  const { names: resources, ttlMs, isFenced, yields } = settings;
+  const note = { ...who(settings), since: new Date().toISOString() };
+  const wish = { resources, sharing: sharingOf(settings), yields, ttlMs, isFenced };
+  return newClaim(wish, randomBytes(20).toString('base64url'), note);
 }
 
 export function waiterIdFor(settings: Settings, runId: string): string {

@@ -1,18 +1,16 @@
-// One job from settings to exit status: builds the masters, the lock and the run, and hands the
-// events to the reporter. Masters that were not needed for the quorum get a moment to say who they
-// are before the command starts, so that a replica or a server listed twice is found out also when
-// it answers last.
+// One job from settings to exit status: builds the masters, the lock, the guard and the run, and
+// hands the events to the reporter. It decides nothing about the lock or the command.
 
 import { randomBytes } from 'node:crypto';
-import { newClaim, waiterIdFor, who } from './claim.ts';
+import { claimFor, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './cli/settings.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
-import { type Acquisition, acquire, type NotAcquired } from './lock/acquire.ts';
-import type { MasterFailure } from './lock/events.ts';
-import { stopAtOf } from './lock/keep-alive.ts';
+import { acquire } from './lock/acquire.ts';
+import { stopAtOf } from './lock/lease-keeper.ts';
 import type { Claim } from './lock/ports.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
+import { type Acquisition, type NotAcquired, waitForLock } from './lock/wait.ts';
 import type { MasterAddress } from './redis/address.ts';
 import { Roster } from './redis/identity.ts';
 import { Inspector } from './redis/inspector.ts';
@@ -42,8 +40,6 @@ import { createSystemClock, readingsNow } from './system-clock.ts';
 const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
 /** Two Ctrl-C so close to one another are meant for us. */
 const repeatMs = 2_000;
-/** The least time from the first attempt on for masters beyond the quorum to identify themselves. */
-const introductionMs = 10;
 
 export async function runJob(settings: Settings, reporter: Reporter, guards: GuardSupply): Promise<ExitStatus> {
   const failing = new Set<string>();
@@ -93,7 +89,7 @@ class Job {
     guards: GuardSupply,
     tell: (event: RunEvent) => void,
   ) {
-    const { prefix, restartGraceMs, protocol, masterTimeoutMs, graceMs, marginMs } = settings;
+    const { prefix, restartGraceMs, protocol, masterTimeoutMs, reserveMs } = settings;
     const roster = new Roster();
     this.#settings = settings;
     this.#replaced = replaced;
@@ -107,7 +103,7 @@ class Job {
     this.#masters = addresses.map(
       (address) => new RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, this.#clock),
     );
-    const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
+    const lockSettings = { masterTimeoutMs, reserveMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
     const look = (address: MasterAddress) =>
       new Inspector(address, { prefix, restartGraceMs, protocol }, roster, this.#clock);
@@ -188,7 +184,6 @@ class Job {
 
   #report(event: RunEvent): void {
     this.#tell(event);
-    if (event.kind === 'acquired') this.#grantedInMs = event.elapsedMs;
     if (event.kind === 'extended' && this.#replaced() !== null) {
       this.#post({ kind: 'lost', reason: 'masters-replaced' });
     }
@@ -200,7 +195,6 @@ class Job {
   }
 
   #interruptedAt = Number.NEGATIVE_INFINITY;
-  #grantedInMs = 0;
 
   #signalEvent(signal: NodeJS.Signals): Parameters<Run['post']>[0] {
     const isFromTerminal = this.#isForeground && terminalSignals.includes(signal) && isInFront();
@@ -210,47 +204,30 @@ class Job {
     return { kind: 'signal', signal, isFromTerminal, isRepeated };
   }
 
-  /** Acquires, and makes sure that the child can start and be stopped again under the lease. */
   async #acquire(aborted: AbortSignal, guard: GuardClient): Promise<Acquisition> {
-    const { jitterMs, waitMs, graceMs, marginMs } = this.#settings;
+    const { jitterMs, waitMs, reserveMs } = this.#settings;
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
-    const beganAt = this.#clock.now();
-    for (;;) {
-      const leftMs = waitMs === null ? null : Math.max(0, waitMs - (this.#clock.now() - beganAt));
-      const acquisition = await this.#wait(leftMs, aborted);
-      if (acquisition.kind !== 'acquired') return acquisition;
-      const { lease } = acquisition;
-      const [unfit, trouble] = await Promise.all([
-        this.#outer ? [] : this.#introduced(beganAt),
-        this.#confirmed(lease, guard, aborted),
-      ]);
-      const isInTime = this.#clock.now() < stopAtOf(lease, graceMs + marginMs);
-      const replaced = this.#replaced();
-      const isFit = unfit.length === 0 && trouble === null && replaced === null;
-      if (isFit && isInTime && guard.failure === null) return acquisition;
-      await (this.#outer ?? this.#redlock).release(lease.claim);
-      if (unfit.length > 0) return { kind: 'misconfigured', failures: unfit };
-      if (aborted.aborted) return { kind: 'aborted' };
-      if (trouble !== null) throw new RunTrouble(`guard: ${trouble}`);
-      if (replaced !== null) throw new RunTrouble(`${replaced} (try again)`);
-    }
+    const lock = this.#outer ?? this.#redlock;
+    const parts = {
+      clock: this.#clock,
+      servers: this.#outer ? [] : this.#masters,
+      wait: (leftMs: number | null) => this.#wait(leftMs, aborted),
+      release: (claim: Claim) => lock.release(claim),
+      ready: (lease: Lease) => this.#ready(lease, guard),
+    };
+    const acquisition = await acquire(parts, { waitMs, aborted, reserveMs, isIdentifying: true });
+    if (acquisition.kind === 'not-ready') throw new RunTrouble(acquisition.why);
+    return acquisition;
   }
 
-  /** A guard has confirmed the deadline of this lease: null; otherwise why none has. */
-  async #confirmed(lease: Lease, guard: GuardClient, aborted: AbortSignal): Promise<string | null> {
-    const { graceMs, marginMs } = this.#settings;
+  /** A guard has confirmed the deadlines of this lease: null; otherwise why none has. */
+  async #ready(lease: Lease, guard: GuardClient): Promise<string | null> {
+    const { reserveMs, marginMs } = this.#settings;
     const now = this.#clock.now();
-    const stopInMs = stopAtOf(lease, graceMs + marginMs) - now;
-    const trouble = guard.confirm(stopInMs, stopAtOf(lease, marginMs) - now);
-    let withdraw = () => {};
-    const withdrawn = new Promise<string>((resolve) => {
-      withdraw = () => resolve('the wait was given up');
-    });
-    if (aborted.aborted) withdraw();
-    aborted.addEventListener('abort', withdraw);
-    const why = await Promise.race([trouble, withdrawn]);
-    aborted.removeEventListener('abort', withdraw);
-    return why && `no process to guard the command: ${why} (try again)`;
+    const why = await guard.confirm(stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now);
+    if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
+    const replaced = this.#replaced();
+    return replaced && `${replaced} (try again)`;
   }
 
   async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
@@ -261,7 +238,7 @@ class Job {
       clock: this.#clock,
       random: Math.random,
       report: (event: RunEvent) => this.#report(event),
-      newClaim: () => newClaim(this.#settings),
+      newClaim: () => claimFor(this.#settings),
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
         hasHistory ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined) : null,
@@ -269,26 +246,11 @@ class Job {
     const limits = { giveUpAfterMs, aborted };
     if (heldNames(process.env).some((name) => names.includes(name))) {
       // Where the lock is still that of a run around us, we would wait for ourselves.
-      const acquisition = await acquire(parts, { ...limits, waitMs: 0, retries: null });
+      const acquisition = await waitForLock(parts, { ...limits, waitMs: 0, retries: null });
       if (acquisition.kind !== 'busy') return acquisition;
       if (isHeldAround(process.env, names, acquisition)) return { kind: 'nested' };
       if (leftMs === 0) return acquisition;
     }
-    return acquire(parts, { ...limits, waitMs: leftMs, retries });
-  }
-
-  /**
-   * The masters that must not be in the list, as far as they tell in time. A silent one does not
-   * hold us up: they have three times as long as a quorum took to grant, counted from the beginning
-   * of the wait.
-   */
-  async #introduced(beganAt: number): Promise<MasterFailure[]> {
-    const leftMs = beganAt + introductionMs + 3 * this.#grantedInMs - this.#clock.now();
-    if (leftMs > 0) {
-      const enough = new AbortController();
-      const all = Promise.all(this.#masters.map((master) => master.introduce())).then(() => enough.abort());
-      await Promise.race([all, this.#clock.sleep(leftMs, enough.signal)]);
-    }
-    return this.#masters.flatMap(({ name, objection }) => (objection ? [{ master: name, failed: objection }] : []));
+    return waitForLock(parts, { ...limits, waitMs: leftMs, retries });
   }
 }

@@ -2,10 +2,10 @@
 // which lines are printed, and when, the reporter decides. A lock name may hold anything, so it is
 // always quoted.
 
-import type { NotAcquired } from '../lock/acquire.ts';
 import type { MasterFailure } from '../lock/events.ts';
 import { parseValue } from '../lock/holder.ts';
 import { isMark } from '../lock/sharing.ts';
+import type { NotAcquired } from '../lock/wait.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';

@@ -1,10 +1,10 @@
 // What --dry-run prints: the settings of one run as aligned text for people, on stdout. Not for programs: that is --report. The
 // surprise: the command is shown as JSON, so that an empty argument or a trailing space can be seen.
 
+import { stopAtMsOf } from '../lock/timings.ts';
 import { driftMsOf, quorumOf } from '../lock/validity.ts';
 import { renderDuration } from './duration.ts';
 import type { Settings } from './settings.ts';
-import { stopAtMsOf } from './timings.ts';
 import { quoted } from './trouble.ts';
 
 interface Row {

@@ -2,16 +2,17 @@
 // each value. It connects to nothing. The surprise: mistakes of the same kind exit differently by where they were made: on the
 // command line 64, in the environment or a file 78.
 
-import type { Retries } from '../lock/acquire.ts';
 import type { OuterLease } from '../lock/outcomes.ts';
 import type { Yields } from '../lock/ports.ts';
+import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
+import type { Retries } from '../lock/wait.ts';
 import { outerLeaseOf } from '../run/held.ts';
+import { renderDuration } from './duration.ts';
 import type { Chosen, LayerName } from './layers.ts';
 import { type MasterSettings, readMasterSettings } from './master-settings.ts';
 import type { RunWords } from './options.ts';
 import { checkReportPath } from './report-path.ts';
 import { Sources, type Surroundings } from './sources.ts';
-import { dangerOf, deriveTimings, type Timings } from './timings.ts';
 import { ConfigError, UsageError } from './trouble.ts';
 import {
   readBoolean,
@@ -28,7 +29,7 @@ import {
   readTtl,
 } from './values.ts';
 
-export interface Settings extends Timings, MasterSettings {
+export interface Settings extends RunTimings, MasterSettings {
   /** What is held, all of it or nothing; at least one, none twice. */
   readonly names: readonly string[];
   readonly command: readonly string[];
@@ -133,13 +134,17 @@ function checkedTimings(
   ttl: Chosen<number> | null,
   masterTimeout: Chosen<number> | null,
   grace: Chosen<number> | null,
-): Timings {
+): RunTimings {
   if (ttl === null) throw new TypeError('no default: ttl');
-  const timings = deriveTimings(ttl.value, masterTimeout?.value ?? null, grace?.value ?? null);
+  const timings = runTimings(ttl.value, masterTimeout?.value ?? null, grace?.value ?? null);
   const danger = dangerOf(timings);
   if (danger === null) return timings;
+  const { ttlMs, graceMs, masterTimeoutMs } = timings;
+  const [ttlText, graceText, timeoutText] = [ttlMs, graceMs, masterTimeoutMs].map(renderDuration);
+  const which = `timings: ttl ${ttlText}, killAfter ${graceText}, masterTimeout ${timeoutText}`;
+  const message = `${which}: ${danger} (raise ttl, or lower killAfter or masterTimeout)`;
   const isFromFlag = [ttl, masterTimeout, grace].some((chosen) => chosen?.layer === 'flag');
-  throw isFromFlag ? new UsageError(danger) : new ConfigError(danger);
+  throw isFromFlag ? new UsageError(message) : new ConfigError(message);
 }
 
 /** Of a wait and a count of retries the one said closer to the command counts; both on the command line is an error. */

@@ -5,8 +5,8 @@
 import type { Flags } from '../cli/flags.ts';
 import { type MasterSettings, readMasterSettings } from '../cli/master-settings.ts';
 import { Sources, type Surroundings } from '../cli/sources.ts';
-import { deriveTimings } from '../cli/timings.ts';
 import { readBoolean, readPatience, readPositiveDuration, readTtl } from '../cli/values.ts';
+import { runTimings } from '../lock/timings.ts';
 
 export interface CtlSettings extends MasterSettings {
   readonly ttlMs: number;
@@ -23,7 +23,7 @@ export async function readSettings(flags: Flags, around: Surroundings): Promise<
   const sources = await Sources.read(flags, around);
   const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
   const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
-  const timings = deriveTimings(ttlMs, masterTimeoutMs, null);
+  const timings = runTimings(ttlMs, masterTimeoutMs, null);
   const waitMs = sources.must('wait', readPatience);
   const hasHistory = sources.must('history', readBoolean);
   const masters = await readMasterSettings(sources, ttlMs);

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
-import { renderValue } from '../lock/holder.ts';
+import { newClaim } from '../lock/holder.ts';
 import type { Claim } from '../lock/ports.ts';
 import { waiterIdOf } from '../lock/waiter-id.ts';
 import { usageError } from './complaint.ts';
@@ -36,8 +36,7 @@ export class Claims {
       since: new Date().toISOString(),
       label: label ?? basename(process.argv[1] ?? process.execPath),
     };
-    const value = renderValue(this.#token(), note);
-    return { ...form, value, ttlMs, isFenced, waiter: null };
+    return newClaim({ ...form, ttlMs, isFenced }, this.#token(), note);
   }
 
   /** A name in the queue, new at every call. */

@@ -2,7 +2,7 @@
 // one in a log can be looked up in the same place, and nothing in them has a password or a line break.
 
 import { failuresLine, holderLine, roughly, supersededLine, whichOf } from '../cli/lines.ts';
-import type { NotAcquired } from '../lock/acquire.ts';
+import type { NotAcquired } from '../lock/wait.ts';
 import { type LostReason, RedlockError } from './error.ts';
 
 export function usageError(message: string): RedlockError {

@@ -1,15 +1,24 @@
-// A lease of the library: the core's lease, watched, with the signal for whoever works under it. The surprise: losing the lock releases
-// nothing. Whoever works may need the rest of the validity to stop, and until that has ended nobody else should be let in.
+// A lease of the library: the core's lease, kept, with the signal for the work under it. Losing the
+// lock releases nothing: the work may need the rest of the validity to stop, and until that has
+// ended no other client should be let in.
 
 import { failuresLine, whichOf } from '../cli/lines.ts';
+import type { Report } from '../lock/events.ts';
 import { parseValue } from '../lock/holder.ts';
-import type { Lease as CoreLease } from '../lock/redlock.ts';
+import { type KeeperLossReason, LeaseKeeper } from '../lock/lease-keeper.ts';
+import type { Clock } from '../lock/ports.ts';
+import type { Lease as CoreLease, Redlock } from '../lock/redlock.ts';
+import type { LockTimings } from '../lock/timings.ts';
 import { lostError } from './complaint.ts';
 import { type LostReason, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';
-import { Watch, type WatchParts } from './watch.ts';
 
-export interface HeldLeaseParts extends Omit<WatchParts, 'onLost'> {
+export interface HeldLeaseParts {
+  readonly redlock: Redlock;
+  readonly clock: Clock;
+  readonly timings: LockTimings;
+  readonly isKeptAlive: boolean;
+  readonly report: Report;
   /** It was released, or has run out: there is nothing to wait for any more. */
   readonly onOver: () => void;
 }
@@ -21,11 +30,13 @@ export class HeldLease implements Lease {
   readonly fence: number | null;
   readonly ttlMs: number;
   readonly #parts: HeldLeaseParts;
-  readonly #watch: Watch;
+  readonly #keeper: LeaseKeeper;
   readonly #losing = new AbortController();
   readonly #releasingBegan = new AbortController();
   #releasing: Promise<boolean> | null = null;
   #lateLoss: RedlockError | null = null;
+  /** A quorum has said that the lock is not ours any more. */
+  #isDisproved = false;
 
   constructor(lease: CoreLease, parts: HeldLeaseParts) {
     const { resources, value, ttlMs } = lease.claim;
@@ -35,12 +46,23 @@ export class HeldLease implements Lease {
     this.fence = lease.fence;
     this.ttlMs = ttlMs;
     this.#parts = parts;
-    this.#watch = new Watch(lease, { ...parts, onLost: (reason, bug) => this.lose(reason, bug) });
+    const { timings, isKeptAlive } = parts;
+    const extendEveryMs = isKeptAlive ? timings.extendEveryMs : null;
+    this.#keeper = new LeaseKeeper(
+      lease,
+      { ...timings, extendEveryMs },
+      {
+        ...parts,
+        random: Math.random,
+        onLost: (reason) => this.#onLost(reason),
+        onBug: (bug) => this.lose('stalled', bug),
+      },
+    );
+    this.#keeper.begin();
   }
 
   get validMs(): number {
-    if (this.#releasing) return 0;
-    return Math.max(0, Math.floor(this.#watch.lease.validUntil - this.#parts.clock.now()));
+    return this.#releasing ? 0 : Math.max(0, Math.floor(this.#leftMs));
   }
 
   get signal(): AbortSignal {
@@ -61,7 +83,7 @@ export class HeldLease implements Lease {
   /** From now on nothing extends the lock, and the signal has fired; without effect on one that was released. */
   lose(reason: LostReason, cause?: unknown): void {
     if (this.#releasing || this.signal.aborted) return;
-    this.#watch.end();
+    this.#keeper.end();
     this.#losing.abort(lostError(this.resources, reason, cause));
     if (reason === 'expired') void this.#forget();
   }
@@ -69,14 +91,14 @@ export class HeldLease implements Lease {
   async extend(): Promise<void> {
     this.#refuseIfOver();
     const { redlock, report } = this.#parts;
-    const { lease, ended } = this.#watch;
-    const extension = await redlock.extend(lease, ended);
+    const { lease, extendingEnded } = this.#keeper;
+    const extension = await redlock.extend(lease, extendingEnded);
     this.#refuseIfOver();
     switch (extension.kind) {
       case 'extended':
-        return this.#watch.prove(extension.lease);
+        return this.#keeper.confirm(extension.lease);
       case 'lost':
-        this.#watch.disprove(extension.reason);
+        this.#onLost(extension.reason);
         throw this.signal.reason;
       default: {
         const { failures } = extension;
@@ -102,10 +124,21 @@ export class HeldLease implements Lease {
    */
   async over(): Promise<void> {
     const { clock } = this.#parts;
-    await clock.sleep(this.#watch.lease.validUntil - clock.now(), this.#releasingBegan.signal);
+    await clock.sleep(this.#leftMs, this.#releasingBegan.signal);
     this.#releasing ??= Promise.resolve(false);
     this.#releasingBegan.abort();
     await this.#releasing;
+  }
+
+  /** Of the validity that is confirmed; may be negative. */
+  get #leftMs(): number {
+    return this.#isDisproved ? 0 : this.#keeper.lease.validUntil - this.#parts.clock.now();
+  }
+
+  #onLost(reason: KeeperLossReason): void {
+    if (reason === 'taken' || reason === 'expired') this.#isDisproved = true;
+    const isOver = reason === 'unreachable' && !this.#parts.isKeptAlive;
+    this.lose(isOver ? 'expired' : reason);
   }
 
   #refuseIfOver(): void {
@@ -116,18 +149,18 @@ export class HeldLease implements Lease {
   /** What a program lets run out on purpose is forgotten on our side when the masters have forgotten it. */
   async #forget(): Promise<void> {
     const { clock, timings } = this.#parts;
-    const goneAt = this.#watch.lease.startedAt + this.ttlMs + timings.masterTimeoutMs;
+    const goneAt = this.#keeper.lease.startedAt + this.ttlMs + timings.masterTimeoutMs;
     await clock.sleep(goneAt - clock.now(), this.#releasingBegan.signal);
     await this.release();
   }
 
   async #release(): Promise<boolean> {
-    const { redlock, clock, report, onOver } = this.#parts;
-    const { claim, validUntil } = this.#watch.lease;
-    this.#watch.end();
+    const { redlock, report, onOver } = this.#parts;
+    const { claim } = this.#keeper.lease;
+    this.#keeper.end();
     this.#releasingBegan.abort();
     const { releasedCount, isConfirmed, missing, failures } = await redlock.releaseOnQuorum(claim);
-    const isLoss = missing === 'taken' && !this.signal.aborted && clock.now() < validUntil;
+    const isLoss = missing === 'taken' && !this.signal.aborted && this.#leftMs > 0;
     if (isLoss) this.#lateLoss = lostError(this.resources, missing);
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs: 0 });
     else report({ kind: 'release-unconfirmed', failures, remainingMs: claim.ttlMs });

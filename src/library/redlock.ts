@@ -3,9 +3,11 @@
 // here. When this process is killed or its loop stands still, nobody stops what it has started; the lock just runs out.
 
 import { setMaxListeners } from 'node:events';
-import { type AcquireParts, acquire, type Retries } from '../lock/acquire.ts';
+import { acquire } from '../lock/acquire.ts';
 import type { LockEvent } from '../lock/events.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
+import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
+import { type Retries, type WaitParts, waitForLock } from '../lock/wait.ts';
 import { Roster } from '../redis/identity.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { createSystemClock } from '../system-clock.ts';
@@ -13,13 +15,11 @@ import { Claims } from './claim.ts';
 import { abortedError, notAcquiredError, usageError } from './complaint.ts';
 import { type Form, formOf } from './form.ts';
 import { HeldLease } from './held-lease.ts';
-import { Introductions } from './introductions.ts';
 import type { Lease } from './lease.ts';
 import type { MasterSource } from './master-source.ts';
 import { originsOf } from './masters.ts';
-import { acquireRules, checkOptions, redlockRules } from './option-rules.ts';
-import type { AcquireOptions, RedlockOptions, Resources, RetryOptions } from './options.ts';
-import { timingsOf } from './timings.ts';
+import { acquireRules, checkOptions, longestMs, redlockRules } from './option-rules.ts';
+import type { AcquireOptions, LockOptions, RedlockOptions, Resources, RetryOptions } from './options.ts';
 
 /** Work that is done under a lock. */
 export type Routine<Result> = (signal: AbortSignal, lease: Lease) => Result | PromiseLike<Result>;
@@ -29,11 +29,12 @@ export class Redlock implements AsyncDisposable {
   readonly #clock = createSystemClock();
   readonly #claims: Claims;
   readonly #masters: readonly RedisMaster[];
-  readonly #introductions: Introductions;
   /** Who waits for a lock, or is just getting it. */
   readonly #waits = new Map<AbortController, Promise<unknown>>();
   readonly #leases = new Set<HeldLease>();
   #longestTtlMs = 0;
+  /** The masters were given time to tell what they are. */
+  #hasIdentified = false;
   #closing: Promise<void> | null = null;
 
   /**
@@ -54,7 +55,6 @@ export class Redlock implements AsyncDisposable {
     this.#options = options;
     this.#claims = new Claims(newToken);
     this.#masters = originsOf(masters).map((origin) => new RedisMaster(origin, settings, roster, this.#clock));
-    this.#introductions = new Introductions(this.#masters, this.#clock);
   }
 
   /**
@@ -149,7 +149,7 @@ export class Redlock implements AsyncDisposable {
     const clock = this.#clock;
     const report = (event: LockEvent) => this.#tell(event, form.resources);
     const redlock = new CoreRedlock(this.#masters, clock, timings, report);
-    const parts: AcquireParts = {
+    const parts: WaitParts = {
       redlock,
       clock,
       random: Math.random,
@@ -157,17 +157,24 @@ export class Redlock implements AsyncDisposable {
       newClaim: () => this.#claims.next({ form, ttlMs, isFenced: fence, label }),
       waiterId: this.#claims.waiterId(form),
     };
-    const patience = { waitMs, giveUpAfterMs, retries: retries ? retriesOf(retries) : null, aborted };
-    const acquisition = await acquire(parts, patience);
+    const patience = { giveUpAfterMs, retries: retries ? retriesOf(retries) : null, aborted };
+    const { reserveMs } = timings;
+    const isIdentifying = !this.#hasIdentified;
+    const acquisition = await acquire(
+      {
+        clock,
+        servers: this.#masters,
+        wait: (leftMs) => waitForLock(parts, { ...patience, waitMs: leftMs }),
+        release: (claim) => redlock.release(claim),
+        ready: async () => null,
+      },
+      { waitMs, aborted, reserveMs, isIdentifying },
+    );
+    if (acquisition.kind === 'not-ready') throw new TypeError(acquisition.why);
     if (acquisition.kind !== 'acquired') throw notAcquiredError(form.resources, acquisition, given.signal?.reason);
-    const { lease: acquired } = acquisition;
-    const failures = await this.#introductions.unfit(clock.now() - acquired.startedAt);
-    if (failures.length > 0) {
-      await redlock.release(acquired.claim);
-      throw notAcquiredError(form.resources, { kind: 'misconfigured', failures }, null);
-    }
+    this.#hasIdentified = true;
     const onOver = () => void this.#leases.delete(lease);
-    const lease = new HeldLease(acquired, { redlock, clock, timings, isKeptAlive, report, onOver });
+    const lease = new HeldLease(acquisition.lease, { redlock, clock, timings, isKeptAlive, report, onOver });
     this.#leases.add(lease);
     return lease;
   }
@@ -182,6 +189,24 @@ export class Redlock implements AsyncDisposable {
       });
     }
   }
+}
+
+/** @throws RedlockError `usage` where the lock could not be held safely with these */
+function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): LockTimings {
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > longestMs) {
+    throw usageError(`ttl: ${ttlMs}: not a time to live (write whole milliseconds, from 1 to a day)`);
+  }
+  const timings = lockTimings({
+    ttlMs,
+    masterTimeoutMs: options.masterTimeoutMs ?? null,
+    reserveMs: options.reserveMs ?? Math.min(5000, Math.floor(ttlMs / 4)),
+    driftFactor: options.driftFactor,
+  });
+  const danger = dangerOf(timings, isKeptAlive);
+  if (danger === null) return timings;
+  const { masterTimeoutMs, reserveMs } = timings;
+  const which = `ttl ${ttlMs} ms, masterTimeoutMs ${masterTimeoutMs}, reserveMs ${reserveMs}`;
+  throw usageError(`timings: ${which}: ${danger} (raise the ttl or lower the others)`);
 }
 
 function retriesOf({ count, delayMs = 200, jitterMs = 0 }: RetryOptions): Retries {

@@ -2,6 +2,8 @@
 // holds the lock. Other Redlock libraries see one opaque string. Foreign values are met too, so
 // parsing never fails, and what it finds is bounded.
 
+import { alone, type Claim } from './ports.ts';
+
 /** What a person wants to know of a holder. `since` is wall-clock time as ISO 8601, for reading only. */
 export interface HolderNote {
   readonly host: string;
@@ -20,6 +22,14 @@ export interface Holder {
 
 /** Of each text of a note; more is no help to a person, and would be kept in every history. */
 const mostNoteChars = 80;
+
+/** What a claim asks for, beside its value: a lock held alone by default. */
+export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> & Partial<Pick<Claim, 'sharing' | 'yields'>>;
+
+/** A claim without a place in the queue. `token` must never have been used before. */
+export function newClaim(wish: Wish, token: string, note: HolderNote): Claim {
+  return { ...alone, ...wish, value: renderValue(token, note), waiter: null };
+}
 
 export function renderValue(token: string, note: HolderNote): string {
   return `${token} ${JSON.stringify(bounded(note))}`;

@@ -1,15 +1,19 @@
-// Redlock: acquire, extend and release, one round over all masters each. Read it beside the distlock page, step by step:
+// Redlock: acquire, extend and release, one round over all masters each. Read it beside the distlock
+// page, step by step:
 // https://redis.io/docs/latest/develop/use/patterns/distributed-locks/#the-redlock-algorithm
-// It does not wait, retry or keep a lease alive (acquire.ts, keep-alive.ts). The surprise: nothing here waits for the
-// slowest master, yet nothing is forgotten: what a straggler grants after the verdict is ours to use or ours to undo.
+// It does not wait, retry or keep a lease (wait.ts, lease-keeper.ts). Nothing here waits for the
+// slowest master, and nothing is forgotten: what a straggler grants after the verdict is used, or
+// undone.
+
+import assert from 'node:assert';
 
 import { contentionOf, isDisputed } from './contention.ts';
-import { type Ballot, countOf, Electorate, failuresIn } from './electorate.ts';
 import type { Report } from './events.ts';
 import { fenceOf } from './fence.ts';
 import { Line } from './line.ts';
 import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
 import type { AcquireReply, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
+import { countOf, failuresIn, MasterSet, type Request } from './round.ts';
 import { acquireVerdictOf, extendVerdictOf, missingIn, wantedByIn } from './tally.ts';
 import { quorumOf, validUntilOf } from './validity.ts';
 
@@ -32,7 +36,7 @@ export type HeldLock = Pick<Redlock, 'extend' | 'release' | 'settled' | 'joinLin
 
 export class Redlock {
   readonly masterCount: number;
-  readonly #electorate: Electorate;
+  readonly #set: MasterSet<Master>;
   readonly #clock: Clock;
   readonly #reserveMs: number;
   readonly #masterTimeoutMs: number;
@@ -41,10 +45,11 @@ export class Redlock {
   readonly #releasing = new Set<Promise<Released>>();
   /** Values that were not released yet: only these may be healed. */
   readonly #ours = new Set<string>();
+  readonly #released = new WeakSet<Claim>();
 
   constructor(masters: readonly Master[], clock: Clock, settings: RedlockSettings, report: Report) {
     this.masterCount = masters.length;
-    this.#electorate = new Electorate(masters, clock, settings.masterTimeoutMs, report);
+    this.#set = new MasterSet(masters, clock, settings.masterTimeoutMs, report);
     this.#clock = clock;
     this.#reserveMs = settings.reserveMs;
     this.#masterTimeoutMs = settings.masterTimeoutMs;
@@ -62,12 +67,12 @@ export class Redlock {
     // Who has refused us has entered us in its queue. When we win all the same, others there would have to wait for us to be forgotten.
     const refusers = new Set<Master>();
     let hasWon = false;
-    const stragglers = this.#electorate.stragglers();
+    const stragglers = this.#set.stragglers();
     const onRefusal = (master: Master) => {
       if (hasWon && claim.waiter) void master.leaveLine(claim);
       else refusers.add(master);
     };
-    const { votes, withdraw } = await this.#electorate.poll<AcquireReply>({
+    const { votes, withdraw } = await this.#set.ask<AcquireReply>({
       ask: (master, withdrawn) => master.acquire(claim, withdrawn),
       isCertain: (replies) => this.#isEnough(replies, claim, stragglers),
       onVote: (master, { kind }) => kind === 'refused' && onRefusal(master),
@@ -77,18 +82,20 @@ export class Redlock {
     const validUntil = validUntilOf(startedAt, claim.ttlMs, this.#driftFactor);
     const now = this.#clock.now();
     if (verdict === 'granted' && now + this.#reserveMs < validUntil) {
+      const grantedCount = countOf(votes, 'granted');
+      assert(grantedCount >= quorumOf(this.masterCount), 'a lease without a quorum of grants');
       const fence = fenceOf(votes.values(), this.masterCount);
       const lease = { claim, startedAt, validUntil, fence: fence.number };
       const agreed = fence.isAgreed ? lease : await this.#writeBack(lease);
       if (agreed) {
         hasWon = true;
         refusers.forEach(onRefusal);
-        return { kind: 'acquired', lease: agreed, grantedCount: countOf(votes, 'granted') };
+        return { kind: 'acquired', lease: agreed, grantedCount };
       }
     }
     withdraw();
     this.#ours.delete(claim.value);
-    const { masters } = this.#electorate;
+    const { masters } = this.#set;
     // A master that refused holds nothing of ours; unless a write-back has healed it since.
     const undo = verdict === 'granted' ? masters : masters.filter((master) => votes.get(master)?.kind !== 'refused');
     void this.#track(this.#undo(undo, (master) => master.giveBack(claim)));
@@ -111,10 +118,11 @@ export class Redlock {
    */
   async extend(lease: Lease, ended?: AbortSignal): Promise<Extension> {
     const { claim } = lease;
+    assert(!this.#released.has(claim), 'an extension after the release');
     const startedAt = this.#clock.now();
     const forgetful: Master[] = [];
     let isProven = false;
-    const { votes } = await this.#electorate.poll<ExtendReply>({
+    const { votes } = await this.#set.ask<ExtendReply>({
       ask: (master, withdrawn) => master.extend(claim, lease.fence, withdrawn),
       isCertain: (replies) => extendVerdictOf(replies.values(), this.masterCount) !== 'undecided',
       onVote: (master, vote) => {
@@ -127,6 +135,7 @@ export class Redlock {
     switch (extendVerdictOf(votes.values(), this.masterCount)) {
       case 'extended':
         if (this.#clock.now() >= lease.validUntil) return { kind: 'lost', reason: 'expired' };
+        assert(countOf(votes, 'extended') >= quorumOf(this.masterCount), 'an extension without a quorum');
         isProven = true;
         for (const master of forgetful) this.#heal(master, lease, ended);
         return {
@@ -152,14 +161,14 @@ export class Redlock {
 
   /** The same for who stays: waits for a quorum that has let go, which keeps nobody out any more, and not for the rest. */
   releaseOnQuorum(claim: Claim): Promise<Released> {
-    const isEnough: Ballot<ReleaseReply>['isCertain'] = (replies) =>
+    const isEnough: Request<Master, ReleaseReply>['isCertain'] = (replies) =>
       countOf(replies, 'released') >= quorumOf(this.masterCount);
     return this.#letGo(claim, (master) => master.release(claim, 0), isEnough);
   }
 
   /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */
   joinLine(claim: Claim): Promise<Line> {
-    return Line.join(this.#electorate.masters, claim, this.#clock, this.#masterTimeoutMs);
+    return Line.join(this.#set.masters, claim, this.#clock, this.#masterTimeoutMs);
   }
 
   /** Resolves when every release under way has been answered or has run out of time. */
@@ -172,7 +181,7 @@ export class Redlock {
     const verdict = acquireVerdictOf(replies.values(), this.masterCount);
     if (verdict !== 'busy') return verdict !== 'undecided';
     if (!isDisputed([...replies.values()], this.masterCount, waiter !== null)) return true;
-    const { masters } = this.#electorate;
+    const { masters } = this.#set;
     return masters.every((master) => replies.has(master) || stragglers.includes(master));
   }
 
@@ -198,9 +207,13 @@ export class Redlock {
     if (reply.kind === 'healed') this.#report({ kind: 'master-healed', master: master.name });
   }
 
-  #letGo(claim: Claim, ...how: [ask: Ballot<ReleaseReply>['ask'], isEnough?: Ballot<ReleaseReply>['isCertain']]) {
+  #letGo(
+    claim: Claim,
+    ...how: [ask: Request<Master, ReleaseReply>['ask'], isEnough?: Request<Master, ReleaseReply>['isCertain']]
+  ) {
     this.#ours.delete(claim.value);
-    return this.#track(this.#undo(this.#electorate.masters, ...how));
+    this.#released.add(claim);
+    return this.#track(this.#undo(this.#set.masters, ...how));
   }
 
   #track(releasing: Promise<Released>): Promise<Released> {
@@ -212,12 +225,12 @@ export class Redlock {
 
   async #undo(
     masters: readonly Master[],
-    ask: Ballot<ReleaseReply>['ask'],
-    isEnough: Ballot<ReleaseReply>['isCertain'] = () => false,
+    ask: Request<Master, ReleaseReply>['ask'],
+    isEnough: Request<Master, ReleaseReply>['isCertain'] = () => false,
   ): Promise<Released> {
     if (masters.length === 0) return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };
-    const stragglers = this.#electorate.stragglers();
-    const { votes } = await this.#electorate.poll<ReleaseReply>({
+    const stragglers = this.#set.stragglers();
+    const { votes } = await this.#set.ask<ReleaseReply>({
       masters,
       ask,
       isCertain: (replies) =>

@@ -1,15 +1,15 @@
-// The lock of a run around us, for a nested run that goes on under it (--reentrant): proven by looking, never written to. The outer run
-// extends it; we look whether it has. Nothing is acquired, extended or released here. The surprise: a lease that is looked at has the
-// same validity as one that is extended. What the masters have left of it tells when the outer run last proved it, and with that we stop
-// in time by ourselves, whatever has become of the outer run.
+// The lock of an enclosing run, for a nested run that goes on under it (--reentrant): confirmed by
+// looking, never written to. What the masters have left of it tells when the enclosing run last
+// confirmed it; so the nested run stops in time by itself, whatever has become of the other.
 
-import type { Acquisition, Patience } from '../lock/acquire.ts';
 import type { MasterFailure, Report } from '../lock/events.ts';
 import { parseValue } from '../lock/holder.ts';
 import type { Extension, Lease, OuterLease, Released } from '../lock/outcomes.ts';
-import { alone, type Clock, type Failed } from '../lock/ports.ts';
+import { alone, type Clock } from '../lock/ports.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
+import { countOf, failuresIn, MasterSet } from '../lock/round.ts';
 import { quorumOf, validUntilOf } from '../lock/validity.ts';
+import type { Acquisition, Patience } from '../lock/wait.ts';
 import type { Inspector, Sight } from './inspector.ts';
 import { failed, isFailed } from './trouble.ts';
 
@@ -20,9 +20,13 @@ type Look =
 
 /** What a master shows for the outer run. */
 interface Own {
+  readonly kind: 'own';
   readonly value: string;
   readonly leftMs: number;
 }
+
+/** isTaken: by another value; else there is none. */
+type Vote = Own | { readonly kind: 'other'; readonly isTaken: boolean };
 
 /** Between two looks when no quorum answers. */
 const againMs = 100;
@@ -32,13 +36,12 @@ const newsPart = 0.1;
 const late = { master: 'masters', failed: failed('reply', 'the run around this one has not extended it yet') };
 
 export class OuterLock implements HeldLock {
-  readonly #inspectors: readonly Inspector[];
+  readonly #masters: MasterSet<Inspector>;
   readonly #outer: OuterLease;
   readonly #clock: Clock;
   readonly #masterTimeoutMs: number;
   readonly #reserveMs: number;
   readonly #report: Report;
-  readonly #failing = new Set<string>();
 
   constructor(
     outer: OuterLease,
@@ -47,7 +50,7 @@ export class OuterLock implements HeldLock {
     { masterTimeoutMs, reserveMs }: RedlockSettings,
     report: Report,
   ) {
-    this.#inspectors = inspectors;
+    this.#masters = new MasterSet(inspectors, clock, masterTimeoutMs, report);
     this.#outer = outer;
     this.#clock = clock;
     this.#masterTimeoutMs = masterTimeoutMs;
@@ -64,7 +67,7 @@ export class OuterLock implements HeldLock {
       if (aborted.aborted) return { kind: 'aborted' };
       const now = this.#clock.now();
       const isOfUse = look.kind === 'held' && now + this.#reserveMs < look.lease.validUntil;
-      if (isOfUse) return { kind: 'acquired', lease: look.lease };
+      if (isOfUse) return { kind: 'acquired', lease: look.lease, elapsedMs: 0 };
       if (look.kind === 'lost') return { kind: 'outer-lost' };
       const failures = look.kind === 'held' ? [late] : look.failures;
       const waitedMs = now - beganAt;
@@ -91,7 +94,7 @@ export class OuterLock implements HeldLock {
   }
 
   async settled(): Promise<void> {
-    for (const inspector of this.#inspectors) inspector.close();
+    for (const inspector of this.#masters.masters) inspector.close();
   }
 
   async #seen(lease: Lease, ended: AbortSignal): Promise<Extension> {
@@ -99,9 +102,9 @@ export class OuterLock implements HeldLock {
     switch (look.kind) {
       case 'held': {
         const isNews = look.lease.startedAt - lease.startedAt > newsPart * lease.claim.ttlMs;
-        if (isNews)
-          return { kind: 'extended', lease: look.lease, extendedCount: this.#inspectors.length, wantedBy: null };
-        return { kind: 'unreachable', failures: [late] };
+        if (!isNews) return { kind: 'unreachable', failures: [late] };
+        const extendedCount = this.#masters.masters.length;
+        return { kind: 'extended', lease: look.lease, extendedCount, wantedBy: null };
       }
       case 'lost':
         return { kind: 'lost', reason: look.isTaken ? 'taken' : 'expired' };
@@ -113,49 +116,36 @@ export class OuterLock implements HeldLock {
   /** Asks all masters, and goes by the first quorum that agrees. */
   async #look(cancelled: AbortSignal): Promise<Look> {
     const askedAt = this.#clock.now();
-    const count = this.#inspectors.length;
+    const count = this.#masters.masters.length;
     const quorum = quorumOf(count);
-    const certain = new AbortController();
-    const end = () => certain.abort();
-    if (cancelled.aborted) end();
-    cancelled.addEventListener('abort', end, { once: true });
-    const own: Own[] = [];
-    const others: (readonly Sight[])[] = [];
-    const failures = new Map(this.#inspectors.map(({ name }) => [name, silent]));
-    let answeredCount = 0;
-    for (const inspector of this.#inspectors) {
-      inspector.look(this.#outer.names).then((reply) => {
-        answeredCount += 1;
-        this.#note(inspector.name, reply);
-        if (isFailed(reply)) failures.set(inspector.name, reply);
-        else {
-          failures.delete(inspector.name);
-          const mine = this.#ownOn(reply);
-          if (mine === null) others.push(reply);
-          else own.push(mine);
-        }
-        const isCertain = own.length >= quorum || others.length > count - quorum || answeredCount === count;
-        if (isCertain) end();
-      });
-    }
-    await this.#clock.sleep(this.#masterTimeoutMs, certain.signal);
-    cancelled.removeEventListener('abort', end);
+    const { votes } = await this.#masters.ask<Vote>({
+      ask: async (inspector) => {
+        const sights = await inspector.look(this.#outer.names);
+        return isFailed(sights) ? sights : this.#voteOf(sights);
+      },
+      isCertain: (given) => countOf(given, 'own') >= quorum || countOf(given, 'other') > count - quorum,
+      cancelled,
+    });
+    const own = [...votes.values()].filter((vote) => vote.kind === 'own');
+    const others = [...votes.values()].filter((vote) => vote.kind === 'other');
     if (own.length >= quorum) return { kind: 'held', lease: this.#leaseOf(own, askedAt, quorum) };
-    if (others.length > count - quorum)
-      return { kind: 'lost', isTaken: others.flat().some(({ type }) => type !== null) };
-    return { kind: 'unknown', failures: [...failures].map(([master, failed]) => ({ master, failed })) };
+    if (others.length > count - quorum) {
+      return { kind: 'lost', isTaken: others.some(({ isTaken }) => isTaken) };
+    }
+    return { kind: 'unknown', failures: failuresIn(votes) };
   }
 
-  /** What a master shows for all that the outer run holds; null: not for all of it. */
-  #ownOn(sights: readonly Sight[]): Own | null {
+  /** What a master shows of what the outer run holds: all of it, or not all of it. */
+  #voteOf(sights: readonly Sight[]): Vote {
     const { token } = this.#outer;
-    const all = sights.flatMap(({ value, remainingMs, holders }): Own[] => {
+    const all = sights.flatMap(({ value, remainingMs, holders }) => {
       const shown = [{ value: value ?? '', remainingMs }, ...holders];
       const mine = shown.find((one) => token !== '' && parseValue(one.value).token === token);
-      return mine ? [{ value: mine.value, leftMs: mine.remainingMs ?? 0 }] : [];
+      return mine ? [{ kind: 'own', value: mine.value, leftMs: mine.remainingMs ?? 0 } as const] : [];
     });
     const [shortest] = all.toSorted((a, b) => a.leftMs - b.leftMs);
-    return shortest && all.length === sights.length ? shortest : null;
+    if (shortest && all.length === sights.length) return shortest;
+    return { kind: 'other', isTaken: sights.some(({ type }) => type !== null) };
   }
 
   /** As the outer run has it: from when it must have been proven last, and never for longer than one ttl. */
@@ -166,15 +156,4 @@ export class OuterLock implements HeldLock {
     const claim = { resources: names, ...alone, value, ttlMs, isFenced: fence !== null, waiter: null };
     return { claim, startedAt, validUntil: validUntilOf(startedAt, ttlMs), fence };
   }
-
-  #note(master: string, reply: readonly Sight[] | Failed): void {
-    if (isFailed(reply) && !this.#failing.has(master)) {
-      this.#failing.add(master);
-      this.#report({ kind: 'master-failing', master, failed: reply });
-    } else if (!isFailed(reply) && this.#failing.delete(master)) {
-      this.#report({ kind: 'master-recovered', master });
-    }
-  }
 }
-
-const silent = failed('timeout', 'no answer');

@@ -1,5 +1,5 @@
 // One Redis server as a Master. It dials when it is first called and again after trouble, asks each new server who it is,
-// and turns replies into votes. It keeps no time-outs: those belong to poll.ts. Note: commands keep
+// and turns replies into votes. It keeps no time-outs: those belong to round.ts. Note: commands keep
 // their order only on one connection, so one that is given up is kept until what it has not
 // answered yet is undone on it as well.
 
@@ -81,14 +81,17 @@ export class RedisMaster implements Master {
     this.#clock = clock;
   }
 
-  /** Connects and learns who the server is, ahead of the first call. Returns why it cannot vote, or null. */
-  async introduce(): Promise<Failed | null> {
+  /**
+   * Connects and learns what the server is, ahead of the first call. Returns why it cannot vote, or
+   * null.
+   */
+  async identify(): Promise<Failed | null> {
     const connection = this.#usable() ?? (await this.#connected());
     return isFailed(connection) ? connection : this.#objectionTo(await connection.identity);
   }
 
-  /** Why the server that we are connected to must not be in the list, as far as it has said who it is; null: it may be. */
-  get objection(): Failed | null {
+  /** Why the server must not be in the list of masters, as far as it has told; null: it may be. */
+  get rejection(): Failed | null {
     const identified = this.#connection?.identified;
     const objection = identified ? this.#objectionTo(identified) : null;
     return objection?.cause === 'unfit' ? objection : null;

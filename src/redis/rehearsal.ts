@@ -3,8 +3,8 @@
 // also on masters in use; under a name that nobody else draws, for a second, and nothing is left.
 
 import { randomBytes } from 'node:crypto';
-import { renderValue } from '../lock/holder.ts';
-import { type AcquireReply, alone, type Claim, type Clock, type Failed, type ReleaseReply } from '../lock/ports.ts';
+import { newClaim } from '../lock/holder.ts';
+import type { AcquireReply, Claim, Clock, Failed, ReleaseReply } from '../lock/ports.ts';
 import { Roster } from './identity.ts';
 import type { Inspector } from './inspector.ts';
 import { historyKeyOf, keysOf } from './keys.ts';
@@ -61,8 +61,8 @@ async function perform(
   { prefix, protocol }: RehearsalSettings,
 ): Promise<Failed | null> {
   const resource = nobodys();
-  const [holder, stranger] = [newClaim(resource, false), newClaim(resource, false)];
-  const waiter = newClaim(resource, true);
+  const [holder, stranger] = [testClaim(resource, false), testClaim(resource, false)];
+  const waiter = testClaim(resource, true);
   const lasting = new AbortController().signal;
   const granted = await master.acquire(holder, lasting);
   if (isFailed(granted)) {
@@ -92,7 +92,7 @@ async function perform(
 }
 
 async function share(master: RedisMaster, resource: string): Promise<(AcquireReply | ReleaseReply)[]> {
-  const sharer = { ...newClaim(resource, false), sharing: { kind: 'shared' } } as const;
+  const sharer = { ...testClaim(resource, false), sharing: { kind: 'shared' } } as const;
   return [await master.acquire(sharer, new AbortController().signal), await master.release(sharer, 0)];
 }
 
@@ -103,8 +103,8 @@ async function forget(inspector: Inspector, prefix: string, resource: string): P
   return connection.call('DEL', keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource));
 }
 
-function newClaim(resource: string, waits: boolean): Claim {
+function testClaim(resource: string, waits: boolean): Claim {
   const token = randomBytes(20).toString('base64url');
   const waiter = waits ? { id: randomBytes(8).toString('hex'), arrivalUs: 0 } : null;
-  return { ...alone, resources: [resource], value: renderValue(token, note), ttlMs, isFenced: true, waiter };
+  return { ...newClaim({ resources: [resource], ttlMs, isFenced: true }, token, note), waiter };
 }

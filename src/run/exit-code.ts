@@ -3,7 +3,7 @@
 // main raises them again, so that a shell that loops over us stops too, and `$?` is the same.
 
 import os from 'node:os';
-import type { NotAcquired } from '../lock/acquire.ts';
+import type { NotAcquired } from '../lock/wait.ts';
 import type { ChildExit, Ending, Signal } from './supervisor.ts';
 
 export const exitCode = {

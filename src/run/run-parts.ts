@@ -1,15 +1,23 @@
 // What one run is made of and what it comes to: its settings, the parts that it is given, how it
 // ended. Contracts only. The simulator keeps them too, with parts of its own.
 
-import type { Acquisition } from '../lock/acquire.ts';
 import type { Claim, Clock, Random } from '../lock/ports.ts';
 import type { HeldLock, Lease } from '../lock/redlock.ts';
+import type { Acquisition } from '../lock/wait.ts';
 import type { Child } from './child.ts';
 import type { ReportRun } from './events.ts';
-import type { Deadlines } from './lease-watch.ts';
 import type { Ending, Signal } from './supervisor.ts';
 
-export interface RunSettings extends Deadlines {
+export interface RunSettings {
+  /** From the stop signal to SIGKILL. */
+  readonly graceMs: number;
+  /** SIGKILL comes at least so long before the end of validity. */
+  readonly marginMs: number;
+  /** Both: the stop signal comes at least so long before it. */
+  readonly reserveMs: number;
+  /** From the start of the last confirmed round to the next extension. */
+  readonly extendEveryMs: number;
+  readonly masterTimeoutMs: number;
   readonly stopSignal: Signal;
   readonly holdAtLeastMs: number;
   readonly maxRunMs: number | null;

@@ -3,16 +3,18 @@
 // exit, signal, alarm and answer becomes an event, and only what the supervisor says is done.
 
 import assert from 'node:assert/strict';
+import { LeaseKeeper, stopAtOf } from '../lock/lease-keeper.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child, Ended } from './child.ts';
-import { LeaseWatch } from './lease-watch.ts';
 import { neverStarted } from './never-started.ts';
 import type { Finished, RunParts, RunSettings } from './run-parts.ts';
 import { type Action, type Event, endingOf, hasRun, initialState, type Signal, transition } from './supervisor.ts';
 
 export type { Finished, GuardLink, RunParts, RunSettings } from './run-parts.ts';
 
+/** Telling the guard takes no longer, unless this process was stopped meanwhile. */
+const promptMs = 20;
 export class Run {
   readonly #settings: RunSettings;
   readonly #parts: RunParts;
@@ -22,7 +24,7 @@ export class Run {
   readonly #ended = new AbortController();
   #isBusy = false;
   #state = initialState;
-  #watch: LeaseWatch | null = null;
+  #keeper: LeaseKeeper | null = null;
   #lease: Lease | null = null;
   #child: Child | null = null;
   #leftCount = 0;
@@ -113,26 +115,44 @@ export class Run {
   }
 
   #startChild(): void {
-    const { guard, report, startChild } = this.#parts;
-    const lease = this.#proven;
+    const { report, startChild } = this.#parts;
+    const { marginMs } = this.#settings;
+    const lease = this.#confirmed;
     this.#startedAt = this.#now();
-    this.#watch = new LeaseWatch(lease, this.#settings, {
-      ...this.#parts,
-      onProven: (stopInMs, killInMs) => guard.setDeadlines(stopInMs, killInMs),
-      onLost: (reason) => this.#post({ kind: 'lost', reason }),
-      onWanted: (by) => this.#post({ kind: 'wanted', by }),
-      onKillDue: () => this.#post({ kind: 'kill-due' }),
-      onBug: this.crash,
-    });
-    const { isDue } = this.#watch;
-    if (isDue) this.#post({ kind: 'lost', reason: 'stalled' });
-    const child = isDue ? neverStarted : startChild(lease);
+    this.#tellGuard(lease);
+    this.#keeper = new LeaseKeeper(
+      lease,
+      { ...this.#settings, killReserveMs: marginMs },
+      {
+        ...this.#parts,
+        onConfirmed: (confirmed) => this.#tellGuard(confirmed),
+        onLost: (reason) => this.#post({ kind: 'lost', reason }),
+        onWanted: (by) => this.#post({ kind: 'wanted', by }),
+        onKillDue: () => this.#post({ kind: 'kill-due' }),
+        onBug: this.crash,
+      },
+    );
+    const { isStopDue } = this.#keeper;
+    if (isStopDue) this.#post({ kind: 'lost', reason: 'stalled' });
+    const child = isStopDue ? neverStarted : startChild(lease);
     this.#child = child;
-    this.#watch.begin();
+    this.#keeper.begin();
     child.started.then((pid) => report({ kind: 'child-started', pid }), this.crash);
     child.exited.then((ended) => this.#exited(ended), this.crash);
     const { maxRunMs } = this.#settings;
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'overdue' });
+  }
+
+  /** Twice where this process was stopped in between and has given it more time than there is. */
+  #tellGuard(lease: Lease): void {
+    const { guard } = this.#parts;
+    const { reserveMs, marginMs } = this.#settings;
+    const tell = () => {
+      const now = this.#now();
+      guard.setDeadlines(stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now);
+      return this.#now() - now <= promptMs;
+    };
+    if (!tell()) tell();
   }
 
   #exited({ exit, leftCount, agoMs }: Ended): void {
@@ -141,18 +161,18 @@ export class Run {
     this.#leftCount = leftCount;
     this.#parts.report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
     // After validity, or by the guard while we were stopped, whichever is heard first.
-    const isByGuard = exit.kind !== 'exited' && this.#watch?.isDue;
-    const isLate = leftCount === 0 && exitedAt >= this.#proven.validUntil;
+    const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
+    const isLate = leftCount === 0 && exitedAt >= this.#confirmed.validUntil;
     if (isByGuard || isLate) this.#post({ kind: 'lost', reason: 'stalled' });
     this.#post({ kind: 'child-exited', exit });
   }
 
   #stop(signal: Signal): void {
     const { cause } = this.#state;
-    const { validUntil, startedAt } = this.#proven;
+    const { validUntil, startedAt } = this.#confirmed;
     const now = this.#now();
     if (cause?.kind === 'lost') {
-      this.#watch?.stopExtending();
+      this.#keeper?.stopExtending();
       this.#unprovenMs = now - startedAt;
     }
     this.#child?.stop(signal);
@@ -192,7 +212,7 @@ export class Run {
 
   /** `hasTakenTime`: processes were alive until now, which may be after validity. */
   #swept(untouchable: readonly number[], hasTakenTime: boolean): void {
-    const isLate = hasTakenTime && this.#now() >= this.#proven.validUntil;
+    const isLate = hasTakenTime && this.#now() >= this.#confirmed.validUntil;
     if (isLate) this.#post({ kind: 'lost', reason: 'stalled' });
     this.#post({ kind: 'swept', untouchable });
   }
@@ -200,7 +220,7 @@ export class Run {
   async #release(): Promise<void> {
     const { redlock, report, guard, recordOf } = this.#parts;
     this.#end();
-    const { claim, validUntil } = this.#proven;
+    const { claim, validUntil } = this.#confirmed;
     const now = this.#now();
     const keepMs = Math.max(0, this.#keepUntil() - now);
     const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
@@ -215,19 +235,19 @@ export class Run {
   }
 
   #tellMissing(isLoss: boolean): void {
-    if (isLoss) this.#unprovenMs = this.#now() - this.#proven.startedAt;
+    if (isLoss) this.#unprovenMs = this.#now() - this.#confirmed.startedAt;
     this.#parts.report({ kind: isLoss ? 'found-lost' : 'found-gone' });
   }
 
   #abandon(pids: readonly number[]): void {
     this.#end();
-    const { validUntil } = this.#proven;
+    const { validUntil } = this.#confirmed;
     this.#parts.report({ kind: 'untouchable', pids, remainingMs: Math.max(0, validUntil - this.#now()) });
     this.#parts.guard.done();
   }
 
   #end(): void {
-    this.#watch?.end();
+    this.#keeper?.end();
     this.#ended.abort();
   }
 
@@ -248,7 +268,7 @@ export class Run {
       ending: endingOf(this.#state),
       waitMs: this.#acquiredAt - this.#beganAt,
       runMs: this.#exitedAt === null ? null : this.#exitedAt - this.#startedAt,
-      extensionCount: this.#watch?.extensionCount ?? 0,
+      extensionCount: this.#keeper?.extensionCount ?? 0,
       fence: this.#lease?.fence ?? null,
       unprovenMs: this.#unprovenMs,
     };
@@ -264,8 +284,8 @@ export class Run {
   };
 
   /** The lease as it was last proven. */
-  get #proven(): Lease {
-    const lease = this.#watch?.lease ?? this.#lease;
+  get #confirmed(): Lease {
+    const lease = this.#keeper?.lease ?? this.#lease;
     assert(lease, 'nothing happens to a lease before it was acquired');
     return lease;
   }

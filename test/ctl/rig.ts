@@ -4,9 +4,9 @@
 // The surprise: every question is asked twice, as text and as JSON, because both are promises.
 
 import { randomBytes } from 'node:crypto';
-import { acquire } from '../../src/lock/acquire.ts';
 import { renderValue } from '../../src/lock/holder.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
+import { waitForLock } from '../../src/lock/wait.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
 import { clock, newClaim, redlockOn } from '../redis/rig.ts';
 import { eventually } from '../servers/processes.ts';
@@ -80,7 +80,7 @@ export async function queueUp(
       newClaim: () => newClaim({ resources: [resource] }),
     };
     const waiterId = `waiter${index + 1}`;
-    return acquire({ ...parts, waiterId }, { waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal });
+    return waitForLock({ ...parts, waiterId }, { waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal });
   });
   await eventually(`${count} in line`, async () => {
     const lengths = await Promise.all(masters.map((master) => master.command('zcard', `{redlock:${resource}}:queue`)));

@@ -5,9 +5,9 @@
 import { Redis } from 'ioredis';
 import { RedlockSemaphore } from 'redis-semaphore';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { acquire } from '../../src/lock/acquire.ts';
 import { alone, type Claim } from '../../src/lock/ports.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
+import { waitForLock } from '../../src/lock/wait.ts';
 import { clock, handleOn } from '../redis/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { objectionTo } from '../sim/wish.ts';
@@ -66,7 +66,7 @@ test('held slot by slot, they are held by two, and the judge is content', async 
       return slotOf(`holder ${holder}.${count}`, 1);
     };
     const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: `w${holder}` };
-    const acquisition = await acquire(parts, {
+    const acquisition = await waitForLock(parts, {
       waitMs: 0,
       giveUpAfterMs: 5_000,
       aborted: new AbortController().signal,

@@ -66,7 +66,7 @@ test('one that says why it closes it', async () => {
 test('a frozen master', async () => {
   const master = await oneMaster();
   const { redlock, masters } = redlockOn([master], { masterTimeoutMs: 50 });
-  await masters[0]?.introduce();
+  await masters[0]?.identify();
   master.freeze();
   for (let nth = 0; nth < attemptCount; nth += 1) await redlock.attempt(newClaim());
   master.thaw();

@@ -3,8 +3,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Acquisition, acquire } from '../../src/lock/acquire.ts';
 import type { LockEvent } from '../../src/lock/events.ts';
+import { type Acquisition, waitForLock } from '../../src/lock/wait.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { clock, never, newClaim, type Rig, redlockOn, untilNothingIsLeft } from './rig.ts';
@@ -30,7 +30,7 @@ function acquireBy({ redlock, events }: Rig, waitMs: number | null = null, abort
   const patience = { waitMs, giveUpAfterMs: 10_000, aborted };
   const report = (event: LockEvent) => events.push(event);
   const waiterId = randomBytes(8).toString('hex');
-  return acquire({ redlock, clock, random: Math.random, report, newClaim, waiterId }, patience);
+  return waitForLock({ redlock, clock, random: Math.random, report, newClaim, waiterId }, patience);
 }
 
 async function releaseBy({ redlock }: Rig, acquisition: Acquisition): Promise<void> {
@@ -41,7 +41,7 @@ test('six contenders at five masters that answer 1 to 25 ms late: one has it wit
   for (let round = 0; round < 5; round += 1) {
     for (const [index, proxy] of proxies.entries()) proxy.delay(1 + ((round * 7 + index * 6) % 25));
     const rigs = Array.from({ length: 6 }, () => redlockOn(proxies));
-    await Promise.all(rigs.flatMap((rig) => rig.masters.map((master) => master.introduce())));
+    await Promise.all(rigs.flatMap((rig) => rig.masters.map((master) => master.identify())));
     const ended = new AbortController();
     const beganAt = performance.now();
     const contenders = rigs.map(async (rig) => {
@@ -111,7 +111,7 @@ test('forty contenders one after the other, each for 5 ms: all are served, never
 test('masters that answer only after the validity has ended: never held, and no key is left', async () => {
   for (const proxy of proxies) proxy.delay(300);
   const rig = redlockOn(proxies);
-  await Promise.all(rig.masters.map((master) => master.introduce()));
+  await Promise.all(rig.masters.map((master) => master.identify()));
   const attempt = await rig.redlock.attempt(newClaim({ ttlMs: 250, isFenced: false }));
   expect(attempt).toMatchObject({ kind: 'too-slow' });
   for (const proxy of proxies) await proxy.pass();

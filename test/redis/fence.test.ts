@@ -85,7 +85,7 @@ test('is not written back, nor is our value, to a master that answers after the 
   await first.command('set', '{r}:fence', 10);
   await second.command('set', '{r}:fence', 20);
   const { redlock, masters: handles } = redlockOn([near, second, far]);
-  await Promise.all(handles.map((handle) => handle.introduce()));
+  await Promise.all(handles.map((handle) => handle.identify()));
   near.delay(40); // The round that writes back begins after so long; by then the third is free.
   far.delay(160); // What it says to that round is heard only after the release.
   await third.command('set', 'r', 'them', 'px', 20);

@@ -32,7 +32,7 @@ test.each([
   ['by another name', () => first.url.replace('127.0.0.1', 'localhost')],
 ])('the same server twice, %s: unfit, named, and nothing is left', async (_title, other) => {
   const { redlock, masters: handles } = redlockOn([first, other()]);
-  const objections = await Promise.all(handles.map((handle) => handle.introduce()));
+  const objections = await Promise.all(handles.map((handle) => handle.identify()));
   const unfit = { kind: 'failed', cause: 'unfit', message: expect.stringMatching(twice) };
   expect(objections.filter((failed) => failed !== null)).toEqual([unfit]);
   expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'unfit', failures: [{ failed: unfit }] });
@@ -44,8 +44,8 @@ test.each([
 test('13. the same server twice is found out by whoever answers, not by position (S5)', async () => {
   const roster = new Roster();
   const [one, two] = [handleOn(first, { roster }), handleOn(proxy, { roster })];
-  expect(await two.introduce()).toBeNull();
-  expect(await one.introduce()).toMatchObject({ cause: 'unfit' });
+  expect(await two.identify()).toBeNull();
+  expect(await one.identify()).toMatchObject({ cause: 'unfit' });
 });
 
 test('13. a replica: unfit, named, and nothing is left (S6)', async () => {

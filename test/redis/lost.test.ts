@@ -22,7 +22,7 @@ afterAll(async () => {
 
 /** A lease on all three masters. */
 async function leaseOn(rig: Rig, ttlMs = 60_000): Promise<Lease> {
-  await Promise.all(rig.masters.map((master) => master.introduce()));
+  await Promise.all(rig.masters.map((master) => master.identify()));
   const attempt = await rig.redlock.attempt(newClaim({ ttlMs }));
   if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
   await everywhere(attempt.lease.claim.value);

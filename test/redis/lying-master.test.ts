@@ -3,8 +3,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { acquire } from '../../src/lock/acquire.ts';
 import type { Claim } from '../../src/lock/ports.ts';
+import { waitForLock } from '../../src/lock/wait.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { bulk, type HostileMaster, list, startHostile, toScripts } from '../servers/hostile-master.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
@@ -35,7 +35,7 @@ const now = [`:${Math.floor(Date.now() / 1_000)}\r\n`, ':5\r\n'];
 async function behind(liar: HostileMaster): Promise<Rig> {
   for (const [index, proxy] of proxies.entries()) proxy.delay(30 + 60 * index);
   const rig = redlockOn([liar.url, ...proxies]);
-  await Promise.all(rig.masters.map((master) => master.introduce()));
+  await Promise.all(rig.masters.map((master) => master.identify()));
   return rig;
 }
 
@@ -44,7 +44,7 @@ function acquireBy(rig: Rig, claim: Partial<Claim>, waitMs: number | null, abort
   const waiterId = randomBytes(6).toString('hex');
   const newOne = () => newClaim(claim);
   const parts = { redlock: rig.redlock, clock, random: Math.random, report, newClaim: newOne, waiterId };
-  return acquire(parts, { waitMs, giveUpAfterMs: 10_000, aborted });
+  return waitForLock(parts, { waitMs, giveUpAfterMs: 10_000, aborted });
 }
 
 describe('slots', () => {

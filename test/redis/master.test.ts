@@ -46,19 +46,19 @@ describe('nothing is queued and nothing is sent twice', () => {
     await tcp.kill();
     expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ message: 'connection refused' });
     await tcp.restart();
-    await handle.introduce();
+    await handle.identify();
     await sleep(100);
     expect(await tcp.keys()).toEqual([]);
   });
 
   test('a server that dies with the request, and comes up: no key', async () => {
-    await handle.introduce();
+    await handle.identify();
     await tcp.freeze();
     const reply = handle.acquire(newClaim(), lasting);
     await sleep(20);
     await tcp.restart();
     expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
-    await handle.introduce();
+    await handle.identify();
     await sleep(100);
     expect(await tcp.keys()).toEqual([]);
   });
@@ -66,14 +66,14 @@ describe('nothing is queued and nothing is sent twice', () => {
   test('a request that the network held back and lost with the connection: no key', async () => {
     const proxy = await FaultyProxy.start(tcp.url);
     const behind = handleOn(proxy);
-    await behind.introduce();
+    await behind.identify();
     proxy.holdRequests();
     const reply = behind.acquire(newClaim(), lasting);
     await sleep(20);
     proxy.cut();
     await proxy.pass();
     expect(await reply).toMatchObject({ kind: 'failed', cause: 'connection' });
-    await behind.introduce();
+    await behind.identify();
     await sleep(100);
     expect(await tcp.keys()).toEqual([]);
     await proxy.stop();
@@ -83,7 +83,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     const proxy = await FaultyProxy.start(tcp.url);
     const behind = handleOn(proxy);
     const claim = newClaim();
-    await behind.introduce();
+    await behind.identify();
     await tcp.command('set', '{r}:fence', 1);
     proxy.dropReplies();
     const reply = behind.acquire(claim, lasting);
@@ -112,7 +112,7 @@ describe('nothing is queued and nothing is sent twice', () => {
   });
 
   test('a connection that is given up because it is silent gets the release of what it was sent as well', async () => {
-    await handle.introduce();
+    await handle.identify();
     await tcp.freeze();
     const claim = newClaim();
     const reply = handle.acquire(claim, lasting);
@@ -127,7 +127,7 @@ describe('nothing is queued and nothing is sent twice', () => {
   });
 
   test('a handle that is closed sends no more, and what it was asked fails', async () => {
-    await handle.introduce();
+    await handle.identify();
     await tcp.freeze();
     const reply = handle.extend(newClaim(), null, lasting);
     handle.close();

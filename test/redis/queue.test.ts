@@ -4,8 +4,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Acquisition, acquire } from '../../src/lock/acquire.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
+import { type Acquisition, waitForLock } from '../../src/lock/wait.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { clock, handleOn, never, newClaim, type Rig, redlockOn } from './rig.ts';
@@ -24,7 +24,7 @@ function wait({ redlock, events }: Rig, waitMs: number | null = null, aborted = 
   const report = (event: Rig['events'][number]) => events.push(event);
   const waiterId = randomBytes(6).toString('hex');
   const parts = { redlock, clock, random: Math.random, report, newClaim, waiterId };
-  return acquire(parts, { waitMs, giveUpAfterMs: 10_000, aborted });
+  return waitForLock(parts, { waitMs, giveUpAfterMs: 10_000, aborted });
 }
 
 async function hold(ttlMs = 60_000): Promise<{ rig: Rig; lease: Lease }> {

@@ -57,7 +57,7 @@ describe('five masters', () => {
       // Where a quorum answers, nobody waits for the others, however long they may take.
       const patient = redlockOn(five, { masterTimeoutMs: 5_000 });
       const hasty = redlockOn(five, { masterTimeoutMs });
-      await Promise.all([...patient.masters, ...hasty.masters].map((master) => master.introduce()));
+      await Promise.all([...patient.masters, ...hasty.masters].map((master) => master.identify()));
       for (const frozen of subsetsOf(five)) {
         const isQuorate = frozen.length <= 2;
         const warm = isQuorate ? patient : hasty;
@@ -185,7 +185,7 @@ test('a master whose connection is made only after the release keeps nothing', a
   const claim = newClaim({ isFenced: false });
   expect((await redlock.attempt(claim)).kind).toBe('acquired');
   await redlock.release(claim);
-  await masters[2]?.introduce();
+  await masters[2]?.identify();
   await sleep(100);
   expect(await slow.command('eval', "redis.call('select', 1) return redis.call('exists', 'r')", 0)).toBe(0);
   await untilNothingIsLeft(all);

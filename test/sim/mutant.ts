@@ -34,6 +34,12 @@ export const inSource = (name: string, breaks: string, rest: Rest, file: string,
   ...rest,
 });
 
+/** The same mistake, with an assertion of the core that would stop the program first taken out. */
+export const unasserted = (mutant: Mutant, file: string, from: string, to: string): Mutant => ({
+  ...mutant,
+  edits: [...mutant.edits, { file, from, to }],
+});
+
 export const inScript = (flaw: Flaw, breaks: string, rest: Rest): Mutant => ({
   name: flaw,
   breaks,

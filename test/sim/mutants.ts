@@ -3,7 +3,7 @@
 // The surprise: a mutant that no longer applies is a failure too, so whoever rewrites a line here also rewrites its mutant.
 
 import { jointMutants } from './joint-mutants.ts';
-import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
+import { inScript, inSource, type Mutant, rarely, unasserted, within } from './mutant.ts';
 import { setnxMutants } from './setnx-mutants.ts';
 import { stepMutants } from './step-mutants.ts';
 
@@ -16,13 +16,18 @@ export const mutants: readonly Mutant[] = [
     'return Math.floor(masterCount / 2) + 1;',
     'return Math.max(1, Math.floor(masterCount / 2));',
   ),
-  inSource(
-    'quorum-of-those-who-answer',
-    'masters that fail are not counted at all',
-    rarely(20, 'partitions', 'exclusion', 'honesty'),
-    'lock/tally.ts',
-    'const quorum = quorumOf(masterCount);\n  const { granted, refused, failed, unfit } = count(votes);',
-    'const { granted, refused, failed, unfit } = count(votes);\n  const quorum = quorumOf(masterCount - failed);',
+  unasserted(
+    inSource(
+      'quorum-of-those-who-answer',
+      'masters that fail are not counted at all',
+      rarely(20, 'partitions', 'exclusion', 'honesty'),
+      'lock/tally.ts',
+      'const quorum = quorumOf(masterCount);\n  const { granted, refused, failed, unfit } = count(votes);',
+      'const { granted, refused, failed, unfit } = count(votes);\n  const quorum = quorumOf(masterCount - failed);',
+    ),
+    'lock/redlock.ts',
+    'grantedCount >= quorumOf(this.masterCount)',
+    'grantedCount >= 0',
   ),
   inSource(
     'validity-from-after-the-requests',
@@ -48,21 +53,31 @@ export const mutants: readonly Mutant[] = [
     'return Math.ceil(ttlMs * driftFactor) + 2;',
     'return ttlMs * 0;',
   ),
-  inSource(
-    'wrong-side-of-an-even-split',
-    'half of an even number of masters is enough',
-    rarely(10, 'even-masters', 'exclusion', 'honesty'),
-    'lock/tally.ts',
-    "if (granted >= quorum) return 'granted';",
-    "if (granted > masterCount - quorum) return 'granted';",
+  unasserted(
+    inSource(
+      'wrong-side-of-an-even-split',
+      'half of an even number of masters is enough',
+      rarely(10, 'even-masters', 'exclusion', 'honesty'),
+      'lock/tally.ts',
+      "if (granted >= quorum) return 'granted';",
+      "if (granted > masterCount - quorum) return 'granted';",
+    ),
+    'lock/redlock.ts',
+    'grantedCount >= quorumOf(this.masterCount)',
+    'grantedCount >= 0',
   ),
-  inSource(
-    'failed-masters-extend',
-    'an extension counts masters that did not answer',
-    within(20, 'partitions', 'exclusion', 'honesty'),
-    'lock/tally.ts',
-    "if (extended >= quorum) return 'extended';",
-    "if (extended + failed >= quorum) return 'extended';",
+  unasserted(
+    inSource(
+      'failed-masters-extend',
+      'an extension counts masters that did not answer',
+      within(20, 'partitions', 'exclusion', 'honesty'),
+      'lock/tally.ts',
+      "if (extended >= quorum) return 'extended';",
+      "if (extended + failed >= quorum) return 'extended';",
+    ),
+    'lock/redlock.ts',
+    "countOf(votes, 'extended') >= quorumOf(this.masterCount)",
+    "countOf(votes, 'extended') >= 0",
   ),
   inSource(
     'no-release-on-silent-masters',
@@ -92,7 +107,7 @@ export const mutants: readonly Mutant[] = [
     'value-used-again',
     'an attempt has the value of the one before, which is still being given back',
     rarely(120, 'lossy', 'honesty'),
-    'lock/acquire.ts',
+    'lock/wait.ts',
     'if (this.#hasTried) this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };',
     'void newClaim;',
   ),
@@ -100,7 +115,7 @@ export const mutants: readonly Mutant[] = [
     'place-kept-after-giving-up',
     'who waits no longer keeps his place in the queue',
     within(10, 'contention', 'litter'),
-    'lock/acquire.ts',
+    'lock/wait.ts',
     'if (this.#line) void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));',
     'void this.#line;',
   ),
@@ -132,7 +147,7 @@ export const mutants: readonly Mutant[] = [
     'stopped-too-late',
     'stopping begins when validity has ended',
     rarely(60, 'partitions', 'childUnderLease'),
-    'lock/keep-alive.ts',
+    'lock/lease-keeper.ts',
     'return lease.validUntil - reserveMs;',
     'return lease.validUntil + reserveMs;',
   ),
@@ -172,9 +187,9 @@ export const mutants: readonly Mutant[] = [
     'waits-for-every-master',
     'a round has no deadline',
     rarely(20, 'one-master', 'boundedEnd'),
-    'lock/poll.ts',
-    'sleepAwake(clock, masterTimeoutMs, isOver.signal)',
-    'sleepAwake(clock, masterTimeoutMs * 1e6, isOver.signal)',
+    'lock/round.ts',
+    'sleepAwake(this.#clock, this.#masterTimeoutMs, isOver.signal)',
+    'sleepAwake(this.#clock, this.#masterTimeoutMs * 1e6, isOver.signal)',
   ),
   inScript('release-without-comparing', 'a release removes whatever is there', rarely(10, 'contention', 'ownership')),
   inScript('extend-without-comparing', 'an extension extends whatever is there', rarely(40, 'partitions', 'ownership')),
@@ -234,7 +249,7 @@ export const mutants: readonly Mutant[] = [
     'never-polls',
     'whoever waits relies on being called',
     rarely(80, 'sudden-deaths', 'handOver', 'liveness'),
-    'lock/acquire.ts',
+    'lock/wait.ts',
     'const pollMs = { least: 900, most: 1_000 };',
     'const pollMs = { least: 900_000, most: 1_000_000 };',
   ),
@@ -242,7 +257,7 @@ export const mutants: readonly Mutant[] = [
     'polls-all-the-time',
     'whoever waits asks twenty times a second',
     within(10, 'contention', 'cost'),
-    'lock/acquire.ts',
+    'lock/wait.ts',
     'const pollMs = { least: 900, most: 1_000 };',
     'const pollMs = { least: 45, most: 50 };',
   ),

@@ -2,7 +2,7 @@
 // of world it was. The surprise: a profile does not fix them. It says what may happen, and the seed draws the rest, also
 // which of the usual troubles stay away ("swarm"), because troubles hide one another.
 
-import { dangerOf, deriveTimings, type Timings } from '../../src/cli/timings.ts';
+import { dangerOf, type RunTimings, runTimings } from '../../src/lock/timings.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
 import type { Flaw } from './flaws.ts';
 import type { NetworkOptions } from './network.ts';
@@ -31,7 +31,7 @@ export interface Weather {
   readonly evictEveryMs: number | null;
 }
 
-export interface Options extends Timings, NetworkOptions, Weather {
+export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly masterCount: number;
   readonly contenderCount: number;
   readonly resourceCount: number;
@@ -163,8 +163,8 @@ export function calmOptions(random: Random): Options {
   };
 }
 
-export function timingsOf(ttlMs: number): Timings {
-  const timings = deriveTimings(ttlMs, null, null);
+export function timingsOf(ttlMs: number): RunTimings {
+  const timings = runTimings(ttlMs, null, null);
   const danger = dangerOf(timings);
   if (danger !== null) throw new Error(danger);
   return timings;

@@ -17,7 +17,7 @@ interface Story {
 }
 
 const sampleMs = 2;
-const timings = { ttlMs: 1_000, graceMs: 150, marginMs: 100, masterTimeoutMs: 50, extendEveryMs: 333 };
+const timings = { ttlMs: 1_000, graceMs: 150, marginMs: 100, reserveMs: 250, masterTimeoutMs: 50, extendEveryMs: 333 };
 
 export const stories: Readonly<Record<string, Story>> = {
   lease: {

@@ -186,7 +186,14 @@ export const fairProfiles = {
 export const hostileProfiles = {
   'drift-beyond-the-factor': {
     fires: ['exclusion', 'honesty', 'childUnderLease'],
-    disturb: () => ({ clientDrift: 0.001, masterDrift: 0.08, partitionEveryMs: 300, partitionMs: 1_500, graceMs: 20 }),
+    disturb: ({ marginMs }) => ({
+      clientDrift: 0.001,
+      masterDrift: 0.08,
+      partitionEveryMs: 300,
+      partitionMs: 1_500,
+      graceMs: 20,
+      reserveMs: 20 + marginMs,
+    }),
   },
   'master-clock-forward': {
     fires: ['exclusion', 'honesty'],

@@ -2,8 +2,8 @@
 // surprise: a process that has ended its run goes on existing, as it does in Node until its sockets have closed; only a
 // sudden death takes it away.
 
-import type { AcquireParts, Acquisition } from '../../src/lock/acquire.ts';
 import type { Claim, Clock, Sharing } from '../../src/lock/ports.ts';
+import type { Acquisition, WaitParts } from '../../src/lock/wait.ts';
 import type { RunEvent } from '../../src/run/events.ts';
 import type { Finished } from '../../src/run/run.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
@@ -43,9 +43,6 @@ export interface Plan {
   /** Its command is a run inside of this one, whose command does this; null: it is not. */
   readonly inner: ChildHabits | null;
 }
-
-/** As in src/job.ts. */
-const introductionMs = 25;
 
 export class Program {
   readonly process: SimProcess;
@@ -136,7 +133,7 @@ export class Program {
       ({ address }) => new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock),
     );
     const report = (event: RunEvent) => this.#note(event);
-    const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
+    const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
     const guardOptions = { graceMs, slackMs: marginMs / 4 };
     const onStopping = () => run.post({ kind: 'lost', reason: 'stalled' });
@@ -198,11 +195,12 @@ export class Program {
     const { options, system } = this.#around;
     const { name, machine, values } = this.record;
     const note = { host: machine.name, pid: 1, user: 'sim', since: '', label: 'work' };
-    const value = system.renderValue(`${name}.${values.length + 1}`, note);
-    values.push(value);
     const { ttlMs, isFenced } = options;
     const { resources, yields } = this.#plan.wish;
-    return { resources, sharing: this.#sharing(), yields, value, ttlMs, isFenced, waiter: null };
+    const wish = { resources, sharing: this.#sharing(), yields, ttlMs, isFenced };
+    const claim = system.newClaim(wish, `${name}.${values.length + 1}`, note);
+    values.push(claim.value);
+    return claim;
   }
 
   /** As in src/claim.ts: a slot is drawn by chance. */
@@ -218,33 +216,36 @@ export class Program {
     return isPlain ? name : system.waiterIdOf({ sharing: this.#sharing(), yields }, name, `1@${name}`);
   }
 
-  /** As Job#acquire in src/job.ts. */
   async #acquire(
-    parts: AcquireParts,
+    parts: WaitParts,
     masters: readonly InstanceType<System['RedisMaster']>[],
     aborted: AbortSignal,
     guard: SimGuard | null,
   ): Promise<Acquisition> {
     const { system, options } = this.#around;
-    const { giveUpAfterMs, graceMs, marginMs } = options;
+    const { giveUpAfterMs, reserveMs, marginMs } = options;
     const { clock, redlock } = parts;
-    const beganAt = clock.now();
-    for (;;) {
-      const attemptedAt = clock.now();
-      const patience = { waitMs: Math.max(0, this.#plan.waitMs - (attemptedAt - beganAt)), giveUpAfterMs, aborted };
-      const acquisition = await system.acquire(parts, patience);
-      if (acquisition.kind !== 'acquired') return acquisition;
-      const enough = new AbortController();
-      const all = Promise.all(masters.map((master) => master.introduce())).then(() => enough.abort());
-      await Promise.race([all, clock.sleep(introductionMs + 2 * (clock.now() - attemptedAt), enough.signal)]);
-      await guard?.ready;
-      const now = clock.now();
-      const stopInMs = system.stopAtOf(acquisition.lease, graceMs + marginMs) - now;
-      await guard?.confirm(stopInMs, system.stopAtOf(acquisition.lease, marginMs) - now);
-      if (clock.now() < system.stopAtOf(acquisition.lease, graceMs + marginMs)) return acquisition;
-      this.process.world.mark('too late to start the command');
-      await redlock.release(acquisition.lease.claim);
-    }
+    const acquisition = await system.acquire(
+      {
+        clock,
+        servers: masters,
+        wait: (waitMs) => system.waitForLock(parts, { waitMs, giveUpAfterMs, aborted }),
+        release: (claim) => {
+          this.process.world.mark('acquired, and released at once');
+          return redlock.release(claim);
+        },
+        ready: async (lease) => {
+          await guard?.ready;
+          const now = clock.now();
+          const [stopAt, killAt] = [reserveMs, marginMs].map((ms) => system.stopAtOf(lease, ms));
+          await guard?.confirm((stopAt ?? 0) - now, (killAt ?? 0) - now);
+          return null;
+        },
+      },
+      { waitMs: this.#plan.waitMs, aborted, reserveMs, isIdentifying: true },
+    );
+    if (acquisition.kind === 'not-ready') throw new TypeError(acquisition.why);
+    return acquisition;
   }
 
   #note(event: RunEvent): void {

@@ -129,7 +129,7 @@ export class Stage {
     const { redlock, clock, random, newClaim, process } = actor;
     const parts = { redlock, clock, random: random.next, report: () => {}, newClaim, waiterId: process.name };
     const patience = { waitMs, giveUpAfterMs, aborted: new AbortController().signal };
-    return this.start(actor, () => system.acquire(parts, patience));
+    return this.start(actor, () => system.waitForLock(parts, patience));
   }
 
   pass(ms: number): Promise<void> {

@@ -49,8 +49,8 @@ export const stepMutants: readonly Mutant[] = [
     'a run inside of another one believes that it goes on',
     within(20, 'nested-runs', 'honesty', 'childUnderLease'),
     'redis/outer-lock.ts',
-    "return { kind: 'unreachable', failures: [late] };\n      }",
-    "return { kind: 'extended', lease: { ...lease, startedAt: this.#clock.now(), validUntil: validUntilOf(this.#clock.now(), lease.claim.ttlMs) }, extendedCount: 1, wantedBy: null };\n      }",
+    "if (!isNews) return { kind: 'unreachable', failures: [late] };",
+    "if (!isNews) return { kind: 'extended', lease: { ...lease, startedAt: this.#clock.now(), validUntil: validUntilOf(this.#clock.now(), lease.claim.ttlMs) }, extendedCount: 1, wantedBy: null };",
   ),
   inSource(
     'outer-news-expected-at-once',
@@ -129,8 +129,8 @@ export const stepMutants: readonly Mutant[] = [
     'a holder who sees his lock gone before he is called says that he has lost it',
     rarely(240, 'in-steps', 'keptForShell'),
     'ctl/steps/keeping.ts',
-    'await line.pause(masterTimeoutMs, ended);\n        if (ended.aborted) return',
-    "if (!line.isCalled) return 'lost';\n        if (ended.aborted) return",
+    'await line.pause(clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0, ended);',
+    "if (!line.isCalled) return 'lost';",
   ),
   inSource(
     'held-for-nobody',
@@ -161,7 +161,7 @@ export const stepMutants: readonly Mutant[] = [
     'a lock that is held for somebody is extended when it has ended',
     rarely(20, 'in-steps', 'keptForShell'),
     'ctl/steps/keeping.ts',
-    'const extendEveryMs = claim.ttlMs / 3;',
-    'const extendEveryMs = claim.ttlMs * 1.2;',
+    'const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });',
+    'const extendEveryMs = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 }).ttlMs * 1.2;',
   ),
 ];

@@ -8,8 +8,9 @@ import * as ticketModule from '../../src/ctl/steps/ticket.ts';
 import * as surveyModule from '../../src/ctl/survey.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
 import * as holderModule from '../../src/lock/holder.ts';
-import * as keepAliveModule from '../../src/lock/keep-alive.ts';
+import * as leaseKeeperModule from '../../src/lock/lease-keeper.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
+import * as waitModule from '../../src/lock/wait.ts';
 import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import * as identityModule from '../../src/redis/identity.ts';
 import * as inspectionScriptsModule from '../../src/redis/inspection-scripts.ts';
@@ -32,8 +33,9 @@ export interface Modules {
   readonly 'ctl/survey': typeof surveyModule;
   readonly 'lock/acquire': typeof acquireModule;
   readonly 'lock/holder': typeof holderModule;
-  readonly 'lock/keep-alive': typeof keepAliveModule;
+  readonly 'lock/lease-keeper': typeof leaseKeeperModule;
   readonly 'lock/redlock': typeof redlockModule;
+  readonly 'lock/wait': typeof waitModule;
   readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
   readonly 'redis/inspection-scripts': typeof inspectionScriptsModule;
@@ -57,8 +59,9 @@ const realModules: Modules = {
   'ctl/survey': surveyModule,
   'lock/acquire': acquireModule,
   'lock/holder': holderModule,
-  'lock/keep-alive': keepAliveModule,
+  'lock/lease-keeper': leaseKeeperModule,
   'lock/redlock': redlockModule,
+  'lock/wait': waitModule,
   'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
   'redis/inspection-scripts': inspectionScriptsModule,
@@ -98,8 +101,10 @@ export function systemOf(modules: Modules) {
   ]);
   return {
     acquire: modules['lock/acquire'].acquire,
+    newClaim: modules['lock/holder'].newClaim,
     renderValue: modules['lock/holder'].renderValue,
-    stopAtOf: modules['lock/keep-alive'].stopAtOf,
+    stopAtOf: modules['lock/lease-keeper'].stopAtOf,
+    waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
     Inspector: modules['redis/inspector'].Inspector,

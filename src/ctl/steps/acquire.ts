@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { holderLine } from '../../cli/lines.ts';
 import { quoted } from '../../cli/trouble.ts';
-import type { NotAcquired } from '../../lock/acquire.ts';
 import { parseValue } from '../../lock/holder.ts';
 import type { Lease } from '../../lock/redlock.ts';
+import type { NotAcquired } from '../../lock/wait.ts';
 import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
 import { exitCode } from '../exit-code.ts';

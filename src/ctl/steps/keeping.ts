@@ -1,11 +1,13 @@
-// How a lock is held for somebody else: taken, handed over, extended for as long as it is wanted, given back. It knows no words, prints nothing
-// and reaches the masters through what it is given, so the simulator runs it as it is. The surprise: whoever gives the lock back by its
-// token calls us; without that call a lock that is gone was lost.
+// How a lock is held for another process: taken, handed over, extended for as long as it is wanted,
+// released. It reaches the masters through what it is given, so the simulator runs it as it is.
+// *Note:* a release by token wakes us; without that wake-up a lock that is missing was lost.
 
-import type { NotAcquired } from '../../lock/acquire.ts';
 import { parseValue } from '../../lock/holder.ts';
+import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Lease } from '../../lock/redlock.ts';
+import { lockTimings } from '../../lock/timings.ts';
+import type { NotAcquired } from '../../lock/wait.ts';
 import { keeperIdOf } from '../../lock/waiter-id.ts';
 import { type TakingParts, take, type Wanted } from './taking.ts';
 
@@ -69,37 +71,44 @@ async function watch(isWanted: () => boolean, clock: Clock, gone: AbortControlle
 }
 
 /** Resolves when it is over. What is still held then is released by the caller. */
-async function keep(parts: KeepingParts, acquired: Lease, { isWanted, ended }: Terms): Promise<End> {
-  const { redlock, clock, random, masterTimeoutMs } = parts;
-  const { claim } = acquired;
-  const extendEveryMs = claim.ttlMs / 3;
-  let lease = acquired;
-  let nextAt = lease.startedAt + extendEveryMs;
+async function keep(parts: KeepingParts, lease: Lease, { isWanted, ended }: Terms): Promise<End> {
+  const { redlock, clock, masterTimeoutMs } = parts;
+  const { claim } = lease;
   const id = keeperIdOf(parseValue(claim.value).token);
+  const lost = new AbortController();
+  const bug: unknown = null;
   const line = await redlock.joinLine({ ...claim, waiter: { id, arrivalUs: 0 } });
+  const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });
+  const keeper = new LeaseKeeper(
+    lease,
+    { extendEveryMs, masterTimeoutMs, reserveMs: 0 },
+    {
+      ...parts,
+      report: () => {},
+      onLost: () => lost.abort(),
+      onBug: (bug) => lost.abort(bug),
+    },
+  );
+  keeper.begin();
+  const over = AbortSignal.any([ended, lost.signal]);
   try {
     for (;;) {
-      const wakeAt = Math.min(nextAt, clock.now() + lookMs);
-      await line.pause(Math.max(0, wakeAt - clock.now()), ended);
-      const now = clock.now();
+      await line.pause(lookMs, over);
       if (ended.aborted) return 'told';
-      if (now >= lease.validUntil) return 'lost';
-      if (!isWanted()) return 'unwanted';
-      // Some masters may show it yet, or again: what was under way when it was given back. We remove it everywhere.
+      // Some masters may show it yet, or again, by what was under way when it was released. It is
+      // removed everywhere by the caller.
       if (line.isCalled) return 'released';
-      if (now < nextAt) continue;
-      const extension = await redlock.extend(lease, ended);
-      if (extension.kind === 'extended') lease = extension.lease;
-      // Who gives it back calls us when it is gone everywhere, which we may have seen first; nobody else who takes it away does.
-      else if (extension.kind === 'lost' && !ended.aborted) {
-        await line.pause(masterTimeoutMs, ended);
+      // A release by token wakes us when it is complete, which extending may have seen first.
+      if (bug !== null) throw bug;
+      if (lost.signal.aborted) {
+        await line.pause(clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0, ended);
         if (ended.aborted) return 'told';
         return line.isCalled ? 'released' : 'lost';
       }
-      const isProven = extension.kind === 'extended';
-      nextAt = isProven ? lease.startedAt + extendEveryMs : clock.now() + masterTimeoutMs * (0.25 + 0.25 * random());
+      if (!isWanted()) return 'unwanted';
     }
   } finally {
+    keeper.end();
     line.close();
   }
 }

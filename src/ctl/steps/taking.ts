@@ -1,11 +1,11 @@
-// How a lock is taken by a process that others go on without: what `acquire` and `hold` have in common. It knows no words, prints nothing and
-// reaches the masters through what it is given, so the simulator runs it as it is. The surprise: it waits in the same queue as redlock-run,
-// under an id of its own, and is served in the same order.
+// How a lock is taken by a process that others go on without: what `acquire` and `hold` have in
+// common. It waits in the same queue as redlock-run, under an id of its own. It reaches the masters
+// through what it is given, so the simulator runs it as it is.
 
-import { type Acquisition, acquire } from '../../lock/acquire.ts';
-import { type HolderNote, renderValue } from '../../lock/holder.ts';
-import { alone, type Clock, type Random } from '../../lock/ports.ts';
+import { type HolderNote, newClaim } from '../../lock/holder.ts';
+import type { Clock, Random } from '../../lock/ports.ts';
 import type { Redlock } from '../../lock/redlock.ts';
+import { type Acquisition, waitForLock } from '../../lock/wait.ts';
 
 export interface TakingParts {
   readonly redlock: Redlock;
@@ -32,9 +32,13 @@ const giveUpAfterMs = 10_000;
 export function take(parts: TakingParts, wanted: Wanted, aborted: AbortSignal): Promise<Acquisition> {
   const { redlock, clock, random, newToken, note } = parts;
   const { name, ttlMs, waitMs, isFenced } = wanted;
-  const newClaim = () => {
-    return { ...alone, resources: [name], value: renderValue(newToken(), note()), ttlMs, isFenced, waiter: null };
+  const waiting = {
+    redlock,
+    clock,
+    random,
+    report: () => {},
+    newClaim: () => newClaim({ resources: [name], ttlMs, isFenced }, newToken(), note()),
+    waiterId: newToken(),
   };
-  const waiting = { redlock, clock, random, report: () => {}, newClaim, waiterId: newToken() };
-  return acquire(waiting, { waitMs, giveUpAfterMs, aborted });
+  return waitForLock(waiting, { waitMs, giveUpAfterMs, aborted });
 }

@@ -7,9 +7,9 @@ import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
 import { RedlockMutex } from 'redis-semaphore';
 import PeerRedlock from 'redlock';
-import { acquire } from '../../../src/lock/acquire.ts';
 import { alone } from '../../../src/lock/ports.ts';
 import { Redlock } from '../../../src/lock/redlock.ts';
+import { waitForLock } from '../../../src/lock/wait.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 import { Roster } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
@@ -37,14 +37,14 @@ export const ours: Peer = {
     const roster = new Roster();
     const settings = { prefix: '', restartGraceMs: 0 };
     const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
-    await Promise.all(masters.map((master) => master.introduce()));
+    await Promise.all(masters.map((master) => master.identify()));
     const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
     const newValue = () => randomBytes(20).toString('base64url');
     const newClaim = () => ({ ...alone, resources: ['ours'], value: newValue(), ttlMs, isFenced: true, waiter: null });
     const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: newValue() };
     const patience = { waitMs: null, giveUpAfterMs: 10_000, aborted: new AbortController().signal };
     const take = async () => {
-      const acquisition = await acquire(parts, patience);
+      const acquisition = await waitForLock(parts, patience);
       if (acquisition.kind !== 'acquired') throw new Error(acquisition.kind);
       return () => redlock.release(acquisition.lease.claim);
     };

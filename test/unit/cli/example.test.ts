@@ -5,7 +5,7 @@ import { describe, expect, it, test } from 'vitest';
 import { readConfigFile } from '../../../src/cli/config-file.ts';
 import { renderDuration } from '../../../src/cli/duration.ts';
 import { defaultTextOf, environmentName, isScalarKey, keyRow, keyTable } from '../../../src/cli/key-table.ts';
-import { deriveTimings } from '../../../src/cli/timings.ts';
+import { runTimings } from '../../../src/lock/timings.ts';
 
 const example = readFileSync(new URL('../../../.redlockrc.example', import.meta.url), 'utf8');
 // Prose is "# text"; a setting is "#key:", and "#  " in front of what belongs to it.
@@ -55,7 +55,7 @@ test.each(keyTable.filter((row) => keyRow(row.key).default !== null).map((row) =
 );
 
 it('shows the computed defaults that the default ttl gives', () => {
-  const timings = deriveTimings(30_000, null, null);
+  const timings = runTimings(30_000, null, null);
   expect(file.layer.get('killAfter')?.text).toBe(renderDuration(timings.graceMs));
   expect(file.layer.get('masterTimeout')?.text).toBe(`${timings.masterTimeoutMs}ms`);
 });

@@ -22,6 +22,7 @@ describe('defaults', () => {
       masterTimeoutMs: 1_500,
       graceMs: 5_000,
       marginMs: 1_000,
+      reserveMs: 6_000,
       extendEveryMs: 10_000,
       giveUpAfterMs: 10_000,
       waitMs: null,

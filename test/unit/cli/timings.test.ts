@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { dangerOf, deriveTimings, stopAtMsOf } from '../../../src/cli/timings.ts';
+import { dangerOf, runTimings, stopAtMsOf } from '../../../src/lock/timings.ts';
 import { failure, type Scene } from './scratch.ts';
 
 describe('timings', () => {
@@ -18,8 +18,15 @@ describe('timings', () => {
     [30_000, 1_500, 15_000, 1_500, 15_000, 1_000, 9_198],
     [30_000, null, 0, 1_500, 0, 1_000, 10_000],
   ])('%d, %j, %j', (ttlMs, timeout, grace, masterTimeoutMs, graceMs, marginMs, extendEveryMs) => {
-    const timings = deriveTimings(ttlMs, timeout, grace);
-    expect(timings).toEqual({ ttlMs, masterTimeoutMs, graceMs, marginMs, extendEveryMs });
+    const timings = runTimings(ttlMs, timeout, grace);
+    expect(timings).toEqual({
+      ttlMs,
+      masterTimeoutMs,
+      reserveMs: graceMs + marginMs,
+      extendEveryMs,
+      graceMs,
+      marginMs,
+    });
     expect(dangerOf(timings)).toBeNull();
   });
 
@@ -29,7 +36,7 @@ describe('timings', () => {
       fc.option(fc.integer({ min: 1, max: 60_000 })),
       fc.option(fc.nat(60_000)),
     )
-    .map(([ttlMs, timeout, grace]) => deriveTimings(ttlMs, timeout, grace));
+    .map(([ttlMs, timeout, grace]) => runTimings(ttlMs, timeout, grace));
 
   it('leave room for two attempts to extend before the command is stopped, or are refused', () => {
     fc.assert(
@@ -55,7 +62,7 @@ describe('timings', () => {
   it('are never refused for a ttl of half a second or more that is left to itself', () => {
     fc.assert(
       fc.property(fc.integer({ min: 500, max: 86_400_000 }), (ttlMs) => {
-        expect(dangerOf(deriveTimings(ttlMs, null, null))).toBeNull();
+        expect(dangerOf(runTimings(ttlMs, null, null))).toBeNull();
       }),
     );
   });

@@ -1,7 +1,7 @@
 // From how a run ended to what a shell sees: one row an ending.
 
 import { expect, test } from 'vitest';
-import type { NotAcquired } from '../../../src/lock/acquire.ts';
+import type { NotAcquired } from '../../../src/lock/wait.ts';
 import { exitCode, exitCodeTable, exitStatusOf } from '../../../src/run/exit-code.ts';
 import type { Cause, ChildExit, Signal } from '../../../src/run/supervisor.ts';
 

@@ -5,6 +5,7 @@ import { alone } from '../../../src/lock/ports.ts';
 export const settings = {
   graceMs: 100,
   marginMs: 100,
+  reserveMs: 200,
   extendEveryMs: 1_000,
   masterTimeoutMs: 100,
   stopSignal: 'SIGTERM',

@@ -1,22 +1,21 @@
 // One round over masters that fail in every way: each is a vote, and the round ends in time.
 
 import { describe, expect, it } from 'vitest';
-import { type Polled, poll } from '../../../src/lock/poll.ts';
-import type { Failed, Master } from '../../../src/lock/ports.ts';
+import type { Failed } from '../../../src/lock/ports.ts';
+import { MasterSet } from '../../../src/lock/round.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
 
 type Vote = { readonly kind: 'yes' };
-type Ask = (master: Master) => Promise<Vote | Failed>;
+type Peer = { readonly name: string };
+type Ask = (master: Peer) => Promise<Vote | Failed>;
 
 const clock = createSystemClock();
-const masters = ['a', 'b', 'c'].map((name) => ({ name })) as unknown as readonly Master[];
+const masters = ['a', 'b', 'c'].map((name): Peer => ({ name }));
+const setOf = (timeoutMs: number) => new MasterSet<Peer>(masters, clock, timeoutMs, () => {});
 const yes = async (): Promise<Vote> => ({ kind: 'yes' });
 
 async function votesOf(asks: readonly Ask[], masterTimeoutMs = 50): Promise<unknown[]> {
-  const { votes }: Polled<Vote> = await poll<Vote>({
-    masters,
-    clock,
-    masterTimeoutMs,
+  const { votes } = await setOf(masterTimeoutMs).ask<Vote>({
     ask: (master) => (asks[masters.indexOf(master)] as Ask)(master),
     isCertain: () => false,
   });
@@ -48,10 +47,7 @@ it('gives the votes in the order of the masters, whichever answered first', asyn
   const late = new Promise<Failed>((resolve) => {
     answerFirst = resolve;
   });
-  const { votes } = await poll<Vote>({
-    masters,
-    clock,
-    masterTimeoutMs: 60_000,
+  const { votes } = await setOf(60_000).ask<Vote>({
     ask: (master) => (master === first ? late : Promise.resolve(failing(master.name))),
     isCertain: ({ size }) => {
       if (size === 2) answerFirst(failing('a, last'));

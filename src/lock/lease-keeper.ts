@@ -1,0 +1,196 @@
+// Keeps one lease: extends it again and again, and sounds the alarms "stop" and "kill" when that
+// does not succeed in time. It stops, kills and releases nothing itself. The alarms go by the local
+// clock alone, so no answer that does not come can delay them.
+// *Invariant:* nothing is extended at or after stopAt. After a stall (a stopped process, a sleeping
+// machine) the clock is looked at first, and what was due to be stopped is stopped, not extended.
+
+import type { Report } from './events.ts';
+import { parseValue } from './holder.ts';
+import type { Claim, Clock, Random } from './ports.ts';
+import type { HeldLock, Lease, LossReason } from './redlock.ts';
+import { holderIdOf } from './waiter-id.ts';
+
+export interface LeaseKeeperSettings {
+  /** From the start of the last confirmed round to the next extension; null: never extended. */
+  readonly extendEveryMs: number | null;
+  readonly masterTimeoutMs: number;
+  /** How long before the end of validity stopping has to begin. */
+  readonly reserveMs: number;
+  /** How long before the end of validity SIGKILL has to be sent; absent: there is nothing to kill. */
+  readonly killReserveMs?: number;
+}
+
+/**
+ * taken, expired: a quorum says so. unreachable: no quorum has confirmed the lease in time.
+ * stalled: this process did not run when the alarm was due (SIGSTOP, a sleeping machine).
+ */
+export type KeeperLossReason = LossReason | 'unreachable' | 'stalled';
+
+export interface LeaseKeeperParts {
+  readonly redlock: HeldLock;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+  /** An extension has confirmed the lease. */
+  readonly onConfirmed?: (lease: Lease) => void;
+  readonly onLost: (reason: KeeperLossReason) => void;
+  /** A quorum names this waiter, for which the lock would be given up. The lease goes on. */
+  readonly onWanted?: (by: string) => void;
+  readonly onKillDue?: () => void;
+  /** A bug of ours. */
+  readonly onBug: (bug: unknown) => void;
+}
+
+/** An alarm that is so much too late was not delayed by a busy machine: this process was stopped. */
+const stalledMs = 500;
+
+/** When the stopping of what runs under this lease must begin, unless it is extended before. */
+export function stopAtOf(lease: Lease, reserveMs: number): number {
+  return lease.validUntil - reserveMs;
+}
+
+export class LeaseKeeper {
+  readonly #settings: LeaseKeeperSettings;
+  readonly #parts: LeaseKeeperParts;
+  readonly #extendingEnded = new AbortController();
+  readonly #ended = new AbortController();
+  #lease: Lease;
+  #extensionCount = 0;
+
+  constructor(lease: Lease, settings: LeaseKeeperSettings, parts: LeaseKeeperParts) {
+    this.#lease = lease;
+    this.#settings = settings;
+    this.#parts = parts;
+  }
+
+  /** From here on the lease is extended, and the alarms sound. */
+  begin(): void {
+    const { onBug } = this.#parts;
+    this.#soundAlarms().catch(onBug);
+    this.#keepExtending().catch(onBug);
+  }
+
+  /** As it was confirmed last. */
+  get lease(): Lease {
+    return this.#lease;
+  }
+
+  get extensionCount(): number {
+    return this.#extensionCount;
+  }
+
+  /** Aborts when nothing may be sent any more that would extend the lease. */
+  get extendingEnded(): AbortSignal {
+    return this.#extendingEnded.signal;
+  }
+
+  /** Stopping must have begun. */
+  get isStopDue(): boolean {
+    return this.#parts.clock.now() >= stopAtOf(this.#lease, this.#settings.reserveMs);
+  }
+
+  /** Takes note of an extension. One that is older than what is known counts for nothing. */
+  confirm(lease: Lease): void {
+    if (this.#extendingEnded.signal.aborted || lease.validUntil <= this.#lease.validUntil) return;
+    this.#lease = lease;
+    this.#extensionCount += 1;
+    this.#parts.onConfirmed?.(lease);
+  }
+
+  /** What is confirmed stays so until its validity ends; nothing is sent to confirm it anew. */
+  stopExtending(): void {
+    this.#extendingEnded.abort();
+  }
+
+  /** Nothing runs under the lease any more. */
+  end(): void {
+    this.#extendingEnded.abort();
+    this.#ended.abort();
+  }
+
+  /**
+   * A holder that yields the lock subscribes to the wake-ups of waiters that want it, until it has
+   * told of one, and extends at once to learn more.
+   */
+  async #keepExtending(): Promise<void> {
+    const { redlock, clock, onWanted, onLost } = this.#parts;
+    const { extendEveryMs, reserveMs } = this.#settings;
+    if (extendEveryMs === null) return;
+    const { claim } = this.#lease;
+    const ended = this.#extendingEnded.signal;
+    const line = claim.yields === 'lock' ? await redlock.joinLine(asHolder(claim)) : null;
+    let notBefore = Number.NEGATIVE_INFINITY;
+    try {
+      for (;;) {
+        const nextAt = Math.max(this.#lease.startedAt + extendEveryMs, notBefore);
+        const pauseMs = nextAt - clock.now();
+        await (line ? line.pause(pauseMs, ended) : clock.sleep(pauseMs, ended));
+        line?.forgetCalls();
+        if (ended.aborted || clock.now() >= stopAtOf(this.#lease, reserveMs)) return;
+        const extension = await this.#extend();
+        if (ended.aborted) return;
+        if (extension.kind === 'lost') return onLost(extension.reason);
+        if (extension.kind === 'unreachable') notBefore = clock.now() + this.#retryMs();
+        else if (extension.wantedBy !== null) {
+          onWanted?.(extension.wantedBy);
+          line?.close();
+        }
+      }
+    } finally {
+      line?.close();
+    }
+  }
+
+  async #extend() {
+    const { redlock, clock, report } = this.#parts;
+    const ended = this.#extendingEnded.signal;
+    const askedAt = clock.now();
+    const extension = await redlock.extend(this.#lease, ended);
+    if (ended.aborted) return extension;
+    const now = clock.now();
+    if (extension.kind === 'extended') {
+      this.confirm(extension.lease);
+      const { extendedCount } = extension;
+      report({ kind: 'extended', extendedCount, elapsedMs: now - askedAt });
+    } else if (extension.kind === 'unreachable') {
+      const { failures } = extension;
+      report({ kind: 'extension-failed', failures, validMs: this.#lease.validUntil - now });
+    }
+    return extension;
+  }
+
+  /** Short against the time until stopAt, and random, so that many holders do not ask together. */
+  #retryMs(): number {
+    return this.#settings.masterTimeoutMs * (0.25 + 0.25 * this.#parts.random());
+  }
+
+  async #soundAlarms(): Promise<void> {
+    const { reserveMs, killReserveMs } = this.#settings;
+    const { onLost, onKillDue } = this.#parts;
+    const lateMs = await this.#reach(reserveMs);
+    if (lateMs === null) return;
+    onLost(lateMs > stalledMs ? 'stalled' : 'unreachable');
+    if (killReserveMs === undefined) return;
+    if ((await this.#reach(killReserveMs)) !== null) onKillDue?.();
+  }
+
+  /**
+   * Resolves so long before the end of the validity that is confirmed by then, with how late that
+   * is noticed, in ms; null when it is over.
+   */
+  async #reach(reserveMs: number): Promise<number | null> {
+    const { clock } = this.#parts;
+    const ended = this.#ended.signal;
+    for (;;) {
+      const leftMs = stopAtOf(this.#lease, reserveMs) - clock.now();
+      if (ended.aborted) return null;
+      if (leftMs <= 0) return -leftMs;
+      await clock.sleep(leftMs, ended);
+    }
+  }
+}
+
+/** A holder is woken over a channel of its own, by waiters that want what it holds. */
+function asHolder(claim: Claim): Claim {
+  return { ...claim, waiter: { id: holderIdOf(parseValue(claim.value).token), arrivalUs: 0 } };
+}

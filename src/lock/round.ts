@@ -1,0 +1,221 @@
+// One request to every master at once. A round ends as soon as its verdict is certain, or when each
+// master has answered or run out of time. Answers go on arriving after that, and are still told of:
+// what a straggler grants is ours to use or ours to undo. It knows nothing of locks.
+
+import type { MasterFailure, Report } from './events.ts';
+import { MasterTimes } from './master-times.ts';
+import type { Clock, Extended, Failed } from './ports.ts';
+
+/** What is asked: a master, or anything else with a name. */
+interface Named {
+  readonly name: string;
+}
+
+interface AnyVote {
+  readonly kind: string;
+}
+
+export interface Request<Peer, Vote> {
+  /** Default: all of the set. */
+  readonly masters?: readonly Peer[];
+  /** What is unsent when `withdrawn` aborts must never be sent. */
+  readonly ask: (master: Peer, withdrawn: AbortSignal) => Promise<Vote | Failed>;
+  /** Called after each vote; true ends the round. */
+  readonly isCertain: (votes: ReadonlyMap<Peer, Vote | Failed>) => boolean;
+  /**
+   * Told of every vote, also of one that comes after the round has ended. A master whose time was
+   * over is told of twice if it answers after all.
+   */
+  readonly onVote?: (master: Peer, vote: Vote | Failed) => void;
+  /** Ends the round from outside, with the votes so far. */
+  readonly cancelled?: AbortSignal | undefined;
+}
+
+export interface Round<Peer, Vote> {
+  /** In the order of the masters, not of arrival. */
+  readonly votes: ReadonlyMap<Peer, Vote | Failed>;
+  /** No request of this round that is still unsent will ever be sent. */
+  readonly withdraw: () => void;
+}
+
+/** In so many parts the deadline passes: see `sleepAwake`. */
+const partCount = 10;
+
+/**
+ * The masters, of which some are behind with their answers and some fail. Reports a master once
+ * when it begins to fail, and once when it recovers.
+ */
+export class MasterSet<Peer extends Named> {
+  readonly masters: readonly Peer[];
+  readonly #clock: Clock;
+  readonly #masterTimeoutMs: number;
+  readonly #report: Report;
+  readonly #owedCount = new Map<Peer, number>();
+  readonly #stragglers = new Set<Peer>();
+  readonly #failing = new Set<Peer>();
+  readonly #times = new MasterTimes();
+
+  constructor(masters: readonly Peer[], clock: Clock, masterTimeoutMs: number, report: Report) {
+    this.masters = masters;
+    this.#clock = clock;
+    this.#masterTimeoutMs = masterTimeoutMs;
+    this.#report = report;
+  }
+
+  /** The masters that owe an answer to a round which ended without them. */
+  stragglers(): readonly Peer[] {
+    return [...this.#stragglers];
+  }
+
+  /**
+   * Resolves with the votes at the moment of certainty, or with one vote a master. An `ask` that
+   * rejects is a failed vote.
+   */
+  async ask<Vote extends AnyVote>(request: Request<Peer, Vote>): Promise<Round<Peer, Vote>> {
+    const masters = request.masters ?? this.masters;
+    const askedAt = this.#clock.now();
+    const round = await this.#round(masters, request, askedAt);
+    // A round that was cut short says nothing of the masters that had no time to answer.
+    if (request.cancelled?.aborted) return round;
+    for (const master of masters) if (this.#owedBy(master) > 0) this.#stragglers.add(master);
+    return round;
+  }
+
+  #round<Vote extends AnyVote>(
+    masters: readonly Peer[],
+    { ask, isCertain, onVote, cancelled }: Request<Peer, Vote>,
+    askedAt: number,
+  ): Promise<Round<Peer, Vote>> {
+    const votes = new Map<Peer, Vote | Failed>();
+    const withdrawn = new AbortController();
+    /** Every master has voted, or its time is over. */
+    const isOver = new AbortController();
+    let hasEnded = false;
+    return new Promise((resolve) => {
+      const end = () => {
+        if (hasEnded) return;
+        hasEnded = true;
+        cancelled?.removeEventListener('abort', cancel);
+        resolve({ votes: inOrderOf(masters, votes), withdraw: () => withdrawn.abort() });
+      };
+      const cancel = () => {
+        withdrawn.abort();
+        end();
+      };
+      cancelled?.addEventListener('abort', cancel, { once: true });
+      const tell = (master: Peer, vote: Vote | Failed) => {
+        this.#noteFailure(master, vote);
+        onVote?.(master, vote);
+      };
+      const receive = (master: Peer, vote: Vote | Failed) => {
+        this.#noteAnswer(master, vote, askedAt);
+        tell(master, vote);
+        if (votes.has(master)) return;
+        votes.set(master, vote);
+        if (votes.size === masters.length) isOver.abort();
+        if (!hasEnded && (votes.size === masters.length || isCertain(votes))) end();
+      };
+      for (const master of masters) {
+        this.#owedCount.set(master, this.#owedBy(master) + 1);
+        const vote = asked(() => ask(master, withdrawn.signal));
+        void vote.then((given) => receive(master, given));
+      }
+      void sleepAwake(this.#clock, this.#masterTimeoutMs, isOver.signal).then(() => {
+        if (votes.size === masters.length) return;
+        withdrawn.abort();
+        const mute = masters.filter((master) => !votes.has(master));
+        const failure = noAnswer(this.#masterTimeoutMs);
+        // All of them first: a round that ends here must know of every master.
+        for (const master of mute) votes.set(master, failure);
+        for (const master of mute) tell(master, failure);
+        isOver.abort();
+        end();
+      });
+    });
+  }
+
+  #owedBy(master: Peer): number {
+    return this.#owedCount.get(master) ?? 0;
+  }
+
+  #noteAnswer(master: Peer, vote: AnyVote, askedAt: number): void {
+    if (isExtended(vote)) this.#compareTimes(master, vote, askedAt);
+    this.#owedCount.set(master, this.#owedBy(master) - 1);
+    if (this.#owedBy(master) === 0) this.#stragglers.delete(master);
+  }
+
+  #noteFailure(master: Peer, vote: AnyVote): void {
+    if (isFailed(vote) && !this.#failing.has(master)) {
+      this.#failing.add(master);
+      this.#report({ kind: 'master-failing', master: master.name, failed: vote });
+    } else if (!isFailed(vote) && this.#failing.delete(master)) {
+      this.#report({ kind: 'master-recovered', master: master.name });
+    }
+  }
+
+  #compareTimes(master: Peer, { masterTimeMs }: Extended, askedAt: number): void {
+    const aheadMs = this.#times.jumpOf(master, masterTimeMs, askedAt, this.#clock.now());
+    if (aheadMs !== 0) this.#report({ kind: 'master-jumped', master: master.name, aheadMs });
+  }
+}
+
+export function countOf(votes: ReadonlyMap<Named, AnyVote>, kind: string): number {
+  return [...votes.values()].filter((vote) => vote.kind === kind).length;
+}
+
+export function failuresIn(votes: ReadonlyMap<Named, AnyVote>): MasterFailure[] {
+  const failures: MasterFailure[] = [];
+  for (const [{ name }, vote] of votes) {
+    if (isFailed(vote)) failures.push({ master: name, failed: vote });
+  }
+  return failures;
+}
+
+function isExtended(vote: AnyVote): vote is Extended {
+  return vote.kind === 'extended';
+}
+
+function isFailed(vote: AnyVote): vote is Failed {
+  return vote.kind === 'failed';
+}
+
+function inOrderOf<Peer, Vote>(masters: readonly Peer[], votes: ReadonlyMap<Peer, Vote>) {
+  const ordered = new Map<Peer, Vote>();
+  for (const master of masters) {
+    const vote = votes.get(master);
+    if (vote !== undefined) ordered.set(master, vote);
+  }
+  return ordered;
+}
+
+/**
+ * A bug in the asking of one master is a vote that was not given, as told by that master's failure;
+ * the others decide.
+ */
+async function asked<Vote>(ask: () => Promise<Vote | Failed>): Promise<Vote | Failed> {
+  try {
+    return await ask();
+  } catch (error) {
+    const line = String(error)
+      .slice(0, 200)
+      .replace(/\p{Cc}+/gu, ' ');
+    return { kind: 'failed', cause: 'reply', message: `could not be asked: ${line}` };
+  }
+}
+
+/**
+ * Sleeps so long, in parts, as far as this process is awake: a part that takes longer than it
+ * should, because the machine is too busy to let us run, counts as one part all the same. Between
+ * two parts everything that has arrived is read, so that no master counts as mute whose answer lies
+ * here unread; the last part, a moment, is there for that alone.
+ */
+async function sleepAwake(clock: Clock, durationMs: number, cancelled: AbortSignal): Promise<void> {
+  for (let part = 0; part < partCount && !cancelled.aborted; part += 1) {
+    await clock.sleep(durationMs / partCount, cancelled);
+  }
+  await clock.sleep(1, cancelled);
+}
+
+function noAnswer(masterTimeoutMs: number): Failed {
+  return { kind: 'failed', cause: 'timeout', message: `no answer within ${masterTimeoutMs} ms` };
+}

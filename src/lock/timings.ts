@@ -1,0 +1,81 @@
+// The durations of a lock that depend on one another: defaults, what is derived from them, and why
+// a choice cannot be safe. All in milliseconds. The command must be stopped well before the lock
+// runs out, and two attempts to extend must have ended before that.
+
+import { driftMsOf } from './validity.ts';
+
+export interface LockTimings {
+  readonly ttlMs: number;
+  /** How long one master may take to answer. */
+  readonly masterTimeoutMs: number;
+  /** How long before the end of validity the work under the lock has to begin to stop. */
+  readonly reserveMs: number;
+  /** From the start of the last confirmed round to the next extension. */
+  readonly extendEveryMs: number;
+  /** By how much clocks may run faster or slower; absent: see validity.ts. */
+  readonly driftFactor?: number | undefined;
+}
+
+export interface RunTimings extends LockTimings {
+  /** From the stop signal to SIGKILL. */
+  readonly graceMs: number;
+  /** From SIGKILL to the end of validity. */
+  readonly marginMs: number;
+}
+
+interface Choice {
+  readonly ttlMs: number;
+  /** null: a twentieth of the ttl, between 50 ms and 2 s. */
+  readonly masterTimeoutMs: number | null;
+  readonly reserveMs: number;
+  readonly driftFactor?: number | undefined;
+}
+
+/** The result may be unsafe: see dangerOf. */
+export function lockTimings({ masterTimeoutMs, ...choice }: Choice): LockTimings {
+  const { ttlMs } = choice;
+  const timeoutMs = masterTimeoutMs ?? Math.min(2000, Math.max(50, Math.round(ttlMs / 20)));
+  // An attempt, and the longest pause before the next one.
+  const twoAttemptsMs = 2 * (timeoutMs + timeoutMs / 2);
+  const extendEveryMs = Math.floor(Math.min(ttlMs / 3, stopAtMsOf(choice) - twoAttemptsMs));
+  return { ...choice, masterTimeoutMs: timeoutMs, extendEveryMs };
+}
+
+/** `graceMs` null: a third of the ttl, 5 s at most. The result may be unsafe: see dangerOf. */
+export function runTimings(ttlMs: number, masterTimeoutMs: number | null, graceMs: number | null): RunTimings {
+  const grace = graceMs ?? Math.floor(Math.min(5000, ttlMs / 3));
+  const marginMs = Math.round(Math.min(1000, ttlMs / 6));
+  const timings = lockTimings({ ttlMs, masterTimeoutMs, reserveMs: grace + marginMs });
+  return { ...timings, graceMs: grace, marginMs };
+}
+
+/**
+ * When stopping begins unless the lock was extended, in ms from the start of the last confirmed
+ * round.
+ */
+export function stopAtMsOf(timings: Pick<LockTimings, 'ttlMs' | 'reserveMs' | 'driftFactor'>): number {
+  const { ttlMs, reserveMs, driftFactor } = timings;
+  return ttlMs - driftMsOf(ttlMs, driftFactor) - reserveMs;
+}
+
+/**
+ * Why a lock cannot be held safely with these timings; null when it can. `isExtended`: it is kept
+ * alive by itself, and needs time for that.
+ */
+export function dangerOf(timings: LockTimings | RunTimings, isExtended = true): string | null {
+  const { ttlMs, masterTimeoutMs, reserveMs, extendEveryMs, driftFactor } = timings;
+  const driftMs = driftMsOf(ttlMs, driftFactor);
+  const isRun = 'graceMs' in timings;
+  if (masterTimeoutMs + driftMs + (isRun ? 0 : reserveMs) >= ttlMs) {
+    return 'the lock could run out before a master has answered';
+  }
+  if (isRun && timings.graceMs + driftMs + ttlMs / 3 + masterTimeoutMs >= ttlMs) {
+    return 'no time left to stop the command after an extension has failed';
+  }
+  if (isExtended && extendEveryMs < masterTimeoutMs / 2) {
+    return isRun
+      ? 'no time for two extensions before the command must be stopped'
+      : 'no time for two extensions before the signal must fire';
+  }
+  return null;
+}
