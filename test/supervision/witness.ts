@@ -101,7 +101,8 @@ export class Witness {
     await Promise.all(this.#masters.map((master, index) => this.#ask(master, this.#standings[index] as Standing)));
   }
 
-  see(everyone: readonly Sighting[], lookedAt: number): void {
+  /** Accuses what is alive after a quorum has let the key go. */
+  async see(everyone: readonly Sighting[], lookedAt: number): Promise<void> {
     this.#seen = everyone.filter(({ command }) => this.#marks.some((mark) => command.includes(mark)));
     this.#lookCount += 1;
     // By a quorum: while it is being acquired one master has the key and the others had not when they were asked.
@@ -112,7 +113,16 @@ export class Witness {
     }
     this.#goneAt = null;
     this.#aliveAt = performance.now();
-    if (this.#hasBeenHeld && this.freeAt < lookedAt) this.outlived.push(...this.#seen.map(({ command }) => command));
+    if (!this.#hasBeenHeld || this.freeAt >= lookedAt || (await this.#isHeld())) return;
+    this.outlived.push(...this.#seen.map(({ command }) => command));
+  }
+
+  /** Whether a quorum has the key of this job now. */
+  async #isHeld(): Promise<boolean> {
+    if (this.#isKeyTaken) return false;
+    const asked = this.#masters.filter((master) => master.isRunning && !frozen.has(master));
+    const left = await Promise.all(asked.map((master) => master.command('pttl', this.#key)));
+    return left.filter((remainingMs) => Number(remainingMs) > 0).length > this.#masters.length / 2;
   }
 
   async #ask(master: TestMaster, standing: Standing): Promise<void> {
@@ -150,19 +160,23 @@ export async function lookAt(
   witnesses: readonly Witness[],
   processes: () => Sighting[] | Promise<Sighting[]> = allProcesses,
 ): Promise<void> {
-  const askMasters = () => Promise.all(witnesses.map((witness) => witness.askMasters()));
   const lookedAt = performance.now();
-  await askMasters();
+  await Promise.all(witnesses.map((witness) => witness.askMasters()));
   const everyone = await processes();
-  await askMasters();
-  for (const witness of witnesses) witness.see(everyone, lookedAt);
+  await Promise.all(witnesses.map((witness) => witness.see(everyone, lookedAt)));
 }
 
 async function start(): Promise<void> {
   if (isLooking) return;
   isLooking = true;
   while (watched.size > 0) {
-    await lookAt([...watched]);
+    const witnesses = [...watched];
+    try {
+      await lookAt(witnesses);
+    } catch (error) {
+      // The masters of a test that is over have been stopped.
+      if (witnesses.every((witness) => watched.has(witness))) throw error;
+    }
     await sleep(pauseMs);
   }
   isLooking = false;
