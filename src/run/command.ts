@@ -20,11 +20,6 @@ export function objectionTo(file: string, searchPath: string | undefined): Canno
   return found;
 }
 
-/** The file that would be executed; null: none. */
-export function programFor(file: string, searchPath: string | undefined): string | null {
-  return candidatesFor(file, searchPath).find((candidate) => objectionToFile(candidate) === null) ?? null;
-}
-
 function candidatesFor(file: string, searchPath = '/usr/local/bin:/bin:/usr/bin'): string[] {
   if (file === '') return [];
   if (file.includes('/')) return [file];
