@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|all]...`: compiles the benchmarks beside the packages and runs them. What
+// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|idle|all]...`: compiles the benchmarks beside the packages and runs them. What
 // they measure, and why it is no test: test/bench/main.ts.
 
 import { copyFileSync } from 'node:fs';

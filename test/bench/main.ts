@@ -1,4 +1,4 @@
-// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|all]... [--json FILE] [--plot]`: how fast we are, as ratios
+// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|idle|all]... [--json FILE] [--plot]`: how fast we are, as ratios
 // against a peer or a floor that ran in turn with us; `-- --plot --from FILE` writes docs/ anew from an earlier run. No test:
 // machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
 // turns, A B C A B C, so that a machine that slows down slows all of them down.
@@ -11,6 +11,7 @@ import { cost } from './cost.ts';
 import { cycles } from './cycles.ts';
 import { guard } from './guard.ts';
 import { handOver } from './hand-over.ts';
+import { idle } from './idle.ts';
 import { describeMachine } from './machine.ts';
 import { type Run, writePage } from './page.ts';
 import { profile } from './profile.ts';
@@ -37,6 +38,7 @@ const suites: Record<
   'hand-over': { masterCount: 3, run: (masters) => handOver(urlsOf(masters)) },
   cost: { masterCount: 3, run: cost },
   guard: { masterCount: 0, run: guard },
+  idle: { masterCount: 3, run: (masters) => idle(urlsOf(masters)) },
 };
 const wanted = positionals.length === 0 || positionals.includes('all') ? Object.keys(suites) : positionals;
 const unknown = wanted.find((name) => !(name in suites));
