@@ -43,6 +43,11 @@ function programs(masters: readonly string[], lock: readonly string[] | null, ca
       words: [process.execPath, bin, ...job],
       env: { ...env, NODE_DISABLE_COMPILE_CACHE: '1' },
     },
+    // A word that looks as if nothing were to run: its guard is started when that turns out wrong.
+    'npm package, guard started later': {
+      words: [process.execPath, bin, '--on-lost', '--help', ...job],
+      env,
+    },
     'npm package, --version': { words: [process.execPath, bin, '--version'], env },
     ...(existsSync(executable) ? { executable: { words: [executable, ...job], env } } : {}),
     ...(lock ? { [etcdctl]: { words: lock, env: { ETCDCTL_API: '3' } } } : {}),
