@@ -2,7 +2,7 @@
 // `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|idle|all]...`: compiles the benchmarks beside the packages and runs them. What
 // they measure, and why it is no test: test/bench/main.ts.
 
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, script, show } from './program.js';
 import { setUp } from './setup.js';
@@ -14,5 +14,6 @@ await script(async () => {
   const folder = join(root, 'node_modules', '.cache', 'bench');
   // The source looks for its version two folders above itself.
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
+  cpSync(join(root, 'src', 'redis', 'scripts'), join(folder, 'src', 'redis', 'scripts'), { recursive: true });
   return show(process.execPath, [join(folder, 'test', 'bench', 'main.js'), ...process.argv.slice(2)]);
 });

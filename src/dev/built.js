@@ -83,7 +83,7 @@ function isBuilt(wanted) {
 /** Everything that decides what dist/ is. */
 function fingerprint() {
   const hash = createHash('sha256');
-  const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js)$/.test(file));
+  const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js|lua)$/.test(file));
   const others = ['tsconfig.json', 'package.json', 'package-lock.json'];
   for (const file of [...sources.map((name) => join('src', name)), ...others]) {
     hash

@@ -79,7 +79,7 @@ async function bundle(programs, options, define = {}) {
     input,
     platform: 'node',
     transform: { target: 'node20', define },
-    plugins: [knownVersion(), slimmed()],
+    plugins: [knownVersion(), knownScripts(), slimmed()],
     // The changes of slimmed.js move some columns of other people's code.
     onLog: (level, log, print) => level === 'info' || log.code === 'SOURCEMAP_BROKEN' || print(level, log),
   });
@@ -105,6 +105,18 @@ function knownVersion() {
     name: 'known-version',
     load: (/** @type {string} */ id) => (id === file ? `export const version = ${JSON.stringify(version)};` : null),
   };
+}
+
+/** src/redis/lua-file.ts with the texts of src/redis/scripts/ in it. */
+function knownScripts() {
+  const folder = join(root, 'src', 'redis', 'scripts');
+  const files = readdirSync(folder).map((name) => [
+    name.replace(/\.lua$/, ''),
+    readFileSync(join(folder, name), 'utf8'),
+  ]);
+  const code = `const files = ${JSON.stringify(Object.fromEntries(files))};\nexport const luaFile = (name) => files[name];`;
+  const file = join(root, 'src', 'redis', 'lua-file.ts');
+  return { name: 'known-scripts', load: (/** @type {string} */ id) => (id === file ? code : null) };
 }
 
 /**

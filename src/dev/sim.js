@@ -3,7 +3,7 @@
 // JavaScript first. The exit code is 1 when a fair world breaks a property, or a hostile one breaks none. The surprise: it is
 // compiled into node_modules, beside an ioredis that is the simulated one, so that src/ finds that without knowing.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureInstalled } from './installed.js';
 import { Failure, root, run, script, show } from './program.js';
@@ -16,6 +16,7 @@ await script(async () => {
   const words = [compiler, '-p', join(root, 'test', 'sim'), '--outDir', join(cache, 'sim')];
   const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
   if (code !== 0) throw new Failure(code, `the simulator does not compile:\n${output}`);
+  cpSync(join(root, 'src', 'redis', 'scripts'), join(cache, 'sim', 'src', 'redis', 'scripts'), { recursive: true });
   shadowClient();
   return show(process.execPath, [join(cache, 'sim', 'test', 'sim', 'main.js'), ...process.argv.slice(2)]);
 });

@@ -10,7 +10,6 @@ import { bytesOf } from '../text/bytes.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import type { Roster } from './identity.ts';
-import { historyScript, mostValueBytes } from './inspection-scripts.ts';
 import { channelsOf, historiesOf, historyKeyOf, historyResourceOf, patternOf, resourceOf } from './keys.ts';
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
@@ -18,7 +17,11 @@ import { removalOf } from './replies.ts';
 import { as, decimal, integer, listOf, oneOf, orNull, readReply, type Shape, text, tuple } from './reply-shapes.ts';
 import { doubtAbout } from './restart.ts';
 import type { Calls, ScriptCall } from './script-calls.ts';
+import { scripts } from './scripts.ts';
 import { failed, isFailed } from './trouble.ts';
+
+/** Of a value or a line: the scripts cut longer values, and leave out longer lines. */
+const mostValueBytes = 4_096;
 
 export interface SeenWaiter {
   readonly id: string;
@@ -122,7 +125,7 @@ export class Inspector {
   /** The newest lines about the runs of each of these. */
   history(resources: readonly string[], mostLines: number): Promise<SeenHistories | Failed> {
     const keys = resources.map((resource) => historyKeyOf(this.#settings.prefix, resource));
-    return this.#run({ script: historyScript, keys, words: [mostLines] }, historiesOfAtMost(resources.length));
+    return this.#run({ script: scripts.history, keys, words: [mostLines] }, historiesOfAtMost(resources.length));
   }
 
   /**

@@ -13,18 +13,13 @@ export function looksLikeHelper(resource: string): boolean {
   return helperEnding.test(resource);
 }
 
-/** KEYS of every script, in this order: the key, the counter, the queue, the signs of life. */
+/**
+ * KEYS of every script, in this order: the key, the counter, the queue, the signs of life, the
+ * holders where they are several.
+ */
 export function keysOf(prefix: string, resource: string): string[] {
   const key = prefix + resource;
-  return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`];
-}
-
-/**
- * KEYS of the scripts for locks that several may hold, or of several resources: the same, and the
- * holders.
- */
-export function jointKeysOf(prefix: string, resource: string): string[] {
-  return [...keysOf(prefix, resource), `{${prefix}${resource}}:holders`];
+  return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`, `{${key}}:holders`];
 }
 
 /** The type that the scripts give to one of their keys. */

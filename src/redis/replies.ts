@@ -13,35 +13,36 @@ const mostSlots = 100_000;
 const seconds = integer(0, 1e11);
 const microseconds = integer(0, 999_999);
 
-type Refusal = readonly [
-  code: 0,
-  holder: string,
-  remainingMs: number,
-  place: number,
-  seconds: number,
-  microseconds: number,
-  supersededBy?: string,
-  freeSlots?: readonly number[],
-];
-
-const refusal = [oneOf(0), text(mostValueBytes), integer(-2), integer(-1), seconds, microseconds] as const;
-const jointRefusal = [...refusal, text(mostValueBytes), listOf(integer(1, mostSlots), mostSlots)] as const;
+const refusal = tuple(
+  oneOf(0),
+  text(mostValueBytes),
+  integer(-1),
+  integer(-1),
+  seconds,
+  microseconds,
+  text(mostValueBytes),
+  listOf(integer(1, mostSlots), mostSlots),
+);
 
 const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
   1: as(tuple(oneOf(1), integer(0)), ([, fence]) => ({ kind: 'granted', fence })),
-  0: (reply) => refused(isLong(reply) ? tuple(...jointRefusal)(reply) : tuple(...refusal)(reply)),
+  0: as(refusal, ([, holder, remainingMs, place, secs, micros, supersededBy, freeSlots]) => ({
+    kind: 'refused',
+    holder,
+    remainingMs: remainingMs >= 0 ? remainingMs : null,
+    place: place < 0 ? null : place,
+    masterTimeUs: secs * 1_000_000 + micros,
+    ...(supersededBy ? { supersededBy } : {}),
+    ...(freeSlots.length > 0 ? { freeSlots } : {}),
+  })),
 });
 
-const extended = [oneOf(1), seconds, microseconds] as const;
-
 const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
-  1: (reply) => {
-    const isJoint = Array.isArray(reply) && reply.length > extended.length;
-    const [, secs, micros, wantedBy] = isJoint
-      ? tuple(...extended, text(mostValueBytes))(reply)
-      : [...tuple(...extended)(reply), ''];
-    return { kind: 'extended', masterTimeMs: secs * 1000 + micros / 1000, ...(wantedBy ? { wantedBy } : {}) };
-  },
+  1: as(tuple(oneOf(1), seconds, microseconds, text(mostValueBytes)), ([, secs, micros, wantedBy]) => ({
+    kind: 'extended',
+    masterTimeMs: secs * 1000 + micros / 1000,
+    ...(wantedBy ? { wantedBy } : {}),
+  })),
   0: as(tuple(oneOf(0)), () => ({ kind: 'taken' })),
   [-1]: as(tuple(oneOf(-1)), () => ({ kind: 'gone' })),
 });
@@ -81,20 +82,4 @@ export function healingOf(reply: unknown): HealReply {
 
 export function removalOf(reply: unknown): ReleaseReply {
   return readReply(removal, reply);
-}
-
-function isLong(reply: unknown): boolean {
-  return Array.isArray(reply) && reply.length > refusal.length;
-}
-
-function refused([, holder, remainingMs, place, secs, micros, supersededBy, freeSlots]: Refusal): AcquireReply {
-  return {
-    kind: 'refused',
-    holder,
-    remainingMs: remainingMs >= 0 ? remainingMs : holder === '' ? 0 : null,
-    place: place < 0 ? null : place,
-    masterTimeUs: secs * 1_000_000 + micros,
-    ...(supersededBy ? { supersededBy } : {}),
-    ...(freeSlots?.length ? { freeSlots } : {}),
-  };
 }

@@ -3,11 +3,8 @@
 // it. Versions differ: 6.0 knows no rights on channels, and from 7.0 on a user has none unless
 // given.
 
-import { historyScript, lookScript, replaceScript } from './inspection-scripts.ts';
-import * as jointScripts from './joint-scripts.ts';
 import type { Protocol } from './protocol.ts';
-import * as scripts from './scripts.ts';
-import * as setnxScripts from './setnx-scripts.ts';
+import { type ScriptName, scripts } from './scripts.ts';
 
 /** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
 const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
@@ -15,27 +12,31 @@ const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
  * Asked as well, and done without where it is denied: it also shows the passwords of the server.
  */
 export const configRight = 'config|get';
+const redlockScripts: readonly ScriptName[] = ['acquire', 'extend', 'repair', 'release', 'look'];
+const setnxScripts: readonly ScriptName[] = [
+  'acquire.setnx',
+  'extend.setnx',
+  'release.setnx',
+  'look.setnx',
+  'replace.setnx',
+];
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time'];
+const inspectingScripts: readonly ScriptName[] = ['history', 'replace'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';
 
 /** Lower case, sorted. `protocol`: as far as that needs them; absent: for any of them. */
 export function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
-  const redlockScripts = [lookScript, ...Object.values({ ...scripts, ...jointScripts })];
-  const texts = [
+  const names: readonly ScriptName[] = [
     ...(protocol === undefined || protocol === 'redlock' ? redlockScripts : []),
-    ...(protocol === 'redlock' ? [] : Object.values(setnxScripts)),
-  ].filter((part) => typeof part === 'string');
-  const own = [historyScript, replaceScript].flatMap(commandsIn);
-  return [
-    ...new Set([
-      ...plainCommands,
-      ...texts.flatMap(commandsIn),
-      ...(program === 'redlock-run' ? [] : [...inspectingCommands, ...own]),
-    ]),
-  ].sort();
+    ...(protocol === 'redlock' ? [] : setnxScripts),
+    ...(program === 'redlock-run' ? [] : inspectingScripts),
+  ];
+  const used = names.flatMap((name) => commandsIn(scripts[name]));
+  const others = program === 'redlock-run' ? plainCommands : [...plainCommands, ...inspectingCommands];
+  return [...new Set([...others, ...used])].sort();
 }
 
 /**

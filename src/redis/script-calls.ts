@@ -1,13 +1,10 @@
 // Which script is called for a claim, on which keys, with which words. It knows no connection and
-// sends nothing. There are two sets of scripts, and the claim decides: one resource that is held
-// alone goes the short way.
+// sends nothing.
 
 import type { Claim, Waiter } from '../lock/ports.ts';
 import { markOf } from '../lock/sharing.ts';
-import { lookScript, replaceScript } from './inspection-scripts.ts';
-import { jointAcquireScript, jointExtendScript, jointHealScript, jointReleaseScript } from './joint-scripts.ts';
-import { channelsOf, historyKeyOf, jointKeysOf, keysOf } from './keys.ts';
-import { acquireScript, extendScript, healScript, releaseScript } from './scripts.ts';
+import { channelsOf, historyKeyOf, keysOf } from './keys.ts';
+import { plainScripts, type Scripts, scripts } from './scripts.ts';
 
 export interface ScriptCall {
   readonly script: string;
@@ -46,42 +43,38 @@ export function withoutPlace(undoing: Undoing): Undoing {
 }
 
 function toAcquire(claim: Claim, prefix: string): ScriptCall {
-  const { value, ttlMs, isFenced, waiter } = claim;
-  const words = [value, ttlMs, isFenced ? counterKeptMs + ttlMs : 0, ...placeOf(waiter)];
-  const channels = channelsIn(claim, prefix);
-  if (isPlain(claim)) return plain(acquireScript, claim, prefix, [...words, ...channels]);
-  return joint(jointAcquireScript, claim, prefix, [...words, ...standOf(claim), ...channels]);
+  const { value, ttlMs, isFenced, waiter, resources } = claim;
+  const counter = isFenced ? counterKeptMs + ttlMs : 0;
+  const words = [value, ttlMs, counter, ...placeOf(waiter), ...standOf(claim), ...channelsIn(claim, prefix)];
+  return { script: scriptsFor(claim).acquire, keys: keysIn(resources, prefix), words };
 }
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
-  const words = proofOf(claim, fence);
-  if (isPlain(claim)) return plain(extendScript, claim, prefix, words);
   const arrival = claim.yields === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
-  return joint(jointExtendScript, claim, prefix, [...words, ...standOf(claim), arrival]);
+  const words = [...proofOf(claim, fence), arrival];
+  return { script: scriptsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
 }
 
 function toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall {
-  const words = proofOf(claim, fence);
-  if (isPlain(claim)) return plain(healScript, claim, prefix, words);
-  return joint(jointHealScript, claim, prefix, [...words, ...standOf(claim)]);
+  return { script: scriptsFor(claim).repair, keys: keysIn(claim.resources, prefix), words: proofOf(claim, fence) };
 }
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
 function toRelease({ claim, keepMs, record, staysInLine }: Undoing, prefix: string): ScriptCall {
   const [id, arrivalUs] = placeOf(claim.waiter);
-  const words = [claim.value, keepMs, id, staysInLine ? arrivalUs : ''];
-  const channels = channelsIn(claim, prefix);
+  const place = [id, staysInLine ? arrivalUs : ''];
   const streams = claim.resources.map((resource) => (record === null ? '' : historyKeyOf(prefix, resource)));
-  if (isPlain(claim)) return plain(releaseScript, claim, prefix, [...words, ...channels, record ?? '', ...streams]);
-  return joint(jointReleaseScript, claim, prefix, [...words, ...standOf(claim), record ?? '', ...channels, ...streams]);
+  const told = [record ?? '', ...channelsIn(claim, prefix), ...streams];
+  const words = [claim.value, keepMs, ...place, ...standOf(claim), ...told];
+  return { script: scriptsFor(claim).release, keys: keysIn(claim.resources, prefix), words };
 }
 
 function toLook(resources: readonly string[], prefix: string): ScriptCall {
-  return { script: lookScript, keys: resources.flatMap((resource) => jointKeysOf(prefix, resource)), words: [] };
+  return { script: scripts.look, keys: keysIn(resources, prefix), words: [] };
 }
 
 function toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall {
-  return { script: replaceScript, keys: keysOf(prefix, resource).slice(0, 1), words: [value, by] };
+  return { script: scripts.replace, keys: keysOf(prefix, resource).slice(0, 1), words: [value, by] };
 }
 
 export const redlockCalls: Calls = { toAcquire, toExtend, toHeal, toRelease, toLook, toReplace };
@@ -91,16 +84,12 @@ export function channelNamesOf(claim: Claim, prefix: string): string[] {
   return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
 }
 
-function isPlain({ resources, sharing, yields }: Claim): boolean {
-  return resources.length === 1 && sharing.kind === 'exclusive' && yields === 'never';
+function scriptsFor({ sharing, yields }: Claim): Scripts {
+  return sharing.kind === 'exclusive' && yields === 'never' ? plainScripts : scripts;
 }
 
-function plain(script: string, { resources }: Claim, prefix: string, words: ScriptCall['words']): ScriptCall {
-  return { script, keys: keysOf(prefix, resources[0] as string), words };
-}
-
-function joint(script: string, { resources }: Claim, prefix: string, words: ScriptCall['words']): ScriptCall {
-  return { script, keys: resources.flatMap((resource) => jointKeysOf(prefix, resource)), words };
+function keysIn(resources: readonly string[], prefix: string): string[] {
+  return resources.flatMap((resource) => keysOf(prefix, resource));
 }
 
 /** How we stand beside others: mark and slot. */
@@ -108,8 +97,10 @@ function standOf({ sharing }: Claim): [string, number] {
   return [markOf(sharing), sharing.kind === 'slots' ? sharing.slot : 0];
 }
 
-function proofOf({ value, ttlMs }: Claim, fence: number | null): (string | number)[] {
-  return [value, ttlMs, fence === null ? 0 : counterKeptMs + ttlMs, fence ?? 0];
+/** What shows that we hold it: value, ttl, ms to keep the counters, fence, mark and slot. */
+function proofOf(claim: Claim, fence: number | null): (string | number)[] {
+  const { value, ttlMs } = claim;
+  return [value, ttlMs, fence === null ? 0 : counterKeptMs + ttlMs, fence ?? 0, ...standOf(claim)];
 }
 
 function channelsIn({ resources }: Claim, prefix: string): string[] {

@@ -1,45 +1,39 @@
-// The calls of script-calls.ts in the older protocol: one lock of one name, held alone, on one master. It knows no connection. The surprise:
-// there is nothing to heal, since the one master is the quorum, and what it has lost is lost.
+// The calls of script-calls.ts in the older protocol: one lock of one name, held alone, on one
+// master. It knows no connection. There is nothing to repair: the one master is the quorum, and what
+// it has lost is lost.
 
 import type { Claim } from '../lock/ports.ts';
-import { historyKeyOf, keysOf, noteKeyOf } from './keys.ts';
+import { historyKeyOf, noteKeyOf } from './keys.ts';
 import type { Calls, ScriptCall, Undoing } from './script-calls.ts';
-import {
-  setnxAcquireScript,
-  setnxExtendScript,
-  setnxLookScript,
-  setnxReleaseScript,
-  setnxReplaceScript,
-} from './setnx-scripts.ts';
+import { scripts } from './scripts.ts';
 
 /** `unitMs`: what the time in the key counts, 1,000 for seconds, as the old page says, or 1. */
 export function setnxCalls(unitMs: number): Calls {
-  const keysFor = (resource: string, prefix: string) => [
-    keysOf(prefix, resource)[0] as string,
-    noteKeyOf(prefix, resource),
-  ];
+  const keysFor = (resource: string, prefix: string) => [prefix + resource, noteKeyOf(prefix, resource)];
   const call = (script: string, { resources }: Claim, prefix: string, ...words: ScriptCall['words']): ScriptCall => ({
     script,
     keys: keysFor(resources[0] as string, prefix),
     words,
   });
+  const toExtend = (claim: Claim, _: number | null, prefix: string) =>
+    call(scripts['extend.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs);
   return {
-    toAcquire: (claim, prefix) => call(setnxAcquireScript, claim, prefix, claim.value, claim.ttlMs, unitMs),
-    toExtend: (claim, _, prefix) => call(setnxExtendScript, claim, prefix, claim.value, claim.ttlMs, unitMs),
-    toHeal: (claim, _, prefix) => call(setnxExtendScript, claim, prefix, claim.value, claim.ttlMs, unitMs),
+    toAcquire: (claim, prefix) => call(scripts['acquire.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs),
+    toExtend,
+    toHeal: toExtend,
     toRelease: ({ claim, keepMs, record }: Undoing, prefix) => {
       const stream = historyKeyOf(prefix, claim.resources[0] as string);
-      return call(setnxReleaseScript, claim, prefix, claim.value, keepMs, unitMs, record ?? '', stream);
+      return call(scripts['release.setnx'], claim, prefix, claim.value, keepMs, unitMs, record ?? '', stream);
     },
     toLook: (resources, prefix) => ({
-      script: setnxLookScript,
+      script: scripts['look.setnx'],
       keys: resources.flatMap((resource) => keysFor(resource, prefix)),
       words: [],
     }),
     toReplace: (resource, value, by, prefix) => ({
-      script: setnxReplaceScript,
+      script: scripts['replace.setnx'],
       keys: keysFor(resource, prefix),
-      words: [value, 0, unitMs, by],
+      words: [value, by],
     }),
   };
 }

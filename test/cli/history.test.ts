@@ -153,7 +153,8 @@ describe('what keeps the masters from taking the line changes nothing else', () 
   });
 
   test('no right to it', async () => {
-    const rules = ['on', '>p', '~redlock:*', '~{redlock:*}:fence', '~{redlock:*}:queue', '~{redlock:*}:waiters'];
+    const helpers = ['fence', 'queue', 'waiters', 'holders'].map((name) => `~{redlock:*}:${name}`);
+    const rules = ['on', '>p', '~redlock:*', ...helpers];
     for (const master of masters)
       await master.command('acl', 'setuser', 'few', 'reset', ...rules, '&*', '+@all', '-xadd');
     expect(await run(job, { env: { REDLOCK_USERNAME: 'few', REDLOCK_PASSWORD: 'p' } })).toMatchObject(silent);

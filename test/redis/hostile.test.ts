@@ -30,6 +30,8 @@ type Answer = Parameters<typeof toScripts>[0];
 const hostileMaster = (answer: Answer) => startHostile(toScripts(answer));
 
 const time = [':1700000000\r\n', ':5\r\n'];
+/** The end of a refusal: no newer waiter, no free slots. */
+const alone = [bulk(''), list()];
 /** Complete replies, none of which any script of ours gives. */
 const nonsense: Readonly<Record<string, string>> = {
   nil: '$-1\r\n',
@@ -60,14 +62,17 @@ const nonsense: Readonly<Record<string, string>> = {
   'granted, and a fence beyond 2^53': grant('9000000000000000000'),
   'granted, and a fence of the year 3000': grant(32_503_680_000_000_000),
   'granted, and too much': list(':1\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n'),
-  'refused by nothing': list(':0\r\n', '$-1\r\n', ':5\r\n', ':-1\r\n', ...time),
-  'refused by a number': list(':0\r\n', ':5\r\n', ':5\r\n', ':-1\r\n', ...time),
-  'refused by text that is too long': list(':0\r\n', bulk('x'.repeat(5_000)), ':5\r\n', ':-1\r\n', ...time),
-  'refused for text': list(':0\r\n', bulk('x'), bulk('5'), ':-1\r\n', ...time),
-  'refused without a time': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n'),
-  'refused at a time that is none': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ':-5\r\n', ':5\r\n'),
+  'refused by nothing': list(':0\r\n', '$-1\r\n', ':5\r\n', ':-1\r\n', ...time, ...alone),
+  'refused by a number': list(':0\r\n', ':5\r\n', ':5\r\n', ':-1\r\n', ...time, ...alone),
+  'refused by text that is too long': list(':0\r\n', bulk('x'.repeat(5_000)), ':5\r\n', ':-1\r\n', ...time, ...alone),
+  'refused for text': list(':0\r\n', bulk('x'), bulk('5'), ':-1\r\n', ...time, ...alone),
+  'refused for less than no time': list(':0\r\n', bulk('x'), ':-2\r\n', ':-1\r\n', ...time, ...alone),
+  'refused without a time': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ...alone),
+  'refused at a time that is none': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ':-5\r\n', ':5\r\n', ...alone),
+  'refused, and no more': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ...time),
   'refused with slots that are none': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ...time, bulk(''), bulk('1')),
-  'extended at no time': list(':1\r\n', '$-1\r\n', '$-1\r\n'),
+  'extended at no time': list(':1\r\n', '$-1\r\n', '$-1\r\n', bulk('')),
+  'extended, and no more': list(':1\r\n', ...time),
   'extended, and wanted by a number': list(':1\r\n', ...time, ':5\r\n'),
   'an error without words': '-\r\n',
   'an error with one': '-NONSENSE\r\n',

@@ -94,7 +94,10 @@ describe('slots', () => {
 
 describe('a lock that another holds', () => {
   const refused = (holder: string, [seconds, micros] = now) =>
-    list(':0\r\n', bulk(holder), ':60000\r\n', ':-1\r\n', seconds as string, micros as string);
+    list(
+      ...[':0\r\n', bulk(holder), ':60000\r\n', ':-1\r\n'],
+      ...[seconds as string, micros as string, bulk(''), list()],
+    );
   beforeEach(async () => {
     for (const master of masters) await master.command('set', 'r', 'them', 'px', 60_000);
   });

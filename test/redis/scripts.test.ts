@@ -1,9 +1,10 @@
-// The truth table of every script on a real server: what stands at the key, what the script answers, what stands there
-// afterwards, and what became of the counter. The rows are the specification; the scripts are src/redis/scripts.ts.
+// The truth table of every script on a real server, for one resource that is held alone: what stands
+// at the key, what the script answers, what stands there afterwards, and what became of the counter.
+// The rows are the specification; the scripts are src/redis/scripts/*.lua.
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { acquireScript, extendScript, healScript, releaseScript } from '../../src/redis/scripts.ts';
+import { plainScripts, scripts as wholeScripts } from '../../src/redis/scripts.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 
 let master: TestMaster;
@@ -28,13 +29,14 @@ const arrange: Record<Before, () => Promise<unknown>> = {
 };
 
 type Words = (string | number)[];
-const run = (script: string, ...words: Words) => master.command('eval', script, 4, 'k', 'n', 'q', 'w', ...words);
-/** As somebody who does not wait. */
-const acquire = (...words: Words) => run(acquireScript, ...words, '', '', 'call:');
-const release = (...words: Words) => run(releaseScript, ...words, '', '', 'call:');
+const keys = ['k', 'n', 'q', 'w', 'b'];
+/** Mark and slot. */
+const alone = ['', 0] as const;
+const run = (script: string, ...words: Words) => master.command('eval', script, keys.length, ...keys, ...words);
+/** At the end of a refusal: the time, nothing newer, no slots. */
+const refusedAt = [expect.any(Number), expect.any(Number), '', []];
 const pttl = async (key: string) => Number(await master.command('pttl', key));
 const about = (ms: number) => expect.toSatisfy((left: number) => left > ms - 1_000 && left <= ms, `about ${ms}`);
-const anyNumber = expect.any(Number);
 const forgotten = -2;
 const forever = -1;
 
@@ -44,41 +46,57 @@ async function standing(): Promise<string | null> {
   return type === 'hash' ? `{field: ${await master.command('hget', 'k', 'field')}}` : master.get('k');
 }
 
-describe('acquire', () => {
-  test.each([
-    ['absent', null, [1, about16Digits()], 'us', 30_000],
-    ['absent', 41, [1, 42], 'us', 30_000],
-    ['ours', 41, [1, 42], 'us', 30_000],
-    ['foreign', 41, [0, 'them', about(5_000), -1, anyNumber, anyNumber], 'them', 5_000],
-    ['eternal', 41, [0, 'them', forever, -1, anyNumber, anyNumber], 'them', forever],
-    ['hash', 41, [0, '(a hash)', forever, -1, anyNumber, anyNumber], '{field: x}', forever],
-  ] as const)('%s, counter %j -> %j; then %s for %i ms', async (before, count, reply, value, leftMs) => {
-    await arrange[before]();
-    if (count !== null) await master.command('set', 'n', count);
-    expect(await acquire('us', 30_000, 90_000)).toEqual(reply);
-    expect(await standing()).toBe(value);
-    expect(await pttl('k')).toEqual(leftMs === forever ? forever : about(leftMs));
-    const isGranted = reply[0] === 1;
-    expect(await pttl('n')).toEqual(isGranted ? about(90_000) : forever);
-    if (count !== null) expect(await master.get('n')).toBe(String(isGranted ? count + 1 : count));
-  });
+type RaiseRow = readonly [Before, number | null, number, unknown, string | null, number, number | null];
 
-  test('without a fence: granted, 0, and no counter appears', async () => {
-    expect(await acquire('us', 30_000, 0)).toEqual([1, 0]);
-    expect(await master.keys()).toEqual(['k']);
-  });
+describe.each([
+  ['those that are sent', plainScripts],
+  ['whole', wholeScripts],
+])('%s', (_, scripts) => {
+  /** As one that does not wait. */
+  const acquire = (...words: Words) => run(scripts.acquire, ...words, '', '', ...alone, 'call:');
+  const release = (...words: Words) => run(scripts.release, ...words, '', '', ...alone, '', 'call:', '');
+  const extend = (...words: Words) => run(scripts.extend, ...words, ...alone, '');
+  const repair = (...words: Words) => run(scripts.repair, ...words, ...alone);
 
-  test('a missing counter starts at the time of the server in microseconds', async () => {
-    const [seconds, micros] = (await master.command('time')) as [string, string];
-    const [, fence] = (await acquire('us', 30_000, 90_000)) as [number, number];
-    const startedAt = Number(seconds) * 1_000_000 + Number(micros);
-    expect(fence - startedAt).toSatisfy((micros) => micros > 0 && micros < 1_000_000);
-    expect(await master.get('n')).toBe(String(fence));
-  });
+  describe('acquire', () => {
+    test.each([
+      ['absent', null, [1, about16Digits()], 'us', 30_000],
+      ['absent', 41, [1, 42], 'us', 30_000],
+      ['ours', 41, [1, 42], 'us', 30_000],
+      ['foreign', 41, [0, 'them', about(5_000), -1, ...refusedAt], 'them', 5_000],
+      ['eternal', 41, [0, 'them', forever, -1, ...refusedAt], 'them', forever],
+      ['hash', 41, [0, '(a hash)', forever, -1, ...refusedAt], '{field: x}', forever],
+    ] as const)('%s, counter %j -> %j; then %s for %i ms', async (before, count, reply, value, leftMs) => {
+      await arrange[before]();
+      if (count !== null) await master.command('set', 'n', count);
+      expect(await acquire('us', 30_000, 90_000)).toEqual(reply);
+      expect(await standing()).toBe(value);
+      expect(await pttl('k')).toEqual(leftMs === forever ? forever : about(leftMs));
+      const isGranted = reply[0] === 1;
+      expect(await pttl('n')).toEqual(isGranted ? about(90_000) : forever);
+      if (count !== null) expect(await master.get('n')).toBe(String(isGranted ? count + 1 : count));
+    });
 
-  test.each(['a value of two words {"host":"h"}', 'quotes " and \' and \\', 'líne\nbreak', '🔒', 'x'.repeat(100_000)])(
-    'compares values whole: %.20j',
-    async (value) => {
+    test('without a fence: granted, 0, and no counter appears', async () => {
+      expect(await acquire('us', 30_000, 0)).toEqual([1, 0]);
+      expect(await master.keys()).toEqual(['k']);
+    });
+
+    test('a missing counter starts at the time of the server in microseconds', async () => {
+      const [seconds, micros] = (await master.command('time')) as [string, string];
+      const [, fence] = (await acquire('us', 30_000, 90_000)) as [number, number];
+      const startedAt = Number(seconds) * 1_000_000 + Number(micros);
+      expect(fence - startedAt).toSatisfy((micros) => micros > 0 && micros < 1_000_000);
+      expect(await master.get('n')).toBe(String(fence));
+    });
+
+    test.each([
+      'a value of two words {"host":"h"}',
+      'quotes " and \' and \\',
+      'líne\nbreak',
+      '🔒',
+      'x'.repeat(100_000),
+    ])('compares values whole: %.20j', async (value) => {
       await master.command('set', 'k', value);
       expect(await acquire(value, 30_000, 0)).toEqual([1, 0]);
       expect(await acquire(value.slice(0, -1), 30_000, 0)).toEqual([
@@ -86,325 +104,331 @@ describe('acquire', () => {
         value.slice(0, 1_024),
         about(30_000),
         -1,
-        anyNumber,
-        anyNumber,
+        ...refusedAt,
       ]);
-    },
-  );
-});
-
-describe('extend', () => {
-  const extended = [1, expect.any(Number), expect.any(Number)];
-  test.each([
-    ['absent', 41, 50, [-1], null, forgotten, 41],
-    ['ours', 41, 50, extended, 'us', 30_000, 50],
-    ['ours', 60, 50, extended, 'us', 30_000, 60],
-    ['ours', null, 50, extended, 'us', 30_000, 50],
-    ['foreign', 41, 50, [0], 'them', 5_000, 41],
-    ['foreign', null, 50, [0], 'them', 5_000, null],
-    ['eternal', 41, 50, [0], 'them', forever, 41],
-    ['hash', 41, 50, [0], '{field: x}', forever, 41],
-  ] as const)('%s, counter %j, raise to %i -> %j; then %j for %i ms, counter %j', (...row) =>
-    checkRaise(extendScript, row),
-  );
-
-  test('tells the time of the server', async () => {
-    await arrange.ours();
-    const [, seconds, micros] = (await run(extendScript, 'us', 30_000, 0, 0)) as number[];
-    const [laterSeconds, laterMicros] = ((await master.command('time')) as string[]).map(Number);
-    const passed = (Number(laterSeconds) - Number(seconds)) * 1_000_000 + Number(laterMicros) - Number(micros);
-    expect(passed).toSatisfy((micros) => micros > 0 && micros < 1_000_000);
+    });
   });
-});
 
-describe('heal', () => {
+  describe('extend', () => {
+    const extended = [1, expect.any(Number), expect.any(Number), ''];
+    test.each([
+      ['absent', 41, 50, [-1], null, forgotten, 41],
+      ['ours', 41, 50, extended, 'us', 30_000, 50],
+      ['ours', 60, 50, extended, 'us', 30_000, 60],
+      ['ours', null, 50, extended, 'us', 30_000, 50],
+      ['foreign', 41, 50, [0], 'them', 5_000, 41],
+      ['foreign', null, 50, [0], 'them', 5_000, null],
+      ['eternal', 41, 50, [0], 'them', forever, 41],
+      ['hash', 41, 50, [0], '{field: x}', forever, 41],
+    ] as const)('%s, counter %j, raise to %i -> %j; then %j for %i ms, counter %j', (...row) =>
+      checkRaise(extend, row),
+    );
+
+    test('tells the time of the server', async () => {
+      await arrange.ours();
+      const [, seconds, micros] = (await extend('us', 30_000, 0, 0)) as number[];
+      const [laterSeconds, laterMicros] = ((await master.command('time')) as string[]).map(Number);
+      const passed = (Number(laterSeconds) - Number(seconds)) * 1_000_000 + Number(laterMicros) - Number(micros);
+      expect(passed).toSatisfy((micros) => micros > 0 && micros < 1_000_000);
+    });
+  });
+
+  describe('repair', () => {
+    test.each([
+      ['absent', 41, 50, 1, 'us', 30_000, 50],
+      ['absent', 60, 50, 1, 'us', 30_000, 60],
+      ['absent', null, 50, 1, 'us', 30_000, 50],
+      ['ours', 41, 50, 1, 'us', 30_000, 50],
+      ['foreign', 41, 50, 0, 'them', 5_000, 41],
+      ['eternal', null, 50, 0, 'them', forever, null],
+      ['hash', 41, 50, 0, '{field: x}', forever, 41],
+    ] as const)('%s, counter %j, raise to %i -> %j; then %j for %i ms, counter %j', (...row) =>
+      checkRaise(repair, row),
+    );
+  });
+
   test.each([
-    ['absent', 41, 50, 1, 'us', 30_000, 50],
-    ['absent', 60, 50, 1, 'us', 30_000, 60],
-    ['absent', null, 50, 1, 'us', 30_000, 50],
-    ['ours', 41, 50, 1, 'us', 30_000, 50],
-    ['foreign', 41, 50, 0, 'them', 5_000, 41],
-    ['eternal', null, 50, 0, 'them', forever, null],
-    ['hash', 41, 50, 0, '{field: x}', forever, 41],
-  ] as const)('%s, counter %j, raise to %i -> %j; then %j for %i ms, counter %j', (...row) =>
-    checkRaise(healScript, row),
-  );
-});
-
-test.each([
-  ['extend', extendScript],
-  ['heal', healScript],
-])('%s without a fence: the counter is let alone', async (_name, script) => {
-  await arrange.ours();
-  await run(script, 'us', 30_000, 0, 0);
-  expect(await master.keys()).toEqual(['k']);
-  await master.command('set', 'n', 41);
-  await run(script, 'us', 30_000, 0, 0);
-  expect([await master.get('n'), await pttl('n')]).toEqual(['41', forever]);
-});
-
-describe('release', () => {
-  test.each([
-    ['absent', 0, -1, null, forgotten],
-    ['ours', 0, 1, null, forgotten],
-    ['foreign', 0, 0, 'them', 5_000],
-    ['eternal', 0, 0, 'them', forever],
-    ['hash', 0, 0, '{field: x}', forever],
-    ['absent', 9_000, -1, null, forgotten],
-    ['ours', 9_000, 1, 'us', 9_000],
-    ['ours', 2_000, 1, 'us', 2_000],
-    ['foreign', 9_000, 0, 'them', 5_000],
-    ['eternal', 9_000, 0, 'them', forever],
-    ['hash', 9_000, 0, '{field: x}', forever],
-  ] as const)('%s, keep for %i ms -> %i; then %j for %i ms', async (before, keepMs, reply, value, leftMs) => {
-    await arrange[before]();
+    ['extend', extend],
+    ['repair', repair],
+  ])('%s without a fence: the counter is let alone', async (_name, ask) => {
+    await arrange.ours();
+    await ask('us', 30_000, 0, 0);
+    expect(await master.keys()).toEqual(['k']);
     await master.command('set', 'n', 41);
-    expect(await release('us', keepMs)).toBe(reply);
-    expect(await standing()).toBe(value);
-    expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
-    expect(await master.get('n')).toBe('41');
-  });
-});
-
-describe('the line that a release leaves', () => {
-  const leave = (line: string, keepMs = 0) => run(releaseScript, 'us', keepMs, '', '', 'call:', line, 'h');
-  const lines = async () => {
-    const entries = (await master.command('xrange', 'h', '-', '+')) as [string, string[]][];
-    return entries.map(([, fields]) => fields);
-  };
-  const day = 86_400_000;
-
-  test.each([
-    ['absent', 0, -1, null],
-    ['ours', 0, 1, null],
-    ['ours', 9_000, 1, 'us'],
-    ['foreign', 0, 0, 'them'],
-    ['eternal', 0, 0, 'them'],
-    ['hash', 0, 0, '{field: x}'],
-  ] as const)('%s, keep for %i ms -> %i, one line, for thirty days; then %j', async (before, keepMs, reply, value) => {
-    await arrange[before]();
-    expect(await leave('{"a":1}', keepMs)).toBe(reply);
-    expect(await lines()).toEqual([['run', '{"a":1}']]);
-    expect(await pttl('h')).toEqual(about(30 * day));
-    expect(await standing()).toBe(value);
+    await ask('us', 30_000, 0, 0);
+    expect([await master.get('n'), await pttl('n')]).toEqual(['41', forever]);
   });
 
-  test('none where there is none to leave', async () => {
-    await arrange.ours();
-    expect(await run(releaseScript, 'us', 0, '', '', 'call:', '', '')).toBe(1);
-    expect(await master.keys()).toEqual([]);
+  describe('release', () => {
+    test.each([
+      ['absent', 0, -1, null, forgotten],
+      ['ours', 0, 1, null, forgotten],
+      ['foreign', 0, 0, 'them', 5_000],
+      ['eternal', 0, 0, 'them', forever],
+      ['hash', 0, 0, '{field: x}', forever],
+      ['absent', 9_000, -1, null, forgotten],
+      ['ours', 9_000, 1, 'us', 9_000],
+      ['ours', 2_000, 1, 'us', 2_000],
+      ['foreign', 9_000, 0, 'them', 5_000],
+      ['eternal', 9_000, 0, 'them', forever],
+      ['hash', 9_000, 0, '{field: x}', forever],
+    ] as const)('%s, keep for %i ms -> %i; then %j for %i ms', async (before, keepMs, reply, value, leftMs) => {
+      await arrange[before]();
+      await master.command('set', 'n', 41);
+      expect(await release('us', keepMs)).toBe(reply);
+      expect(await standing()).toBe(value);
+      expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
+      expect(await master.get('n')).toBe('41');
+    });
   });
 
-  test('twice where it is sent twice', async () => {
-    await arrange.ours();
-    expect([await leave('x'), await leave('x')]).toEqual([1, -1]);
-    expect(await lines()).toHaveLength(2);
-  });
+  describe('the line that a release leaves', () => {
+    const wordsFor = (line: string, keepMs: number) => ['us', keepMs, '', '', ...alone, line, 'call:', 'h'];
+    const leave = (line: string, keepMs = 0) => run(scripts.release, ...wordsFor(line, keepMs));
+    const lines = async () => {
+      const entries = (await master.command('xrange', 'h', '-', '+')) as [string, string[]][];
+      return entries.map(([, fields]) => fields);
+    };
+    const day = 86_400_000;
 
-  test('the newest thousand or so are kept', async () => {
-    const script = "for i = 1, 2500 do redis.call('xadd', 'h', '*', 'run', string.rep('x', 300)) end";
-    await master.command('eval', script, 0);
-    await leave('newest');
-    const kept = await lines();
-    expect(kept.length).toSatisfy((count) => Number(count) >= 1_000 && Number(count) < 1_200);
-    expect(kept.at(-1)).toEqual(['run', 'newest']);
-  });
+    test.each([
+      ['absent', 0, -1, null],
+      ['ours', 0, 1, null],
+      ['ours', 9_000, 1, 'us'],
+      ['foreign', 0, 0, 'them'],
+      ['eternal', 0, 0, 'them'],
+      ['hash', 0, 0, '{field: x}'],
+    ] as const)(
+      '%s, keep for %i ms -> %i, one line, for thirty days; then %j',
+      async (before, keepMs, reply, value) => {
+        await arrange[before]();
+        expect(await leave('{"a":1}', keepMs)).toBe(reply);
+        expect(await lines()).toEqual([['run', '{"a":1}']]);
+        expect(await pttl('h')).toEqual(about(30 * day));
+        expect(await standing()).toBe(value);
+      },
+    );
 
-  /** The lock is released and the next in line called, whatever becomes of the line. */
-  async function releases(
-    as: (script: string, words: Words) => Promise<unknown> = (script, words) => run(script, ...words),
-  ) {
-    await arrange.ours();
-    await master.command('zadd', 'q', 1, 'next');
-    await master.command('zadd', 'w', Date.now() - 1_000, 'next');
-    const calls: string[] = [];
-    const stop = await master.hear(['call:next'], (channel) => calls.push(channel));
-    const reply = await as(releaseScript, ['us', 0, '', '', 'call:', 'line', 'h']);
-    await stop();
-    expect([reply, await standing(), calls]).toEqual([1, null, ['call:next']]);
-  }
+    test('none where there is none to leave', async () => {
+      await arrange.ours();
+      expect(await release('us', 0)).toBe(1);
+      expect(await master.keys()).toEqual([]);
+    });
 
-  test('a key of another type in its place: released, and that key is as it was', async () => {
-    await master.command('set', 'h', 'theirs');
-    await releases();
-    expect([await master.get('h'), await pttl('h')]).toEqual(['theirs', forever]);
-  });
+    test('twice where it is sent twice', async () => {
+      await arrange.ours();
+      expect([await leave('x'), await leave('x')]).toEqual([1, -1]);
+      expect(await lines()).toHaveLength(2);
+    });
 
-  test('a master out of memory: released, and nothing is added', async () => {
-    await arrange.ours();
-    await master.command('config', 'set', 'maxmemory', 1);
-    try {
-      expect(await leave('line')).toBe(1);
-    } finally {
-      await master.command('config', 'set', 'maxmemory', 0);
-    }
-    expect(await master.keys()).toEqual([]);
-  });
+    test('the newest thousand or so are kept', async () => {
+      const script = "for i = 1, 2500 do redis.call('xadd', 'h', '*', 'run', string.rep('x', 300)) end";
+      await master.command('eval', script, 0);
+      await leave('newest');
+      const kept = await lines();
+      expect(kept.length).toSatisfy((count) => Number(count) >= 1_000 && Number(count) < 1_200);
+      expect(kept.at(-1)).toEqual(['run', 'newest']);
+    });
 
-  test.each([
-    ['the command', ['~*', '&*', '+@all', '-xadd']],
-    ['the key', ['~k', '~n', '~q', '~w', '&*', '+@all']],
-    ['its time to live', ['~*', '&*', '+@all', '-pexpire']],
-  ])('no right to %s: released all the same', async (_what, rules) => {
-    await master.command('acl', 'setuser', 'few', 'reset', 'on', 'nopass', ...rules);
-    const client = new Redis({ path: master.url.slice('unix://'.length), username: 'few', password: 'any' });
-    try {
-      await releases((script, words) => client.eval(script, 4, 'k', 'n', 'q', 'w', ...words));
-    } finally {
-      client.disconnect();
-      await master.command('acl', 'deluser', 'few');
-    }
-  });
-});
-
-describe('the queue', () => {
-  const waiter = (id: string, arrival: number | string = '') => [id, arrival, 'call:'] as const;
-  const place = async (id: string, arrival: number, value = id) =>
-    ((await run(acquireScript, value, 30_000, 0, ...waiter(id, arrival))) as number[])[3];
-  const line = () => master.command('zrange', 'q', 0, -1);
-  const seen = async () => ((await master.command('zrange', 'w', 0, -1)) as string[]).sort();
-
-  /** Their last sign of life was a second ago. */
-  async function longAgo(...ids: string[]): Promise<void> {
-    const [seconds] = (await master.command('time')) as [string];
-    for (const id of ids) await master.command('zadd', 'w', (Number(seconds) - 1) * 1_000, id);
-  }
-
-  test('is by arrival, whoever asks first, and ties by id', async () => {
-    await arrange.foreign();
-    expect(await place('late', 30)).toBe(0);
-    expect(await place('early', 10)).toBe(0);
-    expect(await place('same-b', 20)).toBe(1);
-    expect(await place('same-a', 20)).toBe(1);
-    expect(await place('late', 30)).toBe(3);
-    expect(await line()).toEqual(['early', 'same-a', 'same-b', 'late']);
-    expect(await seen()).toEqual(['early', 'late', 'same-a', 'same-b']);
-  });
-
-  test('gives a free key to the first in line only, who leaves the line with it', async () => {
-    await arrange.foreign();
-    await place('first', 1);
-    await place('second', 2);
-    await master.command('del', 'k');
-    expect(await place('second', 2)).toBe(1);
-    expect(await standing()).toBe(null);
-    expect(await run(acquireScript, 'first', 30_000, 0, ...waiter('first', 1))).toEqual([1, 0]);
-    expect(await line()).toEqual(['second']);
-    expect(await seen()).toEqual(['second']);
-  });
-
-  test('refuses those who do not wait, and holds no place for them', async () => {
-    await arrange.foreign();
-    await place('first', 1);
-    await master.command('del', 'k');
-    expect(await acquire('us', 30_000, 0)).toEqual([0, '', forgotten, -1, anyNumber, anyNumber]);
-    expect(await line()).toEqual(['first']);
-  });
-
-  test('drops whoever has given no sign of life for three seconds', async () => {
-    await arrange.foreign();
-    await place('dead', 1);
-    await place('alive', 2);
-    const [seconds] = (await master.command('time')) as [string];
-    await master.command('zadd', 'w', (Number(seconds) - 4) * 1_000, 'dead');
-    expect(await place('alive', 2)).toBe(0);
-    expect([await line(), await seen()]).toEqual([['alive'], ['alive']]);
-  });
-
-  test('expires by itself', async () => {
-    await arrange.foreign();
-    await place('first', 1);
-    expect(await pttl('q')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
-    expect(await pttl('w')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
-  });
-
-  test.each([
-    ['a release', () => release('them', 0), 1],
-    ['a free key that somebody else asks for', () => acquire('us', 30_000, 0), 1],
-    ['the release of a key that is kept', () => release('them', 5_000), 1],
-    ['the release of somebody else', () => release('us', 0), 0],
-    ['a free key that is released once more', () => release('them', 0), 0],
-  ])('%s calls the first in line, and nobody else', async (title, act, count) => {
-    await arrange.foreign();
-    await place('second', 2);
-    await place('first', 1);
-    if (title.startsWith('a free key')) await master.command('del', 'k');
-    await longAgo('first');
-    const calls: string[] = [];
-    const stop = await master.hear(['call:first', 'call:second'], (channel) => calls.push(channel));
-    await act();
-    await stop();
-    expect(calls).toEqual(Array.from({ length: count }, () => 'call:first'));
-  });
-
-  test('does not call again whoever has just asked', async () => {
-    await arrange.foreign();
-    await place('first', 1);
-    await master.command('del', 'k');
-    const calls: string[] = [];
-    const stop = await master.hear(['call:first'], (channel) => calls.push(channel));
-    await acquire('us', 30_000, 0);
-    await stop();
-    expect([calls, await line()]).toEqual([[], ['first']]);
-  });
-
-  test('passes over whoever does not hear his call, and calls the next', async () => {
-    for (const act of [() => release('them', 0), () => place('last', 4)]) {
-      await arrange.foreign();
-      for (const [arrival, id] of ['dead', 'gone', 'alive', 'last'].entries()) await place(id, arrival);
-      await longAgo('dead', 'gone', 'alive');
-      if (act.toString().includes('place')) await master.command('del', 'k');
+    /** The lock is released and the next in line called, whatever becomes of the line. */
+    async function releases(
+      as: (script: string, words: Words) => Promise<unknown> = (script, words) => run(script, ...words),
+    ) {
+      await arrange.ours();
+      await master.command('zadd', 'q', 1, 'next');
+      await master.command('zadd', 'w', Date.now() - 1_000, 'next');
       const calls: string[] = [];
-      const stop = await master.hear(['call:alive', 'call:last'], (channel) => calls.push(channel));
+      const stop = await master.hear(['call:next'], (channel) => calls.push(channel));
+      const reply = await as(scripts.release, wordsFor('line', 0));
+      await stop();
+      expect([reply, await standing(), calls]).toEqual([1, null, ['call:next']]);
+    }
+
+    test('a key of another type in its place: released, and that key is as it was', async () => {
+      await master.command('set', 'h', 'theirs');
+      await releases();
+      expect([await master.get('h'), await pttl('h')]).toEqual(['theirs', forever]);
+    });
+
+    test('a master out of memory: released, and nothing is added', async () => {
+      await arrange.ours();
+      await master.command('config', 'set', 'maxmemory', 1);
+      try {
+        expect(await leave('line')).toBe(1);
+      } finally {
+        await master.command('config', 'set', 'maxmemory', 0);
+      }
+      expect(await master.keys()).toEqual([]);
+    });
+
+    test.each([
+      ['the command', ['~*', '&*', '+@all', '-xadd']],
+      ['the key', [...keys.map((key) => `~${key}`), '&*', '+@all']],
+      ['its time to live', ['~*', '&*', '+@all', '-pexpire']],
+    ])('no right to %s: released all the same', async (_what, rules) => {
+      await master.command('acl', 'setuser', 'few', 'reset', 'on', 'nopass', ...rules);
+      const client = new Redis({ path: master.url.slice('unix://'.length), username: 'few', password: 'any' });
+      try {
+        await releases((script, words) => client.eval(script, keys.length, ...keys, ...words));
+      } finally {
+        client.disconnect();
+        await master.command('acl', 'deluser', 'few');
+      }
+    });
+  });
+
+  describe('the queue', () => {
+    const enter = (id: string, arrival: number, value = id) =>
+      run(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
+    const place = async (id: string, arrival: number) => ((await enter(id, arrival)) as number[])[3];
+    const giveBack = (value: string, id: string, arrival: number | string = '') =>
+      run(scripts.release, value, 0, id, arrival, ...alone, '', 'call:', '');
+    const line = () => master.command('zrange', 'q', 0, -1);
+    const seen = async () => ((await master.command('zrange', 'w', 0, -1)) as string[]).sort();
+
+    /** Their last sign of life was a second ago. */
+    async function longAgo(...ids: string[]): Promise<void> {
+      const [seconds] = (await master.command('time')) as [string];
+      for (const id of ids) await master.command('zadd', 'w', (Number(seconds) - 1) * 1_000, id);
+    }
+
+    test('is by arrival, whoever asks first, and ties by id', async () => {
+      await arrange.foreign();
+      expect(await place('late', 30)).toBe(0);
+      expect(await place('early', 10)).toBe(0);
+      expect(await place('same-b', 20)).toBe(1);
+      expect(await place('same-a', 20)).toBe(1);
+      expect(await place('late', 30)).toBe(3);
+      expect(await line()).toEqual(['early', 'same-a', 'same-b', 'late']);
+      expect(await seen()).toEqual(['early', 'late', 'same-a', 'same-b']);
+    });
+
+    test('gives a free key to the first in line only, who leaves the line with it', async () => {
+      await arrange.foreign();
+      await place('first', 1);
+      await place('second', 2);
+      await master.command('del', 'k');
+      expect(await place('second', 2)).toBe(1);
+      expect(await standing()).toBe(null);
+      expect(await enter('first', 1)).toEqual([1, 0]);
+      expect(await line()).toEqual(['second']);
+      expect(await seen()).toEqual(['second']);
+    });
+
+    test('refuses those who do not wait, and holds no place for them', async () => {
+      await arrange.foreign();
+      await place('first', 1);
+      await master.command('del', 'k');
+      expect(await acquire('us', 30_000, 0)).toEqual([0, '', 0, -1, ...refusedAt]);
+      expect(await line()).toEqual(['first']);
+    });
+
+    test('drops whoever has given no sign of life for three seconds', async () => {
+      await arrange.foreign();
+      await place('dead', 1);
+      await place('alive', 2);
+      const [seconds] = (await master.command('time')) as [string];
+      await master.command('zadd', 'w', (Number(seconds) - 4) * 1_000, 'dead');
+      expect(await place('alive', 2)).toBe(0);
+      expect([await line(), await seen()]).toEqual([['alive'], ['alive']]);
+    });
+
+    test('expires by itself', async () => {
+      await arrange.foreign();
+      await place('first', 1);
+      expect(await pttl('q')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
+      expect(await pttl('w')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
+    });
+
+    test.each([
+      ['a release', () => release('them', 0), 1],
+      ['a free key that somebody else asks for', () => acquire('us', 30_000, 0), 1],
+      ['the release of a key that is kept', () => release('them', 5_000), 1],
+      ['the release of somebody else', () => release('us', 0), 0],
+      ['a free key that is released once more', () => release('them', 0), 0],
+    ])('%s calls the first in line, and nobody else', async (title, act, count) => {
+      await arrange.foreign();
+      await place('second', 2);
+      await place('first', 1);
+      if (title.startsWith('a free key')) await master.command('del', 'k');
+      await longAgo('first');
+      const calls: string[] = [];
+      const stop = await master.hear(['call:first', 'call:second'], (channel) => calls.push(channel));
       await act();
       await stop();
-      expect([calls, await line()]).toEqual([['call:alive'], ['alive', 'last']]);
-      await master.command('flushall');
-    }
+      expect(calls).toEqual(Array.from({ length: count }, () => 'call:first'));
+    });
+
+    test('does not call again whoever has just asked', async () => {
+      await arrange.foreign();
+      await place('first', 1);
+      await master.command('del', 'k');
+      const calls: string[] = [];
+      const stop = await master.hear(['call:first'], (channel) => calls.push(channel));
+      await acquire('us', 30_000, 0);
+      await stop();
+      expect([calls, await line()]).toEqual([[], ['first']]);
+    });
+
+    test('passes over whoever does not hear his call, and calls the next', async () => {
+      for (const act of [() => release('them', 0), () => place('last', 4)]) {
+        await arrange.foreign();
+        for (const [arrival, id] of ['dead', 'gone', 'alive', 'last'].entries()) await place(id, arrival);
+        await longAgo('dead', 'gone', 'alive');
+        if (act.toString().includes('place')) await master.command('del', 'k');
+        const calls: string[] = [];
+        const stop = await master.hear(['call:alive', 'call:last'], (channel) => calls.push(channel));
+        await act();
+        await stop();
+        expect([calls, await line()]).toEqual([['call:alive'], ['alive', 'last']]);
+        await master.command('flushall');
+      }
+    });
+
+    test('a release calls nobody where the first in line is who releases', async () => {
+      await arrange.foreign();
+      await place('me', 1);
+      await place('other', 2);
+      const calls: string[] = [];
+      const stop = await master.hear(['call:me', 'call:other'], (channel) => calls.push(channel));
+      await giveBack('them', 'me', 1);
+      await stop();
+      expect([calls, await line()]).toEqual([[], ['me', 'other']]);
+    });
+
+    test('whoever gives back keeps his place, whoever releases gives it up', async () => {
+      await arrange.ours();
+      expect(await giveBack('us', 'me', 5)).toBe(1);
+      expect([await standing(), await line()]).toEqual([null, ['me']]);
+      expect(await giveBack('us', 'me')).toBe(-1);
+      expect(await master.keys()).toEqual([]);
+    });
   });
 
-  test('a release calls nobody where the first in line is who releases', async () => {
-    await arrange.foreign();
-    await place('me', 1);
-    await place('other', 2);
-    const calls: string[] = [];
-    const stop = await master.hear(['call:me', 'call:other'], (channel) => calls.push(channel));
-    await run(releaseScript, 'them', 0, ...waiter('me', 1));
-    await stop();
-    expect([calls, await line()]).toEqual([[], ['me', 'other']]);
+  test('numbers of sixteen digits are exact in all scripts', async () => {
+    const count = 1_763_700_000_000_001;
+    await master.command('set', 'n', String(count));
+    expect(await acquire('us', 30_000, 90_000)).toEqual([1, count + 1]);
+    await extend('us', 30_000, 90_000, count + 2);
+    expect(await master.get('n')).toBe(String(count + 2));
+    await repair('us', 30_000, 90_000, count + 3);
+    expect(await master.get('n')).toBe(String(count + 3));
+    expect(await acquire('us', 30_000, 90_000)).toEqual([1, count + 4]);
   });
 
-  test('whoever gives back keeps his place, whoever releases gives it up', async () => {
-    await arrange.ours();
-    expect(await run(releaseScript, 'us', 0, ...waiter('me', 5))).toBe(1);
-    expect([await standing(), await line()]).toEqual([null, ['me']]);
-    expect(await run(releaseScript, 'us', 0, ...waiter('me'))).toBe(-1);
-    expect(await master.keys()).toEqual([]);
-  });
+  async function checkRaise(
+    ask: (...words: Words) => Promise<unknown>,
+    [before, count, fence, reply, value, leftMs, countAfter]: RaiseRow,
+  ) {
+    await arrange[before]();
+    if (count !== null) await master.command('set', 'n', count);
+    expect(await ask('us', 30_000, 90_000, fence)).toEqual(reply);
+    expect(await standing()).toBe(value);
+    expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
+    expect(await master.get('n')).toBe(countAfter === null ? null : String(countAfter));
+    if (value === 'us') expect(await pttl('n')).toEqual(about(90_000));
+  }
 });
-
-test('numbers of sixteen digits are exact in all scripts', async () => {
-  const count = 1_763_700_000_000_001;
-  await master.command('set', 'n', String(count));
-  expect(await acquire('us', 30_000, 90_000)).toEqual([1, count + 1]);
-  await run(extendScript, 'us', 30_000, 90_000, count + 2);
-  expect(await master.get('n')).toBe(String(count + 2));
-  await run(healScript, 'us', 30_000, 90_000, count + 3);
-  expect(await master.get('n')).toBe(String(count + 3));
-  expect(await acquire('us', 30_000, 90_000)).toEqual([1, count + 4]);
-});
-
-type RaiseRow = readonly [Before, number | null, number, unknown, string | null, number, number | null];
-
-async function checkRaise(script: string, [before, count, fence, reply, value, leftMs, countAfter]: RaiseRow) {
-  await arrange[before]();
-  if (count !== null) await master.command('set', 'n', count);
-  expect(await run(script, 'us', 30_000, 90_000, fence)).toEqual(reply);
-  expect(await standing()).toBe(value);
-  expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
-  expect(await master.get('n')).toBe(countAfter === null ? null : String(countAfter));
-  if (value === 'us') expect(await pttl('n')).toEqual(about(90_000));
-}
 
 function about16Digits() {
   return expect.toSatisfy((fence: number) => String(fence).length === 16, 'a number of sixteen digits');

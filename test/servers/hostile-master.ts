@@ -90,8 +90,10 @@ export const list = (...items: readonly string[]) => `*${items.length}\r\n${item
 /** What a master answers that grants a lock, with this fence. */
 export const grant = (fence: number | string = 1_700_000_000_000_000) => list(':1\r\n', `:${fence}\r\n`);
 /** What a master answers where another client holds the lock for so long. */
-export const refusal = (remainingMs = 60_000) =>
-  list(':0\r\n', bulk('someone'), `:${remainingMs}\r\n`, ':1\r\n', `:${Math.floor(Date.now() / 1000)}\r\n`, ':5\r\n');
+export const refusal = (remainingMs = 60_000) => {
+  const time = [`:${Math.floor(Date.now() / 1000)}\r\n`, ':5\r\n'];
+  return list(':0\r\n', bulk('someone'), `:${remainingMs}\r\n`, ':1\r\n', ...time, bulk(''), list());
+};
 /** What an echo server answers. */
 export const echo: Reply = (words) => list(...words.map(bulk));
 

@@ -1,7 +1,7 @@
 // Deliberate mistakes in the scripts, which the simulated server makes in their place: see mutants.ts.
 
-/** In those of a lock that one holds alone. */
-type PlainFlaw =
+/** In what all forms of a lock have. */
+type CommonFlaw =
   | 'release-without-comparing'
   | 'extend-without-comparing'
   | 'extend-revives'
@@ -10,7 +10,6 @@ type PlainFlaw =
   | 'fence-raised-without-owner-check'
   | 'fence-starts-at-zero'
   | 'fence-not-raised'
-  | 'acquire-ignores-own-value'
   | 'acquire-jumps-the-queue'
   | 'release-calls-nobody'
   | 'release-calls-everybody'
@@ -19,8 +18,8 @@ type PlainFlaw =
   | 'refusal-always-calls'
   | 'queue-keeps-the-deaf';
 
-/** In those of all other forms. */
-type JointFlaw =
+/** In what only some forms have. */
+type FormFlaw =
   | 'shared-beside-a-writer'
   | 'writer-beside-readers'
   | 'mark-not-renewed'
@@ -49,4 +48,4 @@ type SetnxFlaw =
   | 'time-released-for-anybody'
   | 'note-counts-for-any-time';
 
-export type Flaw = PlainFlaw | JointFlaw | SetnxFlaw;
+export type Flaw = CommonFlaw | FormFlaw | SetnxFlaw;

@@ -43,6 +43,7 @@ export function buildMutants(): string {
   cpSync(path.join(root, 'src'), path.join(aside, 'in', 'src'), { recursive: true });
   for (const file of ours(root)) cpSync(path.join(root, file), path.join(aside, 'in', file));
   compile(root, aside);
+  for (const { name } of [...mutants, { name: 'src' }]) addScripts(root, path.join(aside, 'out', name));
   const shadow = path.join(aside, 'node_modules', 'ioredis');
   mkdirSync(shadow, { recursive: true });
   writeFileSync(path.join(shadow, 'package.json'), '{"name":"ioredis","type":"module","exports":"./index.js"}');
@@ -90,6 +91,12 @@ function compile(root: string, folder: string): void {
   execFileSync(process.execPath, [compiler, '-p', folder], { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
+/** The compiler leaves behind what is not TypeScript. */
+function addScripts(root: string, target: string): void {
+  const scripts = path.join('redis', 'scripts');
+  cpSync(path.join(root, 'src', scripts), path.join(target, scripts), { recursive: true });
+}
+
 function ours(root: string): string[] {
   const names = readdirSync(path.join(root, 'test', 'sim'));
   return names.filter((name) => /(?<!\.test)\.ts$/.test(name)).map((name) => path.join('test', 'sim', name));
@@ -99,7 +106,7 @@ function fingerprint(root: string): string {
   const hash = createHash('sha256');
   const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
   const files = [
-    ...sources.filter((name) => name.endsWith('.ts')).map((name) => path.join('src', name)),
+    ...sources.filter((name) => /\.(ts|lua)$/.test(name)).map((name) => path.join('src', name)),
     ...ours(root),
   ];
   for (const file of files.sort()) hash.update(file).update(readFileSync(path.join(root, file)));

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/lock/redlock.ts';
 import { timingsOf } from './options.ts';
 import type { Program } from './program.ts';
-import { hold } from './sim-joint-parts.ts';
+import { hold } from './sim-parts.ts';
 import { type Actor, key, resource, Stage } from './stage.ts';
 
 const each = <Item>(items: readonly Item[], act: (item: Item) => void) => {

@@ -31,8 +31,8 @@ export const setnxMutants: readonly Mutant[] = [
     'an extension is for less than the lease that it proves',
     within(10, 'older-protocol', 'honesty'),
     'redis/setnx-calls.ts',
-    'toExtend: (claim, _, prefix) => call(setnxExtendScript, claim, prefix, claim.value, claim.ttlMs, unitMs),',
-    'toExtend: (claim, _, prefix) => call(setnxExtendScript, claim, prefix, claim.value, Math.ceil(claim.ttlMs / 3), unitMs),',
+    "call(scripts['extend.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs)",
+    "call(scripts['extend.setnx'], claim, prefix, claim.value, Math.ceil(claim.ttlMs / 3), unitMs)",
   ),
   inSource(
     'time-in-the-other-unit',
@@ -47,7 +47,7 @@ export const setnxMutants: readonly Mutant[] = [
     'a release keeps others away for another ttl',
     within(10, 'older-protocol', 'litter'),
     'redis/setnx-calls.ts',
-    'return call(setnxReleaseScript, claim, prefix, claim.value, keepMs, unitMs',
-    'return call(setnxReleaseScript, claim, prefix, claim.value, keepMs + claim.ttlMs, unitMs',
+    "return call(scripts['release.setnx'], claim, prefix, claim.value, keepMs, unitMs",
+    "return call(scripts['release.setnx'], claim, prefix, claim.value, keepMs + claim.ttlMs, unitMs",
   ),
 ];

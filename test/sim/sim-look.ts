@@ -1,5 +1,5 @@
-// What the script of those who only look makes of the memory of a simulated server: src/redis/inspection-scripts.ts in TypeScript. It writes
-// nothing. The contract suite runs on this and on real servers, so that it cannot lie.
+// What a look finds in the memory of a simulated server: src/redis/scripts/look.lua in TypeScript. It
+// writes nothing. The contract suite runs on this and on real servers, so that it cannot lie.
 
 import { isMark } from '../../src/lock/sharing.ts';
 import type { Reply, SimRedis } from './sim-redis.ts';

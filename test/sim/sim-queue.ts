@@ -1,5 +1,5 @@
-// The queue of one resource on a simulated server: the functions first, see and forget of src/redis/scripts.ts, and waiters of
-// joint-parts.ts, on two sorted sets. The surprise: equal arrivals are ordered by the bytes of the id, as Redis orders the members of a set.
+// The queue of one resource on a simulated server: src/redis/scripts/queue.lua, on two sorted sets.
+// Note: equal arrivals are ordered by the bytes of the id, as Redis orders the members of a set.
 
 const silentMs = 3_000;
 const keptMs = 10_000;
@@ -48,7 +48,7 @@ export class SimQueue {
     return ids.map((id) => ({ id, arrival: this.arrivalOf(id) }));
   }
 
-  /** The first as it is, with nobody dropped. */
+  /** The first as it is, with nobody dropped; for the judges. */
   head(now: number): string | null {
     this.#expire(now);
     return this.#ids()[0] ?? null;

@@ -1,15 +1,14 @@
-// The memory of one Redis server: keys, queues, holders and histories. What the scripts do to it is in sim-plain.ts,
-// sim-joint.ts and sim-setnx.ts. No connections (sim-server.ts). The surprise: keys expire by the server's own time of day, in whole ms, so they live up to
+// The memory of one Redis server: keys, queues, holders and histories. What the scripts do to it is in
+// sim-scripts.ts and sim-setnx.ts. No connections (sim-server.ts). Note: keys expire by the server's own time of day, in whole ms, so they live up to
 // one ms longer than they were given; holders beside a key, up to one ms less.
 
 import { isMark } from '../../src/lock/sharing.ts';
 import type { Flaw } from './flaws.ts';
 import { epochMs } from './machine.ts';
 import { SimHolders } from './sim-holders.ts';
-import { type JointScript, runJoint } from './sim-joint.ts';
 import { runLook } from './sim-look.ts';
-import { type PlainScript, runPlain } from './sim-plain.ts';
 import { SimQueue } from './sim-queue.ts';
+import { type LockScript, runScript } from './sim-scripts.ts';
 import { isTime, runSetnx, type SetnxScript, shownBy } from './sim-setnx.ts';
 import type { World } from './world.ts';
 
@@ -32,7 +31,7 @@ export interface Snapshot {
 }
 
 export type Words = readonly (string | number)[];
-export type Script = PlainScript | JointScript | SetnxScript | 'look';
+export type Script = LockScript | SetnxScript | 'look';
 type Item = number | string | null;
 /** Text: an error. */
 export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
@@ -161,8 +160,7 @@ export class SimRedis {
     const locks = keys.filter((key) => !key.startsWith('{'));
     if (script === 'look') return runLook(this, locks);
     return this.#changing(locks, String(words[0]), () => {
-      if (isJoint(script)) return runJoint(this, script, locks, words);
-      return isSetnx(script) ? runSetnx(this, script, keys, words) : runPlain(this, script, keys, words);
+      return isSetnx(script) ? runSetnx(this, script, keys, words) : runScript(this, script, locks, words);
     });
   }
 
@@ -243,12 +241,8 @@ export class SimRedis {
   }
 }
 
-function isJoint(script: Script): script is JointScript {
-  return script.startsWith('joint ');
-}
-
 function isSetnx(script: Script): script is SetnxScript {
-  return script.startsWith('setnx ');
+  return script.endsWith('.setnx');
 }
 
 function madeIn<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {

@@ -1,10 +1,11 @@
-// What the scripts of the older protocol do to the memory of a simulated server: src/redis/setnx-scripts.ts in TypeScript. The contract
-// suite runs on this and on real servers, so that it cannot lie. What programs do that know nothing of scripts is in sim-commands.ts.
+// What the scripts of the older protocol do to the memory of a simulated server:
+// src/redis/scripts/*.setnx.lua in TypeScript. The contract suite runs on this and on real servers, so
+// that it cannot lie. What programs do that know nothing of scripts is in sim-commands.ts.
 
-import { told } from './sim-joint-parts.ts';
+import { told } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
-export type SetnxScript = 'setnx acquire' | 'setnx extend' | 'setnx release' | 'setnx look';
+export type SetnxScript = 'acquire.setnx' | 'extend.setnx' | 'release.setnx' | 'look.setnx';
 
 /** How far clocks may differ from the master's. */
 const differenceMs = 1_000;
@@ -15,13 +16,13 @@ export function runSetnx(redis: SimRedis, script: SetnxScript, keys: readonly st
   const [forMs = 0, unitMs = 1] = words.slice(1, 3).map(Number);
   const put = (ms: number) => write(redis, key, noteKey, value, ms, unitMs);
   switch (script) {
-    case 'setnx look':
+    case 'look.setnx':
       return keys.filter((one) => !one.startsWith('{')).map((one) => look(redis, one));
-    case 'setnx acquire':
+    case 'acquire.setnx':
       return acquire(redis, key, noteKey, value, () => put(forMs));
-    case 'setnx extend':
+    case 'extend.setnx':
       return extend(redis, key, noteKey, value, () => put(forMs));
-    case 'setnx release': {
+    case 'release.setnx': {
       redis.record(String(words[4] ?? ''), String(words[3] ?? ''));
       const end = () => {
         if (forMs > 0) put(forMs);
@@ -47,7 +48,15 @@ function acquire(redis: SimRedis, key: string, noteKey: string, value: string, p
   const { flaws, now } = redis;
   const mark = redis.get(key);
   if (mark !== null && ownerOf(redis, mark, noteKey) !== value) {
-    const refuse = (holder: string, leftMs: number): Reply => [0, told(holder), Math.ceil(leftMs), -1, ...redis.time()];
+    const refuse = (holder: string, leftMs: number): Reply => [
+      0,
+      told(holder),
+      Math.ceil(leftMs),
+      -1,
+      ...redis.time(),
+      '',
+      [],
+    ];
     const endsAt = endOf(mark);
     if (endsAt === null) return refuse(mark, redis.remainingMs(key) ?? -1);
     const overAt = flaws.has('time-taken-over-too-soon') ? endsAt : endsAt + differenceMs;
@@ -63,7 +72,7 @@ function extend(redis: SimRedis, key: string, noteKey: string, value: string, pu
   const isOurs = ownerOf(redis, mark, noteKey) === value;
   if (!isOurs && !redis.flaws.has('time-extended-for-anybody')) return [0];
   put();
-  return [1, ...redis.time()];
+  return [1, ...redis.time(), ''];
 }
 
 function release(redis: SimRedis, key: string, noteKey: string, value: string, end: () => void): Reply {

@@ -13,13 +13,10 @@ import * as redlockModule from '../../src/lock/redlock.ts';
 import * as waitModule from '../../src/lock/wait.ts';
 import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import * as identityModule from '../../src/redis/identity.ts';
-import * as inspectionScriptsModule from '../../src/redis/inspection-scripts.ts';
 import * as inspectorModule from '../../src/redis/inspector.ts';
-import * as jointScriptsModule from '../../src/redis/joint-scripts.ts';
 import * as outerLockModule from '../../src/redis/outer-lock.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as scriptsModule from '../../src/redis/scripts.ts';
-import * as setnxScriptsModule from '../../src/redis/setnx-scripts.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system-clock.ts';
@@ -38,13 +35,10 @@ export interface Modules {
   readonly 'lock/wait': typeof waitModule;
   readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
-  readonly 'redis/inspection-scripts': typeof inspectionScriptsModule;
   readonly 'redis/inspector': typeof inspectorModule;
-  readonly 'redis/joint-scripts': typeof jointScriptsModule;
   readonly 'redis/outer-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/scripts': typeof scriptsModule;
-  readonly 'redis/setnx-scripts': typeof setnxScriptsModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
   readonly 'system-clock': typeof clockModule;
@@ -64,13 +58,10 @@ const realModules: Modules = {
   'lock/wait': waitModule,
   'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
-  'redis/inspection-scripts': inspectionScriptsModule,
   'redis/inspector': inspectorModule,
-  'redis/joint-scripts': jointScriptsModule,
   'redis/outer-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/scripts': scriptsModule,
-  'redis/setnx-scripts': setnxScriptsModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
   'system-clock': clockModule,
@@ -81,24 +72,9 @@ export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
 export const realSystem: System = systemOf(realModules);
 
 export function systemOf(modules: Modules) {
-  const { acquireScript, extendScript, healScript, releaseScript } = modules['redis/scripts'];
-  const joint = modules['redis/joint-scripts'];
-  const older = modules['redis/setnx-scripts'];
-  const names = new Map<string, Script>([
-    [acquireScript, 'acquire'],
-    [extendScript, 'extend'],
-    [healScript, 'heal'],
-    [releaseScript, 'release'],
-    [joint.jointAcquireScript, 'joint acquire'],
-    [joint.jointExtendScript, 'joint extend'],
-    [joint.jointHealScript, 'joint heal'],
-    [joint.jointReleaseScript, 'joint release'],
-    [modules['redis/inspection-scripts'].lookScript, 'look'],
-    [older.setnxAcquireScript, 'setnx acquire'],
-    [older.setnxExtendScript, 'setnx extend'],
-    [older.setnxReleaseScript, 'setnx release'],
-    [older.setnxLookScript, 'setnx look'],
-  ]);
+  const { scripts, plainScripts } = modules['redis/scripts'];
+  const all = [...Object.entries(scripts), ...Object.entries(plainScripts)];
+  const names = new Map(all.map(([name, text]) => [text, name as Script]));
   return {
     acquire: modules['lock/acquire'].acquire,
     newClaim: modules['lock/holder'].newClaim,

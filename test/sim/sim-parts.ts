@@ -1,4 +1,5 @@
-// What the joint scripts have in common on a simulated server: src/redis/joint-parts.ts in TypeScript. No script by itself.
+// What the scripts have in common on a simulated server: holders.lua, front.lua, told.lua and
+// counter.lua of src/redis/scripts/ in TypeScript. No script by itself.
 
 import { parseWaiterId, type Trait } from '../../src/lock/waiter-id.ts';
 import type { SimRedis, Words } from './sim-redis.ts';

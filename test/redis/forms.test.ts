@@ -1,16 +1,17 @@
-// The truth tables of the joint scripts on a real server, as truth-table.ts reads them: for one who holds the lock alone, who shares it, and
-// who takes slot 1 of 2. scripts.test.ts has those of the plain scripts; queues, calls and those who give way are in the contract of a Master.
+// The truth tables of the scripts by the forms of a lock, on a real server, as truth-table.ts reads
+// them: for one holder alone, for one that shares it, and for one on slot 1 of 2. scripts.test.ts has
+// counters, queues and histories; wake-ups and waiters that give way are in the contract of a Master.
 //
-// How a state is written is told in joint-states.ts. A refusal tells of whom and for how long: `refused: them 5`; and which slots are free.
-// Two names: `first & second`.
+// How a state is written is told in states.ts. A refusal tells of whom and for how long: `refused:
+// them 5`; and which slots are free. Two names: `first & second`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Claim } from '../../src/lock/ports.ts';
 import { acquisitionOf, extensionOf, healingOf, removalOf } from '../../src/redis/replies.ts';
 import { redlockCalls as calls, type ScriptCall } from '../../src/redis/script-calls.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
-import { arrange, seconds, stateIn, stateOf, wordOf } from './joint-states.ts';
 import { newClaim } from './rig.ts';
+import { arrange, seconds, stateIn, stateOf, wordOf } from './states.ts';
 import { cellOf, rowsOf } from './truth-table.ts';
 
 let master: TestMaster;
@@ -82,7 +83,6 @@ function check(table: string, changes: Partial<Claim>): void {
 }
 
 describe('one who holds it alone', () => {
-  // Who would give way is beyond the plain scripts.
   const table = `
     before              | acquire                       | extend            | heal                     | release
     -                   | granted -> us 30              | gone              | healed -> us 30          | gone
@@ -94,13 +94,15 @@ describe('one who holds it alone', () => {
     hash                | refused: (a hash) ∞           | taken             | taken                    | taken
     shared 5 (us 5)     | refused: shared 5             | taken             | taken                    | taken
     shared 5 (them 5)   | refused: shared 5             | taken             | taken                    | taken
-    shared 5 (them -1)  | refused: shared 5 -> shared 5 | taken             | taken                    | taken
+    shared 5 (them -1)  | refused: shared 5             | taken             | taken                    | taken
     shared ∞ (them 5)   | refused: shared ∞             | taken             | taken                    | taken
     slots2 5 (us@1 5)   | refused: slots2 5             | taken             | taken                    | taken
     slots2 5 (them@2 5) | refused: slots2 5             | taken             | taken                    | taken
     (us 5)              | granted -> us 30              | gone              | healed -> us 30 (us 5)   | gone
     (them 5)            | granted -> us 30              | gone              | healed -> us 30 (them 5) | gone
   `;
+  check(table, {});
+  // The same by the whole scripts, which have more to ask.
   check(table, { yields: 'place' });
 });
 
@@ -214,6 +216,7 @@ describe('a release that keeps others away for nine seconds', () => {
     them 5 | taken
     hash   | taken
   `;
+  check(alone, {});
   check(alone, { yields: 'place' });
   const shared = `
     before                    | keep

@@ -1,5 +1,5 @@
-// What the joint acquire does to the memory of a simulated server: jointAcquireScript of src/redis/joint-scripts.ts in TypeScript, step
-// by step. The surprise: most of it is about those who are not free to go on yet, and who is told what.
+// What an acquire does to the memory of a simulated server: src/redis/scripts/acquire.lua in
+// TypeScript, step by step, but for its first lines, which are only a shorter way.
 
 import { isMark } from '../../src/lock/sharing.ts';
 import {
@@ -13,10 +13,10 @@ import {
   slotCountOf,
   standIn,
   told,
-} from './sim-joint-parts.ts';
+} from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
-export class JointAcquisition {
+export class Acquisition {
   readonly #redis: SimRedis;
   readonly #keys: readonly string[];
   readonly #words: Words;
@@ -62,8 +62,7 @@ export class JointAcquisition {
       const others = redis.holdersOf(key);
       if (holder === null) {
         free.add(key);
-        others.clear();
-      } else if (holder !== (mark === '' ? value : mark) && !this.#overlooks(holder)) {
+      } else if (holder !== (mark === '' ? value : mark) && !this.#overlooks(key, holder)) {
         this.#block(told(holder), redis.remainingMs(key) ?? -1);
         this.#callHolders(key, holder);
       } else {
@@ -82,7 +81,12 @@ export class JointAcquisition {
     if (this.#holder !== null && flaws.has('names-first-only') && free.has(this.#keys[0] ?? ''))
       return this.#grant([...free]);
     if (this.#holder !== null) {
-      if (flaws.has('names-one-by-one')) for (const key of free) hold(redis, key, this.#stand, Number(this.#words[1]));
+      if (flaws.has('names-one-by-one')) {
+        for (const key of free) {
+          redis.holdersOf(key).clear();
+          hold(redis, key, this.#stand, Number(this.#words[1]));
+        }
+      }
       return this.#answer(this.#holder, this.#blockedMs);
     }
     for (const key of this.#keys) {
@@ -133,9 +137,12 @@ export class JointAcquisition {
     redis.yieldedAt.set(key, redis.trueTime);
   }
 
-  #overlooks(holder: string): boolean {
+  #overlooks(key: string, holder: string): boolean {
     const { flaws } = this.#redis;
     const { mark } = this.#stand;
+    if (flaws.has('acquire-overwrites-expiring') && mark === '') {
+      return (this.#redis.remainingMs(key) ?? -1) < Number(this.#words[1]) / 4;
+    }
     if (flaws.has('shared-beside-a-writer') && mark === 'shared') return !isMark(holder);
     if (flaws.has('any-number-of-slots') && this.#slotCount > 0) return holder.startsWith('slots ');
     return flaws.has('writer-beside-readers') && mark === '' && holder === 'shared';
@@ -155,13 +162,15 @@ export class JointAcquisition {
   /** Whether somebody who was here before us gets it first; who does not hear that he may have it loses his place. */
   #isLetFirst(key: string, isFree: boolean): boolean {
     const redis = this.#redis;
+    if (redis.flaws.has('acquire-jumps-the-queue')) return false;
     const queue = redis.queueOf(key);
     const channel = this.#channel(this.#keys.indexOf(key));
     for (const other of queue.waiters(redis.now)) {
       if (other === this.#id) return false;
       if (this.#isReader() && (has(other, 'shared') || redis.flaws.has('readers-pass-the-writer'))) continue;
       const isCalled = isFree || this.#slotCount > 0;
-      if (!isCalled || queue.seenAt(other) > redis.now - 500 || redis.hears(channel, other)) return true;
+      const hasJustAsked = queue.seenAt(other) > redis.now - 500 && !redis.flaws.has('refusal-always-calls');
+      if (!isCalled || hasJustAsked || redis.hears(channel, other)) return true;
       queue.forget(other);
     }
     return false;
@@ -173,6 +182,7 @@ export class JointAcquisition {
     const [ttlMs, keepMs] = [Number(this.#words[1]), Number(this.#words[2])];
     for (const key of keys) {
       const queue = redis.queueOf(key);
+      if (redis.get(key) === null) redis.holdersOf(key).clear();
       hold(redis, key, this.#stand, ttlMs);
       this.#callNext(key);
       if (this.#id !== '') queue.forget(this.#id);

@@ -1,7 +1,8 @@
-// What the joint scripts do to the memory of a simulated server: src/redis/joint-scripts.ts in TypeScript. The contract suite runs on
-// this and on real servers, so that it cannot lie. joint acquire has a file of its own.
+// What the scripts of a lock do to the memory of a simulated server: src/redis/scripts/*.lua in
+// TypeScript. The contract suite runs on this and on real servers, so that it cannot lie. The
+// longest one, acquire, has a file of its own.
 
-import { JointAcquisition } from './sim-joint-acquire.ts';
+import { Acquisition } from './sim-acquire.ts';
 import {
   callFront,
   corruptAmong,
@@ -14,20 +15,20 @@ import {
   shown,
   slotCountOf,
   standIn,
-} from './sim-joint-parts.ts';
+} from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
-export type JointScript = 'joint acquire' | 'joint extend' | 'joint heal' | 'joint release';
+export type LockScript = 'acquire' | 'extend' | 'repair' | 'release';
 
-export function runJoint(redis: SimRedis, script: JointScript, keys: readonly string[], words: Words): Reply {
+export function runScript(redis: SimRedis, script: LockScript, keys: readonly string[], words: Words): Reply {
   switch (script) {
-    case 'joint acquire':
-      return new JointAcquisition(redis, keys, words).run();
-    case 'joint extend':
+    case 'acquire':
+      return new Acquisition(redis, keys, words).run();
+    case 'extend':
       return extend(redis, keys, words);
-    case 'joint heal':
-      return heal(redis, keys, words);
-    case 'joint release':
+    case 'repair':
+      return repair(redis, keys, words);
+    case 'release':
       return release(redis, keys, words);
   }
 }
@@ -36,9 +37,14 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   const [ttlMs, keepMs, fence] = words.slice(1, 4).map(Number) as [number, number, number];
   const stand = standIn(words, 4);
   const arrival = String(words[6] ?? '');
+  const { flaws } = redis;
   const states = keys.map((key) => shown(redis, key, stand));
-  if (states.includes('taken')) return [0];
-  if (states.includes('gone')) return [-1];
+  if (keepMs > 0 && flaws.has('fence-raised-without-owner-check')) {
+    for (const key of keys) redis.raise(counterOf(key), fence, keepMs);
+    if (!states.every((state) => state === 'ours')) return [1, ...redis.time(), ''];
+  }
+  if (states.includes('taken') && !flaws.has('extend-without-comparing')) return [0];
+  if (states.includes('gone') && !flaws.has('extend-revives')) return [-1];
   let wantedBy = '';
   for (const key of keys) {
     const queue = redis.queueOf(key);
@@ -60,12 +66,13 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   return [1, ...redis.time(), wantedBy];
 }
 
-function heal(redis: SimRedis, keys: readonly string[], words: Words): Reply {
+function repair(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   const [ttlMs, keepMs, fence] = words.slice(1, 4).map(Number) as [number, number, number];
   const stand = standIn(words, 4);
   const slotCount = slotCountOf(stand.mark);
   if (slotCount > 0 && (stand.slot < 1 || stand.slot > slotCount)) return 0;
-  if (keys.some((key) => shown(redis, key, stand) === 'taken')) return 0;
+  const isTaken = keys.some((key) => shown(redis, key, stand) === 'taken');
+  if (isTaken && !redis.flaws.has('heal-overwrites')) return 0;
   for (const key of keys) {
     const isStale = stand.mark !== '' && redis.get(key) === null;
     if (isStale) redis.holdersOf(key).clear();
@@ -87,12 +94,14 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
   for (const [index, key] of keys.entries()) {
     const [queue, holders] = [redis.queueOf(key), redis.holdersOf(key)];
     const isSkipped = flaws.has('names-released-first-only') && index > 0;
-    const state = isSkipped ? 'gone' : shown(redis, key, stand);
+    const found = isSkipped ? 'gone' : shown(redis, key, stand);
+    const isSparedByNone = found === 'taken' && stand.mark === '' && flaws.has('release-without-comparing');
+    const state = isSparedByNone ? 'ours' : found;
     let isFreed = state === 'ours';
     const beforeMs = stand.mark === 'shared' ? last(redis, key) : 0;
     if (state === 'ours' || best === 'gone') best = state;
     if (state === 'ours' && stand.mark === '') {
-      redis.set(key, keepMs > 0 ? stand.value : null, keepMs);
+      redis.set(key, keepMs > 0 ? redis.get(key) : null, keepMs);
     } else if (state === 'ours') {
       holders.remove(stand);
       if (keepMs > 0) holders.add({ ...stand, endsAt: now + keepMs });
@@ -107,7 +116,11 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
     else if (id !== '') queue.see(id, Number(arrival), now, redis.trueTime);
     const first = isFreed ? queue.first(now) : null;
     if (first !== null && (stand.mark !== 'shared' || !has(first, 'shared'))) known = 0;
-    if (known !== null) callFront(redis, key, String(words[7 + index]), id, known);
+    if (known === null && redis.get(key) === null && flaws.has('release-always-calls')) known = 0;
+    if (known === null || flaws.has('release-calls-nobody')) continue;
+    const channel = String(words[7 + index]);
+    if (flaws.has('release-calls-everybody')) for (const one of queue.places()) redis.hears(channel, one.id);
+    callFront(redis, key, channel, flaws.has('release-calls-oneself') ? '' : id, known);
   }
   return best === 'ours' ? 1 : best === 'taken' ? 0 : -1;
 }

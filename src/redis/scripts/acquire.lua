@@ -1,0 +1,203 @@
+-- Acquires one or several resources for one holder: all, or none where one is not free for us.
+--
+-- KEYS: five a resource: key, counter, queue, signs of life, holders.
+-- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 our id in the queues
+--   ('': we do not wait), 5 our arrival in microseconds, 6 mark ('': exclusive; 'shared';
+--   'slots <number>'), 7 slot (0: none), 8 ... starts of the channels' names, one a resource.
+-- Returns {1, fence} granted, one fence for all resources (0: no fence); or {0, beginning of the
+--   holder's value, or mark ('': others are first), PTTL (-1: never expires), position in the queue
+--   (-1: none), seconds, microseconds, id of the newer waiter that took our place ('': none), {free
+--   slots}} refused. A key of another type counts as held, by '(a hash)' or so. An error where a
+--   counter is corrupt; then nothing is done.
+-- Atomic: between two requests another client could set a key, or count, or come first.
+--
+-- Our own value counts as free: it stems from an attempt whose answer was lost. A missing counter
+-- starts at this master's time in microseconds, which no counter reaches by counting. Where others
+-- wait, a free key is granted to the first of them only, and a waiter that is refused is entered. A
+-- free key whose first waiter was not woken, or has no subscriber, is announced to it anew, unless
+-- it has just asked for it.
+
+local value, ttl, keep, id, arrival, mark, slot = unpack(ARGV, 1, 7)
+-- @include counter.lua
+local fence, isNew = 0, false
+for at = 2, keep == '0' and 0 or #KEYS, 5 do
+  local count, err = count_in(KEYS[at])
+  if err then return err end
+  fence = math.max(fence, count or 0)
+  isNew = isNew or not count
+end
+-- One resource that nothing holds and nothing waits for, which is nearly always: none of what
+-- follows is even defined then.
+local isPlain = id == '' and mark == '' and #KEYS == 5
+local isQuiet = isPlain and redis.call('EXISTS', KEYS[3], KEYS[5]) == 0
+local set = isQuiet and redis.pcall('SET', KEYS[1], value, 'NX', 'PX', ttl)
+if not set or not set.ok then
+  -- @include clock.lua
+  -- @include queue.lua
+  -- @include told.lua
+  local count = #KEYS / 5
+  local function channel(i) return ARGV[7 + i] end
+  local function refuse(holder, remainingMs, by, slots)
+    local place = -1
+    for i = 1, id ~= '' and by == '' and count or 0 do
+      place = math.max(place, redis.call('ZRANK', queue(i), id))
+    end
+    return {0, holder, remainingMs, place, tonumber(now()[1]), tonumber(now()[2]), by, slots}
+  end
+  for i = 1, count do drop_silent(i) end
+
+  -- @forms
+  -- A waiter of which only the newest is wanted removes the older ones from the queues, and wakes
+  -- them, so that they end; where there is a newer one, it is told so. One that was just granted
+  -- the lock counts as there for three seconds, so that those that it removed hear of it.
+  if has(id, 'newest') then
+    -- @include front.lua
+    local newer, known = '', {}
+    local function comes_after(since, other)
+      return since > tonumber(arrival) or (since == tonumber(arrival) and other > id)
+    end
+    for i = 1, count do
+      for _, other in ipairs(waiters(i)) do
+        if other ~= id and has(other, 'newest') then
+          if comes_after(tonumber(redis.call('ZSCORE', queue(i), other)), other) then
+            newer = other
+          else
+            known[i] = known[i] or leaders(i, other)
+            forget(i, other)
+            wake(channel(i), other)
+          end
+        end
+      end
+      for _, one in ipairs(redis.call('ZRANGE', seen(i), 0, -1)) do
+        local since, other = string.match(one, '^served (%S+) (.*)$')
+        if since and other ~= id and comes_after(tonumber(since), other) then newer = other end
+      end
+    end
+    for i = 1, count do
+      if newer ~= '' then
+        known[i] = known[i] or leaders(i, id)
+        forget(i, id)
+      end
+      if known[i] then wake_front(i, channel(i), id, known[i]) end
+    end
+    if newer ~= '' then return refuse('', 0, newer, {}) end
+  end
+  -- @end
+  for i = 1, id ~= '' and count or 0 do see(i, id, arrival) end
+
+  -- What others hold.
+  local blocker, blockedMs, standing, isOurs = nil, 0, {}, {}
+  local function block(holder, remainingMs)
+    blocker = blocker or holder
+    if blockedMs >= 0 then
+      blockedMs = remainingMs < 0 and -1 or math.max(blockedMs, remainingMs)
+    end
+  end
+  for i = 1, count do
+    local key = KEYS[i * 5 - 4]
+    local holder = redis.pcall('GET', key)
+    standing[i] = holder
+    isOurs[i] = mark == '' and holder == value
+    if type(holder) == 'table' then
+      block('(a ' .. redis.call('TYPE', key).ok .. ')', redis.call('PTTL', key))
+    elseif holder and not isOurs[i] and (mark == '' or holder ~= mark) then
+      block(told(holder), redis.call('PTTL', key))
+    end
+  end
+  local slotCount, slots, isOnFreeSlot = 0, {}, false
+  -- @forms
+  -- @include holders.lua
+  -- The slots that are free. A waiter that wants a lock replaced wakes its holders.
+  slotCount = slots_in(mark)
+  local isTaken, soonestMs = {}, math.huge
+  for i = 1, count do
+    for _, one in ipairs(mark ~= '' and standing[i] == mark and living(i) or {}) do
+      if one.value == value then
+        isOurs[i] = true
+      elseif slotCount > 0 then
+        isTaken[one.slot] = true
+        soonestMs = math.min(soonestMs, one.endsAt - now_ms())
+      end
+    end
+  end
+  for number = 1, slotCount do
+    if not isTaken[tostring(number)] then
+      slots[#slots + 1] = number
+      isOnFreeSlot = isOnFreeSlot or tostring(number) == slot
+    end
+  end
+  local isFull = slotCount > 0 and #slots == 0
+  if isFull then block(mark, soonestMs) end
+  for i = 1, has(id, 'replace') and count or 0 do
+    local function wake_holder(holder)
+      wake(channel(i), 'holder:' .. (string.match(holder, '^%S+') or ''))
+    end
+    local holder = standing[i]
+    if type(holder) == 'string' and holder ~= (mark == '' and value or mark) then
+      wake_holder(holder)
+      for _, one in ipairs(is_mark(holder) and living(i) or {}) do wake_holder(one.value) end
+    end
+    for _, one in ipairs(isFull and living(i) or {}) do
+      if one.slot == '1' then wake_holder(one.value) end
+    end
+  end
+  -- @end
+  if blocker then return refuse(blocker, blockedMs, '', {}) end
+
+  -- Those before us. A claim that shares passes others that share.
+  for i = 1, count do
+    for _, other in ipairs(isOurs[i] and {} or waiters(i)) do
+      if other == id then break end
+      if mark ~= 'shared' or not has(other, 'shared') then
+        local isAnnounced = standing[i] == false or slotCount > 0
+        local askedAt = tonumber(redis.call('ZSCORE', seen(i), other) or 0)
+        if not isAnnounced or askedAt > now_ms() - 500 or wake(channel(i), other) then
+          return refuse('', math.max(0, redis.call('PTTL', KEYS[i * 5 - 4])), '', {})
+        end
+        forget(i, other)
+      end
+    end
+  end
+  -- @forms
+  if slotCount > 0 and not isOnFreeSlot then return refuse(mark, 0, '', slots) end
+  -- @end
+
+  -- Ours. Holders that outlived the key count for nothing.
+  -- Note: a server checks its memory at the first write only. Where there is nothing to remove,
+  -- that is the one which would grant, and not a DEL.
+  for i = 1, count do
+    local outlived = KEYS[i * 5]
+    if not standing[i] and redis.call('EXISTS', outlived) == 1 then redis.call('DEL', outlived) end
+    if mark == '' then redis.call('SET', KEYS[i * 5 - 4], value, 'PX', ttl) end
+    -- @forms
+    -- Where there is room for one more, the next waiter behind us is woken; those before us have
+    -- been.
+    if mark ~= '' then hold(i, ttl) end
+    local hasRoom = mark == 'shared' or (slotCount > 0 and #living(i) < slotCount)
+    local isBehindUs = false
+    for _, other in ipairs(hasRoom and waiters(i) or {}) do
+      if other == id then
+        isBehindUs = true
+      elseif isBehindUs then
+        if (mark == 'shared' and not has(other, 'shared')) or wake(channel(i), other) then break end
+        forget(i, other)
+      end
+    end
+    -- @end
+    if id ~= '' then forget(i, id) end
+    -- @forms
+    if has(id, 'newest') then
+      redis.call('ZADD', seen(i), now_ms(), 'served ' .. arrival .. ' ' .. id)
+      redis.call('PEXPIRE', seen(i), #waiters(i) > 0 and 10000 or 3000)
+    end
+    -- @end
+  end
+end
+if keep == '0' then return {1, 0} end
+if isNew then
+  local time = redis.call('TIME')
+  fence = math.max(fence, time[1] * 1000000 + time[2])
+end
+fence = fence + 1
+for at = 2, #KEYS, 5 do redis.call('SET', KEYS[at], string.format('%.0f', fence), 'PX', keep) end
+return {1, fence}

@@ -1,0 +1,29 @@
+-- Acquires a lock of the older protocol: SETNX where the key is absent; where its time is over,
+-- GETSET with the check that follows it. Also where it is ours already.
+--
+-- KEYS: 1 key, 2 note.
+-- ARGV: 1 value, 2 ttl in ms, 3 how many ms are one unit of time in the key.
+-- Returns {1, 0} granted, or {0, holder's value or time, ms left (-1: no end), -1, seconds,
+--   microseconds, '', {}} refused, as acquire.lua does.
+-- Atomic: other programs compare what GETSET gives them instead; we need not.
+
+local value, ttl, unitMs = unpack(ARGV, 1, 3)
+-- @include clock.lua
+-- @include time.setnx.lua
+-- @include put.setnx.lua
+-- @include told.lua
+local function refuse(holder, leftMs)
+  return {0, told(holder), math.ceil(leftMs), -1, tonumber(now()[1]), tonumber(now()[2]), '', {}}
+end
+local mark = redis.pcall('GET', KEYS[1])
+if type(mark) == 'table' then
+  return refuse('(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')', redis.call('PTTL', KEYS[1]))
+end
+if mark and owner_of(mark, KEYS[2]) ~= value then
+  local endsAt = end_of(mark)
+  if not endsAt then return refuse(mark, redis.call('PTTL', KEYS[1])) end
+  local leftMs = endsAt + differenceMs - now_ms()
+  if leftMs >= 0 then return refuse(owner_of(mark, KEYS[2]) or mark, leftMs) end
+end
+put(tonumber(ttl))
+return {1, 0}
