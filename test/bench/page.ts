@@ -1,7 +1,7 @@
-// What a run of the benchmarks leaves in docs/: charts, and the tables of the pages, each between its marks. It measures nothing. The
-// surprise: what was not measured in the run stays on the page as it was.
+// What a run of the benchmarks leaves in docs/: charts, and a page of results for each benchmark that
+// was run. It measures nothing.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { type ChartRow, chartOf, type Legend, type Panel, timeLabelOf } from './chart.ts';
 import type { ContentionRow } from './contention.ts';
 import type { CostRow } from './cost.ts';
@@ -21,18 +21,72 @@ export interface Run {
     /** By column, each a number as text. */
     readonly startup?: Record<string, Record<string, string>>;
     readonly profile?: Record<string, ProfileRow>;
+    readonly idle?: Record<string, Record<string, string>>;
   };
 }
 
-const pages = { performance: 'docs/performance.md', waiting: 'docs/waiting.md' };
+interface Page {
+  readonly title: string;
+  readonly what: string;
+  /** The page that says what the figures mean. */
+  readonly meaning: 'performance' | 'waiting';
+  readonly hasChart: boolean;
+}
+
+const pages: Readonly<Record<string, Page>> = {
+  startup: {
+    title: 'From start to exit',
+    what: `Whole programs that acquire a lock on three masters, run \`true\` and release it, in turn.
+A ratio is the median of the ratios within each round.`,
+    meaning: 'performance',
+    hasChart: true,
+  },
+  profile: {
+    title: 'Where the time of a start goes',
+    what: 'Processor time of redlock-run alone, by the profiler of Node.',
+    meaning: 'performance',
+    hasChart: false,
+  },
+  cycles: {
+    title: 'Acquire and release beside other libraries',
+    what: `One acquire and release after another on open connections. The floor is the same requests over
+bare sockets. A ratio is the median of the ratios within each turn.`,
+    meaning: 'performance',
+    hasChart: true,
+  },
+  cost: {
+    title: 'Holding and waiting',
+    what: `redlock-run and its guard without the command. PSS divides pages that several programs share by
+the number of programs that share them.`,
+    meaning: 'performance',
+    hasChart: true,
+  },
+  idle: {
+    title: 'A run beside thousands of idle processes',
+    what: 'Whole runs of `true`, in blocks of eight, without and with the idle processes in turn.',
+    meaning: 'performance',
+    hasChart: false,
+  },
+  contention: {
+    title: 'Many want one lock at once',
+    what: 'W clients that want one lock, five masters, jobs of 2 ms.',
+    meaning: 'waiting',
+    hasChart: true,
+  },
+  'hand-over': {
+    title: 'From one run to the next',
+    what: 'From the end of one command to the start of the next, as processes.',
+    meaning: 'waiting',
+    hasChart: false,
+  },
+};
 const charted = ['3 masters, on a core of their own', '5 masters', '5 masters, 2 frozen', '5 masters, 1 ms away'];
 
 export function writePage({ machine, results }: Run): void {
-  const { startup, profile, cycles, cost, contention, 'hand-over': handOver } = results;
-  const write = (name: string, table: string, page = pages.performance) =>
-    replace(page, name, `${describe(machine)}\n\n${table}`);
+  const { startup, profile, cycles, cost, contention, 'hand-over': handOver, idle } = results;
+  const write = (name: string, table: string) => writeResult(name, `${describe(machine)}\n\n${table}`);
   if (startup) {
-    write('startup', startupTable(startup));
+    write('startup', columnsTable(startup));
     const rows = Object.entries(startup).map(([name, row]): ChartRow => {
       return { name, p50: Number(row['median ms']), high: Number(row['p90 ms']), note: null };
     });
@@ -66,10 +120,11 @@ export function writePage({ machine, results }: Run): void {
     ]);
   }
   if (contention) {
-    write('contention', contentionTable(contention), pages.waiting);
+    write('contention', contentionTable(contention));
     writeChart('docs/contention.svg', contentionChart(contention));
   }
-  if (handOver) write('hand-over', handOverTable(handOver), pages.waiting);
+  if (handOver) write('hand-over', handOverTable(handOver));
+  if (idle) write('idle', columnsTable(idle));
 }
 
 function chart(name: string, legend: Legend, panels: readonly Panel[]): void {
@@ -77,7 +132,7 @@ function chart(name: string, legend: Legend, panels: readonly Panel[]): void {
 }
 
 /** Its columns as they were measured; ratios first. */
-function startupTable(startup: Record<string, Record<string, string>>): string {
+function columnsTable(startup: Record<string, Record<string, string>>): string {
   const columns = Object.keys(Object.values(startup)[0] ?? {});
   const lines = Object.entries(startup).map(([name, row]) => `| ${name} | ${Object.values(row).join(' | ')} |`);
   return tableOf(['', ...columns], lines);
@@ -182,13 +237,16 @@ function show(ratio: number | null): string {
   return ratio === null ? '' : ratio >= 100 ? ratio.toFixed(0) : ratio.toFixed(2);
 }
 
-function replace(page: string, name: string, text: string): void {
-  const marks = { begin: `<!-- ${name} -->`, end: `<!-- /${name} -->` };
-  const [before, rest] = readFileSync(page, 'utf8').split(marks.begin);
-  const after = rest?.split(marks.end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${page} has no ${marks.begin}`);
-  writeFileSync(page, `${before}${marks.begin}\n${text}\n${marks.end}${after}`);
-  console.log(`${page}: ${name}`);
+function writeResult(name: string, table: string): void {
+  const page = pages[name];
+  if (page === undefined) throw new Error(`no page for the results of ${name}`);
+  const { title, what, meaning, hasChart } = page;
+  const made = `Made by \`npm run bench -- ${name} --plot\`; [what it means](../${meaning}.md).`;
+  const picture = hasChart ? [`![${title}](../${name}.svg)`] : [];
+  const text = [`# ${title}`, what, made, ...picture, table].join('\n\n');
+  const file = `docs/results/${name}.md`;
+  writeFileSync(file, `${text}\n`);
+  console.log(file);
 }
 
 function writeChart(file: string, svg: string): void {
