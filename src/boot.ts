@@ -1,5 +1,5 @@
-// Where the npm package begins: starts the guard, then loads the rest while the guard starts beside it. Decides nothing. The
-// surprise: this file is a bundle of its own with next to nothing in it, and main.ts is not imported but loaded.
+// Where the npm package begins: starts the guard, then loads the rest while the guard starts beside
+// it. A bundle of its own with next to nothing in it; main.ts is not imported but loaded.
 
 import './no-inspector.ts';
 

@@ -5,10 +5,12 @@
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { askerOf, callerOf, isThere, whyNotKept } from './asker.ts';
-import { checkArgumentBytes } from './cli/argument-bytes.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
-import { surroundings } from './cli/surroundings.ts';
+import { renderVersion } from './cli/help.ts';
+import { checkArgumentBytes } from './config/arguments.ts';
+import { surroundings } from './config/sources.ts';
 import type { Call } from './ctl/call.ts';
+import { renderHelp } from './ctl/help.ts';
 import { Output } from './ctl/output.ts';
 import { readSettings } from './ctl/settings.ts';
 import type { Screen } from './ctl/top/screen.ts';
@@ -16,7 +18,7 @@ import type { VerbName } from './ctl/verb-table.ts';
 import { parseWords } from './ctl/words.ts';
 import { LocalTrouble } from './local/trouble.ts';
 import type { HolderNote } from './lock/holder.ts';
-import { userName } from './run/environment.ts';
+import { userName } from './system/user.ts';
 import { createSystemClock } from './system-clock.ts';
 import { printableLines } from './text/printable.ts';
 
@@ -60,8 +62,8 @@ async function answer(argv: readonly string[], program: typeof ourselves, output
   const { stdin, stdout, stderr, env: environment } = process;
   checkArgumentBytes(argv);
   const words = parseWords(argv);
-  if (words.kind === 'print') {
-    output.print(words.text);
+  if (words.kind !== 'verb') {
+    output.print(words.kind === 'help' ? renderHelp() : renderVersion('redlockctl'));
     return 0;
   }
   const around = surroundings(environment);

@@ -1,6 +1,6 @@
 // The masters of one job: those that the settings name, or this user's own on this machine.
 
-import type { Settings } from './cli/settings.ts';
+import type { Settings } from './config/settings.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';
 
 export interface JobMasters {

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { claimFor, waiterIdFor, who } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
-import type { Settings } from './cli/settings.ts';
+import type { Settings } from './config/settings.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
 import { acquire } from './lock/acquire.ts';
 import { stopAtOf } from './lock/lease-keeper.ts';

@@ -1,20 +1,20 @@
 // The composition root: words, environment and signals in, exit code out. The only file that knows
 // all parts.
 
-import { checkArgumentBytes } from './cli/argument-bytes.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
-import { parseWords } from './cli/options.ts';
+import { renderHelp, renderVersion } from './cli/help.ts';
 import { renderPlan } from './cli/plan.ts';
-import { OutputError } from './cli/report-target.ts';
 import { Reporter } from './cli/reporter.ts';
-import { resolveSettings } from './cli/settings.ts';
 import { openStderr } from './cli/stderr.ts';
-import { surroundings } from './cli/surroundings.ts';
+import { checkArgumentBytes, parseWords } from './config/arguments.ts';
+import { resolveSettings } from './config/settings.ts';
+import { surroundings } from './config/sources.ts';
 import { LocalTrouble } from './local/trouble.ts';
 import { areTooFew, checkDescriptors, tooFew } from './run/descriptors.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
 import { raiseAgain } from './run/signals.ts';
 import { RunTrouble } from './run/trouble.ts';
+import { OutputError } from './text/errors.ts';
 
 /** Of --local. */
 const fewestMasters = 3;
@@ -27,13 +27,10 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
   try {
     checkArgumentBytes(argv);
     const words = parseWords(argv);
-    if (words.kind === 'print') {
-      return await print(words.text);
-    }
+    if (words.kind === 'help') return await print(renderHelp());
+    if (words.kind === 'version') return await print(renderVersion('redlock-run'));
     const settings = await resolveSettings({ words, ...surroundings(process.env) });
-    if (words.dryRun) {
-      return await print(renderPlan(settings));
-    }
+    if (words.dryRun) return await print(renderPlan(settings));
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
     const { leaveTerminal } = await import('./run/terminal.ts');

@@ -1,15 +1,13 @@
 // The man pages redlock-run(1), redlockctl(1) and redlockrc(5), made from the tables that --help and the programs are made from. Written to
 // dist/man by the build. The surprise: nothing is said here that a table could say; these are the sentences around the tables.
 
-import { examples } from './cli/help.ts';
-import { spellingsOf } from './cli/help-layout.ts';
-import { defaultTextOf, environmentName, keyTable } from './cli/key-table.ts';
-import { type OptionRow, optionTable } from './cli/option-table.ts';
+import { examples, spellingsOf } from './cli/help.ts';
 import { type Part, renderPage, type Section } from './cli/roff.ts';
-import { exitCodeTable as ctlExitCodeTable } from './ctl/exit-code.ts';
+import { defaultTextOf, environmentName, keyTable } from './config/keys.ts';
+import { type OptionRow, optionTable } from './config/options.ts';
 import { examples as ctlExamples, synopsisOf } from './ctl/help.ts';
 import { sharedOptions, verbTable } from './ctl/verb-table.ts';
-import { exitCodeTable } from './run/exit-code.ts';
+import { exitCodesOf } from './text/exit-codes.ts';
 
 const paragraph = (text: string): Part => ({ kind: 'paragraph', text });
 const terms = (...rows: readonly (readonly [string, string])[]): Part => ({ kind: 'terms', terms: rows });
@@ -96,7 +94,7 @@ function runSections(): Section[] {
       }),
     ),
     { title: 'DURATIONS', parts: [paragraph(durations)] },
-    { title: 'EXIT STATUS', parts: [terms(...exitCodeTable)] },
+    { title: 'EXIT STATUS', parts: [terms(...exitCodesOf('run'))] },
     { title: 'FILES', parts: [paragraph(`${search} See redlockrc(5).`)] },
     { title: 'EXAMPLES', parts: exampleParts(examples) },
     seeAlso('redlockctl(1), redlockrc(5), flock(1), timeout(1)'),
@@ -125,7 +123,7 @@ function ctlSections(): Section[] {
     },
     ...verbs,
     { title: 'OPTIONS OF ALL VERBS', parts: [optionTerms(sharedOptions)] },
-    { title: 'EXIT STATUS', parts: [terms(...ctlExitCodeTable)] },
+    { title: 'EXIT STATUS', parts: [terms(...exitCodesOf('ctl'))] },
     { title: 'FILES', parts: [paragraph(`${search} See redlockrc(5).`)] },
     { title: 'EXAMPLES', parts: exampleParts(ctlExamples) },
     seeAlso('redlock-run(1), redlockrc(5)'),

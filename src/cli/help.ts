@@ -1,9 +1,10 @@
-// The text of --help. Not the man page. The surprise: it is put together by hand from the option table, not by
-// commander, because two spellings of one option (--wait, --timeout) belong on one line and 100 columns are kept everywhere.
+// The text of --help and --version, and the layout that both programs share: entries with a hanging
+// text, at most 100 columns. It is made from the option table and not by commander, because two
+// spellings of one option (--wait, --timeout) belong on one line.
 
-import { exitCodeTable } from '../run/exit-code.ts';
-import { entry, optionEntries } from './help-layout.ts';
-import { optionTable } from './option-table.ts';
+import { type OptionRow, optionTable } from '../config/options.ts';
+import { exitCodesOf } from '../text/exit-codes.ts';
+import { version } from './version.ts';
 
 /** For --help and the man page. */
 export const examples: readonly (readonly [string, string])[] = [
@@ -14,6 +15,18 @@ export const examples: readonly (readonly [string, string])[] = [
   ['redlock-run --local try -- sleep 10', 'without any Redis of your own'],
   ['redlock-run --dry-run -v backup -- true', 'where does each setting come from?'],
 ];
+
+/** What both programs end with: the exit status, and examples with what each does. */
+export function endOfHelp(program: 'run' | 'ctl', lines: readonly (readonly [string, string])[]): string[] {
+  return [
+    'Exit status:',
+    ...exitCodesOf(program).flatMap(([code, text]) => entry(code, text, 10)),
+    '',
+    'Examples:',
+    ...lines.flatMap(([line, text]) => entry(line, text, 48)),
+    '',
+  ];
+}
 
 /** At most 100 columns wide, ends with a newline. */
 export function renderHelp(): string {
@@ -36,11 +49,43 @@ export function renderHelp(): string {
     '$XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc. A flag beats the',
     'environment (REDLOCK_TTL=1m), the environment beats the file.',
     '',
-    'Exit status:',
-    ...exitCodeTable.flatMap(([code, text]) => entry(code, text, 10)),
-    '',
-    'Examples:',
-    ...examples.flatMap(([line, text]) => entry(line, text, 48)),
-    '',
+    ...endOfHelp('run', examples),
   ].join('\n');
+}
+
+const width = 100;
+const textColumn = 32;
+
+/** One line: `redlock-run 1.2.3`. */
+export function renderVersion(program: string): string {
+  return `${program} ${version}\n`;
+}
+
+/** The lines of some options. */
+export function optionEntries(rows: readonly OptionRow[]): string[] {
+  return rows.flatMap((row) => entry(flagsOf(row), row.description, textColumn));
+}
+
+/** `-w, --wait, --timeout DUR`. */
+export function spellingsOf(row: Pick<OptionRow, 'short' | 'long' | 'aliases' | 'argument'>): string {
+  const flags = [row.short, row.long, ...(row.aliases ?? [])].filter((flag) => flag !== undefined).join(', ');
+  return row.argument === undefined ? flags : `${flags} ${row.argument}`;
+}
+
+function flagsOf(row: OptionRow): string {
+  return row.short === undefined ? `    ${spellingsOf(row)}` : spellingsOf(row);
+}
+
+/** `  left     text`, the text wrapped and hanging at `column`. */
+export function entry(left: string, text: string, column: number): string[] {
+  const lines: string[] = [];
+  let line = `  ${left}`.padEnd(column);
+  for (const word of text.split(' ')) {
+    if (line.length + word.length > width) {
+      lines.push(line.trimEnd());
+      line = ' '.repeat(column);
+    }
+    line += `${word} `;
+  }
+  return [...lines, line.trimEnd()];
 }

@@ -1,11 +1,11 @@
-// What --dry-run prints: the settings of one run as aligned text for people, on stdout. Not for programs: that is --report. The
-// surprise: the command is shown as JSON, so that an empty argument or a trailing space can be seen.
+// What --dry-run prints: the settings of one run as aligned text for people, on stdout. Programs have
+// --report. The command is shown as JSON, so that an empty argument or a trailing space can be seen.
 
+import type { Settings } from '../config/settings.ts';
 import { stopAtMsOf } from '../lock/timings.ts';
 import { driftMsOf, quorumOf } from '../lock/validity.ts';
-import { renderDuration } from './duration.ts';
-import type { Settings } from './settings.ts';
-import { quoted } from './trouble.ts';
+import { renderDuration } from '../text/duration.ts';
+import { quoted } from '../text/quote.ts';
 
 interface Row {
   readonly label: string;

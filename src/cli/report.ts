@@ -5,11 +5,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { openFlags, reportTarget } from '../config/report-file.ts';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished } from '../run/run.ts';
+import { fileTrouble, OutputError } from '../text/errors.ts';
 import { jsonLine } from '../text/json.ts';
-import { OutputError, openFlags, reportTarget } from './report-target.ts';
-import { fileTrouble, quoted } from './trouble.ts';
+import { quoted } from '../text/quote.ts';
 
 export interface RunReport {
   /** The first of the names. */

@@ -10,7 +10,7 @@ import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import { jsonLine } from '../text/json.ts';
 import { oneLine } from '../text/printable.ts';
-import { endingLine, eventLine } from './lines.ts';
+import { endingLine, eventLine } from './run-lines.ts';
 import { type Spinner, startSpinner } from './spinner.ts';
 import type { Output } from './stderr.ts';
 

@@ -1,5 +1,6 @@
-// A man page as roff text: the few macros of man(7) that pages need. It knows no option and no program. The surprise: a line that begins with
-// a dot or an apostrophe would be a command, and a bare minus sign a hyphen that nobody can paste into a shell.
+// A man page as roff text: the few macros of man(7) that pages need. It knows no option and no
+// program. *Note:* a line that begins with a dot or an apostrophe would be a command, and a bare
+// minus sign a hyphen that a shell does not take.
 
 /** One part of a section: a paragraph, an indented block as it stands, or a list of terms. */
 export type Part =

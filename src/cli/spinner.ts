@@ -1,5 +1,6 @@
-// The spinner of a wait on a terminal: ora, loaded when the first wait is told of. The surprise: ora would take over stdin
-// by default, which makes Ctrl-C dead and swallows what is typed ahead for the command; discardStdin must be false.
+// The spinner of a wait on a terminal: ora, loaded when the first wait is told of. *Note:* by default
+// ora takes over stdin, which disables Ctrl-C and swallows what is typed ahead for the command;
+// discardStdin must be false.
 
 import type { Ora } from 'ora';
 import type { Output } from './stderr.ts';

@@ -1,6 +1,7 @@
-// Where our lines go: stderr, without ever waiting for whoever reads it. Not for the command, which has the descriptor itself.
-// The surprise: a pipe is opened once more, because "do not block" belongs to the open pipe and not to us: set on the
-// caller's it would reach the command too, and without it a pager that nobody scrolls would keep us from extending the lock.
+// Where our lines go: stderr, without ever waiting for its reader. The command has the descriptor
+// itself. *Note:* a pipe is opened once more, because "do not block" belongs to the open pipe: set on
+// the caller's it would reach the command too, and without it a pager that is not scrolled would keep
+// us from extending the lock.
 
 import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// The version of this program, read from the package it belongs to. The surprise: none of this is in dist/, where the build
-// has put the number itself, because finding and reading a file costs more than everything else that --version does.
+// The version of this program, read from the package it belongs to. In dist/ the build has put the
+// number itself here: finding and reading a file costs more than all else that --version does.
 
 import { readFileSync } from 'node:fs';
 

@@ -3,13 +3,13 @@
 // Redis commands, so that they can be piped into redis-cli; the password in them is a word to be
 // replaced.
 
-import { UsageError } from '../cli/trouble.ts';
 import { type ProgramName, rulesOf } from '../redis/rights.ts';
 import { isFailed } from '../redis/trouble.ts';
+import { UsageError } from '../text/errors.ts';
+import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
-import { exitCode } from './exit-code.ts';
-import { type ServerVersion, serverVersionOf } from './server-version.ts';
+import { type ServerVersion, serverVersionOf } from './doctor/server-version.ts';
 import { Survey } from './survey.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];

@@ -6,17 +6,17 @@
 // would have, which is longer than the command may run.
 
 import { randomBytes } from 'node:crypto';
-import { roughly } from '../cli/lines.ts';
-import { quoted, UsageError } from '../cli/trouble.ts';
 import { renderValue } from '../lock/holder.ts';
 import type { ReleaseReply } from '../lock/ports.ts';
 import { quorumOf } from '../lock/validity.ts';
+import { UsageError } from '../text/errors.ts';
+import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
+import { roughly } from '../text/lines.ts';
+import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './endings.ts';
-import { exitCode } from './exit-code.ts';
-import { holdingsOf } from './holding.ts';
-import { type Holder, holdingsByToken, lockStateOf, type State, type Testimony } from './lock-state.ts';
+import { withEndings } from './history/endings.ts';
+import { type Holder, holdingsByToken, holdingsOf, lockStateOf, type State, type Testimony } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { codeOf } from './status.ts';
 import { Survey } from './survey.ts';

@@ -1,8 +1,6 @@
-// The text of redlockctl --help, from the table of verbs. Not the man page, which has the same tables. The surprise: the options
-// of all verbs stand together, each under the verb it belongs to.
+// The text of redlockctl --help, from the table of verbs, each with its options under it.
 
-import { entry, optionEntries, spellingsOf } from '../cli/help-layout.ts';
-import { exitCodeTable } from './exit-code.ts';
+import { endOfHelp, entry, optionEntries, spellingsOf } from '../cli/help.ts';
 import { sharedOptions, type VerbRow, verbTable } from './verb-table.ts';
 
 /** For --help and the man page. */
@@ -31,12 +29,7 @@ export function renderHelp(): string {
     'parent, $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc; REDLOCK_MASTERS and',
     'the other variables.',
     '',
-    'Exit status:',
-    ...exitCodeTable.flatMap(([code, text]) => entry(code, text, 10)),
-    '',
-    'Examples:',
-    ...examples.flatMap(([line, text]) => entry(line, text, 48)),
-    '',
+    ...endOfHelp('ctl', examples),
   ].join('\n');
 }
 

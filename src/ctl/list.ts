@@ -2,14 +2,15 @@
 // page, and read in small steps. It never asks for all keys at once. A name that only one master
 // shows is in the list as well: an orphan.
 
-import { roughly } from '../cli/lines.ts';
 import { quorumOf } from '../lock/validity.ts';
+import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
+import { roughly } from '../text/lines.ts';
+import { printable } from '../text/printable.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './endings.ts';
-import { exitCode } from './exit-code.ts';
+import { withEndings } from './history/endings.ts';
 import type { Holder, LockState } from './lock-state.ts';
-import { shortened, together } from './lock-text.ts';
+import { together } from './lock-text.ts';
 import { Survey } from './survey.ts';
 import { renderTable } from './table.ts';
 
@@ -56,7 +57,7 @@ function rowOf({ name, state, masters, sharing, slots, holders, remainingMs, vot
   const isKnown = first !== undefined && state !== 'unknown' && state !== 'unfit';
   const left = state === 'orphan' ? (votes.find(({ vote }) => vote === 'held')?.remainingMs ?? null) : remainingMs;
   return [
-    shortened(name, 60),
+    printable(name, 60),
     state,
     `${first?.votes ?? 0}/${masters}`,
     isKnown ? (left === null ? 'for ever' : roughly(left)) : '',
@@ -67,6 +68,6 @@ function rowOf({ name, state, masters, sharing, slots, holders, remainingMs, vot
 
 function briefly({ kind, user, host, pid, label, token, endedAt }: Holder): string {
   if (kind === 'redlock-run')
-    return `${endedAt === null ? '' : 'ended: '}${shortened(`${user}@${host} ${pid} ${label}`, 60)}`;
-  return `another program: ${kind !== 'string' ? `a ${kind}` : token === null ? 'a long value' : shortened(token, 24)}`;
+    return `${endedAt === null ? '' : 'ended: '}${printable(`${user}@${host} ${pid} ${label}`, 60)}`;
+  return `another program: ${kind !== 'string' ? `a ${kind}` : token === null ? 'a long value' : printable(token, 24)}`;
 }

@@ -1,16 +1,17 @@
 // `redlockctl local start|stop|status`: the embedded default, by hand. The surprise: stop asks first when locks are held, because
 // these masters keep nothing on disk: with them ends every lock on them, and the commands under it are stopped.
 
-import { quoted, UsageError } from '../cli/trouble.ts';
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import { parseAddress } from '../redis/address.ts';
 import { Roster } from '../redis/identity.ts';
 import { Inspector } from '../redis/inspector.ts';
 import { isFailed } from '../redis/trouble.ts';
+import { UsageError } from '../text/errors.ts';
+import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
+import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
-import { exitCode } from './exit-code.ts';
 import { Survey } from './survey.ts';
 import { renderTable } from './table.ts';
 

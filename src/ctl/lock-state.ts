@@ -4,12 +4,12 @@
 // "free" and "held" cannot disagree with redlock-run.
 
 import { parseValue } from '../lock/holder.ts';
-import type { AcquireReply, Failed, FailureCause } from '../lock/ports.ts';
+import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/ports.ts';
+import { isMark } from '../lock/sharing.ts';
 import { acquireVerdictOf } from '../lock/tally.ts';
 import { quorumOf } from '../lock/validity.ts';
 import { isCut, type Sight } from '../redis/inspector.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
-import { type Holding, holdingsOf } from './holding.ts';
 
 /**
  * free: a quorum is free. orphan: too, but a minority shows a value, which keeps nobody from the lock. held: a quorum shows one
@@ -202,4 +202,30 @@ function queueOf(ballots: readonly Ballot[]): LockState['queue'] {
   }
   const inOrder = [...waited].sort(([, a], [, b]) => b - a);
   return inOrder.map(([id, waitedMs], index) => ({ place: index + 1, id, waitedMs }));
+}
+
+/** One holder, as one master shows it. */
+export interface Holding {
+  /** What stands there; of a key that is no string its type in parentheses, which cannot be compared. */
+  readonly value: string;
+  readonly sharing: Sharing;
+  /** null: it never expires by itself. */
+  readonly remainingMs: number | null;
+}
+
+/**
+ * What holds the lock on one master: the value of its key, or several beside it that hold it
+ * together. *Note:* a key with a mark and no holder beside it still keeps others out until it
+ * expires.
+ */
+export function holdingsOf({ type, value, remainingMs, holders }: Sight): Holding[] {
+  if (type === null) return [];
+  if (value === null) return [{ value: `(a ${type})`, sharing: { kind: 'exclusive' }, remainingMs }];
+  if (!isMark(value)) return [{ value, sharing: { kind: 'exclusive' }, remainingMs }];
+  const slotCount = Number(/^slots (\d+)$/.exec(value)?.[1] ?? 0);
+  return holders.map((holder) => ({
+    value: holder.value,
+    sharing: slotCount === 0 ? { kind: 'shared' } : { kind: 'slots', slotCount, slot: holder.slot },
+    remainingMs: holder.remainingMs,
+  }));
 }

@@ -1,14 +1,12 @@
-// The state of a lock as text for people: a headline that says what is so, a table of the votes, a table of the queue. Pure. The
-// surprise: the headline says "held by" in the words of the line that a waiting redlock-run prints.
+// The state of a lock as text for people: a headline, a table of the votes, a table of the queue.
+// Pure. The headline says "held by" in the words of the line that a waiting redlock-run prints.
 
-import { roughly } from '../cli/lines.ts';
-import { quoted } from '../cli/trouble.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
-import { printable as shortened } from '../text/printable.ts';
+import { roughly } from '../text/lines.ts';
+import { printable } from '../text/printable.ts';
+import { quoted } from '../text/quote.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
 import { renderTable } from './table.ts';
-
-export { shortened };
 
 /** Several lines, ends with a newline. */
 export function renderLock(lock: LockState): string {
@@ -60,7 +58,7 @@ export function whoIs(holder: Holder): string {
     const { user, host, pid, label, since, endedAt } = holder;
     const end = endedAt === null ? [] : [`ended ${endedAt}`];
     return [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end]
-      .map((part) => shortened(part ?? ''))
+      .map((part) => printable(part ?? ''))
       .join(', ');
   }
   if (holder.kind === 'string') return `another program (${foreignValue(holder, 40)})`;
@@ -69,7 +67,7 @@ export function whoIs(holder: Holder): string {
 
 /** Of a holder that is another program. */
 export function foreignValue({ token }: Holder, mostChars: number): string {
-  return token === null ? 'a value too long to be shown' : `value ${shortened(token, mostChars)}`;
+  return token === null ? 'a value too long to be shown' : `value ${printable(token, mostChars)}`;
 }
 
 /** More about the holder, or a table of those who hold it together. */
@@ -86,7 +84,7 @@ function detailOf(lock: LockState): string {
   if (holder === undefined || others.length > 0) return '';
   const { token } = holder;
   const parts = [
-    ...(token === null ? [] : [`token ${shortened(token)}`]),
+    ...(token === null ? [] : [`token ${printable(token)}`]),
     ...(fence === null ? [] : [`fence ${fence}`]),
   ];
   return parts.length === 0 ? '' : `  ${parts.join(', ')}\n`;
@@ -102,7 +100,7 @@ function keptFor({ holders: [first], remainingMs }: LockState): string | null {
 }
 
 function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
-  const row = [String(holder.slot ?? ''), whoIs(holder), shortened(holder.token ?? ''), `${holder.votes}/${masters}`];
+  const row = [String(holder.slot ?? ''), whoIs(holder), printable(holder.token ?? ''), `${holder.votes}/${masters}`];
   return slots === null ? row.slice(1) : row;
 }
 
@@ -110,8 +108,8 @@ function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
 function waiterOf(id: string): string {
   const { traits, who } = parseWaiterId(id);
   const [, pid, host] = /^(\d+)@(.*)$/s.exec(who ?? '') ?? [];
-  if (pid === undefined) return shortened(id);
-  return shortened([`pid ${pid} on ${host}`, ...traits].join(', '));
+  if (pid === undefined) return printable(id);
+  return printable([`pid ${pid} on ${host}`, ...traits].join(', '));
 }
 
 function leftOf({ vote, remainingMs }: MasterVote): string {

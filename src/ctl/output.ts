@@ -1,6 +1,6 @@
-// What is printed on stdout, and when it has left us. A pipe takes what it has room for, and the rest would be lost with the program.
-// It changes no text. The surprise: each print is waited for by itself, because Bun answers an empty one before those in front of it, and
-// tells of trouble there alone.
+// What is printed on stdout, and when it has left us: a pipe takes what it has room for, and the rest
+// would be lost with the program. *Note:* each print is waited for by itself, because Bun answers an
+// empty one before those in front of it, and tells of an error there alone.
 
 /** As much of a stream as is written to. */
 export interface Sink {

@@ -1,11 +1,11 @@
-// What redlockctl has to know of the configuration: the masters, and the times that decide who counts as silent and who has just
-// restarted. Nothing of how a run ends. The surprise: `ttl` is the one that redlock-run would use under the same configuration;
-// locks that were taken with another show it only by what is left of them.
+// What redlockctl has to know of the configuration: the masters, and the times that decide which of
+// them count as silent and which have just restarted. *Note:* `ttl` is the one that redlock-run would
+// use under the same configuration; locks that were acquired with another show only what is left.
 
-import type { Flags } from '../cli/flags.ts';
-import { type MasterSettings, readMasterSettings } from '../cli/master-settings.ts';
-import { Sources, type Surroundings } from '../cli/sources.ts';
-import { readBoolean, readPatience, readPositiveDuration, readTtl } from '../cli/values.ts';
+import type { Flags } from '../config/arguments.ts';
+import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
+import { Sources, type Surroundings } from '../config/sources.ts';
+import { readBoolean, readPatience, readPositiveDuration, readTtl } from '../config/values.ts';
 import { runTimings } from '../lock/timings.ts';
 
 export interface CtlSettings extends MasterSettings {

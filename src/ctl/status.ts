@@ -3,10 +3,10 @@
 // way.
 
 import stringWidth from 'string-width';
+import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './endings.ts';
-import { exitCode, worstOf } from './exit-code.ts';
+import { withEndings } from './history/endings.ts';
 import type { LockState, State } from './lock-state.ts';
 import { renderLock } from './lock-text.ts';
 import { Survey } from './survey.ts';
@@ -50,4 +50,10 @@ function linesOf(text: string, columns: number): number {
     .slice(0, -1)
     .map((line) => stringWidth(line));
   return widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+}
+
+/** The worst of several, where any failure beats a held lock and a held lock beats a free one. */
+export function worstOf(codes: readonly number[]): number {
+  const order: readonly number[] = [exitCode.config, exitCode.unreachable, exitCode.busy];
+  return order.find((code) => codes.includes(code)) ?? exitCode.ok;
 }

@@ -4,14 +4,14 @@
 // ten thousand locks. However a master answers, a survey ends: what one may take in all is bounded
 // as well.
 
-import { roughly } from '../cli/lines.ts';
-import { quoted } from '../cli/trouble.ts';
 import { localMasters } from '../local/local-masters.ts';
 import type { Clock, Failed, ReleaseReply, Sharing } from '../lock/ports.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
 import { Roster } from '../redis/identity.ts';
 import { Inspector, type Page, type SeenLine } from '../redis/inspector.ts';
 import { failed, isFailed } from '../redis/trouble.ts';
+import { roughly } from '../text/lines.ts';
+import { quoted } from '../text/quote.ts';
 import { type LockState, lockStateOf, type Testimony } from './lock-state.ts';
 import type { CtlSettings } from './settings.ts';
 

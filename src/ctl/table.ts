@@ -1,9 +1,9 @@
-// Tables for people: no borders, two spaces between columns, readable when piped. Not for programs: they have --json. The surprise:
-// the table libraries were tried and left out: ten thousand rows took them up to seven seconds, and what a table needs beside
-// padding is the width of a text on a terminal, for which there is a library.
+// Tables for people: no borders, two spaces between columns, readable when piped. Programs have
+// --json. The libraries for tables were tried and left out: ten thousand rows took them up to seven
+// seconds, and what a table needs beside padding is the width of a text on a terminal.
 
 import stringWidth from 'string-width';
-import { oneLine } from '../cli/trouble.ts';
+import { oneLine } from '../text/printable.ts';
 
 /** Ends with a newline; empty without rows. Whatever others wrote into a cell stays on its line. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

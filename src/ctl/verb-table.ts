@@ -1,7 +1,8 @@
-// The one table of verbs and of their options. --help, the man page, completion and the reading of words are made from it. It does
-// nothing. The surprise: options for masters and configuration are not here: they are rows of redlock-run's own table.
+// The one table of verbs and of their options. --help, the man page, completion and the reading of
+// the command line are made from it. Options for masters and configuration are rows of redlock-run's
+// own table.
 
-import { type OptionRow, optionTable } from '../cli/option-table.ts';
+import { type OptionRow, optionTable } from '../config/options.ts';
 
 export const verbNames = [
   'status',

@@ -1,14 +1,20 @@
-// The words of redlockctl, taken apart: verb, operands, options. Values stay texts. Pure: no exit, no printing. The surprise: all
-// options are known everywhere and refused afterwards, so that `redlockctl --json status x` and `redlockctl status x --json`
-// are the same.
+// The command line of redlockctl, taken apart: verb, operands, options. Values stay texts. Pure: no
+// exit, no printing. All options are known everywhere and refused afterwards, so that
+// `redlockctl --json status x` and `redlockctl status x --json` are the same.
 
-import { type Flags, type GivenOptions, textOf as optionText, readFlags } from '../cli/flags.ts';
-import { renderVersion } from '../cli/help-layout.ts';
-import { objectionToNames } from '../cli/lock-names.ts';
-import { nearest } from '../cli/nearest.ts';
-import { createProgram, parse, unknownOption } from '../cli/option-reader.ts';
-import { quoted, UsageError } from '../cli/trouble.ts';
-import { renderHelp } from './help.ts';
+import {
+  type Flags,
+  type GivenOptions,
+  textOf as optionText,
+  type PrintWords,
+  readFlags,
+  readOptions,
+  unknownOption,
+} from '../config/arguments.ts';
+import { objectionToNames } from '../redis/keys.ts';
+import { UsageError } from '../text/errors.ts';
+import { nearest } from '../text/nearest.ts';
+import { quoted } from '../text/quote.ts';
 import { allOptions, sharedOptions, type VerbRow, verbNames, verbTable } from './verb-table.ts';
 
 export interface VerbWords {
@@ -22,7 +28,7 @@ export interface VerbWords {
   readonly textOf: (long: string) => string | null;
 }
 
-export type Words = VerbWords | { readonly kind: 'print'; readonly text: string };
+export type Words = VerbWords | PrintWords;
 
 /**
  * Takes `argv` (without the program's own name) apart.
@@ -30,9 +36,9 @@ export type Words = VerbWords | { readonly kind: 'print'; readonly text: string 
  */
 export function parseWords(argv: readonly string[]): Words {
   const given = new Map() as GivenOptions;
-  const { operands, unknown } = parse(createProgram(allOptions, given), [...argv]);
-  if (given.has('--help')) return { kind: 'print', text: renderHelp() };
-  if (given.has('--version')) return { kind: 'print', text: renderVersion('redlockctl') };
+  const { operands, unknown } = readOptions(allOptions, given, argv);
+  if (given.has('--help')) return { kind: 'help' };
+  if (given.has('--version')) return { kind: 'version' };
   if (unknown[0] !== undefined) throw unknownOption(allOptions, unknown[0]);
   const [verb, ...rest] = operands;
   if (verb === undefined) throw new UsageError(`VERB: missing (write one of ${verbNames.join(', ')}; see --help)`);

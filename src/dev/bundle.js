@@ -6,9 +6,9 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { aliases, fewCommands } from './ioredis-parts.js';
 import { root } from './program.js';
 import { forCheckout, large, library, small, standalone } from './programs.js';
-import { slimmed } from './slimmed.js';
 
 /**
  * Writes dist/ into a folder.
@@ -79,9 +79,9 @@ async function bundle(programs, options, define = {}) {
     input,
     platform: 'node',
     transform: { target: 'node20', define },
-    plugins: [knownVersion(), knownScripts(), slimmed()],
-    // The changes of slimmed.js move some columns of other people's code.
-    onLog: (level, log, print) => level === 'info' || log.code === 'SOURCEMAP_BROKEN' || print(level, log),
+    plugins: [knownVersion(), knownScripts(), fewCommands()],
+    resolve: { alias: aliases },
+    onLog: (level, log, print) => level === 'info' || print(level, log),
   });
   const { output } = await build.write({
     format: 'cjs',

@@ -1,7 +1,7 @@
 // @ts-check
 // `npm run build:standalone`: dist/redlock-run, one executable of the same source for hosts without Node, redlockctl as a link to it, and beside
 // it the licences of what is in it. It is made by Bun, whose compiler comes from the npm registry into the user's cache. The surprise:
-// Bun gets one file that is bundled already, so that what is left out of the packages (slimmed.js) is left out here too.
+// Bun gets one file that is bundled already, so that it has what the bundles have (ioredis-parts.js).
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';

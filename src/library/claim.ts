@@ -8,6 +8,7 @@ import { basename } from 'node:path';
 import { newClaim } from '../lock/holder.ts';
 import type { Claim } from '../lock/ports.ts';
 import { waiterIdOf } from '../lock/waiter-id.ts';
+import { userName } from '../system/user.ts';
 import { usageError } from './complaint.ts';
 import type { Form } from './form.ts';
 
@@ -54,14 +55,5 @@ export class Claims {
     }
     this.#lastToken = token;
     return token;
-  }
-}
-
-/** A uid without a name, as in containers, is told by number. */
-function userName(): string {
-  try {
-    return os.userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }

@@ -1,8 +1,8 @@
 // The errors of the library, with what they say. The surprise: the lines are those of the programs, `what: which: why (what to do)`, so
 // one in a log can be looked up in the same place, and nothing in them has a password or a line break.
 
-import { failuresLine, holderLine, roughly, supersededLine, whichOf } from '../cli/lines.ts';
 import type { NotAcquired } from '../lock/wait.ts';
+import { failuresLine, holderLine, roughly, supersededLine, whichOf } from '../text/lines.ts';
 import { type LostReason, RedlockError } from './error.ts';
 
 export function usageError(message: string): RedlockError {

@@ -2,13 +2,13 @@
 // lock releases nothing: the work may need the rest of the validity to stop, and until that has
 // ended no other client should be let in.
 
-import { failuresLine, whichOf } from '../cli/lines.ts';
 import type { Report } from '../lock/events.ts';
 import { parseValue } from '../lock/holder.ts';
 import { type KeeperLossReason, LeaseKeeper } from '../lock/lease-keeper.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Lease as CoreLease, Redlock } from '../lock/redlock.ts';
 import type { LockTimings } from '../lock/timings.ts';
+import { failuresLine, whichOf } from '../text/lines.ts';
 import { lostError } from './complaint.ts';
 import { type LostReason, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';

@@ -1,8 +1,8 @@
 // What each option may be. The surprise: an option that does not exist is an error and never ignored, because a misspelt `waitMs` would
 // be found out in the night when it is needed.
 
-import { nearest } from '../cli/nearest.ts';
-import { quoted } from '../cli/trouble.ts';
+import { nearest } from '../text/nearest.ts';
+import { quoted } from '../text/quote.ts';
 import { usageError } from './complaint.ts';
 import type { AcquireOptions, LockOptions, RedlockOptions, RetryOptions } from './options.ts';
 

@@ -1,6 +1,6 @@
-// What can be wrong with the masters of one's own, each as one line `what: which: why (what to do)` and an exit code. Not
-// for masters that stop answering later: those are like any other masters. The surprise: a machine without a server
-// program is 69 (nobody can tell who holds the lock), not 78: the command line was right.
+// What can be wrong with the masters of --local, each as one line `what: which: why (what to do)` and
+// an exit code. Masters that stop answering later are like any others. A machine without a server
+// program is 69 (it is unknown which process holds the lock), not 78: the command line was right.
 
 /** The local masters cannot be used. Thrown by everything in this folder. */
 export class LocalTrouble extends Error {

@@ -3,6 +3,7 @@
 // the host "valkey", `/notanumber` as database NaN and `h:7001/2` as a socket path.
 
 import { isIPv6 } from 'node:net';
+import { quotedAddress, schemeLength } from '../text/quote.ts';
 
 /** File contents (PEM), not file names. */
 export interface TlsOptions {
@@ -32,7 +33,7 @@ export class AddressError extends Error {
   override readonly name = 'AddressError';
 
   constructor(text: string, why: string) {
-    super(`${quotedWithoutSecrets(text)}: ${why}`);
+    super(`${quotedAddress(text)}: ${why}`);
   }
 }
 
@@ -76,37 +77,6 @@ export function parseAddress(text: string): MasterAddress {
 export function endpointOf(address: MasterAddress): string {
   if (address.path !== undefined) return `unix:${address.path}`;
   return `${bracketed(address.host ?? '').toLowerCase()}:${address.port}`;
-}
-
-/**
- * The text of an address, right or wrong, with everything that may be a password replaced by `***`:
- * the whole login (redis-cli takes a password where we take a user), a port or a database that is
- * no number, and a query.
- */
-export function withoutSecrets(text: string): string {
-  const separator = schemeLength(text);
-  const start = separator < 0 ? 0 : separator + 3;
-  const at = text.lastIndexOf('@');
-  const login = at < start ? '' : '***@';
-  const place = text.slice(Math.max(start, at + 1));
-  const [, hosts = '', path = '', query = ''] = /^([^/?#]*)([^?#]*)(.*)$/s.exec(place) ?? [];
-  const isSocket = /^unix:/i.test(text) || (separator < 0 && hosts === '');
-  const shownPath = isSocket || /^(\/\d{0,9})?$/.test(path) ? path : '/***';
-  const shownQuery = query === '' || /^\?db=\d+$/.test(query) ? query : `${query[0]}***`;
-  const shownHosts = hosts.split(',').map(withoutOddPort).join(',');
-  return `${text.slice(0, start)}${login}${shownHosts}${shownPath}${shownQuery}`;
-}
-
-/**
- * A port that is none, or that follows no host, is the password of an address whose @host was
- * forgotten.
- */
-function withoutOddPort(host: string): string {
-  return host.replace(/^(\[[^\]]*\]|[^:[]+):(?!\d{1,5}$).+$/s, '$1:***').replace(/^:.+$/s, ':***');
-}
-
-function schemeLength(text: string): number {
-  return /^[a-z][a-z0-9+.-]*(?=:\/\/)/i.exec(text)?.[0].length ?? -1;
 }
 
 function parseServer(text: string, scheme: string, rest: string): MasterAddress {
@@ -187,9 +157,4 @@ function shown({ username, password }: Login): string {
 
 function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
-}
-
-function quotedWithoutSecrets(text: string): string {
-  const characters = [...withoutSecrets(text).replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')];
-  return JSON.stringify(characters.length > 80 ? `${characters.slice(0, 80).join('')}…` : characters.join(''));
 }

@@ -1,7 +1,9 @@
-// What a lock is called on a master: its key, and beside it, in the same cluster slot, the
-// counter of its fence, its queue, its waiters' signs of life, its holders where they are
-// several, and its history. Note: the prefix may be empty, and then every key of the
-// database looks like a lock.
+// What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of
+// its fence, its queue, its waiters' signs of life, its holders where they are several, and its
+// history; and which names a lock may have. *Note:* the prefix may be empty, and then every key of
+// the database looks like a lock.
+
+import { quoted } from '../text/quote.ts';
 
 const helperEnding = /\}:(fence|queue|waiters|holders|owner|history)$/;
 
@@ -67,4 +69,25 @@ export function resourceOf(prefix: string, key: string): string | null {
 /** The pattern for SCAN of the locks whose names match `pattern`, a glob as in KEYS. */
 export function patternOf(prefix: string, pattern: string): string {
   return prefix.replace(/[\\*?[\]]/g, '\\$&') + pattern;
+}
+
+const longestNameBytes = 4096;
+const mostNames = 100;
+
+/**
+ * What is wrong with these as the names of locks, on the command line or in a program, without
+ * saying where they stand; null: nothing. A name may hold nearly any text.
+ */
+export function objectionToNames(names: readonly string[]): string | null {
+  for (const name of names) {
+    if (name === '') return '"": empty (give the lock a name)';
+    if (looksLikeHelper(name)) {
+      return `${quoted(name)}: is called like what the masters keep beside a lock (take another name)`;
+    }
+    const bytes = Buffer.byteLength(name);
+    if (bytes > longestNameBytes) return `${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`;
+  }
+  if (names.length > mostNames) return `${names.length} names (at most ${mostNames})`;
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  return twice === undefined ? null : `${quoted(twice)}: given twice (name each lock once)`;
 }

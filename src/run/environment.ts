@@ -1,8 +1,6 @@
 // The environment of the command: the caller's, and what tells it about its lock. Ours are set last,
 // so that in nested runs the command sees the inner lock.
 
-import { readFileSync } from 'node:fs';
-import os from 'node:os';
 import { parseValue } from '../lock/holder.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { encodedList, heldVariables } from './held.ts';
@@ -20,22 +18,4 @@ export function childEnvironment(environment: NodeJS.ProcessEnv, lease: Lease): 
     REDLOCK_TTL_MS: String(claim.ttlMs),
     ...heldVariables(environment, lease),
   };
-}
-
-/** The user's name for the note in the lock; a uid without a name (as in containers) is told by number. */
-export function userName(): string {
-  try {
-    // Bun, in the standalone executable, only knows what the environment says.
-    return process.versions.bun ? namedByPasswd() : os.userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
-  }
-}
-
-/** Throws where the system keeps no such file, or the user is in a directory elsewhere. */
-function namedByPasswd(): string {
-  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
-  const [name] = lines.map((line) => line.split(':')).find(([, , uid]) => uid === String(process.getuid?.())) ?? [];
-  if (!name) throw new Error('a uid without a name');
-  return name;
 }

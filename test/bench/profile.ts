@@ -98,7 +98,7 @@ function partOf({ functionName, url, lineNumber, columnNumber }: Frame): string 
   return packageOf(sourceOf(url, lineNumber, columnNumber));
 }
 
-const named = ['commander', 'execa', 'ioredis'];
+const named = ['commander', 'ioredis'];
 
 function packageOf(source: string): string {
   const file = source.replace('node_modules/.cache', '');

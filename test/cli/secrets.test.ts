@@ -70,6 +70,12 @@ test('are in no output, no report, no key and no value, whatever happens', async
   }
 });
 
+test('packages that debug themselves show none', async () => {
+  const env = { ...grace, REDLOCK_MASTERS: withPassword(encoded), DEBUG: '*' };
+  const ran = await runCli(['debugged', '--', 'true'], { env });
+  expect([ran.code, ran.stderr]).toEqual([0, '']);
+});
+
 test('a password in an argument is warned about by both programs, in one line that does not show it', async () => {
   const flags = guarded.flatMap((each) => ['--master', each.url.replace('://', `://:${encoded}@`)]);
   const why =

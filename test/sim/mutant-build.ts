@@ -13,8 +13,7 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system-clock.ts', 'local'],
-  ...['lines', 'duration', 'trouble'].map((name) => `cli/${name}.ts`),
-  ...['survey', 'holding', 'lock-state'].map((name) => `ctl/${name}.ts`),
+  ...['survey', 'lock-state'].map((name) => `ctl/${name}.ts`),
   ...['held', 'keeping', 'taking', 'ticket'].map((name) => `ctl/steps/${name}.ts`),
 ];
 

@@ -6,14 +6,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../src/cli/help.ts';
-import { environmentName, keyTable } from '../../src/cli/key-table.ts';
-import { optionTable } from '../../src/cli/option-table.ts';
 import { renderPage } from '../../src/cli/roff.ts';
-import { exitCodeTable as ctlExitCodeTable } from '../../src/ctl/exit-code.ts';
+import { environmentName, keyTable } from '../../src/config/keys.ts';
+import { optionTable } from '../../src/config/options.ts';
 import { renderHelp as renderCtlHelp } from '../../src/ctl/help.ts';
 import { allOptions, verbTable } from '../../src/ctl/verb-table.ts';
 import { renderManual } from '../../src/manual.ts';
-import { exitCodeTable } from '../../src/run/exit-code.ts';
+import { exitCodesOf } from '../../src/text/exit-codes.ts';
 
 const pages = renderManual('1.2.3');
 const page = (name: string) => plain(pages.get(name) ?? '');
@@ -47,7 +46,7 @@ describe('redlock-run(1)', () => {
   );
 
   it('has every exit code', () => {
-    for (const [code, meaning] of exitCodeTable) expect(page('redlock-run.1')).toContain(`${code}\n${meaning}\n`);
+    for (const [code, meaning] of exitCodesOf('run')) expect(page('redlock-run.1')).toContain(`${code}\n${meaning}\n`);
   });
 });
 
@@ -66,7 +65,7 @@ describe('redlockctl(1)', () => {
       expect(page('redlockctl.1')).toMatch(new RegExp(`^\\.SH "${verb}`, 'm'));
       expect(page('redlockctl.1')).toContain(`${summary}.\n`);
     }
-    for (const [code, meaning] of ctlExitCodeTable) expect(page('redlockctl.1')).toContain(`${code}\n${meaning}\n`);
+    for (const [code, meaning] of exitCodesOf('ctl')) expect(page('redlockctl.1')).toContain(`${code}\n${meaning}\n`);
   });
 });
 

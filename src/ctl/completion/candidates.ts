@@ -1,7 +1,7 @@
 // What may stand at the end of a command line of redlock-run or redlockctl. Pure; the names of locks are looked up by whoever asks. The
 // surprise: no candidates means that the shell completes as it likes, which is files, and right for COMMAND and --config.
 
-import { type OptionRow, optionTable } from '../../cli/option-table.ts';
+import { type OptionRow, optionTable } from '../../config/options.ts';
 import { allOptions, sharedOptions, type VerbOption, verbTable } from '../verb-table.ts';
 
 export interface Candidate {

@@ -4,13 +4,13 @@
 // one there is has the shell evaluate the words that were typed.
 
 import { basename } from 'node:path';
-import { type GivenOptions, readFlags } from '../../cli/flags.ts';
-import { createProgram, parse } from '../../cli/option-reader.ts';
-import { optionTable } from '../../cli/option-table.ts';
-import type { Surroundings } from '../../cli/sources.ts';
-import { quoted, UsageError } from '../../cli/trouble.ts';
+import { type GivenOptions, readFlags, readOptions } from '../../config/arguments.ts';
+import { optionTable } from '../../config/options.ts';
+import type { Surroundings } from '../../config/sources.ts';
 import type { Clock } from '../../lock/ports.ts';
+import { UsageError } from '../../text/errors.ts';
 import { oneLine } from '../../text/printable.ts';
+import { quoted } from '../../text/quote.ts';
 import { readSettings } from '../settings.ts';
 import { Survey } from '../survey.ts';
 import { allOptions, sharedOptions } from '../verb-table.ts';
@@ -53,7 +53,7 @@ async function namesOf(
   clock: Clock,
 ): Promise<string[]> {
   const given = new Map() as GivenOptions;
-  parse(createProgram(program === 'redlock-run' ? optionTable : allOptions, given), [...words]);
+  readOptions(program === 'redlock-run' ? optionTable : allOptions, given, words);
   const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
   // A file beside or above the caller may be another user's, and was not asked for by pressing a
   // key.

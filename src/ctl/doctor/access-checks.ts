@@ -1,7 +1,7 @@
 // The server as it is reached from here: how fast, by whose clock, with which rights, by whom else. Pure. The surprise: a clock that differs is
 // no danger by itself, because every master counts a lease by its own; one that runs at another rate is.
 
-import { roughly } from '../../cli/lines.ts';
+import { roughly } from '../../text/lines.ts';
 import { type Check, grantConfig } from './check.ts';
 import { rateOf } from './clock-reading.ts';
 import { isOnThisMachine } from './finding.ts';

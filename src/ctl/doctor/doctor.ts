@@ -2,9 +2,9 @@
 // The surprise: it takes a real lock on every master, of its own name and for a moment, because only that shows that a run would work.
 
 import { isFailed } from '../../redis/trouble.ts';
+import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
-import { exitCode } from '../exit-code.ts';
 import { Survey } from '../survey.ts';
 import { renderTable } from '../table.ts';
 import { gatherFacts } from './facts.ts';

@@ -6,13 +6,13 @@ import type { Clock, Failed } from '../../lock/ports.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { Connection } from '../../redis/connection.ts';
 import type { Inspector } from '../../redis/inspector.ts';
-import { rehearse } from '../../redis/rehearsal.ts';
+import { testMaster } from '../../redis/self-test.ts';
 import { isFailed } from '../../redis/trouble.ts';
 import { printable } from '../../text/printable.ts';
-import { type ServerVersion, serverVersionOf } from '../server-version.ts';
 import type { CtlSettings } from '../settings.ts';
 import type { Survey } from '../survey.ts';
 import { type ClockReading, readClock } from './clock-reading.ts';
+import { type ServerVersion, serverVersionOf } from './server-version.ts';
 
 export interface MasterFacts {
   readonly address: MasterAddress;
@@ -70,7 +70,7 @@ async function examine(inspector: Inspector, settings: CtlSettings, clock: Clock
   const before = await readClock(askTime);
   const told = await tell(connection);
   const open = await isOpen(inspector.address, clock);
-  const refusal = await rehearse(inspector, settings, clock);
+  const refusal = await testMaster(inspector, settings, clock);
   await clock.sleep(betweenReadingsMs - (clock.now() - startedAt));
   const after = await readClock(askTime);
   if (isFailed(before)) return before;

@@ -1,7 +1,7 @@
 // The server as a keeper of locks: what it is, what it forgets, what it drops. Pure. Persistence
 // and the restart grace are one check, because either makes up for the other.
 
-import { roughly } from '../../cli/lines.ts';
+import { roughly } from '../../text/lines.ts';
 import { type Check, grantConfig, grantInfo } from './check.ts';
 import { redisCli } from './finding.ts';
 

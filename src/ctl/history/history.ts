@@ -3,14 +3,15 @@
 // up beside the history.
 
 import { writeFileSync } from 'node:fs';
-import { roughly } from '../../cli/lines.ts';
-import { fileTrouble, quoted, UsageError, ValueError } from '../../cli/trouble.ts';
-import { readPositiveDuration } from '../../cli/values.ts';
+import { readPositiveDuration } from '../../config/values.ts';
 import { quorumOf } from '../../lock/validity.ts';
+import { fileTrouble, UsageError, ValueError } from '../../text/errors.ts';
+import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
+import { roughly } from '../../text/lines.ts';
+import { printable } from '../../text/printable.ts';
+import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
-import { exitCode } from '../exit-code.ts';
-import { shortened } from '../lock-text.ts';
 import { Survey } from '../survey.ts';
 import { renderTable } from '../table.ts';
 import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './chronicle.ts';
@@ -90,8 +91,8 @@ function rowOf(run: PastRun): string[] {
   const { name, user, host, pid, label, waitMs, heldMs } = run;
   return [
     momentOf(startOf(run)),
-    shortened(name, 40),
-    shortened(`${user}@${host} ${pid} ${label}`, 60),
+    printable(name, 40),
+    printable(`${user}@${host} ${pid} ${label}`, 60),
     roughly(waitMs),
     heldMs === null ? '' : roughly(heldMs),
     reasonOf(run),

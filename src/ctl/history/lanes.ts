@@ -1,7 +1,7 @@
 // Where everything stands in the timeline: a lane for each host, and in it as many rows as it takes
 // for nothing to cover anything else. Pure. The room that a text takes is a generous estimate.
 
-import { shortened } from '../lock-text.ts';
+import { printable } from '../../text/printable.ts';
 import { endOf, type PastRun, startOf } from './chronicle.ts';
 import { type Kind, kindOf, reasonOf } from './reason.ts';
 import type { Scale } from './scale.ts';
@@ -60,7 +60,7 @@ function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNa
   const beganX = scale.x(startOf(run));
   const acquiredX = scale.x(startOf(run) + run.waitMs);
   const endX = Math.max(scale.x(Math.min(endOf(run), nowMs)), acquiredX + (kind === 'missed' ? 0 : leastBarPx));
-  const what = shortened(withNames ? run.name : run.label, 40);
+  const what = printable(withNames ? run.name : run.label, 40);
   const isInside = kind === 'done' && what.length * charPx + 8 <= endX - acquiredX;
   const whole = kind === 'done' ? (isInside || withNames ? what : '') : `${what}: ${reasonOf(run)}`;
   const edge = kind === 'missed' ? endX + markPx : endX;
@@ -68,7 +68,7 @@ function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNa
   const [roomRight, roomLeft] = [right - edge - gapPx, start - gapPx - scale.x(scale.fromMs)];
   const isRight = isInside || whole.length * charPx <= roomRight || roomRight >= roomLeft;
   const mostChars = Math.floor((isRight ? roomRight : roomLeft) / charPx);
-  const text = isInside || whole.length <= mostChars ? whole : shortened(whole, Math.max(0, mostChars - 3));
+  const text = isInside || whole.length <= mostChars ? whole : printable(whole, Math.max(0, mostChars - 3));
   const widthPx = isInside ? 0 : gapPx + text.length * charPx;
   return {
     ...{ run, kind, beganX, acquiredX, endX, text },

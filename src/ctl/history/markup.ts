@@ -1,7 +1,7 @@
 // Text of others as markup. Not a template language. The surprise: escaping alone is not enough: XML has no way at all to write most
 // control characters, and one of them would make the whole picture unreadable.
 
-import { oneLine } from '../../cli/trouble.ts';
+import { oneLine } from '../../text/printable.ts';
 
 const signs: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 

@@ -2,7 +2,7 @@
 // nothing from anywhere and runs nothing, and forbids itself to. The surprise: newest first, other than in the terminal: a page is
 // read from its top.
 
-import { roughly } from '../../cli/lines.ts';
+import { roughly } from '../../text/lines.ts';
 import type { PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 import { escaped } from './markup.ts';

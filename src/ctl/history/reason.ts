@@ -1,9 +1,9 @@
 // How a run ended, for people: in one word for its colour, and in a sentence. Pure. The surprise: that a command failed is nothing that
 // the lock had a part in, but whoever asks why nothing was backed up wants to see it all the same.
 
-import { markLine } from '../../cli/lines.ts';
 import { isMark } from '../../lock/sharing.ts';
-import { shortened } from '../lock-text.ts';
+import { markLine } from '../../text/lines.ts';
+import { printable } from '../../text/printable.ts';
 import type { PastHolder, PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 
@@ -73,16 +73,16 @@ function whyMissed({ outcome, blocker }: PastRun): string {
     case 'lost':
       return 'too late to start under its lease';
     default:
-      return shortened(outcome, 40);
+      return printable(outcome, 40);
   }
 }
 
 function whoWas({ kind, user, host, pid, label, since, token }: PastHolder): string {
-  if (kind !== 'redlock-run') return `another program (value ${shortened(token, 40)})`;
+  if (kind !== 'redlock-run') return `another program (value ${printable(token, 40)})`;
   const at = Date.parse(since ?? '');
   const parts = [`${user}@${host}`, `pid ${pid}`, label ?? '', Number.isNaN(at) ? '' : `since ${momentOf(at)}`];
   return parts
     .filter(Boolean)
-    .map((part) => shortened(part, 60))
+    .map((part) => printable(part, 60))
     .join(', ');
 }

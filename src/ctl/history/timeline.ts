@@ -2,7 +2,7 @@
 // happen as crosses with the reason. Pure; it loads nothing from anywhere, and is the same inside of
 // the page and alone. What a colour means is also said by a text or a shape.
 
-import { roughly } from '../../cli/lines.ts';
+import { roughly } from '../../text/lines.ts';
 import { endOf, type PastRun, startOf } from './chronicle.ts';
 import { type Bar, type Lane, lanesOf } from './lanes.ts';
 import { momentOf, zoneName } from './local-time.ts';

@@ -3,14 +3,14 @@
 // last for the work, or until the next `extend`.
 
 import { randomBytes } from 'node:crypto';
-import { holderLine } from '../../cli/lines.ts';
-import { quoted } from '../../cli/trouble.ts';
 import { parseValue } from '../../lock/holder.ts';
 import type { Lease } from '../../lock/redlock.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
+import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
+import { holderLine } from '../../text/lines.ts';
+import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
-import { exitCode } from '../exit-code.ts';
 import { openRedlock } from './claimant.ts';
 import { type TakingParts, take, type Wanted } from './taking.ts';
 

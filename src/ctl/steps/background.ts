@@ -3,9 +3,9 @@
 // a token that nobody was told would be a lock that nobody gives back.
 
 import { spawn } from 'node:child_process';
-import { UsageError } from '../../cli/trouble.ts';
+import { UsageError } from '../../text/errors.ts';
+import { exitCode } from '../../text/exit-codes.ts';
 import type { Asker, Call } from '../call.ts';
-import { exitCode } from '../exit-code.ts';
 
 /** The variable that makes this program the one in the background: pid and start of the process for which it holds. */
 const roleName = 'REDLOCK_HOLDER';

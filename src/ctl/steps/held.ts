@@ -4,9 +4,7 @@
 import type { Sharing } from '../../lock/ports.ts';
 import { quorumOf } from '../../lock/validity.ts';
 import type { Sight } from '../../redis/inspector.ts';
-import { type Holding, holdingsOf } from '../holding.ts';
-import type { Testimony } from '../lock-state.ts';
-import { holdingsByToken } from '../lock-state.ts';
+import { type Holding, holdingsByToken, holdingsOf, type Testimony } from '../lock-state.ts';
 
 /** lost: a quorum says that it is not held with this token. unknown: too few masters answered to tell. */
 export type Standing =

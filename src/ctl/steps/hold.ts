@@ -3,12 +3,12 @@
 // nobody else's. The surprise: who loses the lock can tell nobody any more when he works in the background; whoever goes on under it asks
 // with `check`, and the history has a line.
 
-import { quoted } from '../../cli/trouble.ts';
 import { parseValue } from '../../lock/holder.ts';
 import { renderRecord } from '../../lock/record.ts';
 import type { Lease } from '../../lock/redlock.ts';
+import { exitCode } from '../../text/exit-codes.ts';
+import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
-import { exitCode } from '../exit-code.ts';
 import { failed, partsOf, ticketText, wantedBy } from './acquire.ts';
 import { askerFor, holderRole, startInBackground } from './background.ts';
 import { openRedlock } from './claimant.ts';

@@ -3,11 +3,12 @@
 // redlock-run. The surprise: `check` without a name asks for the lock that the environment tells of, so a script under redlock-run
 // needs to know nothing.
 
-import { roughly } from '../../cli/lines.ts';
-import { quoted, UsageError } from '../../cli/trouble.ts';
+import { UsageError } from '../../text/errors.ts';
+import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
+import { roughly } from '../../text/lines.ts';
+import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
-import { exitCode } from '../exit-code.ts';
 import { accessTo } from './claimant.ts';
 import { type Answer, extendBy, giveBack, look, type Ticket } from './ticket.ts';
 

@@ -2,8 +2,8 @@
 // first, whatever their names, because that is what one opens it for.
 
 import stringWidth from 'string-width';
-import { roughly } from '../../cli/lines.ts';
-import { oneLine } from '../../cli/trouble.ts';
+import { roughly } from '../../text/lines.ts';
+import { oneLine } from '../../text/printable.ts';
 import type { Holder, LockState } from '../lock-state.ts';
 import { together } from '../lock-text.ts';
 import { renderTable } from '../table.ts';

@@ -2,10 +2,10 @@
 // surprise: q is heard at once also while a frozen master is being waited for.
 
 import { Chalk } from 'chalk';
-import { UsageError } from '../../cli/trouble.ts';
 import { quorumOf } from '../../lock/validity.ts';
+import { UsageError } from '../../text/errors.ts';
+import { exitCode } from '../../text/exit-codes.ts';
 import type { Call } from '../call.ts';
-import { exitCode } from '../exit-code.ts';
 import { Survey } from '../survey.ts';
 import { inOrder, type Line, type MasterLine, renderBoard, roomFor, type Tone } from './board.ts';
 import { Watch } from './watch.ts';

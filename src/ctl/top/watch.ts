@@ -4,7 +4,7 @@
 
 import type { Failed } from '../../lock/ports.ts';
 import { isFailed } from '../../redis/trouble.ts';
-import { withEndings } from '../endings.ts';
+import { withEndings } from '../history/endings.ts';
 import type { LockState } from '../lock-state.ts';
 import type { Survey } from '../survey.ts';
 import type { MasterLine } from './board.ts';

@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseWords } from '../../../src/cli/options.ts';
 import { renderPlan } from '../../../src/cli/plan.ts';
-import { resolveSettings } from '../../../src/cli/settings.ts';
+import { parseWords } from '../../../src/config/arguments.ts';
+import { resolveSettings } from '../../../src/config/settings.ts';
 import { pemFile } from '../../servers/pem.ts';
-import { createScratch, settle } from './scratch.ts';
+import { createScratch, settle } from '../config/scratch.ts';
 
 const masters = ['redis://u:s3cr3t@a', 'redis://b:7/2', 'unix:///run/c.sock'].flatMap((url) => ['--master', url]);
 

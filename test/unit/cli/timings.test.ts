@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { dangerOf, runTimings, stopAtMsOf } from '../../../src/lock/timings.ts';
-import { failure, type Scene } from './scratch.ts';
+import { failure, type Scene } from '../config/scratch.ts';
 
 describe('timings', () => {
   test.each([

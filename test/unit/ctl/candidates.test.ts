@@ -1,7 +1,7 @@
 // What a shell offers: words typed so far, and candidates for the last one. Names stand for the names of locks on the masters.
 
 import { expect, it } from 'vitest';
-import { optionTable } from '../../../src/cli/option-table.ts';
+import { optionTable } from '../../../src/config/options.ts';
 import { candidatesFor } from '../../../src/ctl/completion/candidates.ts';
 import { verbNames, verbTable } from '../../../src/ctl/verb-table.ts';
 

@@ -6,8 +6,8 @@ import { rateOf, readClock } from '../../../src/ctl/doctor/clock-reading.ts';
 import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
 import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
 import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
+import { serverVersionOf } from '../../../src/ctl/doctor/server-version.ts';
 import { configFile, count, duplicates, hosts, quorum } from '../../../src/ctl/doctor/set-findings.ts';
-import { serverVersionOf } from '../../../src/ctl/server-version.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
 const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({ at, aheadMs, uncertaintyMs });

@@ -2,11 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../../src/cli/help.ts';
-import { exitCode } from '../../../src/ctl/exit-code.ts';
 import { renderHelp as renderCtlHelp } from '../../../src/ctl/help.ts';
 import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
 import { parseWords } from '../../../src/ctl/words.ts';
-import { exitCode as runExitCode } from '../../../src/run/exit-code.ts';
 
 function words(...argv: string[]) {
   const parsed = parseWords(argv);
@@ -72,22 +70,5 @@ describe('--help', () => {
           .map(({ length }) => length),
       ),
     ).toBeLessThanOrEqual(100);
-  });
-});
-
-it('the same things have the same exit codes in both programs', () => {
-  const same = {
-    ok: 0,
-    warnings: 1,
-    usage: runExitCode.usage,
-    unreachable: runExitCode.unreachable,
-    bug: runExitCode.bug,
-  };
-  expect(exitCode).toEqual({
-    ...same,
-    output: 74,
-    busy: runExitCode.busy,
-    config: runExitCode.config,
-    lost: runExitCode.lost,
   });
 });

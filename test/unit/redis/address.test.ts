@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { AddressError, endpointOf, parseAddress, withoutSecrets } from '../../../src/redis/address.ts';
+import { AddressError, endpointOf, parseAddress } from '../../../src/redis/address.ts';
+import { withoutSecrets } from '../../../src/text/quote.ts';
 
 const secret = 's3cr3t';
 

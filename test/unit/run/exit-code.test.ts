@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { NotAcquired } from '../../../src/lock/wait.ts';
-import { exitCode, exitCodeTable, exitStatusOf } from '../../../src/run/exit-code.ts';
+import { exitStatusOf } from '../../../src/run/exit-code.ts';
 import type { Cause, ChildExit, Signal } from '../../../src/run/supervisor.ts';
 
 const conflict = 33;
@@ -48,10 +48,4 @@ test('an outage never looks like contention, whatever -E says', () => {
 
 test('a run that its command ended, without the end of the command, is a bug', () => {
   expect(() => statusOf(child)).toThrow();
-});
-
-test('every code of ours is in the table for people, once', () => {
-  const codes = exitCodeTable.map(([code]) => code);
-  expect(new Set(codes).size).toBe(codes.length);
-  expect(codes).toEqual(expect.arrayContaining(Object.values(exitCode).map(String)));
 });

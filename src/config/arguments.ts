@@ -1,0 +1,244 @@
+// The command line, taken apart: options, NAMEs, command. Values stay texts; settings.ts reads them
+// together with environment and file. Pure, but for one look at the bytes of the arguments: no exit,
+// no printing, because commander's errors become UsageErrors of one line.
+// *Note:* everything right of the first `--` is cut off before commander sees it. Without `--`,
+// commander runs twice, up to NAME and from there up to COMMAND: left to itself it would hand `--ttl`
+// to the command, or take the command's own -n for ours.
+
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, Option } from 'commander';
+import { objectionToNames } from '../redis/keys.ts';
+import { parseDuration } from '../text/duration.ts';
+import { UsageError, ValueError } from '../text/errors.ts';
+import { quoted } from '../text/quote.ts';
+import { isScalarKey, type ScalarKey } from './keys.ts';
+import { type OptionRow, optionTable } from './options.ts';
+
+/** What is printed instead of doing anything. */
+export type PrintWords = { readonly kind: 'help' } | { readonly kind: 'version' };
+
+export interface RunWords {
+  readonly kind: 'run';
+  /** At least one, none twice. */
+  readonly names: readonly string[];
+  /** argv of the command; never empty. */
+  readonly command: readonly string[];
+  readonly dryRun: boolean;
+  readonly flags: Flags;
+}
+
+export type Words = PrintWords | RunWords;
+
+/**
+ * Takes `argv` (without the program's own name) apart.
+ * @throws UsageError
+ */
+export function parseWords(argv: readonly string[]): Words {
+  const cut = argv.indexOf('--');
+  const given = new Map() as GivenOptions;
+  const left = cut < 0 ? argv : argv.slice(0, cut);
+  const { names, command, unknown } = cut < 0 ? readUntilCommand(left, given) : readNames(left, given);
+  if (given.has('--help')) return { kind: 'help' };
+  if (given.has('--version')) return { kind: 'version' };
+  if (unknown !== undefined) throw unknownOption(optionTable, unknown);
+  const words = cut < 0 ? command : argv.slice(cut + 1);
+  const flags = readFlags(given);
+  return {
+    kind: 'run',
+    names: checked(names),
+    command: commandOf(given, words),
+    dryRun: given.has('--dry-run'),
+    flags,
+  };
+}
+
+interface Reading {
+  readonly names: readonly string[];
+  readonly command: readonly string[];
+  readonly unknown: string | undefined;
+}
+
+function readUntilCommand(words: readonly string[], given: GivenOptions): Reading {
+  const program = createProgram(optionTable, given).passThroughOptions();
+  const first = parse(program, words);
+  const [name, ...rest] = first.operands;
+  const second = name === undefined ? first : parse(program, rest);
+  return {
+    names: name === undefined ? [] : [name],
+    command: second.operands,
+    unknown: first.unknown[0] ?? second.unknown[0],
+  };
+}
+
+function readNames(words: readonly string[], given: GivenOptions): Reading {
+  const { operands, unknown } = readOptions(optionTable, given, words);
+  return { names: operands, command: [], unknown: unknown[0] };
+}
+
+function checked(names: readonly string[]): readonly string[] {
+  if (names.length === 0)
+    throw new UsageError('NAME: missing (write redlock-run [options] NAME... -- COMMAND; see --help)');
+  const objection = objectionToNames(names);
+  if (objection !== null) throw new UsageError(`NAME: ${objection}`);
+  return names;
+}
+
+function commandOf(given: Readonly<GivenOptions>, words: readonly string[]): readonly string[] {
+  const script = textOf(given.get('--command'));
+  if (script === null) {
+    if (words.length > 0) return words;
+    throw new UsageError('COMMAND: missing (write redlock-run [options] NAME... -- COMMAND; see --help)');
+  }
+  if (words[0] !== undefined) {
+    throw new UsageError(`--command: with COMMAND ${quoted(words[0])}: contradict each other (leave one out)`);
+  }
+  return ['/bin/sh', '-c', script];
+}
+
+/** Options by long name; true for a switch, a list for one that may be repeated. */
+export type GivenOptions = Map<string, string | true | string[]>;
+
+/** What the options said, as texts. */
+export interface Flags {
+  /** By key; `nonblock` has become a wait of 0. */
+  readonly values: ReadonlyMap<ScalarKey, { readonly text: string; readonly option: string }>;
+  readonly masters: readonly string[];
+  readonly config: string | null;
+  readonly report: string | null;
+  readonly verbosity: 'quiet' | 'normal' | 'verbose';
+}
+
+/** @throws UsageError for options that contradict each other */
+export function readFlags(given: Readonly<GivenOptions>): Flags {
+  const values = new Map<ScalarKey, { text: string; option: string }>();
+  for (const row of optionTable) {
+    const value = given.get(row.long);
+    if (row.key === undefined || !isScalarKey(row.key) || value === undefined || Array.isArray(value)) continue;
+    values.set(row.key, { text: value === true ? (row.says ?? 'true') : value, option: row.long });
+  }
+  if (given.has('--nonblock')) {
+    const wait = values.get('wait');
+    if (wait !== undefined && !isZero(wait.text)) {
+      throw new UsageError(`--nonblock: with --wait ${quoted(wait.text)}: contradict each other (leave one out)`);
+    }
+    values.set('wait', { text: '0', option: '--nonblock' });
+  }
+  if (given.has('--quiet') && given.has('--verbose')) {
+    throw new UsageError('--quiet: with --verbose: contradict each other (leave one out)');
+  }
+  const verbosity = given.has('--quiet') ? 'quiet' : given.has('--verbose') ? 'verbose' : 'normal';
+  const masters = given.get('--master');
+  return {
+    values,
+    masters: Array.isArray(masters) ? masters : [],
+    config: textOf(given.get('--config')),
+    report: textOf(given.get('--report')),
+    verbosity,
+  };
+}
+
+function isZero(text: string): boolean {
+  try {
+    return text !== 'forever' && parseDuration(text) === 0;
+  } catch (error) {
+    if (error instanceof ValueError) throw new UsageError(`--wait: ${error.message}`);
+    throw error;
+  }
+}
+
+/** The value of an option that takes one. */
+export function textOf(value: string | true | string[] | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/**
+ * Reads the options among the words into `given`; returns what is left.
+ * @throws UsageError for an option without its value
+ */
+export function readOptions(rows: readonly OptionRow[], given: GivenOptions, words: readonly string[]): LeftWords {
+  return parse(createProgram(rows, given), words);
+}
+
+/** What is left of the words when the options are taken out. */
+interface LeftWords {
+  readonly operands: string[];
+  /** Words that look like options and are none of these. */
+  readonly unknown: string[];
+}
+
+/**
+ * A commander program that writes what it meets into `given`, by the long name of the option that an
+ * alias stands for.
+ */
+function createProgram(rows: readonly OptionRow[], given: GivenOptions): Command {
+  const program = new Command().exitOverride().helpOption(false);
+  program.configureOutput({ writeOut: () => {}, writeErr: () => {} });
+  for (const row of rows) {
+    const spellings = [row.short === undefined ? row.long : `${row.short}, ${row.long}`];
+    for (const flags of [...spellings, ...(row.aliases ?? []), ...(row.hiddenAliases ?? [])]) {
+      const option = new Option(row.argument === undefined ? flags : `${flags} <${row.argument}>`);
+      program.addOption(row.hiddenAliases?.includes(flags) ? option.hideHelp() : option);
+      program.on(`option:${option.name()}`, (value?: string) => given.set(row.long, collect(row, given, value)));
+    }
+  }
+  return program;
+}
+
+function collect(row: OptionRow, given: GivenOptions, value?: string): string | true | string[] {
+  if (value === undefined) return true;
+  const earlier = given.get(row.long);
+  return row.repeatable ? [...(Array.isArray(earlier) ? earlier : []), value] : value;
+}
+
+function parse(program: Command, words: readonly string[]): LeftWords {
+  try {
+    return program.parseOptions([...words]);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    const [, option = 'option', argument = ''] = /'[^']*?(--[a-z-]+) <(\w+)>'/.exec(error.message) ?? [];
+    throw new UsageError(`${option}: no value (write ${option} ${argument})`);
+  }
+}
+
+/** The error for a word that looks like an option and is none of these. */
+export function unknownOption(rows: readonly OptionRow[], word: string): UsageError {
+  const flag = word.replace(/=.*$/s, '');
+  if (rows.some((row) => row.long === flag)) return new UsageError(`${flag}: takes no value (write ${flag})`);
+  let suggestion = 'see --help';
+  try {
+    createProgram(rows, new Map()).parse([flag], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    suggestion = /\(D(id you mean .*\?)\)$/s.exec(error.message)?.[1]?.replace(/^/, 'd') ?? suggestion;
+  }
+  return new UsageError(`${quoted(flag)}: unknown option (${suggestion})`);
+}
+
+const unknownBytes = '\ufffd';
+
+/**
+ * Refuses arguments that are no UTF-8: Node hands them over changed, so two names of locks could
+ * become one, and the command would get other bytes. Where a word holds the sign for unknown bytes,
+ * it is compared with what the kernel keeps (Linux). `argv`: without the program's own name.
+ * @throws UsageError
+ */
+export function checkArgumentBytes(argv: readonly string[]): void {
+  if (!argv.some((word) => word.includes(unknownBytes))) return;
+  const given = givenWords()?.slice(-argv.length);
+  if (given?.length !== argv.length) return;
+  for (const [index, word] of argv.entries()) {
+    if (given[index] === Buffer.from(word).toString('latin1')) continue;
+    throw new UsageError(
+      `argument ${index + 1}: ${quoted(word)}: not UTF-8, so it would be changed on its way (hand it over in a file, or in a script)`,
+    );
+  }
+}
+
+/** All words of this process, a character for each byte; null where they cannot be read. */
+function givenWords(): string[] | null {
+  try {
+    return readFileSync('/proc/self/cmdline', 'latin1').split('\0').slice(0, -1);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,227 @@
+// The one table of every configuration key: its name, how its text is read (values.ts), its default,
+// its description. The environment twins, the settings and the tests of .redlockrc.example are made
+// from it or compared with it. A default is kept as a user would write it, and read like any text.
+
+/** How the text of a value is read: see values.ts. `limit` is a duration or `none`, `patience` a duration or `forever`. */
+export type ValueKind =
+  | 'duration'
+  | 'patience'
+  | 'limit'
+  | 'count'
+  | 'slots'
+  | 'status'
+  | 'signal'
+  | 'format'
+  | 'protocol'
+  | 'boolean'
+  | 'text'
+  | 'path'
+  | 'masters'
+  | 'tls';
+
+export interface KeyRow {
+  readonly key: string;
+  readonly kind: ValueKind;
+  /** The default as a user would write it; null when there is none, or when it is computed from other values. */
+  readonly default: string | null;
+  /** What help and example say; must be given where `default` is null. */
+  readonly defaultText?: string;
+  readonly description: string;
+}
+
+export const keyTable = [
+  {
+    key: 'masters',
+    kind: 'masters',
+    default: null,
+    defaultText: 'none',
+    description: 'the Redis masters: independent servers, an odd number',
+  },
+  { key: 'local', kind: 'boolean', default: 'false', description: 'masters of this user on this machine instead' },
+  {
+    key: 'localDirectory',
+    kind: 'path',
+    default: null,
+    defaultText: 'a directory of this user',
+    description: 'where the local masters keep their sockets and files',
+  },
+  { key: 'prefix', kind: 'text', default: 'redlock:', description: 'what every key on the masters begins with' },
+  {
+    key: 'protocol',
+    kind: 'protocol',
+    default: 'redlock',
+    description: 'what the key holds: redlock, or for one master shared with older programs setnx or setnx-ms',
+  },
+  { key: 'ttl', kind: 'duration', default: '30s', description: 'lock validity, extended while the command runs' },
+  {
+    key: 'masterTimeout',
+    kind: 'duration',
+    default: null,
+    defaultText: 'ttl/20, at least 50ms, at most 2s',
+    description: 'how long one master may take to answer',
+  },
+  { key: 'giveUpAfter', kind: 'duration', default: '10s', description: 'how long to go on when no quorum answers' },
+  {
+    key: 'killAfter',
+    kind: 'duration',
+    default: null,
+    defaultText: 'min(5s, ttl/3)',
+    description: 'time between the stop signal and SIGKILL',
+  },
+  { key: 'signal', kind: 'signal', default: 'TERM', description: 'the stop signal' },
+  { key: 'wait', kind: 'patience', default: 'forever', description: 'wait at most so long for the lock; 0 tries once' },
+  {
+    key: 'conflictExitCode',
+    kind: 'status',
+    default: '75',
+    description: 'exit status when the lock is held by someone else',
+  },
+  {
+    key: 'retryCount',
+    kind: 'count',
+    default: null,
+    defaultText: 'none',
+    description: 'try again so often and no more, without a place in the queue, instead of --wait',
+  },
+  {
+    key: 'retryDelay',
+    kind: 'duration',
+    default: '200ms',
+    description: 'time between two attempts when they are counted',
+  },
+  {
+    key: 'retryJitter',
+    kind: 'duration',
+    default: '0s',
+    description: 'random time up to this, added to every retryDelay',
+  },
+  { key: 'jitter', kind: 'duration', default: '0s', description: 'sleep a random time up to this before starting' },
+  {
+    key: 'holdAtLeast',
+    kind: 'duration',
+    default: '0s',
+    description: 'keep the lock until so long after it was taken',
+  },
+  { key: 'shared', kind: 'boolean', default: 'false', description: 'hold the lock together with others who share it' },
+  { key: 'slots', kind: 'slots', default: '1', description: 'at most so many holders at a time' },
+  {
+    key: 'supersede',
+    kind: 'boolean',
+    default: 'false',
+    description: 'the newest waiter wins: older ones that said the same give up (exit 75)',
+  },
+  {
+    key: 'replace',
+    kind: 'boolean',
+    default: 'false',
+    description: 'the same, and a holder that said the same is stopped first (exit 79)',
+  },
+  { key: 'maxRun', kind: 'limit', default: 'none', description: 'stop the command when it has run so long; exit 124' },
+  {
+    key: 'restartGrace',
+    kind: 'duration',
+    default: null,
+    defaultText: 'the ttl, with three masters or more',
+    description: 'how long a master that restarted does not vote; 0 turns it off',
+  },
+  { key: 'fencing', kind: 'boolean', default: 'true', description: 'mint a fencing number (REDLOCK_FENCE)' },
+  { key: 'history', kind: 'boolean', default: 'true', description: 'leave a line about the run on the masters' },
+  {
+    key: 'reentrant',
+    kind: 'boolean',
+    default: 'false',
+    description: 'inside a run of the same name, run under its lock instead of failing',
+  },
+  { key: 'onLost', kind: 'text', default: null, defaultText: 'none', description: 'run once when the lock is lost' },
+  {
+    key: 'foreground',
+    kind: 'boolean',
+    default: null,
+    defaultText: 'by terminal',
+    description: "keep the command in the caller's process group",
+  },
+  {
+    key: 'keepBackground',
+    kind: 'boolean',
+    default: 'false',
+    description: 'leave processes that the command left behind when it ended well',
+  },
+  {
+    key: 'isolate',
+    kind: 'boolean',
+    default: 'false',
+    description: 'run the command in a PID namespace, from which nothing it starts can get out (Linux)',
+  },
+  { key: 'logFormat', kind: 'format', default: 'text', description: 'events on stderr as text or as json' },
+  {
+    key: 'username',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'ACL user for masters that name none',
+  },
+  {
+    key: 'password',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'password for masters that have none; better from a passwordFile',
+  },
+  {
+    key: 'passwordFile',
+    kind: 'path',
+    default: null,
+    defaultText: 'none',
+    description: 'file with the password for masters that have none',
+  },
+  {
+    key: 'tls',
+    kind: 'tls',
+    default: null,
+    defaultText: 'the certificates that Node.js trusts',
+    description: 'caFile, certFile, keyFile and servername for rediss:// masters',
+  },
+] as const satisfies readonly KeyRow[];
+
+export type ConfigKey = (typeof keyTable)[number]['key'];
+/** Keys with one text as value: the ones with an environment twin, besides REDLOCK_MASTERS. */
+export type ScalarKey = Exclude<ConfigKey, 'masters' | 'tls'>;
+
+export type LayerName = 'flag' | 'environment' | 'file';
+
+/** A text that one layer gives for one key. */
+export interface Given {
+  readonly text: string;
+  readonly layer: LayerName;
+  /** Where it came from: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`. */
+  readonly source: string;
+  /** What an error message begins with: `--ttl`, `REDLOCK_TTL`, `/etc/redlockrc:3: ttl`. */
+  readonly subject: string;
+  /** The directory that relative paths start from. */
+  readonly base: string;
+}
+
+/** What one source says: the texts that it gives. */
+export type Layer = ReadonlyMap<ScalarKey, Given>;
+
+/** The environment twin of a key: `masterTimeout` is REDLOCK_MASTER_TIMEOUT. */
+export function environmentName(key: ConfigKey): string {
+  return `REDLOCK_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+export function isScalarKey(key: ConfigKey): key is ScalarKey {
+  return key !== 'masters' && key !== 'tls';
+}
+
+/** The row of a key, widened, so that optional fields can be asked for. */
+export function keyRow(key: ConfigKey): KeyRow {
+  const row = keyTable.find((candidate) => candidate.key === key);
+  if (row === undefined) throw new TypeError(`no such key: ${key}`);
+  return row;
+}
+
+/** The default in words. */
+export function defaultTextOf(key: ConfigKey): string {
+  const row = keyRow(key);
+  return row.defaultText ?? row.default ?? 'none';
+}

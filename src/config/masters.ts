@@ -1,0 +1,203 @@
+// Which masters, and what is asked of them: what both programs have to know. --master or --local,
+// else REDLOCK_MASTERS or REDLOCK_LOCAL, else the file. *Note:* lists are not merged: the first layer
+// that says anything decides, because half of one list and half of another is no quorum of either.
+// Having none is an error that shows the ways to have some, never a fallback.
+
+import { resolve } from 'node:path';
+import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
+import type { Protocol } from '../redis/protocol.ts';
+import { ConfigError, UsageError } from '../text/errors.ts';
+import { quotedAddress } from '../text/quote.ts';
+import { logIn, readDefaultLogin } from './credentials.ts';
+import type { Layer, LayerName } from './keys.ts';
+import type { MasterEntry } from './schema.ts';
+import { choose, type MasterSources, type Sources, troubleWith } from './sources.ts';
+import { readBoolean, readDuration, readProtocol, readText } from './values.ts';
+
+export interface MasterSettings {
+  /** Empty when local. */
+  readonly masters: readonly MasterAddress[];
+  readonly local: boolean;
+  /** Absolute; null means the usual place. */
+  readonly localDirectory: string | null;
+  /** May be empty. */
+  readonly prefix: string;
+  readonly protocol: Protocol;
+  /** How long a master that restarted, and may have forgotten locks, does not vote. */
+  readonly restartGraceMs: number;
+  /** Absolute path of the configuration file that was read. */
+  readonly configFile: string | null;
+  /** By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. */
+  readonly sources: Readonly<Record<string, string>>;
+  /** One line each, for -v. */
+  readonly warnings: readonly string[];
+  /** One line each, for everyone who has not said -q. */
+  readonly cautions: readonly string[];
+}
+
+/** @throws UsageError (64), ConfigError (78) */
+export async function readMasterSettings(sources: Sources, ttlMs: number): Promise<MasterSettings> {
+  const prefix = sources.must('prefix', readText);
+  const directory = sources.get('localDirectory', readText)?.given ?? null;
+  const chosen = await chooseMasters(sources.ofMasters);
+  // With fewer masters there is no majority that could go on without the one that restarted.
+  const restartGraceMs = chosen.masters.length < 3 ? 0 : ttlMs;
+  const protocol = sources.must('protocol', readProtocol);
+  const count = chosen.local ? 'the local ones are three' : `${chosen.masters.length} are configured`;
+  if (protocol !== 'redlock' && chosen.masters.length !== 1) {
+    throw new ConfigError(`protocol: ${protocol}: is for one master, without a quorum: ${count} (configure one)`);
+  }
+  return {
+    prefix,
+    protocol,
+    localDirectory: directory === null ? null : resolve(directory.base, directory.text),
+    restartGraceMs: sources.get('restartGrace', readDuration)?.value ?? restartGraceMs,
+    masters: chosen.masters,
+    local: chosen.local,
+    configFile: sources.file?.path ?? null,
+    sources: { ...sources.named, ...chosen.sources },
+    warnings: [...(sources.file?.warnings ?? []), ...chosen.warnings],
+    cautions: [...sources.cautions, ...chosen.cautions],
+  };
+}
+
+export interface ChosenMasters {
+  readonly local: boolean;
+  /** Empty when local. */
+  readonly masters: readonly MasterAddress[];
+  readonly sources: Readonly<Record<string, string>>;
+  /** What should be mended one day: one line each. */
+  readonly warnings: readonly string[];
+  /** What should be mended now. */
+  readonly cautions: readonly string[];
+}
+
+const visiblePassword =
+  '--master: holds a password, which every user of this machine can see (use passwordFile, or REDLOCK_MASTERS)';
+
+const userAlone = 'a user without a password (set passwordFile, or write user:password@ or :password@)';
+
+/** What one layer says about masters. */
+interface Stage {
+  readonly layer: LayerName;
+  readonly values: Layer;
+  readonly source: string;
+  readonly list: readonly { readonly entry: MasterEntry; readonly subject: string }[];
+  readonly base: string;
+}
+
+/**
+ * The masters that the first layer with an opinion names, with credentials filled in.
+ * @throws UsageError for a bad --master, or --master with --local; ConfigError for everything else, none and duplicates included
+ */
+export async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
+  const stages = stagesOf(from);
+  const said = choose(
+    stages.map((stage) => stage.values),
+    'local',
+    readBoolean,
+  );
+  for (const stage of stages) refuseBoth(stage);
+  const decisive = stages.find((stage) => stage.list.length > 0 || stage.layer === said?.layer);
+  const isLocal = said?.value === true && decisive?.layer === said.layer;
+  if (isLocal) return { local: true, masters: [], sources: { local: said.source }, warnings: [], cautions: [] };
+  const stage = stages.find((candidate) => candidate.list.length > 0);
+  if (stage === undefined) throw noMasters();
+  const warnings = new Set(evenness(stage.list.length));
+  const warn = (line: string) => warnings.add(line);
+  const login = await readDefaultLogin(
+    [from.environment, from.file?.layer ?? new Map()],
+    from.file?.tls ?? null,
+    from.fileBase,
+    warn,
+  );
+  const masters: MasterAddress[] = [];
+  let isVisible = false;
+  for (const { entry, subject } of stage.list) {
+    const address = parseEntry(entry, stage.layer, subject);
+    isVisible ||= stage.layer === 'flag' && address.password !== undefined;
+    const master = await logIn(address, entry, login, stage.base, warn, subject);
+    if (master.username !== undefined && master.password === undefined) {
+      throw troubleWith({ layer: stage.layer, subject }, `${master.name}: ${userAlone}`);
+    }
+    masters.push(master);
+  }
+  refuseDuplicates(masters);
+  const local = said?.value === false ? said.source : 'default';
+  return {
+    local: false,
+    masters,
+    sources: { ...login.sources, masters: stage.source, local },
+    warnings: [...warnings],
+    cautions: isVisible ? [visiblePassword] : [],
+  };
+}
+
+function stagesOf(from: MasterSources): Stage[] {
+  const listed = (texts: readonly string[], subject: string) => texts.map((url) => ({ entry: { url }, subject }));
+  const variable = from.variable ? from.variable.split(',').map((text) => text.trim()) : [];
+  return [
+    {
+      layer: 'flag',
+      values: from.flags,
+      source: 'flag --master',
+      list: listed(from.masterFlags, '--master'),
+      base: from.cwd,
+    },
+    {
+      layer: 'environment',
+      values: from.environment,
+      source: 'environment REDLOCK_MASTERS',
+      list: listed(variable, 'REDLOCK_MASTERS'),
+      base: from.cwd,
+    },
+    {
+      layer: 'file',
+      values: from.file?.layer ?? new Map(),
+      source: from.file?.masters?.source ?? '',
+      list: from.file?.masters?.entries ?? [],
+      base: from.fileBase,
+    },
+  ];
+}
+
+function refuseBoth({ layer, values, list }: Stage): void {
+  const given = values.get('local');
+  if (given === undefined || given.text === 'false' || given.text === '0' || list.length === 0) return;
+  const why = 'given together with masters: either this machine or those (leave one out)';
+  throw layer === 'flag' ? new UsageError(`--local: --master: ${why}`) : new ConfigError(`${given.subject}: ${why}`);
+}
+
+function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): MasterAddress {
+  try {
+    return parseAddress(entry.url);
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    const isList = layer === 'flag' && /^(?!rediss?\+sentinel:).*,\s*\S/is.test(entry.url);
+    const why = 'a list, and --master takes one URL (give --master once for each)';
+    const message = isList ? `${quotedAddress(entry.url)}: ${why}` : error.message;
+    throw troubleWith({ layer, subject }, message);
+  }
+}
+
+function refuseDuplicates(masters: readonly MasterAddress[]): void {
+  const seen = new Set<string>();
+  for (const master of masters) {
+    const endpoint = endpointOf(master);
+    if (seen.has(endpoint)) {
+      throw new ConfigError(`masters: ${endpoint}: listed twice: one server cannot vote twice (remove one)`);
+    }
+    seen.add(endpoint);
+  }
+}
+
+function evenness(length: number): string[] {
+  if (length % 2 === 1) return [];
+  return [`even number of masters: ${length}: survives no more failures than ${length - 1} (add one or remove one)`];
+}
+
+function noMasters(): ConfigError {
+  return new ConfigError(
+    'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS or by --master redis://host:6379, or try --local)',
+  );
+}

@@ -1,0 +1,119 @@
+// What may stand in a configuration file: known keys, each with a value of the right shape. Whether
+// a text is a good duration or a good URL is decided later, for all layers alike. No message quotes
+// what was found, because that may be a password.
+
+import * as v from 'valibot';
+import { ConfigError } from '../text/errors.ts';
+import { nearest } from '../text/nearest.ts';
+import { quoted } from '../text/quote.ts';
+import { type ConfigKey, keyTable, type ValueKind } from './keys.ts';
+import { type DataPath, renderPath, type YamlData } from './yaml.ts';
+
+export interface TlsEntry {
+  readonly caFile?: string | undefined;
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+  readonly servername?: string | undefined;
+}
+
+export interface MasterEntry {
+  readonly url: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly passwordFile?: string | undefined;
+  readonly tls?: TlsEntry | undefined;
+}
+
+/** The data of a file whose shape is right. */
+export type ConfigData = Readonly<Partial<Record<ConfigKey, unknown>>> & {
+  readonly masters?: readonly (string | MasterEntry)[];
+  readonly tls?: TlsEntry;
+};
+
+const say = (expected: string) => (issue: { input: unknown }) =>
+  issue.input === null ? 'has no value (give one, or remove the line)' : expected;
+const text = v.string(say('not text (put it in quotes)'));
+const textOrNumber = (expected: string) => v.union([v.string(), v.number()], say(expected));
+
+const tls = v.strictObject(
+  { caFile: v.optional(text), certFile: v.optional(text), keyFile: v.optional(text), servername: v.optional(text) },
+  say('not a mapping (write caFile: and so on below it)'),
+);
+const master = v.strictObject(
+  {
+    url: text,
+    username: v.optional(text),
+    password: v.optional(text),
+    passwordFile: v.optional(text),
+    tls: v.optional(tls),
+  },
+  say('neither a URL nor a mapping with a url'),
+);
+const masters = v.array(
+  v.lazy((input) => (typeof input === 'string' ? text : master)),
+  say('not a list (write "- redis://host:6379" below it)'),
+);
+
+const schemas: Readonly<Record<ValueKind, v.GenericSchema>> = {
+  duration: textOrNumber('not a duration (write 30s; a bare number is seconds)'),
+  patience: textOrNumber('not a duration (write 30s or forever; a bare number is seconds)'),
+  limit: textOrNumber('not a duration (write 30s or none; a bare number is seconds)'),
+  count: textOrNumber('not a count (write 3)'),
+  slots: textOrNumber('not a number of slots (write a number from 1 to 1000)'),
+  status: textOrNumber('not an exit status (write a number from 0 to 255)'),
+  signal: textOrNumber('not a signal (write TERM, INT, HUP, KILL or a number)'),
+  format: v.string(say('not a log format (write text or json)')),
+  protocol: v.string(say('not a protocol (write redlock, setnx or setnx-ms)')),
+  boolean: v.union([v.string(), v.boolean()], say('neither yes nor no (write true or false)')),
+  text,
+  path: text,
+  masters,
+  tls,
+};
+
+const schema = v.strictObject(Object.fromEntries(keyTable.map((row) => [row.key, v.optional(schemas[row.kind])])));
+const knownKeys: Readonly<Record<string, readonly string[]>> = {
+  '': keyTable.map((row) => row.key),
+  masters: Object.keys(master.entries),
+  tls: Object.keys(tls.entries),
+};
+
+/** @throws ConfigError with file, line and key of the first thing that is wrong */
+export function checkConfig(path: string, yaml: YamlData): ConfigData {
+  const result = v.safeParse(schema, yaml.data);
+  if (result.success) return result.output as ConfigData;
+  const [issue] = result.issues;
+  const place = (issue.path ?? []).map((step) => step.key as string | number);
+  const where = `${path}:${yaml.lineOf(place)}`;
+  if (issue.type === 'strict_object' && issue.path?.at(-1)?.origin === 'key')
+    throw new ConfigError(`${where}: ${wrongKey(issue, place)}`);
+  throw new ConfigError(`${where}: ${renderPath(place)}: ${issue.message}`);
+}
+
+/** Keys whose values run a command or name a file whose contents are secret. */
+const commandsAndSecrets = ['onLost', 'notify', 'passwordCommand', 'passwordFile', 'keyFile'];
+
+/**
+ * @throws ConfigError for the first key that a file must not have which was found, and not named
+ */
+export function refuseCommandsAndSecrets(path: string, yaml: YamlData): void {
+  const place = yaml.keys.find((keys) => commandsAndSecrets.includes(String(keys.at(-1))));
+  if (place === undefined) return;
+  const why = 'runs a command or reads a secret, and this file was only found';
+  throw new ConfigError(
+    `${path}:${yaml.lineOf(place)}: ${renderPath(place)}: ${why} (name the file by --config to use it)`,
+  );
+}
+
+function wrongKey(issue: { expected: string | null }, place: DataPath): string {
+  if (issue.expected !== 'never') return `${renderPath(place.slice(0, -1))}: ${place.at(-1)} is missing`;
+  const word = String(place.at(-1));
+  const parent =
+    place
+      .slice(0, -1)
+      .filter((step) => typeof step === 'string')
+      .at(-1) ?? '';
+  const suggestion = nearest(word, knownKeys[parent] ?? []);
+  const shown = [...place.slice(0, -1), /^[\w-]{1,40}$/.test(word) ? word : quoted(word, 40)];
+  return `${renderPath(shown)}: unknown key (${suggestion === null ? 'see .redlockrc.example' : `did you mean ${suggestion}?`})`;
+}

@@ -1,0 +1,211 @@
+// The layers of one program start, flag > environment > file > default: read from where they are,
+// and asked for one key at a time, each value with its source. Masters have rules of their own:
+// masters.ts. *Note:* a key that a program does not ask for is not read, so a bad value for one
+// program does not stop the other; a bad value in a layer that another hides is an error, so that a
+// typo in the environment does not wait for the day when the flag is left out.
+
+import { dirname } from 'node:path';
+import { workingFolder } from '../run/folder.ts';
+import { ConfigError, UsageError, ValueError } from '../text/errors.ts';
+import { nearest } from '../text/nearest.ts';
+import type { Flags } from './arguments.ts';
+import { type ConfigFile, readConfigFile } from './file.ts';
+import {
+  environmentName,
+  type Given,
+  isScalarKey,
+  keyRow,
+  keyTable,
+  type Layer,
+  type LayerName,
+  type ScalarKey,
+} from './keys.ts';
+import { findConfigFile } from './search.ts';
+import { readText, suspicionOfTtl } from './values.ts';
+
+/** What a program is started in. */
+export interface Surroundings {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** $HOME; where ~/.redlockrc is looked for. */
+  readonly home: string | undefined;
+  /** The last place to look for a configuration: /etc/redlockrc unless a test says otherwise. */
+  readonly systemConfigFile?: string;
+  /**
+   * False: no configuration is looked for in the working directory or above it, as for completion,
+   * which reads what stands there before anything has been asked for. Default: true.
+   */
+  readonly searchesParents?: boolean;
+}
+
+const scalarKeys: readonly ScalarKey[] = keyTable.map((row) => row.key).filter(isScalarKey);
+
+export interface MasterSources {
+  readonly flags: Layer;
+  readonly masterFlags: readonly string[];
+  readonly environment: Layer;
+  /** $REDLOCK_MASTERS: URLs separated by commas; empty counts as unset. */
+  readonly variable: string | undefined;
+  readonly file: ConfigFile | null;
+  /** Where relative paths of the configuration file start. */
+  readonly fileBase: string;
+  readonly cwd: string;
+}
+
+export class Sources {
+  readonly file: ConfigFile | null;
+  /**
+   * By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. Grows with
+   * every key asked for.
+   */
+  readonly named: Record<string, string> = {};
+  readonly #flags: Flags;
+  readonly #around: Surroundings;
+  readonly #flagLayer: Layer;
+  readonly #variables: Layer;
+  /** In the order of precedence. */
+  readonly #layers: readonly Layer[];
+
+  private constructor(flags: Flags, around: Surroundings, file: ConfigFile | null) {
+    this.file = file;
+    this.#flags = flags;
+    this.#around = around;
+    this.#flagLayer = flagLayer(flags, around.cwd);
+    this.#variables = environmentLayer(scalarKeys, around.environment, around.cwd);
+    this.#layers = [this.#flagLayer, this.#variables, file?.layer ?? new Map()];
+  }
+
+  /** @throws ConfigError (78) when the configuration file cannot be read */
+  static async read(flags: Flags, around: Surroundings): Promise<Sources> {
+    const found = await findConfigFile({
+      flag: flags.config,
+      variable: around.environment.REDLOCK_CONFIG,
+      cwd: around.cwd,
+      searchesParents: around.searchesParents ?? true,
+      home: around.home,
+      configHome: around.environment.XDG_CONFIG_HOME,
+      systemFile: around.systemConfigFile ?? '/etc/redlockrc',
+    });
+    return new Sources(flags, around, found === null ? null : await readConfigFile(found, around.environment));
+  }
+
+  /** What is taken, and most likely was not meant: one line each, for everyone to see. */
+  get cautions(): string[] {
+    const ttl = choose(this.#layers, 'ttl', readText)?.given ?? null;
+    const suspicion = ttl && suspicionOfTtl(ttl.text);
+    return [
+      ...misspeltVariables(this.#around.environment),
+      ...(ttl && suspicion ? [`${ttl.subject}: ${suspicion}`] : []),
+    ];
+  }
+
+  /** The value that wins, or null without one. @throws UsageError (64), ConfigError (78) */
+  readonly get = <Value>(key: ScalarKey, read: (text: string) => Value): Chosen<Value> | null => {
+    const chosen = choose(this.#layers, key, read);
+    this.named[key] = chosen?.source ?? 'default';
+    return chosen;
+  };
+
+  /** The same for a key that has a default. */
+  readonly must = <Value>(key: ScalarKey, read: (text: string) => Value): Value => {
+    const chosen = this.get(key, read);
+    if (chosen === null) throw new TypeError(`no default: ${key}`);
+    return chosen.value;
+  };
+
+  /** What the layers say of the masters. */
+  get ofMasters(): MasterSources {
+    const { cwd, environment } = this.#around;
+    return {
+      flags: this.#flagLayer,
+      masterFlags: this.#flags.masters,
+      environment: this.#variables,
+      variable: environment.REDLOCK_MASTERS,
+      file: this.file,
+      fileBase: this.file === null ? cwd : dirname(this.file.path),
+      cwd,
+    };
+  }
+}
+
+/** A value that won, and where it came from; `layer` is null for a default. */
+export interface Chosen<Value> {
+  readonly value: Value;
+  readonly layer: LayerName | null;
+  readonly source: string;
+  readonly given: Given | null;
+}
+
+/**
+ * Reads a key in all layers, given in order of precedence; null when no layer and no default has it.
+ * @throws UsageError for a bad flag, ConfigError for a bad value in the environment or the file
+ */
+export function choose<Value>(
+  layers: readonly Layer[],
+  key: ScalarKey,
+  read: (text: string) => Value,
+): Chosen<Value> | null {
+  const found = layers
+    .map((layer) => layer.get(key))
+    .filter((given) => given !== undefined)
+    .map((given) => ({ value: readGiven(given, read), layer: given.layer, source: given.source, given }));
+  if (found[0] !== undefined) return found[0];
+  const standard = keyRow(key).default;
+  return standard === null ? null : { value: read(standard), layer: null, source: 'default', given: null };
+}
+
+/** The layer of the environment: the twins of all scalar keys that are set and not empty. */
+export function environmentLayer(keys: readonly ScalarKey[], environment: NodeJS.ProcessEnv, cwd: string): Layer {
+  const layer = new Map<ScalarKey, Given>();
+  for (const key of keys) {
+    const subject = environmentName(key);
+    const text = environment[subject];
+    if (text) layer.set(key, { text, layer: 'environment', source: `environment ${subject}`, subject, base: cwd });
+  }
+  return layer;
+}
+
+/** The error for trouble with a given value: exit 64 for a flag, 78 for environment and file. */
+export function troubleWith(given: { layer: LayerName; subject: string }, why: string): UsageError | ConfigError {
+  const message = `${given.subject}: ${why}`;
+  return given.layer === 'flag' ? new UsageError(message) : new ConfigError(message);
+}
+
+function readGiven<Value>(given: Given, read: (text: string) => Value): Value {
+  try {
+    return read(given.text);
+  } catch (error) {
+    if (error instanceof ValueError) throw troubleWith(given, error.message);
+    throw error;
+  }
+}
+
+function flagLayer(flags: Flags, cwd: string): Layer {
+  const layer = new Map<ScalarKey, Given>();
+  for (const [key, { text, option }] of flags.values) {
+    layer.set(key, { text, layer: 'flag', source: `flag ${option}`, subject: option, base: cwd });
+  }
+  return layer;
+}
+
+const settings = [...keyTable.map(({ key }) => environmentName(key)), 'REDLOCK_CONFIG'];
+
+/** What redlock-run itself sets for commands, guards and hooks. */
+const ours = /^REDLOCK_(NAMES?|TOKEN|FENCE|TTL_MS|HELD|HELD_LEASES|LOST|EVENT|HOLDER|GUARD\w*|RUN_\w*)$/;
+
+/** One line for each that differs by at most two letters from one that would be read. */
+export function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('REDLOCK_') && !settings.includes(name) && !ours.test(name))
+    .flatMap((name) => {
+      const meant = nearest(name, settings, 2);
+      return meant === null ? [] : [`${name.slice(0, 80)}: not a setting (did you mean ${meant}?)`];
+    });
+}
+
+/** @throws ConfigError when the working directory is gone */
+export function surroundings(environment: NodeJS.ProcessEnv): Surroundings {
+  const cwd = workingFolder();
+  if (cwd === null) throw new ConfigError('working directory: it has been removed (go to one that is there)');
+  return { environment, cwd, home: environment.HOME };
+}

@@ -1,0 +1,121 @@
+// Reading the text of one value: text in, value or ValueError out. It knows neither where the
+// text came from (layers.ts) nor how values depend on each other (timings.ts). The limits of
+// Node's timers are checked here: a timer of more than 2^31 ms fires at once, and `--max-run 30d`
+// would kill the command.
+
+import { constants } from 'node:os';
+import type { Protocol } from '../redis/protocol.ts';
+import { isBareNumber, parseDuration, renderDuration } from '../text/duration.ts';
+import { ValueError } from '../text/errors.ts';
+import { quoted } from '../text/quote.ts';
+
+const longestTimerMs = 2 ** 31 - 1;
+const longestTtlMs = 24 * 3_600_000;
+const stopsNothing = new Set(['SIGSTOP', 'SIGTSTP', 'SIGTTIN', 'SIGTTOU', 'SIGCONT', 'SIGCHLD', 'SIGURG', 'SIGWINCH']);
+
+/** Milliseconds, 0 or more. */
+export function readDuration(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs > longestTimerMs) {
+    throw new ValueError(`${quoted(text)}: too long a duration (at most ${renderDuration(longestTimerMs)})`);
+  }
+  return durationMs;
+}
+
+/** Milliseconds, more than 0. */
+export function readPositiveDuration(text: string): number {
+  const durationMs = readDuration(text);
+  if (durationMs === 0) throw new ValueError(`${quoted(text)}: must be more than 0 (write 30s)`);
+  return durationMs;
+}
+
+/** Milliseconds, more than 0, at most 24 hours. */
+export function readTtl(text: string): number {
+  const ttlMs = parseDuration(text);
+  if (ttlMs > longestTtlMs) {
+    throw new ValueError(
+      `${quoted(text)}: a crash would block everyone for more than 24h (write 30s; the lock is extended while the command runs)`,
+    );
+  }
+  return readPositiveDuration(text);
+}
+
+/** What should be looked at in a ttl that is taken; null: nothing. Libraries count milliseconds. */
+export function suspicionOfTtl(text: string): string | null {
+  if (!isBareNumber(text) || Number(text) < 3600) return null;
+  const meant = renderDuration(readTtl(text));
+  return `${quoted(text)}: ${meant}, since a bare number is seconds (write ${text}ms if milliseconds are meant, else ${meant})`;
+}
+
+/** Milliseconds; null for `forever`. */
+export function readPatience(text: string): number | null {
+  return text === 'forever' ? null : readDuration(text);
+}
+
+/** Milliseconds; null for `none` and, as in timeout(1), for 0. */
+export function readLimit(text: string): number | null {
+  return text === 'none' ? null : readDuration(text) || null;
+}
+
+/** A whole number, 0 or more. */
+export function readCount(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new ValueError(`${quoted(text)}: not a count (write 3)`);
+  return Number(text);
+}
+
+/** A whole number, 1 to 1000. */
+export function readSlots(text: string): number {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > 1000)
+    throw new ValueError(`${quoted(text)}: not a number of slots (write a number from 1 to 1000)`);
+  return count;
+}
+
+/** An exit status, 0 to 255. */
+export function readStatus(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) {
+    throw new ValueError(`${quoted(text)}: not an exit status (write a number from 0 to 255)`);
+  }
+  return Number(text);
+}
+
+/**
+ * A signal by name, with or without SIG, in any case, or by number. Only signals that can end a
+ * process are stop signals.
+ */
+export function readSignal(text: string): NodeJS.Signals {
+  const known = Object.entries(constants.signals) as [NodeJS.Signals, number][];
+  const upper = text.toUpperCase();
+  const name = /^\d+$/.test(text)
+    ? known.find(([, number]) => number === Number(text))?.[0]
+    : known.find(([candidate]) => candidate === upper || candidate === `SIG${upper}`)?.[0];
+  if (name === undefined)
+    throw new ValueError(`${quoted(text)}: not a signal (write TERM, INT, HUP, KILL or a number)`);
+  if (stopsNothing.has(name)) throw new ValueError(`${quoted(text)}: does not end a process (write TERM, INT or KILL)`);
+  return name;
+}
+
+export function readLogFormat(text: string): 'text' | 'json' {
+  if (text !== 'text' && text !== 'json')
+    throw new ValueError(`${quoted(text)}: not a log format (write text or json)`);
+  return text;
+}
+
+const protocols: readonly Protocol[] = ['redlock', 'setnx', 'setnx-ms'];
+
+/** What the key holds, and means. */
+export function readProtocol(text: string): Protocol {
+  const protocol = protocols.find((name) => name === text);
+  if (protocol === undefined) throw new ValueError(`${quoted(text)}: not a protocol (write ${protocols.join(', ')})`);
+  return protocol;
+}
+
+export function readBoolean(text: string): boolean {
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return false;
+  throw new ValueError(`${quoted(text)}: neither yes nor no (write true or false)`);
+}
+
+export function readText(text: string): string {
+  return text;
+}

@@ -1,0 +1,154 @@
+// YAML text to plain data that knows its lines, with ${VAR} replaced. Which keys may be there is
+// decided by config-schema.ts. Variables are replaced in the parsed strings and not in the text, so
+// that no value can smuggle in YAML. The parser's own messages are passed on only where they cannot
+// quote the file, which may hold a password.
+
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml';
+import { ConfigError } from '../text/errors.ts';
+
+/** A path into the data: `['masters', 1, 'password']`. */
+export type DataPath = readonly (string | number)[];
+
+export interface YamlData {
+  /** The mapping; `{}` for an empty file. */
+  readonly data: unknown;
+  /** The line of the deepest node that the path reaches, from 1. */
+  readonly lineOf: (path: DataPath) => number;
+  /** The strings as they stand in the file, before ${VAR} was replaced, with the path of each. */
+  readonly literals: readonly { readonly path: DataPath; readonly text: string }[];
+  /** Every key, wherever it stands. */
+  readonly keys: readonly DataPath[];
+}
+
+const speakingCodes = /^(BAD_INDENT|MISSING_CHAR|TAB_AS_INDENT|MULTILINE_IMPLICIT_KEY|BLOCK_IN_FLOW)$/;
+
+/**
+ * Parses YAML 1.2, core schema: no tags, no anchors, no repeated keys, one document. Only variables
+ * whose names match `visible` are replaced.
+ * @throws ConfigError with file, line and, for variables, key
+ */
+export function parseYaml(path: string, text: string, environment: NodeJS.ProcessEnv, visible: RegExp): YamlData {
+  const lines = new LineCounter();
+  const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
+  const document = parseDocument(text, {
+    schema: 'core',
+    version: '1.2',
+    resolveKnownTags: false,
+    stringKeys: true,
+    prettyErrors: false,
+    lineCounter: lines,
+  });
+  const trouble = document.errors[0] ?? document.warnings[0];
+  if (trouble !== undefined) throw new ConfigError(`${path}:${lineAt(trouble.pos[0])}: ${describe(trouble, text)}`);
+  const literals: { path: DataPath; text: string }[] = [];
+  const keys: DataPath[] = [];
+  const lineOfNode = (node: Node) => lineAt(node.range?.[0] ?? 0);
+  visit(document, {
+    Node(_, node) {
+      if (!isAlias(node) && !('anchor' in node && node.anchor)) return;
+      throw new ConfigError(
+        `${path}:${lineOfNode(node)}: anchors and aliases are not supported (write the value again)`,
+      );
+    },
+  });
+  visit(document, {
+    Scalar(position, node, ancestors) {
+      if (position === 'key') keys.push(pathOf(ancestors, node));
+      if (position === 'key' || typeof node.value !== 'string') return;
+      const place = pathOf(ancestors, node);
+      literals.push({ path: place, text: node.value });
+      const replaced = replaceVariables(node.value, environment, visible);
+      if ('why' in replaced) {
+        throw new ConfigError(`${path}:${lineOfNode(node)}: ${renderPath(place)}: ${replaced.why}`);
+      }
+      node.value = replaced.text;
+    },
+  });
+  if (document.contents !== null && !isMap(document.contents) && document.toJS() !== null) {
+    throw new ConfigError(`${path}:1: not a mapping (write lines such as ttl: 30s)`);
+  }
+  return { data: document.toJS() ?? {}, literals, keys, lineOf: (place) => lineAt(offsetOf(document, place)) };
+}
+
+/** `masters[1].password`. */
+export function renderPath(path: DataPath): string {
+  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
+}
+
+function replaceVariables(
+  text: string,
+  environment: NodeJS.ProcessEnv,
+  visible: RegExp,
+): { text: string } | { why: string } {
+  let why: string | null = null;
+  const replaced = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (match, name: string | undefined, end: string) => {
+    if (name === undefined) return '${';
+    if (end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      why ??= `not a variable (write \${NAME}, or $\${ for the two characters themselves)`;
+      return match;
+    }
+    if (!visible.test(name)) {
+      why ??= `\${${name}}: only variables REDLOCK_... may be used in a file that was only found (name the file by --config to use it)`;
+      return match;
+    }
+    const value = environment[name];
+    if (!value) why ??= `\${${name}}: not set in the environment, or empty (set ${name})`;
+    return value ?? match;
+  });
+  return why === null ? { text: replaced } : { why };
+}
+
+function pathOf(ancestors: readonly unknown[], leaf: unknown): DataPath {
+  const steps: (string | number)[] = [];
+  for (const [index, ancestor] of ancestors.entries()) {
+    const child = ancestors[index + 1] ?? leaf;
+    if (isPair(ancestor) && isScalar(ancestor.key)) steps.push(String(ancestor.key.value));
+    else if (isNode(ancestor) && 'items' in ancestor && !isMap(ancestor)) {
+      steps.push((ancestor.items as unknown[]).indexOf(child));
+    }
+  }
+  return steps;
+}
+
+/** Where the last key, or the last list item, of a path stands in the text. */
+function offsetOf(document: Document, path: DataPath): number {
+  let node: unknown = document.contents;
+  let offset = 0;
+  for (const step of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && item.key.value === step);
+      if (pair === undefined) break;
+      offset = isNode(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
+      node = pair.value;
+    } else if (isNode(node) && 'items' in node && typeof step === 'number') {
+      node = (node.items as unknown[])[step];
+      offset = isNode(node) ? (node.range?.[0] ?? offset) : offset;
+    } else break;
+  }
+  return offset;
+}
+
+function describe(trouble: YAMLError, text: string): string {
+  if (trouble.code === 'DUPLICATE_KEY') {
+    const key = /^["']?([\w-]+)/.exec(text.slice(trouble.pos[0]))?.[1] ?? 'a key';
+    return `${key}: stands here a second time (keep one)`;
+  }
+  if (trouble.code === 'TAG_RESOLVE_FAILED') return 'not valid here: tags such as !name are not supported';
+  if (trouble.code === 'MULTIPLE_DOCS') return 'not valid here: a second document (keep one)';
+  if (trouble.code === 'BLOCK_AS_IMPLICIT_KEY')
+    return "not valid YAML: a value with a colon (put it in quotes: 'redlock:')";
+  const why = speakingCodes.test(trouble.code) ? `: ${trouble.message.split('\n')[0]}` : '';
+  return `not valid YAML${why}`;
+}

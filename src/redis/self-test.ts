@@ -1,0 +1,111 @@
+// Doctor's test of a master: everything that a run does on one, done once on a lock of its own, by the
+// very code of a run, so that a missing right, a full memory or a read-only server shows now and not
+// at night. *Note:* it writes, also on masters in use, under a random name, for a second, and leaves
+// nothing.
+
+import { randomBytes } from 'node:crypto';
+import { newClaim } from '../lock/holder.ts';
+import type { AcquireReply, Claim, Clock, Failed, ReleaseReply } from '../lock/ports.ts';
+import { Roster } from './identity.ts';
+import type { Inspector } from './inspector.ts';
+import { historyKeyOf, keysOf } from './keys.ts';
+import { missingRights } from './missing-rights.ts';
+import type { Protocol } from './protocol.ts';
+import { RedisMaster } from './redis-master.ts';
+import { failed, isFailed } from './trouble.ts';
+
+const ttlMs = 2_000;
+const note = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doctor' };
+
+export interface SelfTestSettings {
+  readonly prefix: string;
+  readonly protocol: Protocol;
+}
+
+/** Why a run could not work on this server, or null. */
+export async function testMaster(
+  inspector: Inspector,
+  { prefix, protocol }: SelfTestSettings,
+  clock: Clock,
+): Promise<Failed | null> {
+  const master = new RedisMaster(inspector.address, { prefix, restartGraceMs: 0, protocol }, new Roster(), clock);
+  try {
+    const refusal = await perform(master, inspector, { prefix, protocol });
+    return refusal?.cause === 'denied' ? await explained(refusal, inspector, { prefix, protocol }) : refusal;
+  } finally {
+    master.close();
+  }
+}
+
+/** Inside a script the server does not say which command it is. */
+async function explained(
+  refusal: Failed,
+  inspector: Inspector,
+  { prefix, protocol }: SelfTestSettings,
+): Promise<Failed> {
+  const connection = await inspector.connected();
+  if (isFailed(connection)) return refusal;
+  const [, key = ''] = keysOf(prefix, unusedName());
+  const missing = await missingRights(connection, key, protocol);
+  if (isFailed(missing) || missing.length === 0) return refusal;
+  return failed('denied', `no right to ${missing.map((command) => command.toUpperCase()).join(', ')}`);
+}
+
+/** A name that no lock has. */
+function unusedName(): string {
+  return `doctor-${randomBytes(8).toString('hex')}`;
+}
+
+async function perform(
+  master: RedisMaster,
+  inspector: Inspector,
+  { prefix, protocol }: SelfTestSettings,
+): Promise<Failed | null> {
+  const resource = unusedName();
+  const [holder, stranger] = [testClaim(resource, false), testClaim(resource, false)];
+  const waiter = testClaim(resource, true);
+  const lasting = new AbortController().signal;
+  const granted = await master.acquire(holder, lasting);
+  if (isFailed(granted)) {
+    await forget(inspector, prefix, resource);
+    return granted;
+  }
+  const fence = granted.kind === 'granted' ? granted.fence : null;
+  const refused = await master.acquire(waiter, lasting);
+  // The older protocol has no queue in which one is called, and nobody shares.
+  const hasForms = protocol === 'redlock';
+  const ear = hasForms ? await master.listen(waiter, () => {}) : null;
+  const extended = await master.extend(holder, fence, lasting);
+  const seen = await inspector.look([resource]);
+  const released = await master.release(holder, 0, 'doctor');
+  // The lock is free, and the waiter is before him.
+  const passed = await master.acquire(stranger, lasting);
+  await master.release(stranger, 0);
+  const left = await master.release(waiter, 0);
+  const shares = hasForms ? await share(master, resource) : [];
+  if (ear !== null && !isFailed(ear)) ear.close();
+  const forgotten = await forget(inspector, prefix, resource);
+  for (const reply of [refused, ear, extended, seen, released, passed, left, ...shares, forgotten])
+    if (isFailed(reply)) return reply;
+  const kinds = [refused, extended, released, ...shares].map(({ kind }) => kind).join(', ');
+  const wanted = `refused, extended, released${hasForms ? ', granted, released' : ''}`;
+  return kinds === wanted ? null : failed('reply', `a lock was not kept: ${kinds}`);
+}
+
+async function share(master: RedisMaster, resource: string): Promise<(AcquireReply | ReleaseReply)[]> {
+  const sharer = { ...testClaim(resource, false), sharing: { kind: 'shared' } } as const;
+  return [await master.acquire(sharer, new AbortController().signal), await master.release(sharer, 0)];
+}
+
+/** Removes what stays after a run: the counter and the history. */
+async function forget(inspector: Inspector, prefix: string, resource: string): Promise<unknown | Failed> {
+  const connection = await inspector.connected();
+  if (isFailed(connection)) return connection;
+  return connection.call('DEL', keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource));
+}
+
+function testClaim(resource: string, waits: boolean): Claim {
+  const token = randomBytes(20).toString('base64url');
+  const waiter = waits ? { id: randomBytes(8).toString('hex'), arrivalUs: 0 } : null;
+  return { ...newClaim({ resources: [resource], ttlMs, isFenced: true }, token, note), waiter };
+}

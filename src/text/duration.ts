@@ -1,0 +1,60 @@
+// Durations as people write them: 500ms, 30s, 5m, 2h, 1h30m, 1d, 0.5s. A bare number is seconds,
+// as in flock(1), sleep(1) and timeout(1), although every duration inside the program is
+// milliseconds.
+
+import { ValueError } from './errors.ts';
+import { quoted } from './quote.ts';
+
+const number = String.raw`(\d+(?:\.\d+)?|\.\d+)`;
+const bare = new RegExp(`^${number}$`);
+const units = [
+  { name: 'd', ms: 86_400_000 },
+  { name: 'h', ms: 3_600_000 },
+  { name: 'm', ms: 60_000 },
+  { name: 's', ms: 1_000 },
+  { name: 'ms', ms: 1 },
+] as const;
+const withUnits = new RegExp(`^${units.map((unit) => `(?:${number}${unit.name})?`).join('')}$`);
+
+/**
+ * Milliseconds, a safe integer of 0 or more, of a text such as `1h30m` or `0.5` (seconds). Units
+ * go from large to small, each once; no sign, no spaces, no exponent.
+ * @throws ValueError for everything else; its message quotes the text and says what to write.
+ */
+export function parseDuration(text: string): number {
+  const seconds = bare.exec(text)?.[1];
+  const amounts = seconds === undefined ? withUnits.exec(text)?.slice(1) : undefined;
+  if (text === '' || (seconds === undefined && amounts === undefined)) {
+    throw new ValueError(
+      `${quoted(text)}: not a duration (write 500ms, 30s, 5m, 2h, 1h30m or 1d; a bare number is seconds)`,
+    );
+  }
+  const ms = Math.round(seconds === undefined ? sumOf(amounts ?? []) : Number(seconds) * 1000);
+  // Any limit of a key is far below this, and is told by what reads the key.
+  return Math.min(ms, Number.MAX_SAFE_INTEGER);
+}
+
+/** Whether it is a number without a unit. */
+export function isBareNumber(text: string): boolean {
+  return bare.test(text);
+}
+
+function sumOf(amounts: readonly (string | undefined)[]): number {
+  return units.reduce((sum, unit, index) => sum + Number(amounts[index] ?? 0) * unit.ms, 0);
+}
+
+/**
+ * The shortest text that parseDuration reads back as `durationMs`, a whole number of
+ * milliseconds: 90000 is `1m30s`.
+ */
+export function renderDuration(durationMs: number): string {
+  if (durationMs < 1000) return durationMs === 0 ? '0s' : `${durationMs}ms`;
+  let rest = durationMs;
+  let text = '';
+  for (const unit of units.slice(0, 3)) {
+    const count = Math.floor(rest / unit.ms);
+    if (count > 0) text += `${count}${unit.name}`;
+    rest -= count * unit.ms;
+  }
+  return rest === 0 ? text : `${text}${rest / 1000}s`;
+}

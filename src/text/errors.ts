@@ -1,0 +1,65 @@
+// The user's mistakes, as errors with one line and no stack: `what: which: why (what to do)`. Not for
+// expected outcomes (busy, unreachable, lost are returned values) and not for bugs (those are
+// assertions).
+
+import { exitCode } from './exit-codes.ts';
+import { oneLine } from './printable.ts';
+
+/** A wrong command line: exit 64. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  readonly exitCode = exitCode.usage;
+
+  constructor(message: string) {
+    super(oneLine(message));
+  }
+}
+
+/** A wrong configuration (file, environment, list of masters): exit 78. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly exitCode = exitCode.config;
+
+  constructor(message: string) {
+    super(oneLine(message));
+  }
+}
+
+/** What was asked for cannot be written: exit 74. */
+export class OutputError extends Error {
+  override readonly name = 'OutputError';
+  readonly exitCode = exitCode.output;
+}
+
+/**
+ * A value that cannot be read, wherever it came from: `"30 potatoes": not a duration (write 30s)`.
+ * What knows the source puts it in front and throws a UsageError or a ConfigError instead; no
+ * ValueError reaches the user.
+ */
+export class ValueError extends Error {
+  override readonly name = 'ValueError';
+}
+
+/**
+ * Why a file could not be used, in words, from what node:fs threw. A file that cannot be written
+ * lacks its directory.
+ */
+export function fileTrouble(error: unknown, use: 'read' | 'written' = 'read'): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  if (code === 'ENOENT' && use === 'written') return 'no such directory';
+  const words: Readonly<Record<string, string>> = {
+    ENOENT: 'no such file',
+    ENOTDIR: 'no such file',
+    EACCES: 'permission denied',
+    EPERM: 'permission denied',
+    EISDIR: 'is a directory',
+    ELOOP: 'too many symbolic links',
+    ENAMETOOLONG: 'name too long',
+    ENOSPC: 'no space left',
+    EDQUOT: 'no space left',
+    EROFS: 'is on a read-only file system',
+    ENXIO: 'no process reads it',
+    ERR_TOO_LONG: 'more than 1 MiB',
+  };
+  return words[code] ?? `cannot be ${use}: ${code}`;
+}

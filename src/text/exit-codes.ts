@@ -1,0 +1,92 @@
+// The exit status of both programs: the one table. --help and the man pages are made from it, the
+// README is compared with it. A code means the same in both; what it can come of differs.
+// *Note:* redlockctl exits with 75 for a held lock also when it was only asked, so that
+// `until redlockctl status x; do sleep 1; done` works.
+
+export const exitCode = {
+  ok: 0,
+  /** doctor --strict. */
+  warnings: 1,
+  usage: 64,
+  unreachable: 69,
+  bug: 70,
+  output: 74,
+  busy: 75,
+  config: 78,
+  lost: 79,
+  overdue: 124,
+  notExecutable: 126,
+  notFound: 127,
+} as const;
+
+/** A code, and what it means in each program; absent where that program does not exit with it. */
+interface ExitCodeRow {
+  readonly code: string;
+  readonly run?: string;
+  readonly ctl?: string;
+}
+
+const exitCodeTable: readonly ExitCodeRow[] = [
+  {
+    code: '0-255',
+    run: "the command's own, when it ran to its end under a valid lock",
+  },
+  {
+    code: '128+N',
+    run: 'the command died of signal N, or redlock-run was told to stop by it',
+  },
+  {
+    code: '0',
+    ctl: 'done; status: free; doctor: nothing but warnings at worst',
+  },
+  {
+    code: '1',
+    ctl: 'doctor --strict: warnings, or things that could not be found out',
+  },
+  {
+    code: '64',
+    run: 'usage error, or timings that cannot be safe',
+    ctl: 'usage error',
+  },
+  {
+    code: '69',
+    run: 'no quorum: too few masters answered to tell who holds the lock',
+    ctl: 'no quorum: too few masters answered to tell who holds the lock',
+  },
+  {
+    code: '70',
+    run: 'a bug in redlock-run',
+    ctl: 'a bug in redlockctl',
+  },
+  {
+    code: '74',
+    run: 'output asked for (--help, --version, --dry-run, --report before the run) cannot be written',
+    ctl: 'the output could not be written, or nobody read it to its end',
+  },
+  {
+    code: '75',
+    run: 'held by someone else for all of the wait (-E changes the number)',
+    ctl: 'status, acquire, hold: held by someone; break: not broken, it is in other hands, or nobody said yes',
+  },
+  {
+    code: '78',
+    run: 'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, a replica, a login or certificate refused',
+    ctl: 'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, a replica; doctor: errors',
+  },
+  {
+    code: '79',
+    run: 'the lock was lost, or with --replace given up, while the command ran; the command was stopped; --reentrant: the outer lock was lost',
+    ctl: 'extend, release, check: the lock is not held with this token any more; hold: it was lost',
+  },
+  { code: '124', run: '--max-run was exceeded' },
+  { code: '126', run: 'the command cannot be executed' },
+  { code: '127', run: 'the command was not found' },
+];
+
+/** The rows of one program, for people: code and meaning. */
+export function exitCodesOf(program: 'run' | 'ctl'): (readonly [code: string, meaning: string])[] {
+  return exitCodeTable.flatMap((row) => {
+    const meaning = row[program];
+    return meaning === undefined ? [] : [[row.code, meaning] as const];
+  });
+}

@@ -1,0 +1,245 @@
+// What people read, line by line: `what: which: why (what to do)`, always one line, whatever is in a name or a value.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { commandLine, endingLine, eventLine } from '../../../src/cli/run-lines.ts';
+import { renderValue } from '../../../src/lock/holder.ts';
+import type { RunEvent } from '../../../src/run/events.ts';
+import type { Cause, ChildExit, Ending } from '../../../src/run/supervisor.ts';
+import { failuresLine, holderLine, roughly } from '../../../src/text/lines.ts';
+
+const note = { host: 'web1', pid: 4711, user: 'root', since: '2026-11-21T02:00:00.000Z', label: 'backup.sh' };
+const ours = renderValue('token', note);
+const down = { kind: 'failed', cause: 'connection', message: 'connection refused' } as const;
+const failures = [
+  { master: 'redis://a', failed: down },
+  { master: 'redis://b', failed: { ...down, cause: 'timeout', message: 'no answer within 500 ms' } },
+] as const;
+
+test.each([
+  [0, '0ms'],
+  [0.4, '0ms'],
+  [999, '999ms'],
+  [1_000, '1s'],
+  [4_230, '4.2s'],
+  [59_940, '59.9s'],
+  [60_000, '1m'],
+  [65_400, '1m5s'],
+  [3_600_000, '1h'],
+  [-150, '-150ms'],
+  [-65_000, '-1m5s'],
+])('%d ms is said as %s', (ms, text) => {
+  expect(roughly(ms)).toBe(text);
+});
+
+describe('the holder', () => {
+  test.each([
+    [
+      ours,
+      29_900,
+      'held by root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.000Z; lease ends in 29.9s unless extended',
+    ],
+    ['0af3', 500, 'held by another program (value 0af3); lease ends in 500ms unless extended'],
+    ['x'.repeat(100), 500, `held by another program (value ${'x'.repeat(40)}...); lease ends in 500ms unless extended`],
+    ['(a hash)', null, 'held by another program (a hash); it never expires by itself'],
+    ['(an empty value)', 500, 'held by another program (an empty value); lease ends in 500ms unless extended'],
+    ['(free)', 500, 'held by another program (value (free)); lease ends in 500ms unless extended'],
+    ['', null, 'free, but others are before us'],
+  ])('%.20j, %j ms', (value, remainingMs, line) => {
+    expect(holderLine(value, remainingMs, 1)).toBe(line);
+  });
+});
+
+test('failures are told master by master', () => {
+  expect(failuresLine(failures)).toBe('redis://a: connection refused; redis://b: no answer within 500 ms');
+});
+
+const lost: Cause = { kind: 'lost', reason: 'taken' };
+const events: readonly (readonly [RunEvent, string])[] = [
+  [
+    { kind: 'master-failing', master: 'redis://a', failed: down },
+    'warning: redis://a: connection refused (the lock needs only a quorum of the masters)',
+  ],
+  [{ kind: 'master-recovered', master: 'redis://a' }, 'recovered: redis://a: answers again'],
+  [{ kind: 'master-healed', master: 'redis://a' }, 'healed: redis://a: had lost our value and shows it again'],
+  [
+    { kind: 'master-jumped', master: 'redis://a', aheadMs: 2_000 },
+    'warning: redis://a: its clock went 2s ahead, and its keys expire by it (let NTP slew the clock, never step it)',
+  ],
+  [
+    { kind: 'master-jumped', master: 'redis://a', aheadMs: -2_000 },
+    'warning: redis://a: its clock went 2s back, and its keys expire by it (let NTP slew the clock, never step it)',
+  ],
+  [{ kind: 'writing-back', fence: 1234 }, 'fence: "job": masters counted differently, writing 1234 back'],
+  [
+    { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, place: null, waitedMs: 0 },
+    'waiting: "job": held by another program (value 0af3); lease ends in 500ms unless extended',
+  ],
+  [
+    { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, place: 0, waitedMs: 0 },
+    'waiting: "job": first in line; held by another program (value 0af3); lease ends in 500ms unless extended',
+  ],
+  [
+    { kind: 'waiting', holder: '', holderCount: 0, remainingMs: 0, place: 2, waitedMs: 0 },
+    'waiting: "job": place 3 in line; free, but others are before us',
+  ],
+  [{ kind: 'no-quorum', failures, waitedMs: 0 }, `waiting: "job": no quorum answers: ${failuresLine(failures)}`],
+  [
+    { kind: 'acquired', grantedCount: 2, elapsedMs: 3, waitMs: 4_230 },
+    'acquired: "job": on 2 masters in 3ms, after waiting 4.2s',
+  ],
+  [{ kind: 'extended', extendedCount: 3, elapsedMs: 3 }, 'extended: "job": on 3 masters in 3ms'],
+  [
+    { kind: 'extension-failed', failures, validMs: 4_000 },
+    `warning: "job": not extended, valid for another 4s: ${failuresLine(failures)}`,
+  ],
+  [{ kind: 'released', releasedCount: 3, keepMs: 0 }, 'released: "job": on 3 masters'],
+  [{ kind: 'released', releasedCount: 3, keepMs: 4_000 }, 'released: "job": on 3 masters, kept for another 4s'],
+  [
+    { kind: 'release-unconfirmed', failures, remainingMs: 4_000 },
+    `warning: "job": not released on a quorum: ${failuresLine(failures)} (it expires by itself within 4s)`,
+  ],
+  [{ kind: 'child-started', pid: 7 }, 'started: "job": pid 7'],
+  [{ kind: 'child-exited', exit: { kind: 'exited', code: 3 }, runMs: 4_000 }, 'ended: "job": exit code 3 after 4s'],
+  [{ kind: 'relayed', signal: 'SIGHUP' }, 'relayed: "job": SIGHUP'],
+  [
+    { kind: 'stopping', cause: lost, signal: 'SIGTERM', validMs: 4_000, unprovenMs: 100 },
+    'stopping: "job": lost (taken: masters show the value of somebody else): sent SIGTERM, lock valid for another 4s',
+  ],
+  [{ kind: 'killed' }, 'killed: "job": sent SIGKILL'],
+  [{ kind: 'found-lost' }, 'lost: "job": somebody else had it when it was released'],
+  [
+    { kind: 'found-gone' },
+    'warning: "job": too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)',
+  ],
+  [
+    { kind: 'clock-jumped', ms: 60_000 },
+    'clock: this machine: 1m passed unnoticed (asleep, or its time was set); counted against the lock',
+  ],
+];
+
+test.each(events)('$kind', (event, line) => {
+  expect(eventLine(['job'], event)).toBe(line);
+});
+
+describe('the end', () => {
+  const lineOf = (cause: Cause, childExit: ChildExit | null = null, isKilled = false) =>
+    endingLine(['job'], ['cmd'], {
+      ending: { cause, childExit, isKilled } satisfies Ending,
+      waitMs: 0,
+      runMs: null,
+      extensionCount: 0,
+      fence: null,
+      unprovenMs: null,
+    });
+  const refused = (acquisition: Extract<Cause, { kind: 'not-acquired' }>['acquisition']): Cause => ({
+    kind: 'not-acquired',
+    acquisition,
+  });
+  const died: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
+
+  test.each<[string, Cause, ChildExit | null, boolean, string | null]>([
+    ['by itself', { kind: 'child' }, { kind: 'exited', code: 3 }, false, null],
+    ['of a signal', { kind: 'child' }, died, false, null],
+    ['told to', { kind: 'signal', signal: 'SIGTERM' }, null, false, null],
+    ['given up', refused({ kind: 'aborted' }), null, false, null],
+    [
+      'busy',
+      refused({ kind: 'busy', holder: '0af3', holderCount: 1, freeInMs: 500 }),
+      null,
+      false,
+      'busy: "job": held by another program (value 0af3); lease ends in 500ms unless extended (wait longer with -w)',
+    ],
+    [
+      'busy, where masters disagree',
+      refused({ kind: 'busy', holder: '0af3', holderCount: 2, freeInMs: null }),
+      null,
+      false,
+      'busy: "job": masters show 2 holders, on some it is held by another program (value 0af3); not all of this expires by itself (wait longer with -w)',
+    ],
+    [
+      'no quorum',
+      refused({ kind: 'unreachable', failures }),
+      null,
+      false,
+      `no quorum: "job": ${failuresLine(failures)} (check that a majority of the masters is up)`,
+    ],
+    [
+      'too slow',
+      refused({ kind: 'too-slow', elapsedMs: 4_000 }),
+      null,
+      false,
+      'no quorum: "job": the masters took 4s, too long for this ttl (raise --ttl)',
+    ],
+    ['misconfigured', refused({ kind: 'misconfigured', failures }), null, false, `masters: ${failuresLine(failures)}`],
+    [
+      'lost, stopped',
+      lost,
+      { kind: 'exited', code: 0 },
+      false,
+      'lost: "job": taken: masters show the value of somebody else; the command was stopped: exit code 0',
+    ],
+    [
+      'lost, killed',
+      { kind: 'lost', reason: 'unreachable' },
+      died,
+      true,
+      'lost: "job": unreachable: no quorum extended it in time; the command was killed: died of SIGKILL',
+    ],
+    [
+      'lost, obeyed after SIGKILL had been sent to what it had started',
+      { kind: 'lost', reason: 'stalled' },
+      { kind: 'signaled', signal: 'SIGTERM' },
+      true,
+      'lost: "job": stalled: we were stopped, asleep or starved when it had to be extended; the command was stopped: died of SIGTERM',
+    ],
+    [
+      'too long',
+      { kind: 'max-run' },
+      died,
+      true,
+      'max-run: "job": the command ran too long and was killed (raise --max-run)',
+    ],
+  ])('%s', (_title, cause, childExit, isKilled, line) => {
+    expect(lineOf(cause, childExit, isKilled)).toBe(line);
+  });
+});
+
+test('a command that cannot be started is named', () => {
+  expect(commandLine({ kind: 'not-found' }, 'a\nb')).toBe(
+    String.raw`command: "a\nb": not found (check the name and PATH)`,
+  );
+  expect(commandLine({ kind: 'not-executable', message: 'permission denied' }, '/etc')).toBe(
+    'command: "/etc": cannot be executed: permission denied (check its permissions)',
+  );
+});
+
+test('every line is one line that no terminal obeys, whatever the name, the value and the note hold', () => {
+  const wild = fc.string({ unit: 'binary' });
+  const values = fc.oneof(
+    wild,
+    fc
+      .record({ host: wild, user: wild, since: wild, label: wild })
+      .map((parts) => renderValue('t', { ...note, ...parts })),
+  );
+  fc.assert(
+    fc.property(wild, values, (name, holder) => {
+      const line = eventLine([name], {
+        kind: 'waiting',
+        holder,
+        holderCount: 1,
+        remainingMs: 5,
+        place: null,
+        waitedMs: 0,
+      });
+      expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
+    }),
+  );
+});
+
+test.each(['n', ':', '//', 'a://', '@', '🔒'])('a name of a megabyte of %j is cut short in no time', (part) => {
+  const startedAt = performance.now();
+  const line = eventLine([part.repeat(1_000_000 / part.length)], { kind: 'killed' });
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(line.length).toBeLessThan(400);
+});

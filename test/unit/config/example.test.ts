@@ -1,0 +1,67 @@
+// .redlockrc.example against the table: every key is there, valid, and says the default and the environment twin that it has.
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, test } from 'vitest';
+import { readConfigFile } from '../../../src/config/file.ts';
+import { defaultTextOf, environmentName, isScalarKey, keyRow, keyTable } from '../../../src/config/keys.ts';
+import { runTimings } from '../../../src/lock/timings.ts';
+import { renderDuration } from '../../../src/text/duration.ts';
+
+const example = readFileSync(new URL('../../../.redlockrc.example', import.meta.url), 'utf8');
+// Prose is "# text"; a setting is "#key:", and "#  " in front of what belongs to it.
+const uncommented = example.replace(/^#(?=[^ \n#]| {2})/gm, '');
+const environment = { REDIS_PASSWORD: 'p' };
+const read = (text: string) =>
+  readConfigFile({ path: '/x/.redlockrc', text, mode: 0o644, isConfined: false }, environment);
+const file = await read(uncommented);
+
+/** The comment lines right above a key, as one line. */
+function proseOf(key: string): string {
+  const lines = example.split('\n');
+  const end = lines.findIndex((line) => line.startsWith(`#${key}:`));
+  let start = end;
+  while (lines[start - 1]?.startsWith('# ')) start--;
+  return lines
+    .slice(start, end)
+    .map((line) => line.slice(2))
+    .join(' ');
+}
+
+it('sets nothing as it stands', async () => {
+  expect(await read(example)).toMatchObject({ layer: new Map(), masters: null, tls: null, warnings: [] });
+});
+
+it('has every key once, and no other', () => {
+  const keys = [...uncommented.matchAll(/^(\w+):/gm)].map((match) => match[1]);
+  expect(keys.toSorted()).toEqual(keyTable.map((row) => row.key).toSorted());
+});
+
+describe.each(keyTable.map((row) => row.key))('%s', (key) => {
+  it('states its default', () => expect(proseOf(key)).toContain(`Default: ${defaultTextOf(key)}. `));
+
+  it('states its environment twin', () =>
+    expect(proseOf(key)).toMatch(
+      key === 'tls' ? /Environment: none\.$/ : new RegExp(`Environment: ${environmentName(key)}\\b`),
+    ));
+
+  it('says more than that', () => expect(proseOf(key).indexOf('Default: ')).toBeGreaterThan(30));
+});
+
+test.each(keyTable.filter((row) => keyRow(row.key).default !== null).map((row) => row.key))(
+  '%s is shown with its default',
+  (key) => {
+    expect(isScalarKey(key) && file.layer.get(key)?.text).toBe(keyRow(key).default);
+  },
+);
+
+it('shows the computed defaults that the default ttl gives', () => {
+  const timings = runTimings(30_000, null, null);
+  expect(file.layer.get('killAfter')?.text).toBe(renderDuration(timings.graceMs));
+  expect(file.layer.get('masterTimeout')?.text).toBe(`${timings.masterTimeoutMs}ms`);
+});
+
+it('is read whole', () => {
+  expect(file.masters?.entries.map(({ entry }) => entry.url)).toHaveLength(3);
+  expect(Object.keys(file.tls?.entry ?? {})).toEqual(['caFile', 'certFile', 'keyFile', 'servername']);
+  expect(file.layer.get('password')?.text).toBe('p');
+});

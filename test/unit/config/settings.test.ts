@@ -1,0 +1,393 @@
+// Words, environment and files become settings: what each value is, where it came from, and every way in which it is refused.
+
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { environmentName, isScalarKey, keyTable, type ScalarKey } from '../../../src/config/keys.ts';
+import type { Settings } from '../../../src/config/settings.ts';
+import { createScratch, failure, type Scene, settle } from './scratch.ts';
+
+const local = ['--local'];
+
+describe('defaults', () => {
+  it('are those of the contract', async () => {
+    expect(await settle({ flags: local })).toEqual({
+      names: ['job'],
+      command: ['true'],
+      masters: [],
+      local: true,
+      localDirectory: null,
+      prefix: 'redlock:',
+      ttlMs: 30_000,
+      masterTimeoutMs: 1_500,
+      graceMs: 5_000,
+      marginMs: 1_000,
+      reserveMs: 6_000,
+      extendEveryMs: 10_000,
+      giveUpAfterMs: 10_000,
+      waitMs: null,
+      retries: null,
+      sharing: 'exclusive',
+      slotCount: 1,
+      yields: 'never',
+      conflictExitCode: 75,
+      jitterMs: 0,
+      stopSignal: 'SIGTERM',
+      holdAtLeastMs: 0,
+      maxRunMs: null,
+      restartGraceMs: 0,
+      isFenced: true,
+      isReentrant: false,
+      protocol: 'redlock',
+      outer: null,
+      hasHistory: true,
+      onLost: null,
+      foreground: null,
+      keepsBackground: false,
+      isIsolated: false,
+      reportFile: null,
+      verbosity: 'normal',
+      logFormat: 'text',
+      configFile: null,
+      sources: expect.objectContaining({ local: 'flag --local', ttl: 'default', killAfter: 'default' }),
+      warnings: [],
+      cautions: [],
+    });
+  });
+
+  it('are frozen all the way down', async () => {
+    const settings = await settle({ environment: { REDLOCK_MASTERS: 'a,b,c' } });
+    for (const part of [settings, settings.masters, settings.masters[0], settings.command, settings.sources]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+
+  it('have environment twins in capitals', () => {
+    expect(keyTable.filter((row) => row.key !== 'tls').map((row) => environmentName(row.key))).toEqual([
+      ...[
+        'REDLOCK_MASTERS',
+        'REDLOCK_LOCAL',
+        'REDLOCK_LOCAL_DIRECTORY',
+        'REDLOCK_PREFIX',
+        'REDLOCK_PROTOCOL',
+        'REDLOCK_TTL',
+      ],
+      ...['REDLOCK_MASTER_TIMEOUT', 'REDLOCK_GIVE_UP_AFTER', 'REDLOCK_KILL_AFTER', 'REDLOCK_SIGNAL', 'REDLOCK_WAIT'],
+      ...['REDLOCK_CONFLICT_EXIT_CODE', 'REDLOCK_RETRY_COUNT', 'REDLOCK_RETRY_DELAY', 'REDLOCK_RETRY_JITTER'],
+      ...['REDLOCK_JITTER', 'REDLOCK_HOLD_AT_LEAST', 'REDLOCK_SHARED', 'REDLOCK_SLOTS', 'REDLOCK_SUPERSEDE'],
+      ...['REDLOCK_REPLACE', 'REDLOCK_MAX_RUN'],
+      ...[
+        'REDLOCK_RESTART_GRACE',
+        'REDLOCK_FENCING',
+        'REDLOCK_HISTORY',
+        'REDLOCK_REENTRANT',
+        'REDLOCK_ON_LOST',
+        'REDLOCK_FOREGROUND',
+        'REDLOCK_KEEP_BACKGROUND',
+        'REDLOCK_ISOLATE',
+      ],
+      ...['REDLOCK_LOG_FORMAT', 'REDLOCK_USERNAME', 'REDLOCK_PASSWORD', 'REDLOCK_PASSWORD_FILE'],
+    ]);
+  });
+});
+
+/** Any text is a good value of these. */
+const isText = (key: string) => key === 'prefix' || key === 'onLost';
+
+/** Key, option if there is one, a text for each layer, the field, what the texts mean. */
+const scalars: readonly (readonly [ScalarKey, string | null, [string, string, string], keyof Settings, unknown[]])[] = [
+  ['prefix', '--prefix', ['f:', 'e:', '"c:"'], 'prefix', ['f:', 'e:', 'c:']],
+  ['ttl', '--ttl', ['41', '42s', '43'], 'ttlMs', [41_000, 42_000, 43_000]],
+  ['masterTimeout', null, ['', '200ms', '300ms'], 'masterTimeoutMs', [null, 200, 300]],
+  ['giveUpAfter', null, ['', '2', '3'], 'giveUpAfterMs', [null, 2_000, 3_000]],
+  ['killAfter', '--kill-after', ['1', '2', '3'], 'graceMs', [1_000, 2_000, 3_000]],
+  ['signal', '--signal', ['INT', 'sighup', '9'], 'stopSignal', ['SIGINT', 'SIGHUP', 'SIGKILL']],
+  ['wait', '--wait', ['forever', '2', '0'], 'waitMs', [null, 2_000, 0]],
+  ['conflictExitCode', '--conflict-exit-code', ['0', '255', '3'], 'conflictExitCode', [0, 255, 3]],
+  ['jitter', '--jitter', ['1', '2', '3'], 'jitterMs', [1_000, 2_000, 3_000]],
+  ['holdAtLeast', '--hold-at-least', ['1', '2', '3'], 'holdAtLeastMs', [1_000, 2_000, 3_000]],
+  ['shared', null, ['', 'false', 'true'], 'sharing', [null, 'exclusive', 'shared']],
+  ['slots', '--slots', ['2', '3', '4'], 'slotCount', [2, 3, 4]],
+  ['supersede', null, ['', 'false', 'true'], 'yields', [null, 'never', 'place']],
+  ['replace', null, ['', 'false', 'true'], 'yields', [null, 'never', 'lock']],
+  ['maxRun', '--max-run', ['none', '2', '3'], 'maxRunMs', [null, 2_000, 3_000]],
+  ['restartGrace', null, ['', '2', '0'], 'restartGraceMs', [null, 2_000, 0]],
+  ['fencing', null, ['', 'true', 'false'], 'isFenced', [null, true, false]],
+  ['history', null, ['', 'true', 'false'], 'hasHistory', [null, true, false]],
+  ['reentrant', null, ['', 'true', 'false'], 'isReentrant', [null, true, false]],
+  ['foreground', null, ['', 'true', 'false'], 'foreground', [null, true, false]],
+  ['keepBackground', null, ['', 'false', 'true'], 'keepsBackground', [null, false, true]],
+  ['isolate', null, ['', 'false', 'true'], 'isIsolated', [null, false, true]],
+  ['onLost', '--on-lost', ['a b', 'c', 'd'], 'onLost', ['a b', 'c', 'd']],
+  ['logFormat', '--log-format', ['text', 'json', 'json'], 'logFormat', ['text', 'json', 'json']],
+];
+
+it.each([
+  [['--no-fence'], 'isFenced', false],
+  [['--no-history'], 'hasHistory', false],
+  [['--reentrant'], 'isReentrant', true],
+  [['--foreground'], 'foreground', true],
+  [['--no-foreground'], 'foreground', false],
+  [['--keep-background'], 'keepsBackground', true],
+  [['--isolate'], 'isIsolated', true],
+] as const)('%s sets %s to %s', async (flags, field, value) => {
+  expect((await settle({ flags: [...local, ...flags] }))[field]).toBe(value);
+});
+
+it.each([
+  [1, 0],
+  [2, 0],
+  [3, 30_000],
+  [5, 30_000],
+])('gives %i masters a restart grace of %i ms', async (count, graceMs) => {
+  const flags = Array.from({ length: count }, (_, index) => ['--master', `m${index}`]).flat();
+  expect((await settle({ flags })).restartGraceMs).toBe(graceMs);
+});
+
+describe.each(scalars)('%s', (key, option, [flag, variable, line], field, [fromFlag, fromVariable, fromFile]) => {
+  const file = `${key}: ${line}\n`;
+  const environment = { [environmentName(key)]: variable };
+
+  it('comes from the file', async () => {
+    const settings = await settle({ flags: local, file });
+    expect(settings[field]).toBe(fromFile);
+    expect(settings.sources[key]).toMatch(/\/work\/\.redlockrc:1$/);
+  });
+
+  it('comes from the environment before the file', async () => {
+    const settings = await settle({ flags: local, file, environment });
+    expect(settings[field]).toBe(fromVariable);
+    expect(settings.sources[key]).toBe(`environment ${environmentName(key)}`);
+  });
+
+  it('counts an empty variable as unset', async () => {
+    const settings = await settle({ flags: local, file, environment: { [environmentName(key)]: '' } });
+    expect(settings[field]).toBe(fromFile);
+  });
+
+  if (option !== null)
+    it('comes from the flag before all', async () => {
+      const settings = await settle({ flags: [...local, option ?? '', flag], file, environment });
+      expect(settings[field]).toBe(fromFlag);
+      expect(settings.sources[key]).toBe(`flag ${option}`);
+    });
+
+  if (option !== null && !isText(key))
+    it('is refused with 64 as a flag', async () => {
+      const found = await failure({ flags: [...local, option ?? '', 'potatoes'] });
+      expect(found).toMatchObject({ name: 'UsageError', exitCode: 64 });
+      expect(found.message).toMatch(new RegExp(`^${option}: "potatoes": .* \\(write .*\\)$`));
+    });
+
+  if (!isText(key))
+    it('is refused with 78 in the environment, also when a flag hides it', async () => {
+      const flags = option === null ? local : [...local, option, flag];
+      const found = await failure({ flags, environment: { [environmentName(key)]: 'potatoes' } });
+      expect(found).toMatchObject({ name: 'ConfigError', exitCode: 78 });
+      expect(found.message).toMatch(new RegExp(`^${environmentName(key)}: "potatoes": `));
+    });
+
+  if (!isText(key))
+    it('is refused with 78 in the file', async () => {
+      const found = await failure({ flags: local, file: `\n${key}: potatoes` });
+      expect(found).toMatchObject({ name: 'ConfigError', exitCode: 78 });
+      expect(found.message).toContain(`~/work/.redlockrc:2: ${key}: "potatoes": `);
+    });
+});
+
+it('has a test above for every scalar key but those about masters', () => {
+  const counted = ['retryCount', 'retryDelay', 'retryJitter']; // Below, together.
+  const others = ['protocol', 'local', 'localDirectory', 'username', 'password', 'passwordFile', ...counted];
+  const tested = [...scalars.map(([key]) => key), ...others];
+  expect(tested.toSorted()).toEqual(
+    keyTable
+      .map((row) => row.key)
+      .filter(isScalarKey)
+      .toSorted(),
+  );
+});
+
+describe('isolation and processes that stay contradict each other', () => {
+  const message = expect.stringContaining('isolate: with keepBackground: ');
+
+  it.each([
+    [['--isolate', '--keep-background'], {}, '', 'UsageError'],
+    [['--isolate'], {}, 'keepBackground: true', 'UsageError'],
+    [[], { REDLOCK_ISOLATE: 'true' }, 'keepBackground: true', 'ConfigError'],
+  ])('%j %j %j: %s', async (flags, environment, file, name) => {
+    expect(await failure({ flags: [...local, ...flags], environment, file })).toMatchObject({ name, message });
+  });
+});
+
+describe('single values', () => {
+  test.each<[string[], Partial<Settings>]>([
+    [['-n'], { waitMs: 0 }],
+    [['-w', '0.5'], { waitMs: 500 }],
+    [['-n', '-E', '0'], { conflictExitCode: 0 }],
+    [['--max-run', '0'], { maxRunMs: null }],
+    [['-k', '0'], { graceMs: 0 }],
+    [['--prefix', ''], { prefix: '' }],
+    [['--signal', 'SIGUSR1'], { stopSignal: 'SIGUSR1' }],
+    [['--signal', 'kill'], { stopSignal: 'SIGKILL' }],
+    [['--signal', '6'], { stopSignal: 'SIGABRT' }],
+    [['--ttl', '24h'], { ttlMs: 86_400_000 }],
+    [['-q'], { verbosity: 'quiet' }],
+    [['-v'], { verbosity: 'verbose' }],
+  ])('%j', async (flags, expected) => expect(await settle({ flags: [...local, ...flags] })).toMatchObject(expected));
+
+  test.each([
+    [['--ttl', '0'], '--ttl: "0": must be more than 0'],
+    [['--ttl', '-5s'], '--ttl: "-5s": not a duration'],
+    [['--ttl', '24h1ms'], '--ttl: "24h1ms": a crash would block everyone for more than 24h'],
+    [
+      ['--ttl', '99999999999999999999s'],
+      '--ttl: "99999999999999999999s": a crash would block everyone for more than 24h',
+    ],
+    [['-w', '99999999999999999999s'], '--wait: "99999999999999999999s": too long a duration (at most 24d20h'],
+    [['--ttl', '30d'], '--ttl: "30d": a crash would block everyone'],
+    [['-w', '25d'], '--wait: "25d": too long a duration (at most 24d20h31m23.647s)'],
+    [['--max-run', '25d'], '--max-run: "25d": too long a duration'],
+    [['-E', '256'], '--conflict-exit-code: "256": not an exit status'],
+    [['-E', '600'], '--conflict-exit-code: "600": not an exit status'],
+    [['-E', '-1'], '--conflict-exit-code: "-1": not an exit status'],
+    [['-E', '1.5'], '--conflict-exit-code: "1.5": not an exit status'],
+    [['-E', ''], '--conflict-exit-code: "": not an exit status'],
+    [['--signal', 'STOP'], '--signal: "STOP": does not end a process'],
+    [['--signal', 'sigcont'], '--signal: "sigcont": does not end a process'],
+    [['--signal', '19'], '--signal: "19": does not end a process'],
+    [['--signal', '0'], '--signal: "0": not a signal'],
+    [['--signal', '99'], '--signal: "99": not a signal'],
+    [['--signal', 'toString'], '--signal: "toString": not a signal'],
+    [['--log-format', 'JSON'], '--log-format: "JSON": not a log format (write text or json)'],
+    [['--report', ''], '--report: "": empty'],
+    [['--report', '.'], '--report: ".": is a directory'],
+    [['--report', 'deep/'], '--report: "deep/": is a directory'],
+    [['--report', 'no/such/file'], '--report: "~/work/no/such": no such directory'],
+    [['--report', '.redlockrc/file'], '--report: "~/work/.redlockrc": not a directory'],
+  ])('%j is refused', async (flags, message) => {
+    const found = await failure({ flags: [...local, ...flags], file: '' });
+    expect(found).toMatchObject({ name: 'UsageError', exitCode: 64, message: expect.stringContaining(message) });
+  });
+
+  it.skipIf(process.getuid?.() === 0)('a report in a directory that may not be written is refused', async () => {
+    const root = createScratch();
+    chmodSync(join(root, 'work/deep'), 0o500);
+    const found = settle({ flags: [...local, '--report', 'deep/r'] }, root);
+    await expect(found).rejects.toThrow(/^--report: ".*deep": permission denied \(/);
+  });
+
+  it('a report goes to an absolute path', async () => {
+    const root = createScratch();
+    expect((await settle({ flags: [...local, '--report', 'deep/r.json'] }, root)).reportFile).toBe(
+      `${root}/work/deep/r.json`,
+    );
+    expect((await settle({ flags: [...local, '--report', '/dev/null'] }, root)).reportFile).toBe('/dev/null');
+  });
+});
+
+describe('several holders', () => {
+  it.each([
+    [['--slots', '2'], { sharing: 'slots', slotCount: 2 }],
+    [['--slots', '1'], { sharing: 'exclusive', slotCount: 1 }],
+    [['--slots', '1', '-s'], { sharing: 'shared', slotCount: 1 }],
+    [['--supersede', '--replace'], { yields: 'lock' }],
+  ])('%j', async (flags, expected) => {
+    expect(await settle({ flags: [...local, ...flags] })).toMatchObject(expected);
+  });
+
+  it.each([
+    [['--slots', '0'], '"0": not a number of slots (write a number from 1 to 1000)'],
+    [['--slots', '1001'], '"1001": not a number of slots'],
+    [['--slots', '2.5'], '"2.5": not a number of slots'],
+    [['--slots', '2', '--shared'], 'slots: with shared: any number of holders, or so many?'],
+    [['--slots', '2', 'another'], 'slots: with several names: all or nothing of what?'],
+  ])('%j is refused', async (flags, message) => {
+    await expect(settle({ flags: [...local, ...flags] })).rejects.toThrow(message);
+  });
+});
+
+describe('retries, a count of attempts instead of a wait', () => {
+  const retries = { count: 3, delayMs: 200, jitterMs: 0 };
+
+  it('have pauses of their own', async () => {
+    const flags = [...local, '--retry-count', '3', '--retry-delay', '1s', '--retry-jitter', '50ms'];
+    expect((await settle({ flags })).retries).toEqual({ count: 3, delayMs: 1_000, jitterMs: 50 });
+  });
+
+  it.each([
+    [{ REDLOCK_RETRY_COUNT: '3', REDLOCK_WAIT: '5s' }, [], retries],
+    [{ REDLOCK_RETRY_COUNT: '3' }, ['--wait', '5s'], null],
+    [{ REDLOCK_RETRY_COUNT: '3' }, ['-n'], null],
+    [{ REDLOCK_WAIT: '5s' }, ['--retry-count', '3'], retries],
+  ] as const)('%j and %j: what was said closer to the command counts', async (environment, flags, expected) => {
+    expect((await settle({ environment, flags: [...local, ...flags] })).retries).toEqual(expected);
+  });
+
+  it.each([
+    [['--retry-count', '3', '-w', '1s'], '--retry-count: with --wait: contradict each other (leave one out)'],
+    [['--retry-count', '3', '-n'], '--retry-count: with --nonblock: contradict each other (leave one out)'],
+    [['--retry-count', '-1'], '"-1": not a count (write 3)'],
+    [['--retry-count', '1.5'], '"1.5": not a count (write 3)'],
+  ])('%j is refused', async (flags, message) => {
+    await expect(settle({ flags: [...local, ...flags] })).rejects.toThrow(message);
+  });
+});
+
+describe('what is taken, and warned about', () => {
+  const warningsOf = async (scene: Scene) =>
+    (await settle({ ...scene, flags: [...local, ...(scene.flags ?? [])] })).cautions;
+
+  test.each<[string, Scene, string[]]>([
+    [
+      'a bare ttl of an hour or more',
+      { flags: ['--ttl', '30000'] },
+      ['--ttl: "30000": 8h20m, since a bare number is seconds (write 30000ms if '],
+    ],
+    ['the same in the environment', { environment: { REDLOCK_TTL: '3600' } }, ['REDLOCK_TTL: "3600": 1h, since']],
+    ['the same in the file', { file: 'ttl: 10000' }, ['~/work/.redlockrc:1: ttl: "10000": 2h46m40s, since']],
+    ['nothing else', { flags: ['--ttl', '3599'], environment: { REDLOCK_TTL: '10000' } }, []],
+    ['a ttl with a unit', { flags: ['--ttl', '2h'] }, []],
+    [
+      'a variable that is nearly a setting',
+      { environment: { REDLOCK_TLL: '3s' } },
+      ['REDLOCK_TLL: not a setting (did you mean REDLOCK_TTL?)'],
+    ],
+    [
+      'two letters off',
+      { environment: { REDLOCK_MASTER_TIMOUTS: '3s' } },
+      ['REDLOCK_MASTER_TIMOUTS: not a setting (did you mean REDLOCK_MASTER_TIMEOUT?)'],
+    ],
+    [
+      'no config',
+      { environment: { REDLOCK_CONFG: '' } },
+      ['REDLOCK_CONFG: not a setting (did you mean REDLOCK_CONFIG?)'],
+    ],
+    [
+      'what Kubernetes, a command and people set',
+      {
+        environment: {
+          REDLOCK_PORT: 'tcp://10.0.0.1:80',
+          REDLOCK_SERVICE_HOST: '10.0.0.1',
+          REDLOCK_PORT_6379_TCP_ADDR: '10.0.0.1',
+          REDLOCK_STAGE: 'x',
+          REDLOCK_TTL_MS: '30000',
+          REDLOCK_HELD: 'a',
+          REDLOCK_NAME: 'a',
+          REDLOCK_FENCE: '1',
+          REDLOCK_LOST: 'taken',
+          REDLOCK_EVENT: 'lost',
+        },
+      },
+      [],
+    ],
+  ])('%s', async (_, scene, expected) => {
+    const warnings = (await warningsOf(scene)).map((line) => line.replace(/\S*\/work\//, '~/work/'));
+    expect(warnings).toEqual(expected.map((part) => expect.stringContaining(part)));
+  });
+
+  it('leaves the ttl of a run around us alone, and where it came from', async () => {
+    const environment = { REDLOCK_HELD: 'job', REDLOCK_HELD_LEASES: 'T:1:9000', REDLOCK_REENTRANT: 'true' };
+    const { ttlMs, sources } = await settle({ flags: local, environment });
+    expect([ttlMs, sources.ttl]).toEqual([9_000, 'the run around this one']);
+  });
+});
