@@ -55,10 +55,19 @@ test('holds the program, its licence and the example, and neither sources nor te
       '.redlockrc.example',
     ]),
   );
+  const pages = /^docs\/[\w/-]+\.(md|svg)$|^(README|CHANGELOG|SECURITY)\.md$/;
   const others = files.filter(
-    (file) => !/^(bin|dist)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|\.redlockrc\.example)$/.test(file),
+    (file) => !/^(bin|dist)\/|^(LICENSE|package\.json|\.redlockrc\.example)$/.test(file) && !pages.test(file),
   );
   expect(others).toEqual([]);
+});
+
+test('holds every file that its README.md links to, but for the pages of the checkout', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const linked = [...readme.matchAll(/\]\((?!\w+:)([^)#]+)/g)].map(([, file]) => file ?? '');
+  const pages = linked.filter((file) => !/^(src|test)\//.test(file));
+  expect(pages.length).toBeGreaterThan(5);
+  expect(files).toEqual(expect.arrayContaining(pages));
 });
 
 test('without its optional package: 69 before any lock, and what to do', async () => {
