@@ -5,10 +5,8 @@ import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
 import type { Settings } from './config/settings.ts';
-import { type HolderNote, newClaim } from './lock/holder.ts';
-import type { Claim, Sharing } from './lock/ports.ts';
-import { onSomeSlot } from './lock/sharing.ts';
-import { waiterIdOf } from './lock/waiter-id.ts';
+import type { Claim, Sharing } from './lock/types.ts';
+import { type HolderNote, newClaim, onSomeSlot, waiterIdOf } from './lock/value.ts';
 import { userName } from './system/user.ts';
 
 /** With a value that was never used before. */

@@ -17,7 +17,7 @@ import type { Screen } from './ctl/top/screen.ts';
 import type { VerbName } from './ctl/verb-table.ts';
 import { parseWords } from './ctl/words.ts';
 import { LocalTrouble } from './local/trouble.ts';
-import type { HolderNote } from './lock/holder.ts';
+import type { HolderNote } from './lock/value.ts';
 import { userName } from './system/user.ts';
 import { createSystemClock } from './system-clock.ts';
 import { printableLines } from './text/printable.ts';

@@ -2,8 +2,8 @@
 // --report. The command is shown as JSON, so that an empty argument or a trailing space can be seen.
 
 import type { Settings } from '../config/settings.ts';
+import { driftMsOf, quorumOf } from '../lock/quorum.ts';
 import { stopAtMsOf } from '../lock/timings.ts';
-import { driftMsOf, quorumOf } from '../lock/validity.ts';
 import { renderDuration } from '../text/duration.ts';
 import { quoted } from '../text/quote.ts';
 

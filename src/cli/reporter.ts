@@ -4,8 +4,7 @@
 // holder or our place changes); with one there is a spinner, which is gone before the command
 // starts.
 
-import type { MasterFailure } from '../lock/events.ts';
-import type { Failed } from '../lock/ports.ts';
+import type { Failed, MasterFailure } from '../lock/types.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import { jsonLine } from '../text/json.ts';

@@ -2,9 +2,8 @@
 // decided once, frozen, with the source of each value. It connects to nothing. A mistake on the
 // command line exits with 64, the same in the environment or a file with 78.
 
-import type { OuterLease } from '../lock/outcomes.ts';
-import type { Yields } from '../lock/ports.ts';
 import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
+import type { OuterLease, Yields } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
 import { outerLeaseOf } from '../run/held.ts';
 import { renderDuration } from '../text/duration.ts';

@@ -6,9 +6,9 @@
 // would have, which is longer than the command may run.
 
 import { randomBytes } from 'node:crypto';
-import { renderValue } from '../lock/holder.ts';
-import type { ReleaseReply } from '../lock/ports.ts';
-import { quorumOf } from '../lock/validity.ts';
+import { quorumOf } from '../lock/quorum.ts';
+import type { ReleaseReply } from '../lock/types.ts';
+import { renderValue } from '../lock/value.ts';
 import { UsageError } from '../text/errors.ts';
 import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';

@@ -2,8 +2,8 @@
 // People are talked to on stderr and answered from stdin, so that what a verb prints on stdout can
 // always go into a file.
 
-import type { HolderNote } from '../lock/holder.ts';
 import type { Clock } from '../lock/ports.ts';
+import type { HolderNote } from '../lock/value.ts';
 import type { CtlSettings } from './settings.ts';
 import type { Screen } from './top/screen.ts';
 import type { VerbWords } from './words.ts';

@@ -2,7 +2,7 @@
 // page, and read in small steps. It never asks for all keys at once. A name that only one master
 // shows is in the list as well: an orphan.
 
-import { quorumOf } from '../lock/validity.ts';
+import { quorumOf } from '../lock/quorum.ts';
 import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import { roughly } from '../text/lines.ts';

@@ -3,11 +3,9 @@
 // what an attempt would be told at this moment, decided by the very function that decides attempts:
 // "free" and "held" cannot disagree with redlock-run.
 
-import { parseValue } from '../lock/holder.ts';
-import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/ports.ts';
-import { isMark } from '../lock/sharing.ts';
-import { acquireVerdictOf } from '../lock/tally.ts';
-import { quorumOf } from '../lock/validity.ts';
+import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
+import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/types.ts';
+import { isMark, parseValue } from '../lock/value.ts';
 import { isCut, type Sight } from '../redis/inspector.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
 

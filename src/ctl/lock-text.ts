@@ -1,7 +1,7 @@
 // The state of a lock as text for people: a headline, a table of the votes, a table of the queue.
 // Pure. The headline says "held by" in the words of the line that a waiting redlock-run prints.
 
-import { parseWaiterId } from '../lock/waiter-id.ts';
+import { parseWaiterId } from '../lock/value.ts';
 import { roughly } from '../text/lines.ts';
 import { printable } from '../text/printable.ts';
 import { quoted } from '../text/quote.ts';

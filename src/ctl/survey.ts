@@ -5,7 +5,8 @@
 // as well.
 
 import { localMasters } from '../local/local-masters.ts';
-import type { Clock, Failed, ReleaseReply, Sharing } from '../lock/ports.ts';
+import type { Clock } from '../lock/ports.ts';
+import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
 import { Roster } from '../redis/identity.ts';
 import { Inspector, type Page, type SeenLine } from '../redis/inspector.ts';

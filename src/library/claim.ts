@@ -5,9 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
-import { newClaim } from '../lock/holder.ts';
-import type { Claim } from '../lock/ports.ts';
-import { waiterIdOf } from '../lock/waiter-id.ts';
+import type { Claim } from '../lock/types.ts';
+import { newClaim, waiterIdOf } from '../lock/value.ts';
 import { userName } from '../system/user.ts';
 import { usageError } from './complaint.ts';
 import type { Form } from './form.ts';

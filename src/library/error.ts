@@ -2,7 +2,7 @@
 // (a master that is down, an extension that has to be tried again): that is told to `onEvent`. The surprise: the class decides
 // nothing and makes no message; complaint.ts has them all.
 
-import type { MasterFailure } from '../lock/events.ts';
+import type { MasterFailure } from '../lock/types.ts';
 
 /**
  * - `busy`: held by somebody else for all of the wait; `holder` and `freeInMs` tell what is known

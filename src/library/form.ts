@@ -2,8 +2,8 @@
 // one. The rules are those of the command line. The surprise: one slot is no slots but a lock held alone, as `--slots 1` is, so it goes
 // with anything.
 
-import { alone, type Claim } from '../lock/ports.ts';
-import { onSomeSlot } from '../lock/sharing.ts';
+import { alone, type Claim } from '../lock/types.ts';
+import { onSomeSlot } from '../lock/value.ts';
 import { objectionToNames } from '../redis/keys.ts';
 import { usageError } from './complaint.ts';
 import type { AcquireOptions, Resources } from './options.ts';

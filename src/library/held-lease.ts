@@ -3,11 +3,11 @@
 // ended no other client should be let in.
 
 import type { Report } from '../lock/events.ts';
-import { parseValue } from '../lock/holder.ts';
 import { type KeeperLossReason, LeaseKeeper } from '../lock/lease-keeper.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Lease as CoreLease, Redlock } from '../lock/redlock.ts';
 import type { LockTimings } from '../lock/timings.ts';
+import { parseValue } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
 import { lostError } from './complaint.ts';
 import { type LostReason, RedlockError } from './error.ts';

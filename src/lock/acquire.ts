@@ -2,10 +2,9 @@
 // guards the work has confirmed the lease, and there is still time. Otherwise the lock is released,
 // and where that may help, acquired again. redlock-run, the library and the simulator run this.
 
-import type { MasterFailure } from './events.ts';
 import { stopAtOf } from './lease-keeper.ts';
-import type { Lease } from './outcomes.ts';
-import type { Claim, Clock, Failed } from './ports.ts';
+import type { Clock } from './ports.ts';
+import type { Claim, Failed, Lease, MasterFailure } from './types.ts';
 import type { Acquisition } from './wait.ts';
 
 /** A server that tells what it is. */

@@ -1,12 +1,7 @@
 // Everything that the lock tells an onlooker while it works. It is the core's only way to speak; nothing here decides
 // anything. The surprise: a failing master is told once when it begins to fail and once when it recovers, not per call.
 
-import type { Failed } from './ports.ts';
-
-export interface MasterFailure {
-  readonly master: string;
-  readonly failed: Failed;
-}
+import type { Failed, MasterFailure } from './types.ts';
 
 export type LockEvent =
   | { readonly kind: 'master-failing'; readonly master: string; readonly failed: Failed }

@@ -5,10 +5,10 @@
 // machine) the clock is looked at first, and what was due to be stopped is stopped, not extended.
 
 import type { Report } from './events.ts';
-import { parseValue } from './holder.ts';
-import type { Claim, Clock, Random } from './ports.ts';
+import type { Clock, Random } from './ports.ts';
 import type { HeldLock, Lease, LossReason } from './redlock.ts';
-import { holderIdOf } from './waiter-id.ts';
+import type { Claim } from './types.ts';
+import { holderIdOf, parseValue } from './value.ts';
 
 export interface LeaseKeeperSettings {
   /** From the start of the last confirmed round to the next extension; null: never extended. */

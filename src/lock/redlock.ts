@@ -6,18 +6,34 @@
 // undone.
 
 import assert from 'node:assert';
-
-import { contentionOf, isDisputed } from './contention.ts';
 import type { Report } from './events.ts';
-import { fenceOf } from './fence.ts';
-import { Line } from './line.ts';
-import type { Attempt, Extension, Lease, Released } from './outcomes.ts';
-import type { AcquireReply, Claim, Clock, ExtendReply, Failed, Master, ReleaseReply } from './ports.ts';
+import type { Clock, Master } from './ports.ts';
+import {
+  acquireVerdictOf,
+  contentionOf,
+  extendVerdictOf,
+  fenceOf,
+  isDisputed,
+  missingIn,
+  quorumOf,
+  validUntilOf,
+  wantedByIn,
+} from './quorum.ts';
 import { countOf, failuresIn, MasterSet, type Request } from './round.ts';
-import { acquireVerdictOf, extendVerdictOf, missingIn, wantedByIn } from './tally.ts';
-import { quorumOf, validUntilOf } from './validity.ts';
+import type {
+  AcquireReply,
+  Attempt,
+  Claim,
+  ExtendReply,
+  Extension,
+  Failed,
+  Lease,
+  Released,
+  ReleaseReply,
+} from './types.ts';
+import { Line } from './wait-queue.ts';
 
-export type { Attempt, Extension, Lease, LossReason, Released } from './outcomes.ts';
+export type { Attempt, Extension, Lease, LossReason, Released } from './types.ts';
 
 /** What is said of a master that a release was sent to and nobody waited for. */
 const lagging: Failed = { kind: 'failed', cause: 'timeout', message: 'has not been answering' };
@@ -27,7 +43,7 @@ export interface RedlockSettings {
   readonly masterTimeoutMs: number;
   /** Validity that must be left for a grant to be of use: the time it takes to stop what would be started. */
   readonly reserveMs: number;
-  /** By how much clocks may run faster or slower than one another, as a part of the time; absent: see validity.ts. */
+  /** By how much clocks may run faster or slower than one another, as a part of the time; absent: see quorum.ts. */
   readonly driftFactor?: number | undefined;
 }
 

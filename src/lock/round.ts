@@ -2,9 +2,10 @@
 // master has answered or run out of time. Answers go on arriving after that, and are still told of:
 // what a straggler grants is ours to use or ours to undo. It knows nothing of locks.
 
-import type { MasterFailure, Report } from './events.ts';
-import { MasterTimes } from './master-times.ts';
-import type { Clock, Extended, Failed } from './ports.ts';
+import type { Report } from './events.ts';
+import { MasterTimes } from './master-clock.ts';
+import type { Clock } from './ports.ts';
+import type { Extended, Failed, MasterFailure } from './types.ts';
 
 /** What is asked: a master, or anything else with a name. */
 interface Named {

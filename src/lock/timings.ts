@@ -2,7 +2,7 @@
 // a choice cannot be safe. All in milliseconds. The command must be stopped well before the lock
 // runs out, and two attempts to extend must have ended before that.
 
-import { driftMsOf } from './validity.ts';
+import { driftMsOf } from './quorum.ts';
 
 export interface LockTimings {
   readonly ttlMs: number;
@@ -12,7 +12,7 @@ export interface LockTimings {
   readonly reserveMs: number;
   /** From the start of the last confirmed round to the next extension. */
   readonly extendEveryMs: number;
-  /** By how much clocks may run faster or slower; absent: see validity.ts. */
+  /** By how much clocks may run faster or slower; absent: see quorum.ts. */
   readonly driftFactor?: number | undefined;
 }
 

@@ -3,12 +3,12 @@
 // are told apart all the way: busy may be waited out for ever; no quorum is given up after a while,
 // because an outage reported as contention silently skips jobs.
 
-import type { MasterFailure, Report } from './events.ts';
-import type { Line } from './line.ts';
-import type { Attempt, Lease } from './outcomes.ts';
-import type { Claim, Clock, Random } from './ports.ts';
+import type { Report } from './events.ts';
+import type { Clock, Random } from './ports.ts';
+import { quorumOf } from './quorum.ts';
 import type { Redlock } from './redlock.ts';
-import { quorumOf } from './validity.ts';
+import type { Attempt, Claim, Lease, MasterFailure } from './types.ts';
+import type { Line } from './wait-queue.ts';
 
 export type Acquisition =
   /** `elapsedMs`: how long the attempt took that was granted. */

@@ -4,7 +4,7 @@
 // like this.
 
 import { Redis } from 'ioredis';
-import type { Failed } from '../lock/ports.ts';
+import type { Failed } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
 import { ReplyGuard } from './reply-guard.ts';
 import { failedBy } from './trouble.ts';

@@ -4,7 +4,8 @@
 // order.
 
 import type { Redis } from 'ioredis';
-import type { Clock, Failed } from '../lock/ports.ts';
+import type { Clock } from '../lock/ports.ts';
+import type { Failed } from '../lock/types.ts';
 import { bytesOf } from '../text/bytes.ts';
 import { type OpenedClient, type Origin, openClient } from './client.ts';
 import { textsOf } from './exact-reply.ts';

@@ -4,8 +4,9 @@
 // another one is a failure of this master. Values and names are exact to the byte, also where they
 // are no UTF-8.
 
-import type { Clock, Failed, ReleaseReply, Sharing } from '../lock/ports.ts';
-import { parseMember } from '../lock/sharing.ts';
+import type { Clock } from '../lock/ports.ts';
+import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
+import { parseMember } from '../lock/value.ts';
 import { bytesOf } from '../text/bytes.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';

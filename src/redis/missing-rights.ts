@@ -2,7 +2,7 @@
 // been denied, and never in a run. The surprise: each command is tried, with as many words as it takes until the server no longer
 // complains of their number; each word is a key that nobody uses, and with that none of them does anything.
 
-import type { Failed } from '../lock/ports.ts';
+import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
 import type { Protocol } from './protocol.ts';
 import { commandsOf } from './rights.ts';

@@ -2,13 +2,14 @@
 // looking, never written to. What the masters have left of it tells when the enclosing run last
 // confirmed it; so the nested run stops in time by itself, whatever has become of the other.
 
-import type { MasterFailure, Report } from '../lock/events.ts';
-import { parseValue } from '../lock/holder.ts';
-import type { Extension, Lease, OuterLease, Released } from '../lock/outcomes.ts';
-import { alone, type Clock } from '../lock/ports.ts';
+import type { Report } from '../lock/events.ts';
+import type { Clock } from '../lock/ports.ts';
+import { quorumOf, validUntilOf } from '../lock/quorum.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
 import { countOf, failuresIn, MasterSet } from '../lock/round.ts';
-import { quorumOf, validUntilOf } from '../lock/validity.ts';
+import type { MasterFailure } from '../lock/types.ts';
+import { alone, type Extension, type Lease, type OuterLease, type Released } from '../lock/types.ts';
+import { parseValue } from '../lock/value.ts';
 import type { Acquisition, Patience } from '../lock/wait.ts';
 import type { Inspector, Sight } from './inspector.ts';
 import { failed, isFailed } from './trouble.ts';

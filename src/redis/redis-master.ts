@@ -3,18 +3,8 @@
 // their order only on one connection, so one that is given up is kept until what it has not
 // answered yet is undone on it as well.
 
-import type {
-  AcquireReply,
-  Claim,
-  Clock,
-  Ear,
-  ExtendReply,
-  Failed,
-  Granted,
-  HealReply,
-  Master,
-  ReleaseReply,
-} from '../lock/ports.ts';
+import type { Clock, Ear, Master } from '../lock/ports.ts';
+import type { AcquireReply, Claim, ExtendReply, Failed, Granted, HealReply, ReleaseReply } from '../lock/types.ts';
 import type { Origin } from './client.ts';
 import { Connection } from './connection.ts';
 import type { Roster, ServerIdentity } from './identity.ts';

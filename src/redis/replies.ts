@@ -1,8 +1,8 @@
 // What the scripts answer, read by shape: votes out of replies. A reply that no script of ours
 // gives is a vote that was not given, with a reason that says so.
 
-import { mostFenceAt } from '../lock/fence.ts';
-import type { AcquireReply, ExtendReply, Failed, HealReply, ReleaseReply } from '../lock/ports.ts';
+import { mostFenceAt } from '../lock/quorum.ts';
+import type { AcquireReply, ExtendReply, Failed, HealReply, ReleaseReply } from '../lock/types.ts';
 import { as, byFirst, integer, listOf, oneOf, readReply, type Shape, text, tuple } from './reply-shapes.ts';
 import { failed } from './trouble.ts';
 

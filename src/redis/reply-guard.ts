@@ -3,7 +3,7 @@
 // bounded size and depth, and no pushes. For anything else a server loses its connection.
 
 import type { Redis } from 'ioredis';
-import type { Failed } from '../lock/ports.ts';
+import type { Failed } from '../lock/types.ts';
 import { failed } from './trouble.ts';
 
 /** Lists in lists; ioredis reads them by recursion. */

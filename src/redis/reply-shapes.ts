@@ -2,7 +2,7 @@
 // shape is a vote that was not given, and never an exception. The one place where `unknown` becomes
 // something. It knows no commands.
 
-import type { Failed } from '../lock/ports.ts';
+import type { Failed } from '../lock/types.ts';
 import { failed } from './trouble.ts';
 
 /**

@@ -2,7 +2,8 @@
 // lock it may have forgotten is over. The surprise: one that fsyncs every change has forgotten nothing and votes at once, but only
 // a server that answers CONFIG GET can be known to.
 
-import type { Clock, Failed } from '../lock/ports.ts';
+import type { Clock } from '../lock/ports.ts';
+import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
 import { failed, isFailed } from './trouble.ts';
 

@@ -1,8 +1,8 @@
 // Which script is called for a claim, on which keys, with which words. It knows no connection and
 // sends nothing.
 
-import type { Claim, Waiter } from '../lock/ports.ts';
-import { markOf } from '../lock/sharing.ts';
+import type { Claim, Waiter } from '../lock/types.ts';
+import { markOf } from '../lock/value.ts';
 import { channelsOf, historyKeyOf, keysOf } from './keys.ts';
 import { plainScripts, type Scripts, scripts } from './scripts.ts';
 

@@ -4,8 +4,9 @@
 // nothing.
 
 import { randomBytes } from 'node:crypto';
-import { newClaim } from '../lock/holder.ts';
-import type { AcquireReply, Claim, Clock, Failed, ReleaseReply } from '../lock/ports.ts';
+import type { Clock } from '../lock/ports.ts';
+import type { AcquireReply, Claim, Failed, ReleaseReply } from '../lock/types.ts';
+import { newClaim } from '../lock/value.ts';
 import { Roster } from './identity.ts';
 import type { Inspector } from './inspector.ts';
 import { historyKeyOf, keysOf } from './keys.ts';

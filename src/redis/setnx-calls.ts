@@ -2,7 +2,7 @@
 // master. It knows no connection. There is nothing to repair: the one master is the quorum, and what
 // it has lost is lost.
 
-import type { Claim } from '../lock/ports.ts';
+import type { Claim } from '../lock/types.ts';
 import { historyKeyOf, noteKeyOf } from './keys.ts';
 import type { Calls, ScriptCall, Undoing } from './script-calls.ts';
 import { scripts } from './scripts.ts';

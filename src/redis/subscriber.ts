@@ -4,7 +4,8 @@
 // the next question of one of them.
 
 import type { Redis } from 'ioredis';
-import type { Ear, Failed } from '../lock/ports.ts';
+import type { Ear } from '../lock/ports.ts';
+import type { Failed } from '../lock/types.ts';
 import { type OpenedClient, type Origin, openClient } from './client.ts';
 import { failed, failedBy, isFailed, replyError } from './trouble.ts';
 

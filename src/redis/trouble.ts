@@ -3,7 +3,7 @@
 // terminal or a log as it came. Note: ioredis rejects connect() with "Connection is closed."
 // whatever the matter is; the cause comes as an event.
 
-import type { Failed, FailureCause } from '../lock/ports.ts';
+import type { Failed, FailureCause } from '../lock/types.ts';
 import { printable } from '../text/printable.ts';
 
 const connectionTroubles: Record<string, string> = {

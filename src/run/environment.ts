@@ -1,8 +1,8 @@
 // The environment of the command: the caller's, and what tells it about its lock. Ours are set last,
 // so that in nested runs the command sees the inner lock.
 
-import { parseValue } from '../lock/holder.ts';
 import type { Lease } from '../lock/redlock.ts';
+import { parseValue } from '../lock/value.ts';
 import { encodedList, heldVariables } from './held.ts';
 
 export function childEnvironment(environment: NodeJS.ProcessEnv, lease: Lease): NodeJS.ProcessEnv {

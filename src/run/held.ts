@@ -3,8 +3,8 @@
 // REDLOCK_HELD_LEASES for nested runs, name the same locks in the same order. The environment
 // proves nothing, since it outlives the run that wrote it: what relies on it asks the masters.
 
-import { parseValue } from '../lock/holder.ts';
-import type { Lease, OuterLease } from '../lock/outcomes.ts';
+import type { Lease, OuterLease } from '../lock/types.ts';
+import { parseValue } from '../lock/value.ts';
 
 /** The names of REDLOCK_HELD, outermost first. */
 export function heldNames(environment: NodeJS.ProcessEnv): string[] {

@@ -2,8 +2,9 @@
 // sent. It is no part of the job and is not ended with it; its time is bounded instead. Its stdout
 // is our stderr, because nothing of ours may ever reach stdout.
 
+import { accessSync, constants } from 'node:fs';
 import type { RunEvent } from './events.ts';
-import { startOwn } from './processes/own-children.ts';
+import { keepApart } from './processes/own-children.ts';
 import { send } from './processes/process-tree.ts';
 import type { LostReason } from './supervisor.ts';
 
@@ -16,21 +17,32 @@ export function reasonOfLoss(event: RunEvent): LostReason | null {
 }
 
 /** Resolves when it has ended, or was killed after ten seconds; it changes no exit code. */
-export function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  const ended = new Promise<void>((resolve) => {
-    const hook = startOwn('/bin/sh', ['-c', script], {
-      stdio: ['ignore', 2, 2],
-      env: environment,
-      detached: true,
-    });
-    const { pid } = hook;
-    const timer = setTimeout(() => pid !== undefined && send(-pid, 'SIGKILL'), longestMs);
-    const end = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    hook.once('error', end).once('exit', end);
+export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  const { execa } = await import('execa');
+  const hook = execa('/bin/sh', ['-c', script], {
+    stdio: ['ignore', 2, 2],
+    env: environment,
+    extendEnv: false,
+    cwd: folder(),
+    detached: true,
+    buffer: false,
+    cleanup: false,
+    reject: false,
   });
-  // spawn() throws for a script that is too long for the system.
-  return ended.catch(() => {});
+  keepApart(hook);
+  const { pid } = hook;
+  const timer = setTimeout(() => pid !== undefined && send(-pid, 'SIGKILL'), longestMs);
+  await hook;
+  clearTimeout(timer);
+}
+
+/** Ours, or another where ours may not be entered or is gone: execa always changes to a folder. */
+function folder(): string {
+  try {
+    const own = process.cwd();
+    accessSync(own, constants.X_OK);
+    return own;
+  } catch {
+    return '/';
+  }
 }

@@ -1,9 +1,10 @@
 // Writes the line that a run leaves in the history of its lock. It sends nothing: the line goes with the release. The surprise: who held
 // the lock while we waited is known only from having been refused, so it is remembered from the events on the way.
 
-import { type HolderNote, parseValue } from '../lock/holder.ts';
-import type { Claim, Clock } from '../lock/ports.ts';
-import { blockerOf, renderRecord } from '../lock/record.ts';
+import { blockerOf, renderRecord } from '../lock/history-record.ts';
+import type { Clock } from '../lock/ports.ts';
+import type { Claim } from '../lock/types.ts';
+import { type HolderNote, parseValue } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { RunEvent } from './events.ts';
 import { exitStatusOf } from './exit-code.ts';

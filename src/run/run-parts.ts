@@ -1,8 +1,9 @@
 // What one run is made of and what it comes to: its settings, the parts that it is given, how it
 // ended. Contracts only. The simulator keeps them too, with parts of its own.
 
-import type { Claim, Clock, Random } from '../lock/ports.ts';
+import type { Clock, Random } from '../lock/ports.ts';
 import type { HeldLock, Lease } from '../lock/redlock.ts';
+import type { Claim } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import type { Child } from './child.ts';
 import type { ReportRun } from './events.ts';

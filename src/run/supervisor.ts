@@ -2,7 +2,7 @@
 // (run.ts acts). Events may come in any order, also late ones from a phase that is over. The surprise: the first cause of
 // ending wins, with one exception: a lock that was lost while the child lived beats everything else, also when that comes out later.
 
-import type { LossReason } from '../lock/outcomes.ts';
+import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 
 export type Signal = NodeJS.Signals;

@@ -1,10 +1,8 @@
 // What people read of a lock, in every program: who holds it, for how long, which masters failed.
 // Always one line. Pure. A lock name may hold anything, so it is always quoted.
 
-import type { MasterFailure } from '../lock/events.ts';
-import { parseValue } from '../lock/holder.ts';
-import { isMark } from '../lock/sharing.ts';
-import { parseWaiterId } from '../lock/waiter-id.ts';
+import type { MasterFailure } from '../lock/types.ts';
+import { isMark, parseValue, parseWaiterId } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
 import { printable } from './printable.ts';
 import { quoted } from './quote.ts';

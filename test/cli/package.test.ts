@@ -96,7 +96,7 @@ test('brings nothing else into the folder', () => {
 test('has the licences of what is in its bundles', () => {
   const licences = readFileSync(join(prefix, 'node_modules', 'redlock-run', 'dist', 'LICENSES.txt'), 'utf8');
   const { devDependencies } = json(join(root, 'package.json'));
-  for (const name of ['chalk', 'commander', 'ioredis', 'ora', 'valibot', 'yaml']) {
+  for (const name of ['chalk', 'commander', 'execa', 'ioredis', 'ora', 'valibot', 'yaml']) {
     expect(licences).toContain(`\n${name} ${devDependencies[name]} (`);
   }
 });

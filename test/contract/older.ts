@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
-import type { Claim, Master } from '../../src/lock/ports.ts';
+import type { Master } from '../../src/lock/ports.ts';
+import type { Claim } from '../../src/lock/types.ts';
 import { faults } from './faults.ts';
 import { order } from './order.ts';
 import { claimOf, lasting, type Server, upTo, type World } from './world.ts';

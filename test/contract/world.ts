@@ -7,8 +7,9 @@
 
 import assert from 'node:assert/strict';
 import { expect } from 'vitest';
-import { alone, type Claim, type Failed, type Master } from '../../src/lock/ports.ts';
-import { waiterIdOf } from '../../src/lock/waiter-id.ts';
+import type { Master } from '../../src/lock/ports.ts';
+import { alone, type Claim, type Failed } from '../../src/lock/types.ts';
+import { waiterIdOf } from '../../src/lock/value.ts';
 import type { Sight } from '../../src/redis/inspector.ts';
 
 export interface Server {

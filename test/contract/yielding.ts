@@ -3,8 +3,9 @@
 // The surprise: both sides have agreed to it beforehand. Who has not keeps his place and his lock, whoever comes.
 
 import { describe, expect, test } from 'vitest';
-import type { Claim, Master, Yields } from '../../src/lock/ports.ts';
-import { holderIdOf } from '../../src/lock/waiter-id.ts';
+import type { Master } from '../../src/lock/ports.ts';
+import type { Claim, Yields } from '../../src/lock/types.ts';
+import { holderIdOf } from '../../src/lock/value.ts';
 import { claimOf, earOf, lasting, type Server, sharedOf, slotOf, untilCalled, type World, waiting } from './world.ts';
 
 const granted = expect.objectContaining({ kind: 'granted' });

@@ -1,7 +1,7 @@
 // Histories as the masters would have them after some nights: lines written with the ids, so the times, that they would have. The
 // surprise: times are UTC here and redlockctl is told so, because what it prints is local time.
 
-import { type Blocker, type RunRecord, renderRecord } from '../../src/lock/record.ts';
+import { type Blocker, type RunRecord, renderRecord } from '../../src/lock/history-record.ts';
 import type { TestMaster } from '../servers/masters.ts';
 
 export const utc = { env: { TZ: 'UTC' } };

@@ -4,8 +4,8 @@
 // The surprise: every question is asked twice, as text and as JSON, because both are promises.
 
 import { randomBytes } from 'node:crypto';
-import { renderValue } from '../../src/lock/holder.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
+import { renderValue } from '../../src/lock/value.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
 import { clock, newClaim, redlockOn } from '../redis/rig.ts';

@@ -5,8 +5,8 @@
 import { Redis } from 'ioredis';
 import { RedlockSemaphore } from 'redis-semaphore';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { alone, type Claim } from '../../src/lock/ports.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
+import { alone, type Claim } from '../../src/lock/types.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { clock, handleOn } from '../redis/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';

@@ -6,7 +6,7 @@
 // them 5`; and which slots are free. Two names: `first & second`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Claim } from '../../src/lock/ports.ts';
+import type { Claim } from '../../src/lock/types.ts';
 import { acquisitionOf, extensionOf, healingOf, removalOf } from '../../src/redis/replies.ts';
 import { redlockCalls as calls, type ScriptCall } from '../../src/redis/script-calls.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';

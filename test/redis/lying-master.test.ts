@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Claim } from '../../src/lock/ports.ts';
+import type { Claim } from '../../src/lock/types.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { bulk, type HostileMaster, list, startHostile, toScripts } from '../servers/hostile-master.ts';

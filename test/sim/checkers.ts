@@ -2,7 +2,7 @@
 // truth and are part of nothing. The surprise: most facts prove nothing by themselves; each checker looks at what the fact
 // could have broken, at once, so that a breach is told at the moment at which it begins.
 
-import { quorumOf } from '../../src/lock/validity.ts';
+import { quorumOf } from '../../src/lock/quorum.ts';
 import { foreignCheckers } from './foreign-checkers.ts';
 import { formCheckers } from './form-checkers.ts';
 import { nestedCheckers } from './nested-checkers.ts';

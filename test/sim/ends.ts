@@ -1,8 +1,8 @@
 // Since when each resource has been free for the next one, and who waited for it then. It is told of ends and judges nobody. The surprise:
 // one of several slots that is left to expire frees nothing yet, and who is the first in line when it does may not know that it will.
 
-import type { Claim } from '../../src/lock/ports.ts';
-import { quorumOf } from '../../src/lock/validity.ts';
+import { quorumOf } from '../../src/lock/quorum.ts';
+import type { Claim } from '../../src/lock/types.ts';
 import type { SimServer } from './sim-server.ts';
 import type { World } from './world.ts';
 

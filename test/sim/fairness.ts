@@ -2,7 +2,7 @@
 // surprise: the list is short. Delays, losses, partitions, restarts that forget nothing, and any number of dead programs are
 // not on it.
 
-import { driftMsOf } from '../../src/lock/validity.ts';
+import { driftMsOf } from '../../src/lock/quorum.ts';
 import type { Options } from './options.ts';
 
 /** Timers do not run while the machine sleeps; the system clock trusts none for longer than this. */

@@ -2,8 +2,8 @@
 // the newest goes first where it was agreed, and nobody is stopped for nothing. The surprise: that a writer is served where readers come
 // and go is judged by who came when, and not by the queues, which a mistake might have left empty.
 
-import { quorumOf } from '../../src/lock/validity.ts';
-import { parseWaiterId } from '../../src/lock/waiter-id.ts';
+import { quorumOf } from '../../src/lock/quorum.ts';
+import { parseWaiterId } from '../../src/lock/value.ts';
 import type { SimServer } from './sim-server.ts';
 import { pollMs, waitingOnQuorum } from './waiting-checkers.ts';
 import { areOpposed, haveCommon } from './wish.ts';

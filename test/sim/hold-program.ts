@@ -2,7 +2,7 @@
 // shell. Between them are pipes, as in src/ctl/steps/background.ts. The surprise: the one behind gives the lock back unless it has heard that
 // the token was told, and looks for the shell ever after.
 
-import { parseValue } from '../../src/lock/holder.ts';
+import { parseValue } from '../../src/lock/value.ts';
 import type { Surroundings } from './program.ts';
 import { SimProcess } from './sim-process.ts';
 import type { HoldRecord, Ticket } from './step-facts.ts';

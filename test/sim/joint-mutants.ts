@@ -87,7 +87,7 @@ export const jointMutants: readonly Mutant[] = [
     'replaced-on-one-word',
     'a holder gives way on the word of one master',
     rarely(80, 'newest-wins', 'replaced'),
-    'lock/tally.ts',
+    'lock/quorum.ts',
     'countOfWish(wish) >= quorumOf(masterCount)',
     'countOfWish(wish) >= Math.min(1, quorumOf(masterCount))',
   ),

@@ -2,7 +2,7 @@
 // goes on under the one around it, which it looks at. The surprise: for the judges it holds that lock as well, with the same value and a
 // validity of its own, so that all that is asked of a holder is asked of it.
 
-import type { OuterLease } from '../../src/lock/outcomes.ts';
+import type { OuterLease } from '../../src/lock/types.ts';
 import type { RunEvent } from '../../src/run/events.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';

@@ -1,9 +1,9 @@
 // The real OuterLock with a witness beside it: tells of every look that an inner run goes by. It changes nothing.
 
 import type { Report } from '../../src/lock/events.ts';
-import type { Extension, Lease, OuterLease } from '../../src/lock/outcomes.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import type { RedlockSettings } from '../../src/lock/redlock.ts';
+import type { Extension, Lease, OuterLease } from '../../src/lock/types.ts';
 import type { Acquisition, Patience } from '../../src/lock/wait.ts';
 import type { Inspector } from '../../src/redis/inspector.ts';
 import type { System } from './system.ts';

@@ -2,7 +2,8 @@
 // surprise: a process that has ended its run goes on existing, as it does in Node until its sockets have closed; only a
 // sudden death takes it away.
 
-import type { Claim, Clock, Sharing } from '../../src/lock/ports.ts';
+import type { Clock } from '../../src/lock/ports.ts';
+import type { Claim, Sharing } from '../../src/lock/types.ts';
 import type { Acquisition, WaitParts } from '../../src/lock/wait.ts';
 import type { RunEvent } from '../../src/run/events.ts';
 import type { Finished } from '../../src/run/run.ts';

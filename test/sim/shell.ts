@@ -1,7 +1,7 @@
 // One machine on which locks are taken in steps: a shell calls redlockctl again and again, with the token as all that it has, and may vanish
 // at any time. What it does is drawn from a stream of chance of its own.
 
-import { parseValue } from '../../src/lock/holder.ts';
+import { parseValue } from '../../src/lock/value.ts';
 import type { Crowd } from './contender.ts';
 import { HoldProgram } from './hold-program.ts';
 import type { Machine } from './machine.ts';

@@ -1,7 +1,7 @@
 // What an acquire does to the memory of a simulated server: src/redis/scripts/acquire.lua in
 // TypeScript, step by step, but for its first lines, which are only a shorter way.
 
-import { isMark } from '../../src/lock/sharing.ts';
+import { isMark } from '../../src/lock/value.ts';
 import {
   callFront,
   corruptAmong,

@@ -1,7 +1,7 @@
 // What a look finds in the memory of a simulated server: src/redis/scripts/look.lua in TypeScript. It
 // writes nothing. The contract suite runs on this and on real servers, so that it cannot lie.
 
-import { isMark } from '../../src/lock/sharing.ts';
+import { isMark } from '../../src/lock/value.ts';
 import type { Reply, SimRedis } from './sim-redis.ts';
 
 /** For each lock {type, value or null, ms left, counter or null, {id, ms waited, ...}, {slot and value, ms left, ...}}. */

@@ -1,7 +1,7 @@
 // What the scripts have in common on a simulated server: holders.lua, front.lua, told.lua and
 // counter.lua of src/redis/scripts/ in TypeScript. No script by itself.
 
-import { parseWaiterId, type Trait } from '../../src/lock/waiter-id.ts';
+import { parseWaiterId, type Trait } from '../../src/lock/value.ts';
 import type { SimRedis, Words } from './sim-redis.ts';
 
 /** What a claim says of itself in the words of a script. */

@@ -2,7 +2,7 @@
 // sim-scripts.ts and sim-setnx.ts. No connections (sim-server.ts). Note: keys expire by the server's own time of day, in whole ms, so they live up to
 // one ms longer than they were given; holders beside a key, up to one ms less.
 
-import { isMark } from '../../src/lock/sharing.ts';
+import { isMark } from '../../src/lock/value.ts';
 import type { Flaw } from './flaws.ts';
 import { epochMs } from './machine.ts';
 import { SimHolders } from './sim-holders.ts';

@@ -2,8 +2,9 @@
 // and no storm comes. The surprise: time stands still unless `pass` is called, so what is asked of somebody is a promise to be
 // looked at later, and not awaited.
 
-import { alone, type Claim, type Clock } from '../../src/lock/ports.ts';
+import type { Clock } from '../../src/lock/ports.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
+import { alone, type Claim } from '../../src/lock/types.ts';
 import { Endpoint } from './endpoint.ts';
 import { hosts } from './hub.ts';
 import { Machine } from './machine.ts';

@@ -2,7 +2,7 @@
 // servers, because the process that tells has ended when it matters. The surprise: a lock that was told to be given back may stand on some
 // masters for a while, those where nobody answered, or where its holder has just healed it; so "released" says that a quorum was without it.
 
-import { quorumOf } from '../../src/lock/validity.ts';
+import { quorumOf } from '../../src/lock/quorum.ts';
 import type { Fact, Witness } from './witness.ts';
 
 /** Below the precision of anything that is computed here. */

@@ -1,7 +1,7 @@
 // One invocation of redlockctl in a world: a process with its own ways to the masters, that does one thing and ends. What it does is the
 // code of src/ctl/steps/. The surprise: a lock that it has taken outlives it on purpose, so what it has told is no litter of its own.
 
-import type { Claim } from '../../src/lock/ports.ts';
+import type { Claim } from '../../src/lock/types.ts';
 import type { Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';

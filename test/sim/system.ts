@@ -7,11 +7,10 @@ import * as takingModule from '../../src/ctl/steps/taking.ts';
 import * as ticketModule from '../../src/ctl/steps/ticket.ts';
 import * as surveyModule from '../../src/ctl/survey.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
-import * as holderModule from '../../src/lock/holder.ts';
 import * as leaseKeeperModule from '../../src/lock/lease-keeper.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
+import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
-import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import * as identityModule from '../../src/redis/identity.ts';
 import * as inspectorModule from '../../src/redis/inspector.ts';
 import * as outerLockModule from '../../src/redis/outer-lock.ts';
@@ -29,11 +28,10 @@ export interface Modules {
   readonly 'ctl/steps/ticket': typeof ticketModule;
   readonly 'ctl/survey': typeof surveyModule;
   readonly 'lock/acquire': typeof acquireModule;
-  readonly 'lock/holder': typeof holderModule;
   readonly 'lock/lease-keeper': typeof leaseKeeperModule;
   readonly 'lock/redlock': typeof redlockModule;
   readonly 'lock/wait': typeof waitModule;
-  readonly 'lock/waiter-id': typeof waiterIdModule;
+  readonly 'lock/value': typeof valueModule;
   readonly 'redis/identity': typeof identityModule;
   readonly 'redis/inspector': typeof inspectorModule;
   readonly 'redis/outer-lock': typeof outerLockModule;
@@ -52,11 +50,10 @@ const realModules: Modules = {
   'ctl/steps/ticket': ticketModule,
   'ctl/survey': surveyModule,
   'lock/acquire': acquireModule,
-  'lock/holder': holderModule,
   'lock/lease-keeper': leaseKeeperModule,
   'lock/redlock': redlockModule,
   'lock/wait': waitModule,
-  'lock/waiter-id': waiterIdModule,
+  'lock/value': valueModule,
   'redis/identity': identityModule,
   'redis/inspector': inspectorModule,
   'redis/outer-lock': outerLockModule,
@@ -77,12 +74,12 @@ export function systemOf(modules: Modules) {
   const names = new Map(all.map(([name, text]) => [text, name as Script]));
   return {
     acquire: modules['lock/acquire'].acquire,
-    newClaim: modules['lock/holder'].newClaim,
-    renderValue: modules['lock/holder'].renderValue,
+    newClaim: modules['lock/value'].newClaim,
+    renderValue: modules['lock/value'].renderValue,
     stopAtOf: modules['lock/lease-keeper'].stopAtOf,
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
-    waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
+    waiterIdOf: modules['lock/value'].waiterIdOf,
     Inspector: modules['redis/inspector'].Inspector,
     OuterLock: modules['redis/outer-lock'].OuterLock,
     Roster: modules['redis/identity'].Roster,

@@ -1,7 +1,7 @@
 // Locks in steps that somebody was told of, for the judges: which they are, whether a quorum shows them, and when it ceased to. The
 // surprise: the processes that took them are gone, so the tickets are all that connects a value on the servers with anybody.
 
-import { quorumOf } from '../../src/lock/validity.ts';
+import { quorumOf } from '../../src/lock/quorum.ts';
 import type { SimServer } from './sim-server.ts';
 import type { Ticket } from './step-facts.ts';
 import type { World } from './world.ts';

@@ -2,8 +2,8 @@
 // waiting. The surprise: order holds in every fair world, because a quorum on which somebody waits meets every quorum that grants;
 // the other two are judged in worlds without any trouble, because trouble costs time and commands by right.
 
-import { quorumOf } from '../../src/lock/validity.ts';
-import { parseWaiterId } from '../../src/lock/waiter-id.ts';
+import { quorumOf } from '../../src/lock/quorum.ts';
+import { parseWaiterId } from '../../src/lock/value.ts';
 import type { Options } from './options.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 

@@ -2,7 +2,7 @@
 // whom, as the judges see it. The surprise: that is written down once more here, in words of its own, because what is judged must not
 // be the judge.
 
-import type { Claim, Sharing, Yields } from '../../src/lock/ports.ts';
+import type { Claim, Sharing, Yields } from '../../src/lock/types.ts';
 import type { Options } from './options.ts';
 import type { Random } from './random.ts';
 

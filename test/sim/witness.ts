@@ -2,8 +2,9 @@
 // robbed of a key. It hands every fact to the checkers and keeps what they find. The surprise: "until when" is computed from
 // the holder's own clock as it runs, so a slow clock really does believe for longer.
 
-import type { Clock, Sharing } from '../../src/lock/ports.ts';
+import type { Clock } from '../../src/lock/ports.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
+import type { Sharing } from '../../src/lock/types.ts';
 import type { Cause } from '../../src/run/supervisor.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../src/cli/help.ts';
 import { type OptionRow, optionTable } from '../../src/config/options.ts';
-import { alone } from '../../src/lock/ports.ts';
+import { alone } from '../../src/lock/types.ts';
 import { childEnvironment } from '../../src/run/environment.ts';
 import { outcomeTable } from '../../src/run/outcome.ts';
 import { exitCodesOf } from '../../src/text/exit-codes.ts';

@@ -2,7 +2,7 @@
 // reads its clock at some moment of a round trip, so of several readings the one with the shortest
 // trip is taken, and half of that trip is the uncertainty.
 
-import type { Failed } from '../../lock/ports.ts';
+import type { Failed } from '../../lock/types.ts';
 import { as, decimal, readReply, tuple } from '../../redis/reply-shapes.ts';
 import { isFailed } from '../../redis/trouble.ts';
 

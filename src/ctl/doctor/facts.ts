@@ -2,7 +2,8 @@
 // told in another form. No judgement: that is findings. A server that refuses INFO or CONFIG is
 // common (managed services), so null must never be read as fine.
 
-import type { Clock, Failed } from '../../lock/ports.ts';
+import type { Clock } from '../../lock/ports.ts';
+import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { Connection } from '../../redis/connection.ts';
 import type { Inspector } from '../../redis/inspector.ts';

@@ -1,8 +1,8 @@
 // What is to be said of the masters as a set, and of the configuration that names them. Pure. The surprise: that all of them stand on one
 // machine can be seen only where their addresses say so; two names for one host are two hosts here.
 
-import type { Failed } from '../../lock/ports.ts';
-import { quorumOf } from '../../lock/validity.ts';
+import { quorumOf } from '../../lock/quorum.ts';
+import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/trouble.ts';
 import type { MasterFacts } from './facts.ts';

@@ -2,7 +2,7 @@
 // what --json prints, so its shape is a promise. The surprise: times of day are the masters', the median of those that took the
 // line; what a host believes to be the time plays no part.
 
-import { parseRecord, type RunRecord } from '../../lock/record.ts';
+import { parseRecord, type RunRecord } from '../../lock/history-record.ts';
 import type { SeenLine } from '../../redis/inspector.ts';
 import type { LockState } from '../lock-state.ts';
 

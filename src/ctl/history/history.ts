@@ -4,7 +4,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { readPositiveDuration } from '../../config/values.ts';
-import { quorumOf } from '../../lock/validity.ts';
+import { quorumOf } from '../../lock/quorum.ts';
 import { fileTrouble, UsageError, ValueError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';

@@ -1,7 +1,7 @@
 // How a run ended, for people: in one word for its colour, and in a sentence. Pure. The surprise: that a command failed is nothing that
 // the lock had a part in, but whoever asks why nothing was backed up wants to see it all the same.
 
-import { isMark } from '../../lock/sharing.ts';
+import { isMark } from '../../lock/value.ts';
 import { markLine } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
 import type { PastHolder, PastRun } from './chronicle.ts';

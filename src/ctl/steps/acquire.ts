@@ -3,8 +3,8 @@
 // last for the work, or until the next `extend`.
 
 import { randomBytes } from 'node:crypto';
-import { parseValue } from '../../lock/holder.ts';
 import type { Lease } from '../../lock/redlock.ts';
+import { parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';

@@ -1,8 +1,8 @@
 // What the masters show of one lock under one token: whether it is still held, and until when at the least. Pure. The surprise: a
 // quorum that shows the value proves that nobody else has had the lock since, because a value that is lost never comes back.
 
-import type { Sharing } from '../../lock/ports.ts';
-import { quorumOf } from '../../lock/validity.ts';
+import { quorumOf } from '../../lock/quorum.ts';
+import type { Sharing } from '../../lock/types.ts';
 import type { Sight } from '../../redis/inspector.ts';
 import { type Holding, holdingsByToken, holdingsOf, type Testimony } from '../lock-state.ts';
 

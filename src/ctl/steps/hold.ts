@@ -3,9 +3,9 @@
 // nobody else's. The surprise: who loses the lock can tell nobody any more when he works in the background; whoever goes on under it asks
 // with `check`, and the history has a line.
 
-import { parseValue } from '../../lock/holder.ts';
-import { renderRecord } from '../../lock/record.ts';
+import { renderRecord } from '../../lock/history-record.ts';
 import type { Lease } from '../../lock/redlock.ts';
+import { parseValue } from '../../lock/value.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';

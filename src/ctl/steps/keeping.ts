@@ -2,13 +2,12 @@
 // released. It reaches the masters through what it is given, so the simulator runs it as it is.
 // *Note:* a release by token wakes us; without that wake-up a lock that is missing was lost.
 
-import { parseValue } from '../../lock/holder.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Lease } from '../../lock/redlock.ts';
 import { lockTimings } from '../../lock/timings.ts';
+import { keeperIdOf, parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
-import { keeperIdOf } from '../../lock/waiter-id.ts';
 import { type TakingParts, take, type Wanted } from './taking.ts';
 
 export interface KeepingParts extends TakingParts {

@@ -2,9 +2,9 @@
 // common. It waits in the same queue as redlock-run, under an id of its own. It reaches the masters
 // through what it is given, so the simulator runs it as it is.
 
-import { type HolderNote, newClaim } from '../../lock/holder.ts';
 import type { Clock, Random } from '../../lock/ports.ts';
 import type { Redlock } from '../../lock/redlock.ts';
+import { type HolderNote, newClaim } from '../../lock/value.ts';
 import { type Acquisition, waitForLock } from '../../lock/wait.ts';
 
 export interface TakingParts {

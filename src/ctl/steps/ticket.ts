@@ -2,10 +2,11 @@
 // nothing and reaches the masters through what it is given, so the simulator runs it as it is. The surprise: each step begins with a look,
 // because the token alone does not say what stands under the key, and only the whole value is compared.
 
-import { alone, type Clock } from '../../lock/ports.ts';
+import type { Clock } from '../../lock/ports.ts';
+import { validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
-import { validUntilOf } from '../../lock/validity.ts';
-import { keeperIdOf } from '../../lock/waiter-id.ts';
+import { alone } from '../../lock/types.ts';
+import { keeperIdOf } from '../../lock/value.ts';
 import type { Survey } from '../survey.ts';
 import { type Standing, standingOf } from './held.ts';
 

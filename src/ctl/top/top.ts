@@ -2,7 +2,7 @@
 // surprise: q is heard at once also while a frozen master is being waited for.
 
 import { Chalk } from 'chalk';
-import { quorumOf } from '../../lock/validity.ts';
+import { quorumOf } from '../../lock/quorum.ts';
 import { UsageError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import type { Call } from '../call.ts';

@@ -2,7 +2,7 @@
 // hundred locks on every master. It draws nothing. The surprise: with ten thousand locks a round takes minutes; those on the screen are
 // looked at in every step, the others in turn.
 
-import type { Failed } from '../../lock/ports.ts';
+import type { Failed } from '../../lock/types.ts';
 import { isFailed } from '../../redis/trouble.ts';
 import { withEndings } from '../history/endings.ts';
 import type { LockState } from '../lock-state.ts';

@@ -10,12 +10,16 @@ const own = new Set<number>();
 /** As spawn() of node:child_process, for a process that is not part of the command. */
 export function startOwn(file: string, words: readonly string[], options: SpawnOptions): ChildProcess {
   const child = spawn(file, words, options);
-  const { pid } = child;
-  if (pid !== undefined) {
-    own.add(pid);
-    child.once('exit', () => own.delete(pid));
-  }
+  keepApart(child);
   return child;
+}
+
+/** This child was started for redlock-run itself: it is not part of the command. */
+export function keepApart(child: Pick<ChildProcess, 'pid' | 'once'>): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  own.add(pid);
+  child.once('exit', () => own.delete(pid));
 }
 
 /** The children of redlock-run that are not of the command. */

@@ -2,7 +2,7 @@
 // our promises and this client. It takes every answer for a yes. Beside it stands out what our own code costs.
 
 import { Redis } from 'ioredis';
-import { quorumOf } from '../../../src/lock/validity.ts';
+import { quorumOf } from '../../../src/lock/quorum.ts';
 import type { ScriptCall } from '../../../src/redis/script-calls.ts';
 import { callsOn } from './floor.ts';
 import type { Cycle } from './npm.ts';

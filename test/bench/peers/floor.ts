@@ -3,8 +3,8 @@
 // answer for a yes. The surprise: answers are told apart by counting their lines.
 
 import { connect, type Socket } from 'node:net';
-import { alone } from '../../../src/lock/ports.ts';
-import { quorumOf } from '../../../src/lock/validity.ts';
+import { quorumOf } from '../../../src/lock/quorum.ts';
+import { alone } from '../../../src/lock/types.ts';
 import { redlockCalls, type ScriptCall } from '../../../src/redis/script-calls.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 

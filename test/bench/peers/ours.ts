@@ -2,8 +2,8 @@
 // The surprise: stragglers are only known after a round, so the first release beside a frozen master waits for it once.
 
 import { randomUUID } from 'node:crypto';
-import { alone } from '../../../src/lock/ports.ts';
 import { Redlock } from '../../../src/lock/redlock.ts';
+import { alone } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 import { Roster } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';

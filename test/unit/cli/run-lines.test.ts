@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commandLine, endingLine, eventLine } from '../../../src/cli/run-lines.ts';
-import { renderValue } from '../../../src/lock/holder.ts';
+import { renderValue } from '../../../src/lock/value.ts';
 import type { RunEvent } from '../../../src/run/events.ts';
 import type { Cause, ChildExit, Ending } from '../../../src/run/supervisor.ts';
 import { failuresLine, holderLine, roughly } from '../../../src/text/lines.ts';

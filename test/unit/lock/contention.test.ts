@@ -2,8 +2,8 @@
 // suite and the simulator have the others.
 
 import { describe, expect, it } from 'vitest';
-import { contentionOf, isDisputed } from '../../../src/lock/contention.ts';
-import { type AcquireReply, alone, type Refused } from '../../../src/lock/ports.ts';
+import { contentionOf, isDisputed } from '../../../src/lock/quorum.ts';
+import { type AcquireReply, alone, type Refused } from '../../../src/lock/types.ts';
 
 const refused = (supersededBy?: string): Refused => ({
   kind: 'refused',

@@ -3,8 +3,8 @@
 // without chance, so that a breach is told with its numbers.
 
 import { expect, it } from 'vitest';
+import { driftMsOf, validUntilOf } from '../../../src/lock/quorum.ts';
 import { dangerOf, type RunTimings, runTimings, stopAtMsOf } from '../../../src/lock/timings.ts';
-import { driftMsOf, validUntilOf } from '../../../src/lock/validity.ts';
 
 const dayMs = 86_400_000;
 /** 1, 2, 3, 5, 7 and 9 of every power of ten up to a day, and the neighbours of what matters. */

@@ -2,9 +2,8 @@
 // and what is believed.
 
 import { describe, expect, it } from 'vitest';
-import { fenceOf, mostFenceAt } from '../../../src/lock/fence.ts';
-import type { AcquireReply } from '../../../src/lock/ports.ts';
-import { quorumOf } from '../../../src/lock/validity.ts';
+import { fenceOf, mostFenceAt, quorumOf } from '../../../src/lock/quorum.ts';
+import type { AcquireReply } from '../../../src/lock/types.ts';
 
 const granted = (fence: number | null): AcquireReply => ({ kind: 'granted', fence });
 const failed: AcquireReply = { kind: 'failed', cause: 'timeout', message: 'mute' };

@@ -1,7 +1,7 @@
 // Jumps of a master's clock as they are told apart from slow answers.
 
 import { expect, it } from 'vitest';
-import { MasterTimes } from '../../../src/lock/master-times.ts';
+import { MasterTimes } from '../../../src/lock/master-clock.ts';
 import type { Master } from '../../../src/lock/ports.ts';
 
 const master = { name: 'm' } as Master;

@@ -1,8 +1,8 @@
 // One round over masters that fail in every way: each is a vote, and the round ends in time.
 
 import { describe, expect, it } from 'vitest';
-import type { Failed } from '../../../src/lock/ports.ts';
 import { MasterSet } from '../../../src/lock/round.ts';
+import type { Failed } from '../../../src/lock/types.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
 
 type Vote = { readonly kind: 'yes' };

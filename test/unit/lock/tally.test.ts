@@ -3,9 +3,8 @@
 // change it.
 
 import { describe, expect, it } from 'vitest';
-import type { AcquireReply, ExtendReply, Failed, ReleaseReply } from '../../../src/lock/ports.ts';
-import { acquireVerdictOf, extendVerdictOf, missingIn, wantedByIn } from '../../../src/lock/tally.ts';
-import { quorumOf } from '../../../src/lock/validity.ts';
+import { acquireVerdictOf, extendVerdictOf, missingIn, quorumOf, wantedByIn } from '../../../src/lock/quorum.ts';
+import type { AcquireReply, ExtendReply, Failed, ReleaseReply } from '../../../src/lock/types.ts';
 
 const failed: Failed = { kind: 'failed', cause: 'timeout', message: 'mute' };
 const unfit: Failed = { kind: 'failed', cause: 'unfit', message: 'a replica' };

@@ -2,7 +2,7 @@
 // hold.
 
 import { describe, expect, it } from 'vitest';
-import { driftMsOf, quorumOf, validUntilOf } from '../../../src/lock/validity.ts';
+import { driftMsOf, quorumOf, validUntilOf } from '../../../src/lock/quorum.ts';
 
 it.each([
   [1, 1],

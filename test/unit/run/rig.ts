@@ -1,6 +1,6 @@
 // The settings of a run that ends in a moment, and a claim.
 
-import { alone } from '../../../src/lock/ports.ts';
+import { alone } from '../../../src/lock/types.ts';
 
 export const settings = {
   graceMs: 100,

@@ -3,7 +3,7 @@
 // from here, but it is reported. Only progress is compared; and an answer may have been under way
 // for any part of the time that we waited for it, so only what no delay can explain is a jump.
 
-import { driftMsOf } from './validity.ts';
+import { driftMsOf } from './quorum.ts';
 
 /** By how much the master's clock was ahead of ours when it answered: at least, and at most. */
 interface Lead {

@@ -2,7 +2,7 @@
 // line a run, written at its end, of a few hundred bytes whatever others have written. It says how long things took and not when
 // they were; the master that keeps it adds the time of day, so that runs of hosts whose clocks differ stand in the right order.
 
-import { bounded, cut, type HolderNote, isNote, parseValue } from './holder.ts';
+import { bounded, cut, type HolderNote, isNote, parseValue } from './value.ts';
 
 /** What held the lock when another was refused. `note` is null for another program's value, of which only the beginning is kept. */
 export interface Blocker {

@@ -3,8 +3,9 @@
 // master calls when the release has reached it; a waiter that asks all of them at the first call
 // finds the others not free yet, so a pause goes on until all have called, or a little longer.
 
-import type { Claim, Clock, Ear, Master } from './ports.ts';
-import { quorumOf } from './validity.ts';
+import type { Clock, Ear, Master } from './ports.ts';
+import { quorumOf } from './quorum.ts';
+import type { Claim } from './types.ts';
 
 /** How long after the first call the others are waited for. */
 const togetherMs = 10;

@@ -1,0 +1,204 @@
+// The arithmetic of the distlock page: quorum, drift, validity; votes in, verdict out, as early as it is
+// certain; what a refusal tells; and the fencing number. Pure. Rounding goes to the side that promises
+// less. https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
+
+import assert from 'node:assert';
+import type {
+  AcquireReply,
+  Contention,
+  ExtendReply,
+  Failed,
+  LossReason,
+  Refused,
+  ReleaseReply,
+  Sharing,
+} from './types.ts';
+
+/** Smallest majority of the *configured* masters, whether they answer or not. */
+export function quorumOf(masterCount: number): number {
+  return Math.floor(masterCount / 2) + 1;
+}
+
+/** One percent is a hundred times what an undisturbed quartz clock needs, and twenty times the fastest NTP slew. */
+const usualDriftFactor = 0.01;
+
+/**
+ * Allowance in ms for clocks that run at different rates, by the given part of the time, and for the rounding of expiry in
+ * Redis (1 ms) and here.
+ */
+export function driftMsOf(ttlMs: number, driftFactor = usualDriftFactor): number {
+  return Math.ceil(ttlMs * driftFactor) + 2;
+}
+
+/** The instant until which a lease is exclusive. `startedAt` must have been read before the first byte was sent. */
+export function validUntilOf(startedAt: number, ttlMs: number, driftFactor?: number): number {
+  return startedAt + ttlMs - driftMsOf(ttlMs, driftFactor);
+}
+
+export type AcquireVerdict = 'granted' | 'busy' | 'unreachable' | 'unfit' | 'undecided';
+export type ExtendVerdict = 'extended' | 'lost' | 'unreachable' | 'undecided';
+
+/**
+ * - granted: a quorum granted.
+ * - busy: a quorum answered and so many refused that no quorum can grant any more (on an even split too).
+ * - unreachable: so many failed that no quorum can answer any more; nobody can tell who holds the lock.
+ * - unfit: a server that must not be in the list; no count of grants makes that right.
+ */
+export function acquireVerdictOf(votes: Iterable<AcquireReply>, masterCount: number): AcquireVerdict {
+  const quorum = quorumOf(masterCount);
+  const { granted, refused, failed, unfit } = count(votes);
+  if (unfit > 0) return 'unfit';
+  if (granted >= quorum) return 'granted';
+  if (failed > masterCount - quorum) return 'unreachable';
+  const grantImpossible = refused + failed > masterCount - quorum;
+  return grantImpossible && granted + refused >= quorum ? 'busy' : 'undecided';
+}
+
+/** lost: so many masters no longer show our value that no quorum can. A failed master says nothing either way. */
+export function extendVerdictOf(votes: Iterable<ExtendReply>, masterCount: number): ExtendVerdict {
+  const quorum = quorumOf(masterCount);
+  const { extended, taken, gone, failed } = count(votes);
+  if (extended >= quorum) return 'extended';
+  if (taken + gone > masterCount - quorum) return 'lost';
+  return extended + taken + gone + failed === masterCount ? 'unreachable' : 'undecided';
+}
+
+/** That so few masters showed our value when it was released that no quorum did, as by extendVerdictOf; null: not so. */
+export function missingIn(votes: Iterable<ReleaseReply>, masterCount: number): LossReason | null {
+  const { taken, gone } = count(votes);
+  if (taken + gone <= masterCount - quorumOf(masterCount)) return null;
+  return taken > 0 ? 'taken' : 'expired';
+}
+
+/** One master is not enough: whoever reaches no more than that cannot get the lock. */
+export function wantedByIn(votes: Iterable<ExtendReply>, masterCount: number): string | null {
+  const wishes = [...votes].flatMap((vote) => (vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : []));
+  const countOfWish = (wish: string) => wishes.filter((one) => one === wish).length;
+  return wishes.find((wish) => countOfWish(wish) >= quorumOf(masterCount)) ?? null;
+}
+
+type AnyReply = AcquireReply | ExtendReply | ReleaseReply;
+type Kind = AnyReply['kind'] | 'unfit';
+
+function count(votes: Iterable<AnyReply>): Record<Kind, number> {
+  const counts = { granted: 0, refused: 0, extended: 0, taken: 0, gone: 0, released: 0, failed: 0, unfit: 0 };
+  for (const vote of votes) {
+    counts[vote.kind] += 1;
+    if (isUnfit(vote)) counts.unfit += 1;
+  }
+  return counts;
+}
+
+function isUnfit(vote: AnyReply): vote is Failed {
+  return vote.kind === 'failed' && vote.cause === 'unfit';
+}
+
+/** Masters whose times of day are further apart than this contradict one another. */
+const togetherUs = 1_000_000;
+
+/** `votes` hold at least one refusal, of a claim that shares as `sharing` says. */
+export function contentionOf(votes: readonly AcquireReply[], masterCount: number, sharing: Sharing): Contention {
+  const quorum = quorumOf(masterCount);
+  const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
+  const grantedCount = votes.filter((vote) => vote.kind === 'granted').length;
+  const holders = refusals.flatMap(({ holder }) => (holder === '' ? [] : [holder]));
+  const foreign = mostCommon(holders, 1);
+  const holderVotes = refusals.filter((one) => one.holder === foreign && !one.freeSlots).length;
+  const reservedCount = refusals.length - holders.length;
+  const isNamed = foreign !== null && countIn(holders, foreign) >= reservedCount;
+  const isOne = foreign !== null && countIn(holders, foreign) >= quorum;
+  const expiries = ascending(refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY));
+  const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
+  const places = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
+  // Those who have not voted may grant it as well.
+  const unheardCount = masterCount - votes.length;
+  const freeSlot = mostCommon(
+    refusals.flatMap(({ freeSlots = [] }) => othersAmong(freeSlots, sharing)),
+    Math.max(1, quorum - grantedCount - unheardCount),
+  );
+  const newer = refusals.flatMap(({ supersededBy }) => supersededBy ?? []);
+  return {
+    holder: isNamed ? foreign : '',
+    holderCount: isOne ? 1 : new Set(holders).size,
+    freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
+    isHeld: holderVotes + reservedCount >= quorum,
+    place: places.length === 0 ? null : median(places),
+    arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
+    freeSlot,
+    supersededBy: newer.length >= quorum ? mostCommon(newer, 1) : null,
+  };
+}
+
+/**
+ * Whether no more than a minority agrees on what stands in the way or, for a claim that has no place
+ * in the queue yet, on the time of day: then the answers of the others are worth waiting for. Not
+ * where a master has granted: then contenders have split the vote, which had better end soon.
+ */
+export function isDisputed(votes: readonly AcquireReply[], masterCount: number, hasPlace: boolean): boolean {
+  const minority = masterCount - quorumOf(masterCount);
+  if (votes.some(({ kind }) => kind === 'granted')) return false;
+  const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
+  const holders = refusals.map(({ holder }) => holder);
+  if (mostCommon(holders, minority + 1) === null) return true;
+  const times = refusals.map(({ masterTimeUs }) => masterTimeUs);
+  const arrivalUs = median(times);
+  const agreed = times.filter((timeUs) => Math.abs(timeUs - arrivalUs) <= togetherUs);
+  return !hasPlace && agreed.length <= minority;
+}
+
+/** Slots that there are, each once, and not the one that was asked for and refused. */
+function othersAmong(freeSlots: readonly number[], sharing: Sharing): number[] {
+  if (sharing.kind !== 'slots') return [];
+  const { slot, slotCount } = sharing;
+  return [...new Set(freeSlots)].filter((one) => one >= 1 && one <= slotCount && one !== slot);
+}
+
+function countIn<Item>(items: readonly Item[], item: Item): number {
+  return items.filter((one) => one === item).length;
+}
+
+/** null where none comes so often. */
+function mostCommon<Item>(items: readonly Item[], leastCount: number): Item | null {
+  const counts = new Map<Item, number>();
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
+  const [item, count] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [null, 0];
+  return count >= leastCount ? item : null;
+}
+
+function ascending(numbers: readonly number[]): number[] {
+  return [...numbers].sort((a, b) => a - b);
+}
+
+function median(numbers: readonly number[]): number {
+  return ascending(numbers)[Math.floor((numbers.length - 1) / 2)] ?? 0;
+}
+
+export interface Fence {
+  /** The number of the lease; null without fencing. */
+  readonly number: number | null;
+  /** A quorum of the masters that granted holds exactly this number: nothing needs to be written back. */
+  readonly isAgreed: boolean;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * The largest count that is believed of a master, at this time of day. A counter starts at a
+ * master's time in microseconds, and no counting takes it from there beyond ours, and a day for
+ * clocks that differ. A larger one was written by something else, and would be handed on to every
+ * master for ever.
+ */
+export function mostFenceAt(wallMs: number): number {
+  return Math.min((wallMs + dayMs) * 1000, Number.MAX_SAFE_INTEGER - 1);
+}
+
+/** `votes` hold a quorum of grants, each with a count that is believed or with none. */
+export function fenceOf(votes: Iterable<AcquireReply>, masterCount: number): Fence {
+  const counts: number[] = [];
+  for (const vote of votes) if (vote.kind === 'granted' && vote.fence !== null) counts.push(vote.fence);
+  if (counts.length === 0) return { number: null, isAgreed: true };
+  const number = Math.max(...counts);
+  assert(counts.every(Number.isSafeInteger), 'a count that is no count was believed');
+  const agreedCount = counts.filter((count) => count === number).length;
+  return { number, isAgreed: agreedCount >= quorumOf(masterCount) };
+}
