@@ -52,8 +52,9 @@ const reapMs = 1_000;
 const lookMs = 200;
 
 const clock = createSystemClock();
+// Before it is asked for: redlock-run would wait for it.
+const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
-let libc: Libc | null = null;
 let guard: Guard | null = null;
 let tree: ProcessTree | null = null;
 
@@ -97,11 +98,7 @@ function obey({ id, ...request }: ToGuard): void {
 }
 
 function configure(wanted: GuardConfig): { readonly failure?: string } {
-  try {
-    libc = loadLibc();
-  } catch (error) {
-    return { failure: (error as Error).message };
-  }
+  if (libc === null) return { failure };
   if (process.platform === 'linux' && !libc.becomeSubreaper()) {
     return { failure: 'this system does not let a process keep the orphans of another' };
   }
@@ -113,6 +110,15 @@ function configure(wanted: GuardConfig): { readonly failure?: string } {
   };
   guard = new Guard(wanted, guarded, clock, () => tell({ kind: 'stopping' }));
   return {};
+}
+
+/** Null with why this machine has no way to call the C library. */
+function triedLibc(): { readonly libc: Libc | null; readonly failure: string } {
+  try {
+    return { libc: loadLibc(), failure: '' };
+  } catch (error) {
+    return { libc: null, failure: (error as Error).message };
+  }
 }
 
 function setDeadlines({ readings, stopInMs, killInMs }: Deadlines): void {
