@@ -13,7 +13,10 @@ import { frugal } from './run/guard/guard-process.ts';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const argv = process.argv.slice(2);
-const guards = startEarly({ file: process.execPath, words: [...frugal, path.join(folder, 'guard.js')] }, argv);
+const guards = startEarly(
+  { file: process.execPath, words: [...frugal, path.join(folder, 'guard.js')] },
+  argv,
+);
 const cache = openCodeCache(codeCacheFolder(process.env));
 const core = load();
 

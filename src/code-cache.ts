@@ -43,7 +43,12 @@ export interface CodeCache {
  */
 export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
   const { XDG_CACHE_HOME, HOME, NODE_DISABLE_COMPILE_CACHE } = environment;
-  const base = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : HOME ? join(HOME, '.cache') : null;
+  const base =
+    XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME)
+      ? XDG_CACHE_HOME
+      : HOME
+        ? join(HOME, '.cache')
+        : null;
   return base === null || NODE_DISABLE_COMPILE_CACHE || process.geteuid === undefined
     ? null
     : join(base, 'redlock-run', 'code');
@@ -64,7 +69,8 @@ export function openCodeCache(folder: string | null): CodeCache {
     if (known) return known.exports;
     const module = { exports: {} };
     loaded.set(file, module);
-    const beside = (name: string) => (name.startsWith('./') ? load(join(dirname(file), name)) : native(name));
+    const beside = (name: string) =>
+      name.startsWith('./') ? load(join(dirname(file), name)) : native(name);
     compile(file)(module.exports, beside, module, file, dirname(file));
     return module.exports;
   }
@@ -76,7 +82,8 @@ export function openCodeCache(folder: string | null): CodeCache {
     const cachedData = isSmall || !isUsable ? undefined : readOurs(join(folder, name));
     const source = `(function (exports, require, module, __filename, __dirname) {\n${text}\n})`;
     const script = new Script(source, { filename: file, lineOffset: -1, cachedData });
-    if (!isSmall && (cachedData === undefined || script.cachedDataRejected)) compiled.push({ name, script });
+    if (!isSmall && (cachedData === undefined || script.cachedDataRejected))
+      compiled.push({ name, script });
     return script.runInThisContext();
   }
 
@@ -85,7 +92,8 @@ export function openCodeCache(folder: string | null): CodeCache {
     try {
       if (!isUsable && !makeOurFolder(folder)) return;
       // After the run, when V8 has seen which functions are needed.
-      for (const { name, script } of compiled) replace(join(folder, name), script.createCachedData());
+      for (const { name, script } of compiled)
+        replace(join(folder, name), script.createCachedData());
     } catch {
       // No space, no permission.
     }
@@ -100,7 +108,10 @@ export function openCodeCache(folder: string | null): CodeCache {
  */
 function isOurFolder(folder: string): boolean {
   const around = dirname(folder);
-  return isOurs(() => statSync(dirname(around))) && [around, folder].every((each) => isOurs(() => lstatSync(each)));
+  return (
+    isOurs(() => statSync(dirname(around))) &&
+    [around, folder].every((each) => isOurs(() => lstatSync(each)))
+  );
 }
 
 /** Makes what is missing of them, step by step, and returns whether all of it is ours. */

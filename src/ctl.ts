@@ -58,7 +58,11 @@ export async function main(argv: readonly string[], program = ourselves): Promis
   }
 }
 
-async function answer(argv: readonly string[], program: typeof ourselves, output: Output): Promise<number> {
+async function answer(
+  argv: readonly string[],
+  program: typeof ourselves,
+  output: Output,
+): Promise<number> {
   const { stdin, stdout, stderr, env: environment } = process;
   checkArgumentBytes(argv);
   const words = parseWords(argv);
@@ -88,7 +92,8 @@ async function answer(argv: readonly string[], program: typeof ourselves, output
     interrupted,
     flushed: () => output.flushed(),
     // Back to the first of those lines and away with what stands there.
-    print: (text, over = 0) => output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + printableLines(text)),
+    print: (text, over = 0) =>
+      output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + printableLines(text)),
     tell,
     ask: stdin.isTTY && stderr.isTTY ? ask : null,
     columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,

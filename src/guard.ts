@@ -69,7 +69,8 @@ async function leave(): Promise<void> {
 }
 
 function obey({ id, ...request }: ToGuard): void {
-  const answer = (facts: Omit<Answer, 'kind' | 'id'> = {}) => tell({ kind: 'answer', id, ...facts });
+  const answer = (facts: Omit<Answer, 'kind' | 'id'> = {}) =>
+    tell({ kind: 'answer', id, ...facts });
   switch (request.kind) {
     case 'configure':
       return answer(configure(request.config));

@@ -41,7 +41,11 @@ const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWIN
 /** Two Ctrl-C so close to one another are meant for us. */
 const repeatMs = 2_000;
 
-export async function runJob(settings: Settings, reporter: Reporter, guards: GuardSupply): Promise<ExitStatus> {
+export async function runJob(
+  settings: Settings,
+  reporter: Reporter,
+  guards: GuardSupply,
+): Promise<ExitStatus> {
   const failing = new Set<string>();
   let place: number | null = null;
   const tell = (event: RunEvent) => {
@@ -101,14 +105,16 @@ class Job {
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
     this.#masters = addresses.map(
-      (address) => new RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, this.#clock),
+      (address) =>
+        new RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, this.#clock),
     );
     const lockSettings = { masterTimeoutMs, reserveMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
     const look = (address: MasterAddress) =>
       new Inspector(address, { prefix, restartGraceMs, protocol }, roster, this.#clock);
     this.#outer =
-      settings.outer && new OuterLock(settings.outer, addresses.map(look), this.#clock, lockSettings, this.#tell);
+      settings.outer &&
+      new OuterLock(settings.outer, addresses.map(look), this.#clock, lockSettings, this.#tell);
     this.#recorder = new Recorder(who(settings), settings.conflictExitCode, this.#clock);
   }
 
@@ -136,7 +142,9 @@ class Job {
       recordOf: this.#recordOf,
     });
     this.#post = (event) => run.post(event);
-    const unsubscribe = subscribe(this.#isForeground, (signal) => run.post(this.#signalEvent(signal)));
+    const unsubscribe = subscribe(this.#isForeground, (signal) =>
+      run.post(this.#signalEvent(signal)),
+    );
     process.on('uncaughtException', run.crash);
     // Bun, in the executable, does not make an exception of it.
     process.on('unhandledRejection', run.crash);
@@ -224,7 +232,10 @@ class Job {
   async #ready(lease: Lease, guard: GuardClient): Promise<string | null> {
     const { reserveMs, marginMs } = this.#settings;
     const now = this.#clock.now();
-    const why = await guard.confirm(stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now);
+    const why = await guard.confirm(
+      stopAtOf(lease, reserveMs) - now,
+      stopAtOf(lease, marginMs) - now,
+    );
     if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
     const replaced = this.#replaced();
     return replaced && `${replaced} (try again)`;
@@ -241,7 +252,9 @@ class Job {
       newClaim: () => claimFor(this.#settings),
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
-        hasHistory ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined) : null,
+        hasHistory
+          ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined)
+          : null,
     };
     const limits = { giveUpAfterMs, aborted };
     if (heldNames(process.env).some((name) => names.includes(name))) {

@@ -42,7 +42,11 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {
-    return complain('redlock-run', areTooFew(error) ? new RunTrouble(tooFew) : error, isUnavailable);
+    return complain(
+      'redlock-run',
+      areTooFew(error) ? new RunTrouble(tooFew) : error,
+      isUnavailable,
+    );
   }
 }
 
@@ -57,5 +61,7 @@ function print(text: string): Promise<number> {
 
 /** What this machine has not got: masters of its own, a guard, isolation, a place for the report. */
 function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble | OutputError {
-  return error instanceof LocalTrouble || error instanceof RunTrouble || error instanceof OutputError;
+  return (
+    error instanceof LocalTrouble || error instanceof RunTrouble || error instanceof OutputError
+  );
 }

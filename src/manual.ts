@@ -10,7 +10,10 @@ import { sharedOptions, verbTable } from './ctl/verb-table.ts';
 import { exitCodesOf } from './text/exit-codes.ts';
 
 const paragraph = (text: string): Part => ({ kind: 'paragraph', text });
-const terms = (...rows: readonly (readonly [string, string])[]): Part => ({ kind: 'terms', terms: rows });
+const terms = (...rows: readonly (readonly [string, string])[]): Part => ({
+  kind: 'terms',
+  terms: rows,
+});
 const optionTerms = (
   rows: readonly Pick<OptionRow, 'short' | 'long' | 'aliases' | 'argument' | 'description'>[],
 ): Part => terms(...rows.map((row) => [spellingsOf(row), row.description] as const));
@@ -84,7 +87,9 @@ function runSections(): Section[] {
         paragraph(
           'Everything after -- reaches COMMAND byte for byte. Without --, options end at the first word after NAME, as in flock(1). Standard input, output and error are those of the caller; a run that succeeds without waiting prints nothing.',
         ),
-        paragraph('When the lock is lost, COMMAND and its whole process tree are ended before anyone else can get it.'),
+        paragraph(
+          'When the lock is lost, COMMAND and its whole process tree are ended before anyone else can get it.',
+        ),
       ],
     },
     ...groups.map(
@@ -105,13 +110,18 @@ function ctlSections(): Section[] {
   const verbs = verbTable.map(
     (row): Section => ({
       title: synopsisOf(row),
-      parts: [paragraph(`${row.summary}.`), ...(row.options.length > 0 ? [optionTerms(row.options)] : [])],
+      parts: [
+        paragraph(`${row.summary}.`),
+        ...(row.options.length > 0 ? [optionTerms(row.options)] : []),
+      ],
     }),
   );
   return [
     {
       title: 'SYNOPSIS',
-      parts: [{ kind: 'block', lines: verbTable.map((row) => `redlockctl [options] ${synopsisOf(row)}`) }],
+      parts: [
+        { kind: 'block', lines: verbTable.map((row) => `redlockctl [options] ${synopsisOf(row)}`) },
+      ],
     },
     {
       title: 'DESCRIPTION',

@@ -35,7 +35,11 @@ const systemSources: ClockSources = {
 
 /** The clocks of the machine as they stand now; comparable with the readings of any other process on it. */
 export function readingsNow(): { monotonic: number; boot: number | null; wall: number } {
-  return { monotonic: systemSources.monotonic(), boot: systemSources.boot(), wall: systemSources.wall() };
+  return {
+    monotonic: systemSources.monotonic(),
+    boot: systemSources.boot(),
+    wall: systemSources.wall(),
+  };
 }
 
 /** Below the grain of os.uptime (10 ms) and the jitter of reading one clock after another, nothing has happened. */
@@ -46,7 +50,10 @@ const longestTimerMs = 250;
 /**
  * `onJump` is told in ms when another clock ran ahead of the monotonic one: the machine slept, or somebody set its time.
  */
-export function createSystemClock(onJump: (ms: number) => void = () => {}, sources = systemSources): Clock {
+export function createSystemClock(
+  onJump: (ms: number) => void = () => {},
+  sources = systemSources,
+): Clock {
   let aheadMs = 0;
   const wall = new OtherClock(sources.wall, sources.monotonic);
   const boot = new OtherClock(sources.boot, sources.monotonic);

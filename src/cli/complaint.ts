@@ -30,7 +30,9 @@ export function complain(
     return error.exitCode;
   }
   const stack = originalStack((error instanceof Error && error.stack) || String(error));
-  process.stderr.write(`${program}: bug: this should not happen: please report it\n${printableLines(stack)}\n`);
+  process.stderr.write(
+    `${program}: bug: this should not happen: please report it\n${printableLines(stack)}\n`,
+  );
   return exitCode.bug;
 }
 
@@ -40,13 +42,16 @@ export function complain(
  */
 export function originalStack(stack: string): string {
   const maps = new Map<string, SourceMap | null>();
-  return stack.replace(/([^\s(]+\.js):(\d+):(\d+)/g, (place, file: string, line: string, column: string) => {
-    if (!maps.has(file)) maps.set(file, mapOf(file));
-    const origin = maps.get(file)?.findEntry(Number(line) - 1, Number(column) - 1);
-    if (!origin || !('originalSource' in origin)) return place;
-    const source = origin.originalSource.replace(/^(\.\.\/)+/, '');
-    return `${source}:${origin.originalLine + 1}:${origin.originalColumn + 1}`;
-  });
+  return stack.replace(
+    /([^\s(]+\.js):(\d+):(\d+)/g,
+    (place, file: string, line: string, column: string) => {
+      if (!maps.has(file)) maps.set(file, mapOf(file));
+      const origin = maps.get(file)?.findEntry(Number(line) - 1, Number(column) - 1);
+      if (!origin || !('originalSource' in origin)) return place;
+      const source = origin.originalSource.replace(/^(\.\.\/)+/, '');
+      return `${source}:${origin.originalLine + 1}:${origin.originalColumn + 1}`;
+    },
+  );
 }
 
 function mapOf(bundle: string): SourceMap | null {

@@ -9,7 +9,10 @@ import { version } from './version.ts';
 /** For --help and the man page. */
 export const examples: readonly (readonly [string, string])[] = [
   ['redlock-run backup -- pg_dump -Fc shop', 'wait for the lock, then run'],
-  ['redlock-run -n -E 0 backup -- ./backup.sh', 'from cron: skip this run when another host has it'],
+  [
+    'redlock-run -n -E 0 backup -- ./backup.sh',
+    'from cron: skip this run when another host has it',
+  ],
   ['redlock-run -w 5m deploy ./deploy.sh -n', 'wait five minutes at most; -n goes to deploy.sh'],
   ["redlock-run report -c 'make | gzip > r.gz'", 'with a shell'],
   ['redlock-run --local try -- sleep 10', 'without any Redis of your own'],
@@ -17,7 +20,10 @@ export const examples: readonly (readonly [string, string])[] = [
 ];
 
 /** What both programs end with: the exit status, and examples with what each does. */
-export function endOfHelp(program: 'run' | 'ctl', lines: readonly (readonly [string, string])[]): string[] {
+export function endOfHelp(
+  program: 'run' | 'ctl',
+  lines: readonly (readonly [string, string])[],
+): string[] {
   return [
     'Exit status:',
     ...exitCodesOf(program).flatMap(([code, text]) => entry(code, text, 10)),
@@ -67,8 +73,12 @@ export function optionEntries(rows: readonly OptionRow[]): string[] {
 }
 
 /** `-w, --wait, --timeout DUR`. */
-export function spellingsOf(row: Pick<OptionRow, 'short' | 'long' | 'aliases' | 'argument'>): string {
-  const flags = [row.short, row.long, ...(row.aliases ?? [])].filter((flag) => flag !== undefined).join(', ');
+export function spellingsOf(
+  row: Pick<OptionRow, 'short' | 'long' | 'aliases' | 'argument'>,
+): string {
+  const flags = [row.short, row.long, ...(row.aliases ?? [])]
+    .filter((flag) => flag !== undefined)
+    .join(', ');
   return row.argument === undefined ? flags : `${flags} ${row.argument}`;
 }
 

@@ -20,7 +20,9 @@ export function renderPlan(settings: Settings): string {
   const valueWidth = Math.min(40, Math.max(...rows.map((row) => row.value.length))) + 2;
   const lines = rows.map(({ label, value, source }) => {
     const line = label.padEnd(labelWidth) + value;
-    return settings.verbosity === 'verbose' ? `${line.padEnd(labelWidth + valueWidth - 2)}  ${source}`.trimEnd() : line;
+    return settings.verbosity === 'verbose'
+      ? `${line.padEnd(labelWidth + valueWidth - 2)}  ${source}`.trimEnd()
+      : line;
   });
   return `${lines.join('\n')}\n`;
 }
@@ -37,7 +39,8 @@ function rowsOf(settings: Settings): Row[] {
     value: renderDuration(durationMs),
     source: 'derived',
   });
-  const limit = (durationMs: number | null, word: string) => (durationMs === null ? word : renderDuration(durationMs));
+  const limit = (durationMs: number | null, word: string) =>
+    durationMs === null ? word : renderDuration(durationMs);
   return [
     ...settings.names.flatMap((name) => [
       { label: 'name', value: quoted(name), source: 'argument NAME' },
@@ -50,7 +53,13 @@ function rowsOf(settings: Settings): Row[] {
     ...(settings.protocol === 'redlock' ? [] : [from('protocol', 'protocol', settings.protocol)]),
     ...mastersOf(settings),
     ...(masters.length > 0
-      ? [{ label: 'quorum', value: `${quorumOf(masters.length)} of ${masters.length}`, source: 'derived' }]
+      ? [
+          {
+            label: 'quorum',
+            value: `${quorumOf(masters.length)} of ${masters.length}`,
+            source: 'derived',
+          },
+        ]
       : []),
     from('ttl', 'ttl', renderDuration(ttlMs)),
     derived('drift', driftMsOf(ttlMs)),
@@ -76,13 +85,19 @@ function rowsOf(settings: Settings): Row[] {
     from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
     from('history', 'history', settings.hasHistory ? 'yes' : 'no'),
     from('reentrant', 'reentrant', settings.isReentrant ? 'yes' : 'no'),
-    from('foreground', 'foreground', settings.foreground === null ? 'by terminal' : settings.foreground ? 'yes' : 'no'),
+    from(
+      'foreground',
+      'foreground',
+      settings.foreground === null ? 'by terminal' : settings.foreground ? 'yes' : 'no',
+    ),
     from('keep background', 'keepBackground', settings.keepsBackground ? 'yes' : 'no'),
     from('isolate', 'isolate', settings.isIsolated ? 'yes' : 'no'),
     ...(settings.onLost === null ? [] : [from('on lost', 'onLost', quoted(settings.onLost, 4096))]),
     from('max run', 'maxRun', limit(settings.maxRunMs, 'none')),
     from('log format', 'logFormat', settings.logFormat),
-    ...(settings.reportFile === null ? [] : [from('report', 'report', quoted(settings.reportFile, 4096))]),
+    ...(settings.reportFile === null
+      ? []
+      : [from('report', 'report', quoted(settings.reportFile, 4096))]),
     ...(settings.configFile === null
       ? []
       : [{ label: 'config file', value: quoted(settings.configFile, 4096), source: '' }]),
@@ -100,7 +115,18 @@ function rowsOf(settings: Settings): Row[] {
 }
 
 function mastersOf({ local, localDirectory, masters, sources }: Settings): Row[] {
-  if (!local) return masters.map((master) => ({ label: 'master', value: master.name, source: sources.masters ?? '' }));
+  if (!local)
+    return masters.map((master) => ({
+      label: 'master',
+      value: master.name,
+      source: sources.masters ?? '',
+    }));
   const place = localDirectory === null ? '' : ` in ${quoted(localDirectory, 4096)}`;
-  return [{ label: 'masters', value: `local: this user's own on this machine${place}`, source: sources.local ?? '' }];
+  return [
+    {
+      label: 'masters',
+      value: `local: this user's own on this machine${place}`,
+      source: sources.local ?? '',
+    },
+  ];
 }

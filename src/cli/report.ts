@@ -4,7 +4,15 @@
 // /dev/stderr) is written to. Which is which, report-target.ts says.
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fchmodSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { openFlags, reportTarget } from '../config/report-file.ts';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished } from '../run/run.ts';
@@ -107,7 +115,8 @@ function writeInto(path: string, text: string, flags: number): void {
       rest = rest.subarray(count);
       fullSince = count > 0 ? null : (fullSince ?? performance.now());
       if (fullSince === null) continue;
-      if (performance.now() - fullSince > longestFullMs) throw Object.assign(new Error('full'), { code: 'ENXIO' });
+      if (performance.now() - fullSince > longestFullMs)
+        throw Object.assign(new Error('full'), { code: 'ENXIO' });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
   } finally {

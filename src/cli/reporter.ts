@@ -54,7 +54,8 @@ export class Reporter {
     if (event.kind === 'master-failing') this.#failing.set(event.master, event.failed);
     if (event.kind === 'master-recovered') this.#failing.delete(event.master);
     if (event.kind === 'waiting') this.#waiting(event);
-    else if (event.kind === 'no-quorum') this.#waiting({ ...event, failures: this.#completed(event.failures) });
+    else if (event.kind === 'no-quorum')
+      this.#waiting({ ...event, failures: this.#completed(event.failures) });
     else if (verbosity === 'verbose' || (verbosity === 'normal' && isWarning(event))) {
       this.#say(event.kind, eventLine(names, event), event);
     }
@@ -99,7 +100,12 @@ export class Reporter {
     // At the second attempt, by when all of them have answered.
     const isSurprising = hasRestarted(event) && this.#noQuorumCount > 1;
     const isDue = verbosity === 'verbose' || event.waitedMs >= patientMs || isSurprising;
-    if (!isDue || state === this.#mentionedWait || (verbosity !== 'verbose' && this.#mentionedWait !== null)) return;
+    if (
+      !isDue ||
+      state === this.#mentionedWait ||
+      (verbosity !== 'verbose' && this.#mentionedWait !== null)
+    )
+      return;
     this.#mentionedWait = state;
     this.#say(event.kind, line, event);
   }
@@ -141,5 +147,7 @@ function isWarning(event: RunEvent): boolean {
 
 /** The wait is for masters that have just come back: nobody would guess that, so it is told soon. */
 function hasRestarted(event: RunEvent): boolean {
-  return event.kind === 'no-quorum' && event.failures.some(({ failed }) => failed.cause === 'restarted');
+  return (
+    event.kind === 'no-quorum' && event.failures.some(({ failed }) => failed.cause === 'restarted')
+  );
 }

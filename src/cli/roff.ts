@@ -30,7 +30,10 @@ export function renderPage({ name, section, purpose, source, sections }: Page): 
     `.TH "${escaped(name.toUpperCase())}" "${section}" "" "${escaped(source)}" "${manual}"`,
     '.SH NAME',
     `${escaped(name)} \\- ${escaped(purpose)}`,
-    ...sections.flatMap(({ title, parts }) => [`.SH "${escaped(title)}"`, ...parts.flatMap(partLines)]),
+    ...sections.flatMap(({ title, parts }) => [
+      `.SH "${escaped(title)}"`,
+      ...parts.flatMap(partLines),
+    ]),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -5,7 +5,14 @@ import type { NotAcquired } from '../lock/wait.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
-import { failuresLine, holderLine, roughly, supersededLine, waiterLine, whichOf } from '../text/lines.ts';
+import {
+  failuresLine,
+  holderLine,
+  roughly,
+  supersededLine,
+  waiterLine,
+  whichOf,
+} from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
 
 /** Everything that -v tells. */
@@ -66,7 +73,11 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
 }
 
 /** The one line about an ending that the exit code alone would leave unclear; null where the command speaks for itself. */
-export function endingLine(names: readonly string[], command: readonly string[], finished: Finished): string | null {
+export function endingLine(
+  names: readonly string[],
+  command: readonly string[],
+  finished: Finished,
+): string | null {
   const { ending, unprovenMs } = finished;
   const which = whichOf(names);
   const { cause, childExit } = ending;
@@ -149,7 +160,8 @@ function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
 
 /** SIGKILL may have been sent, and have met only what the command had started. */
 function stopWord({ childExit, isKilled }: Ending): string {
-  const hasDiedOfIt = childExit === null || (childExit.kind === 'signaled' && childExit.signal === 'SIGKILL');
+  const hasDiedOfIt =
+    childExit === null || (childExit.kind === 'signaled' && childExit.signal === 'SIGKILL');
   return isKilled && hasDiedOfIt ? 'was killed' : 'was stopped';
 }
 

@@ -37,7 +37,8 @@ export function parseWords(argv: readonly string[]): Words {
   const cut = argv.indexOf('--');
   const given = new Map() as GivenOptions;
   const left = cut < 0 ? argv : argv.slice(0, cut);
-  const { names, command, unknown } = cut < 0 ? readUntilCommand(left, given) : readNames(left, given);
+  const { names, command, unknown } =
+    cut < 0 ? readUntilCommand(left, given) : readNames(left, given);
   if (given.has('--help')) return { kind: 'help' };
   if (given.has('--version')) return { kind: 'version' };
   if (unknown !== undefined) throw unknownOption(optionTable, unknown);
@@ -77,7 +78,9 @@ function readNames(words: readonly string[], given: GivenOptions): Reading {
 
 function checked(names: readonly string[]): readonly string[] {
   if (names.length === 0)
-    throw new UsageError('NAME: missing (write redlock-run [options] NAME... -- COMMAND; see --help)');
+    throw new UsageError(
+      'NAME: missing (write redlock-run [options] NAME... -- COMMAND; see --help)',
+    );
   const objection = objectionToNames(names);
   if (objection !== null) throw new UsageError(`NAME: ${objection}`);
   return names;
@@ -87,10 +90,14 @@ function commandOf(given: Readonly<GivenOptions>, words: readonly string[]): rea
   const script = textOf(given.get('--command'));
   if (script === null) {
     if (words.length > 0) return words;
-    throw new UsageError('COMMAND: missing (write redlock-run [options] NAME... -- COMMAND; see --help)');
+    throw new UsageError(
+      'COMMAND: missing (write redlock-run [options] NAME... -- COMMAND; see --help)',
+    );
   }
   if (words[0] !== undefined) {
-    throw new UsageError(`--command: with COMMAND ${quoted(words[0])}: contradict each other (leave one out)`);
+    throw new UsageError(
+      `--command: with COMMAND ${quoted(words[0])}: contradict each other (leave one out)`,
+    );
   }
   return ['/bin/sh', '-c', script];
 }
@@ -113,13 +120,21 @@ export function readFlags(given: Readonly<GivenOptions>): Flags {
   const values = new Map<ScalarKey, { text: string; option: string }>();
   for (const row of optionTable) {
     const value = given.get(row.long);
-    if (row.key === undefined || !isScalarKey(row.key) || value === undefined || Array.isArray(value)) continue;
+    if (
+      row.key === undefined ||
+      !isScalarKey(row.key) ||
+      value === undefined ||
+      Array.isArray(value)
+    )
+      continue;
     values.set(row.key, { text: value === true ? (row.says ?? 'true') : value, option: row.long });
   }
   if (given.has('--nonblock')) {
     const wait = values.get('wait');
     if (wait !== undefined && !isZero(wait.text)) {
-      throw new UsageError(`--nonblock: with --wait ${quoted(wait.text)}: contradict each other (leave one out)`);
+      throw new UsageError(
+        `--nonblock: with --wait ${quoted(wait.text)}: contradict each other (leave one out)`,
+      );
     }
     values.set('wait', { text: '0', option: '--nonblock' });
   }
@@ -155,7 +170,11 @@ export function textOf(value: string | true | string[] | undefined): string | nu
  * Reads the options among the words into `given`; returns what is left.
  * @throws UsageError for an option without its value
  */
-export function readOptions(rows: readonly OptionRow[], given: GivenOptions, words: readonly string[]): LeftWords {
+export function readOptions(
+  rows: readonly OptionRow[],
+  given: GivenOptions,
+  words: readonly string[],
+): LeftWords {
   return parse(createProgram(rows, given), words);
 }
 
@@ -178,7 +197,9 @@ function createProgram(rows: readonly OptionRow[], given: GivenOptions): Command
     for (const flags of [...spellings, ...(row.aliases ?? []), ...(row.hiddenAliases ?? [])]) {
       const option = new Option(row.argument === undefined ? flags : `${flags} <${row.argument}>`);
       program.addOption(row.hiddenAliases?.includes(flags) ? option.hideHelp() : option);
-      program.on(`option:${option.name()}`, (value?: string) => given.set(row.long, collect(row, given, value)));
+      program.on(`option:${option.name()}`, (value?: string) =>
+        given.set(row.long, collect(row, given, value)),
+      );
     }
   }
   return program;
@@ -195,7 +216,8 @@ function parse(program: Command, words: readonly string[]): LeftWords {
     return program.parseOptions([...words]);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    const [, option = 'option', argument = ''] = /'[^']*?(--[a-z-]+) <(\w+)>'/.exec(error.message) ?? [];
+    const [, option = 'option', argument = ''] =
+      /'[^']*?(--[a-z-]+) <(\w+)>'/.exec(error.message) ?? [];
     throw new UsageError(`${option}: no value (write ${option} ${argument})`);
   }
 }
@@ -203,13 +225,15 @@ function parse(program: Command, words: readonly string[]): LeftWords {
 /** The error for a word that looks like an option and is none of these. */
 export function unknownOption(rows: readonly OptionRow[], word: string): UsageError {
   const flag = word.replace(/=.*$/s, '');
-  if (rows.some((row) => row.long === flag)) return new UsageError(`${flag}: takes no value (write ${flag})`);
+  if (rows.some((row) => row.long === flag))
+    return new UsageError(`${flag}: takes no value (write ${flag})`);
   let suggestion = 'see --help';
   try {
     createProgram(rows, new Map()).parse([flag], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    suggestion = /\(D(id you mean .*\?)\)$/s.exec(error.message)?.[1]?.replace(/^/, 'd') ?? suggestion;
+    suggestion =
+      /\(D(id you mean .*\?)\)$/s.exec(error.message)?.[1]?.replace(/^/, 'd') ?? suggestion;
   }
   return new UsageError(`${quoted(flag)}: unknown option (${suggestion})`);
 }

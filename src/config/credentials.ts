@@ -34,7 +34,10 @@ export async function readDefaultLogin(
   warn: Warn,
 ): Promise<DefaultLogin> {
   const user = layers.map((layer) => layer.get('username')).find((given) => given !== undefined);
-  const secrets = layers.map((layer) => ({ literal: layer.get('password'), file: layer.get('passwordFile') }));
+  const secrets = layers.map((layer) => ({
+    literal: layer.get('password'),
+    file: layer.get('passwordFile'),
+  }));
   const secret = secrets.find(({ literal, file }) => literal !== undefined || file !== undefined);
   const subject = secret?.literal?.subject ?? secret?.file?.subject ?? 'password';
   const folder = secret?.file?.base ?? base;
@@ -71,7 +74,8 @@ export async function logIn(
   warn: Warn,
   subject: string,
 ): Promise<MasterAddress> {
-  const username = entry.username === undefined ? undefined : notEmpty(entry.username, `${subject}.username`);
+  const username =
+    entry.username === undefined ? undefined : notEmpty(entry.username, `${subject}.username`);
   const password = await readPassword(
     entry.password,
     entry.passwordFile,
@@ -80,8 +84,10 @@ export async function logIn(
     `${subject}.password`,
     `${subject}.passwordFile`,
   );
-  if (username !== undefined && address.username !== undefined) throw twice(`${subject}.username`, 'in the url too');
-  if (password !== undefined && address.password !== undefined) throw twice(`${subject}.password`, 'in the url too');
+  if (username !== undefined && address.username !== undefined)
+    throw twice(`${subject}.username`, 'in the url too');
+  if (password !== undefined && address.password !== undefined)
+    throw twice(`${subject}.password`, 'in the url too');
   const filled = { ...pick(standard), ...address, ...pick({ username, password }) };
   if (address.tls === undefined) {
     if (entry.tls === undefined) return filled;
@@ -112,7 +118,8 @@ async function readPassword(
   const text = await readText(file, base, fileSubject);
   const path = resolve(base, file);
   // A group may be meant to read it, as with the secrets of a container; everybody is not.
-  if ((statSync(path).mode & 0o004) !== 0) warn(`${path}: holds a password and is readable by others (chmod 600 it)`);
+  if ((statSync(path).mode & 0o004) !== 0)
+    warn(`${path}: holds a password and is readable by others (chmod 600 it)`);
   return notEmpty(text.replace(/\r?\n$/, ''), `${fileSubject}: ${quoted(file)}`);
 }
 
@@ -137,14 +144,18 @@ async function readTls(entry: TlsEntry, base: string, subject: string): Promise<
   }
   if (cert !== undefined && key !== undefined) {
     if (!isCertificate(cert)) refuse('certFile', 'holds no certificate (name a PEM file)');
-    if (!isKey(key)) refuse('keyFile', 'holds no private key without a passphrase (name a PEM file)');
-    if (!isPair(cert, key)) refuse('keyFile', 'does not belong to certFile (name the key of that certificate)');
+    if (!isKey(key))
+      refuse('keyFile', 'holds no private key without a passphrase (name a PEM file)');
+    if (!isPair(cert, key))
+      refuse('keyFile', 'does not belong to certFile (name the key of that certificate)');
   }
   return {
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
-    ...(servername === undefined ? {} : { servername: notEmpty(servername, `${subject}.servername`) }),
+    ...(servername === undefined
+      ? {}
+      : { servername: notEmpty(servername, `${subject}.servername`) }),
   };
 }
 
@@ -152,7 +163,9 @@ async function readText(file: string, base: string, subject: string): Promise<st
   try {
     return readTextFile(resolve(base, file)).toString();
   } catch (error) {
-    throw new ConfigError(`${subject}: ${quoted(file)}: ${fileTrouble(error)} (paths start from ${base})`);
+    throw new ConfigError(
+      `${subject}: ${quoted(file)}: ${fileTrouble(error)} (paths start from ${base})`,
+    );
   }
 }
 

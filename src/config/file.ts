@@ -22,12 +22,20 @@ export interface ConfigList {
   /** `/etc/redlockrc:3` */
   readonly source: string;
   readonly subject: string;
-  readonly entries: readonly { readonly entry: MasterEntry; readonly source: string; readonly subject: string }[];
+  readonly entries: readonly {
+    readonly entry: MasterEntry;
+    readonly source: string;
+    readonly subject: string;
+  }[];
 }
 
 /** @throws ConfigError with file, line and key */
-export async function readConfigFile(file: FoundFile, environment: NodeJS.ProcessEnv): Promise<ConfigFile> {
-  if (file.text.trim() === '') return { path: file.path, layer: new Map(), masters: null, tls: null, warnings: [] };
+export async function readConfigFile(
+  file: FoundFile,
+  environment: NodeJS.ProcessEnv,
+): Promise<ConfigFile> {
+  if (file.text.trim() === '')
+    return { path: file.path, layer: new Map(), masters: null, tls: null, warnings: [] };
   const { parseYaml } = await import('./yaml.ts');
   const { checkConfig, refuseCommandsAndSecrets } = await import('./schema.ts');
   const visible = file.isConfined ? /^REDLOCK_/ : /^/;
@@ -40,7 +48,13 @@ export async function readConfigFile(file: FoundFile, environment: NodeJS.Proces
     const value = data[key];
     if (!isScalarKey(key) || value === undefined) continue;
     const subject = `${source(key)}: ${key}`;
-    layer.set(key, { text: String(value), layer: 'file', source: source(key), subject, base: dirname(file.path) });
+    layer.set(key, {
+      text: String(value),
+      layer: 'file',
+      source: source(key),
+      subject,
+      base: dirname(file.path),
+    });
   }
   const entries = data.masters?.map((entry, index) => ({
     entry: typeof entry === 'string' ? { url: entry } : entry,
@@ -50,7 +64,9 @@ export async function readConfigFile(file: FoundFile, environment: NodeJS.Proces
   return {
     path: file.path,
     layer,
-    masters: entries ? { source: source('masters'), subject: `${source('masters')}: masters`, entries } : null,
+    masters: entries
+      ? { source: source('masters'), subject: `${source('masters')}: masters`, entries }
+      : null,
     tls: data.tls ? { entry: data.tls, subject: `${source('tls')}: tls` } : null,
     warnings: warningsAbout(file, yaml),
   };
@@ -59,7 +75,9 @@ export async function readConfigFile(file: FoundFile, environment: NodeJS.Proces
 function warningsAbout(file: FoundFile, yaml: YamlData): string[] {
   const isReadableByOthers = (file.mode & 0o044) !== 0;
   if (!isReadableByOthers || !yaml.literals.some(holdsPassword)) return [];
-  return [`${file.path}: holds a password and is readable by others (chmod 600 it, or use passwordFile)`];
+  return [
+    `${file.path}: holds a password and is readable by others (chmod 600 it, or use passwordFile)`,
+  ];
 }
 
 function holdsPassword({ path, text }: { path: DataPath; text: string }): boolean {

@@ -37,7 +37,12 @@ export const keyTable = [
     defaultText: 'none',
     description: 'the Redis masters: independent servers, an odd number',
   },
-  { key: 'local', kind: 'boolean', default: 'false', description: 'masters of this user on this machine instead' },
+  {
+    key: 'local',
+    kind: 'boolean',
+    default: 'false',
+    description: 'masters of this user on this machine instead',
+  },
   {
     key: 'localDirectory',
     kind: 'path',
@@ -45,14 +50,25 @@ export const keyTable = [
     defaultText: 'a directory of this user',
     description: 'where the local masters keep their sockets and files',
   },
-  { key: 'prefix', kind: 'text', default: 'redlock:', description: 'what every key on the masters begins with' },
+  {
+    key: 'prefix',
+    kind: 'text',
+    default: 'redlock:',
+    description: 'what every key on the masters begins with',
+  },
   {
     key: 'protocol',
     kind: 'protocol',
     default: 'redlock',
-    description: 'what the key holds: redlock, or for one master shared with older programs setnx or setnx-ms',
+    description:
+      'what the key holds: redlock, or for one master shared with older programs setnx or setnx-ms',
   },
-  { key: 'ttl', kind: 'duration', default: '30s', description: 'lock validity, extended while the command runs' },
+  {
+    key: 'ttl',
+    kind: 'duration',
+    default: '30s',
+    description: 'lock validity, extended while the command runs',
+  },
   {
     key: 'masterTimeout',
     kind: 'duration',
@@ -60,7 +76,12 @@ export const keyTable = [
     defaultText: 'ttl/20, at least 50ms, at most 2s',
     description: 'how long one master may take to answer',
   },
-  { key: 'giveUpAfter', kind: 'duration', default: '10s', description: 'how long to go on when no quorum answers' },
+  {
+    key: 'giveUpAfter',
+    kind: 'duration',
+    default: '10s',
+    description: 'how long to go on when no quorum answers',
+  },
   {
     key: 'killAfter',
     kind: 'duration',
@@ -69,7 +90,12 @@ export const keyTable = [
     description: 'time between the stop signal and SIGKILL',
   },
   { key: 'signal', kind: 'signal', default: 'TERM', description: 'the stop signal' },
-  { key: 'wait', kind: 'patience', default: 'forever', description: 'wait at most so long for the lock; 0 tries once' },
+  {
+    key: 'wait',
+    kind: 'patience',
+    default: 'forever',
+    description: 'wait at most so long for the lock; 0 tries once',
+  },
   {
     key: 'conflictExitCode',
     kind: 'status',
@@ -95,14 +121,24 @@ export const keyTable = [
     default: '0s',
     description: 'random time up to this, added to every retryDelay',
   },
-  { key: 'jitter', kind: 'duration', default: '0s', description: 'sleep a random time up to this before starting' },
+  {
+    key: 'jitter',
+    kind: 'duration',
+    default: '0s',
+    description: 'sleep a random time up to this before starting',
+  },
   {
     key: 'holdAtLeast',
     kind: 'duration',
     default: '0s',
     description: 'keep the lock until so long after it was taken',
   },
-  { key: 'shared', kind: 'boolean', default: 'false', description: 'hold the lock together with others who share it' },
+  {
+    key: 'shared',
+    kind: 'boolean',
+    default: 'false',
+    description: 'hold the lock together with others who share it',
+  },
   { key: 'slots', kind: 'slots', default: '1', description: 'at most so many holders at a time' },
   {
     key: 'supersede',
@@ -116,7 +152,12 @@ export const keyTable = [
     default: 'false',
     description: 'the same, and a holder that said the same is stopped first (exit 79)',
   },
-  { key: 'maxRun', kind: 'limit', default: 'none', description: 'stop the command when it has run so long; exit 124' },
+  {
+    key: 'maxRun',
+    kind: 'limit',
+    default: 'none',
+    description: 'stop the command when it has run so long; exit 124',
+  },
   {
     key: 'restartGrace',
     kind: 'duration',
@@ -124,15 +165,31 @@ export const keyTable = [
     defaultText: 'the ttl, with three masters or more',
     description: 'how long a master that restarted does not vote; 0 turns it off',
   },
-  { key: 'fencing', kind: 'boolean', default: 'true', description: 'mint a fencing number (REDLOCK_FENCE)' },
-  { key: 'history', kind: 'boolean', default: 'true', description: 'leave a line about the run on the masters' },
+  {
+    key: 'fencing',
+    kind: 'boolean',
+    default: 'true',
+    description: 'mint a fencing number (REDLOCK_FENCE)',
+  },
+  {
+    key: 'history',
+    kind: 'boolean',
+    default: 'true',
+    description: 'leave a line about the run on the masters',
+  },
   {
     key: 'reentrant',
     kind: 'boolean',
     default: 'false',
     description: 'inside a run of the same name, run under its lock instead of failing',
   },
-  { key: 'onLost', kind: 'text', default: null, defaultText: 'none', description: 'run once when the lock is lost' },
+  {
+    key: 'onLost',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'run once when the lock is lost',
+  },
   {
     key: 'foreground',
     kind: 'boolean',
@@ -150,9 +207,15 @@ export const keyTable = [
     key: 'isolate',
     kind: 'boolean',
     default: 'false',
-    description: 'run the command in a PID namespace, from which nothing it starts can get out (Linux)',
+    description:
+      'run the command in a PID namespace, from which nothing it starts can get out (Linux)',
   },
-  { key: 'logFormat', kind: 'format', default: 'text', description: 'events on stderr as text or as json' },
+  {
+    key: 'logFormat',
+    kind: 'format',
+    default: 'text',
+    description: 'events on stderr as text or as json',
+  },
   {
     key: 'username',
     kind: 'text',

@@ -43,9 +43,13 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   // With fewer masters there is no majority that could go on without the one that restarted.
   const restartGraceMs = chosen.masters.length < 3 ? 0 : ttlMs;
   const protocol = sources.must('protocol', readProtocol);
-  const count = chosen.local ? 'the local ones are three' : `${chosen.masters.length} are configured`;
+  const count = chosen.local
+    ? 'the local ones are three'
+    : `${chosen.masters.length} are configured`;
   if (protocol !== 'redlock' && chosen.masters.length !== 1) {
-    throw new ConfigError(`protocol: ${protocol}: is for one master, without a quorum: ${count} (configure one)`);
+    throw new ConfigError(
+      `protocol: ${protocol}: is for one master, without a quorum: ${count} (configure one)`,
+    );
   }
   return {
     prefix,
@@ -75,7 +79,8 @@ export interface ChosenMasters {
 const visiblePassword =
   '--master: holds a password, which every user of this machine can see (use passwordFile, or REDLOCK_MASTERS)';
 
-const userAlone = 'a user without a password (set passwordFile, or write user:password@ or :password@)';
+const userAlone =
+  'a user without a password (set passwordFile, or write user:password@ or :password@)';
 
 /** What one layer says about masters. */
 interface Stage {
@@ -100,7 +105,14 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
   for (const stage of stages) refuseBoth(stage);
   const decisive = stages.find((stage) => stage.list.length > 0 || stage.layer === said?.layer);
   const isLocal = said?.value === true && decisive?.layer === said.layer;
-  if (isLocal) return { local: true, masters: [], sources: { local: said.source }, warnings: [], cautions: [] };
+  if (isLocal)
+    return {
+      local: true,
+      masters: [],
+      sources: { local: said.source },
+      warnings: [],
+      cautions: [],
+    };
   const stage = stages.find((candidate) => candidate.list.length > 0);
   if (stage === undefined) throw noMasters();
   const warnings = new Set(evenness(stage.list.length));
@@ -134,7 +146,8 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
 }
 
 function stagesOf(from: MasterSources): Stage[] {
-  const listed = (texts: readonly string[], subject: string) => texts.map((url) => ({ entry: { url }, subject }));
+  const listed = (texts: readonly string[], subject: string) =>
+    texts.map((url) => ({ entry: { url }, subject }));
   const variable = from.variable ? from.variable.split(',').map((text) => text.trim()) : [];
   return [
     {
@@ -163,9 +176,12 @@ function stagesOf(from: MasterSources): Stage[] {
 
 function refuseBoth({ layer, values, list }: Stage): void {
   const given = values.get('local');
-  if (given === undefined || given.text === 'false' || given.text === '0' || list.length === 0) return;
+  if (given === undefined || given.text === 'false' || given.text === '0' || list.length === 0)
+    return;
   const why = 'given together with masters: either this machine or those (leave one out)';
-  throw layer === 'flag' ? new UsageError(`--local: --master: ${why}`) : new ConfigError(`${given.subject}: ${why}`);
+  throw layer === 'flag'
+    ? new UsageError(`--local: --master: ${why}`)
+    : new ConfigError(`${given.subject}: ${why}`);
 }
 
 function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): MasterAddress {
@@ -185,7 +201,9 @@ function refuseDuplicates(masters: readonly MasterAddress[]): void {
   for (const master of masters) {
     const endpoint = endpointOf(master);
     if (seen.has(endpoint)) {
-      throw new ConfigError(`masters: ${endpoint}: listed twice: one server cannot vote twice (remove one)`);
+      throw new ConfigError(
+        `masters: ${endpoint}: listed twice: one server cannot vote twice (remove one)`,
+      );
     }
     seen.add(endpoint);
   }
@@ -193,7 +211,9 @@ function refuseDuplicates(masters: readonly MasterAddress[]): void {
 
 function evenness(length: number): string[] {
   if (length % 2 === 1) return [];
-  return [`even number of masters: ${length}: survives no more failures than ${length - 1} (add one or remove one)`];
+  return [
+    `even number of masters: ${length}: survives no more failures than ${length - 1} (add one or remove one)`,
+  ];
 }
 
 function noMasters(): ConfigError {

@@ -5,7 +5,15 @@
 // path: renaming over one would take the place of the device in /dev. So the kernel's rules for
 // sticky folders are applied by hand, too.
 
-import { accessSync, constants, lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { callerId, userOf } from '../system/user.ts';
 import { fileTrouble, OutputError, UsageError } from '../text/errors.ts';
@@ -21,7 +29,8 @@ export function checkReportPath(report: string | null, cwd: string): string | nu
   const path = resolve(cwd, report);
   const directory = dirname(path);
   const parent = find(directory);
-  if (parent === null) throw new UsageError(`--report: ${quoted(directory)}: no such directory (make it first)`);
+  if (parent === null)
+    throw new UsageError(`--report: ${quoted(directory)}: no such directory (make it first)`);
   if (!parent.isDirectory())
     throw new UsageError(`--report: ${quoted(directory)}: not a directory (name another file)`);
   const target = targetOf(path);
@@ -58,7 +67,9 @@ function find(path: string): Stats | null {
 function fault(path: string, error: unknown, whatToDo: string): UsageError | OutputError {
   const { code } = error as NodeJS.ErrnoException;
   const line = `--report: ${quoted(path)}: ${fileTrouble(error, 'written')} (${whatToDo})`;
-  return ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '') ? new OutputError(line) : new UsageError(line);
+  return ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '')
+    ? new OutputError(line)
+    : new UsageError(line);
 }
 
 export interface ReportTarget {
@@ -120,7 +131,9 @@ function treatmentOf(found: Stats | undefined): Omit<ReportTarget, 'path'> {
   if (!found) return { kind: 'replaced', mode: null };
   if (found.isDirectory()) return { kind: 'directory', mode: null };
   if (!found.isFile()) return { kind: 'appended', mode: null };
-  const isOurs = found.uid === (process.geteuid?.() ?? found.uid) && found.gid === (process.getegid?.() ?? found.gid);
+  const isOurs =
+    found.uid === (process.geteuid?.() ?? found.uid) &&
+    found.gid === (process.getegid?.() ?? found.gid);
   const kind = isOurs && found.nlink === 1 ? 'replaced' : 'overwritten';
   return { kind, mode: found.mode & 0o7777 };
 }

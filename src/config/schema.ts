@@ -36,7 +36,12 @@ const text = v.string(say('not text (put it in quotes)'));
 const textOrNumber = (expected: string) => v.union([v.string(), v.number()], say(expected));
 
 const tls = v.strictObject(
-  { caFile: v.optional(text), certFile: v.optional(text), keyFile: v.optional(text), servername: v.optional(text) },
+  {
+    caFile: v.optional(text),
+    certFile: v.optional(text),
+    keyFile: v.optional(text),
+    servername: v.optional(text),
+  },
   say('not a mapping (write caFile: and so on below it)'),
 );
 const master = v.strictObject(
@@ -71,7 +76,9 @@ const schemas: Readonly<Record<ValueKind, v.GenericSchema>> = {
   tls,
 };
 
-const schema = v.strictObject(Object.fromEntries(keyTable.map((row) => [row.key, v.optional(schemas[row.kind])])));
+const schema = v.strictObject(
+  Object.fromEntries(keyTable.map((row) => [row.key, v.optional(schemas[row.kind])])),
+);
 const knownKeys: Readonly<Record<string, readonly string[]>> = {
   '': keyTable.map((row) => row.key),
   masters: Object.keys(master.entries),
@@ -106,7 +113,8 @@ export function refuseCommandsAndSecrets(path: string, yaml: YamlData): void {
 }
 
 function wrongKey(issue: { expected: string | null }, place: DataPath): string {
-  if (issue.expected !== 'never') return `${renderPath(place.slice(0, -1))}: ${place.at(-1)} is missing`;
+  if (issue.expected !== 'never')
+    return `${renderPath(place.slice(0, -1))}: ${place.at(-1)} is missing`;
   const word = String(place.at(-1));
   const parent =
     place

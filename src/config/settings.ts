@@ -111,7 +111,10 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   };
   const masters = await readMasterSettings(sources, timings.ttlMs);
   const isOld = masters.protocol !== 'redlock';
-  if (isOld && (words.names.length > 1 || values.sharing !== 'exclusive' || values.yields !== 'never')) {
+  if (
+    isOld &&
+    (words.names.length > 1 || values.sharing !== 'exclusive' || values.yields !== 'never')
+  ) {
     throw new UsageError(
       `protocol: ${masters.protocol}: knows one lock, held alone (leave out other names, --shared, --slots, --supersede and --replace)`,
     );
@@ -124,7 +127,10 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     isFenced: values.isFenced && !isOld,
     ...masters,
     verbosity: words.flags.verbosity,
-    sources: { ...masters.sources, ...(values.reportFile === null ? {} : { report: 'flag --report' }) },
+    sources: {
+      ...masters.sources,
+      ...(values.reportFile === null ? {} : { report: 'flag --report' }),
+    },
   });
 }
 
@@ -148,25 +154,38 @@ function checkedTimings(
  * Of a wait and a count of retries the one said closer to the command counts; both on the command
  * line is an error.
  */
-function checkedPatience({ get, must }: Sources): { waitMs: number | null; retries: Retries | null } {
+function checkedPatience({ get, must }: Sources): {
+  waitMs: number | null;
+  retries: Retries | null;
+} {
   const waitMs = must('wait', readPatience);
   const [wait, count] = [get('wait', readPatience), get('retryCount', readCount)];
   const [delayMs, jitterMs] = [must('retryDelay', readDuration), must('retryJitter', readDuration)];
   if (count === null) return { waitMs, retries: null };
   if (count.layer === 'flag' && wait?.layer === 'flag') {
-    throw new UsageError(`--retry-count: with ${wait.given?.subject}: contradict each other (leave one out)`);
+    throw new UsageError(
+      `--retry-count: with ${wait.given?.subject}: contradict each other (leave one out)`,
+    );
   }
   const isCloser = closeness.indexOf(count.layer) >= closeness.indexOf(wait?.layer ?? null);
   return { waitMs, retries: isCloser ? { count: count.value, delayMs, jitterMs } : null };
 }
 
-function checkedSharing(shared: Chosen<boolean> | null, slots: Chosen<number> | null, names: readonly string[]) {
+function checkedSharing(
+  shared: Chosen<boolean> | null,
+  slots: Chosen<number> | null,
+  names: readonly string[],
+) {
   const slotCount = slots?.value ?? 1;
   const isShared = shared?.value ?? false;
   if (slotCount === 1) return { sharing: isShared ? 'shared' : 'exclusive', slotCount } as const;
-  if (names.length > 1) throw new UsageError('slots: with several names: all or nothing of what? (leave one out)');
+  if (names.length > 1)
+    throw new UsageError('slots: with several names: all or nothing of what? (leave one out)');
   if (!isShared) return { sharing: 'slots', slotCount } as const;
-  throw mistakeIn([shared, slots], 'slots: with shared: any number of holders, or so many? (leave one out)');
+  throw mistakeIn(
+    [shared, slots],
+    'slots: with shared: any number of holders, or so many? (leave one out)',
+  );
 }
 
 /** A run that may be replaced may also be superseded while it waits. */
@@ -176,7 +195,10 @@ function yieldsOf(isReplaced: boolean, isSuperseded: boolean): Yields {
 
 const closeness: readonly (LayerName | null)[] = [null, 'file', 'environment', 'flag'];
 
-function checkedContainment(keepBackground: Chosen<boolean> | null, isolate: Chosen<boolean> | null) {
+function checkedContainment(
+  keepBackground: Chosen<boolean> | null,
+  isolate: Chosen<boolean> | null,
+) {
   const isIsolated = isolate?.value ?? false;
   const keepsBackground = keepBackground?.value ?? false;
   if (!isIsolated || !keepsBackground) return { isIsolated, keepsBackground };
@@ -185,12 +207,16 @@ function checkedContainment(keepBackground: Chosen<boolean> | null, isolate: Cho
 }
 
 /** Values that cannot be together: exit 64 when a flag has a part in it, else 78. */
-function mistakeIn(values: readonly (Chosen<unknown> | null)[], why: string): UsageError | ConfigError {
+function mistakeIn(
+  values: readonly (Chosen<unknown> | null)[],
+  why: string,
+): UsageError | ConfigError {
   const isFromFlag = values.some((chosen) => chosen?.layer === 'flag');
   return isFromFlag ? new UsageError(why) : new ConfigError(why);
 }
 
 function deepFreeze<Value extends object>(value: Value): Value {
-  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) deepFreeze(part);
+  for (const part of Object.values(value))
+    if (typeof part === 'object' && part !== null) deepFreeze(part);
   return Object.freeze(value);
 }

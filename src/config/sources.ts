@@ -86,7 +86,11 @@ export class Sources {
       configHome: around.environment.XDG_CONFIG_HOME,
       systemFile: around.systemConfigFile ?? '/etc/redlockrc',
     });
-    return new Sources(flags, around, found === null ? null : await readConfigFile(found, around.environment));
+    return new Sources(
+      flags,
+      around,
+      found === null ? null : await readConfigFile(found, around.environment),
+    );
   }
 
   /** What is taken, and most likely was not meant: one line each, for everyone to see. */
@@ -148,25 +152,46 @@ export function choose<Value>(
   const found = layers
     .map((layer) => layer.get(key))
     .filter((given) => given !== undefined)
-    .map((given) => ({ value: readGiven(given, read), layer: given.layer, source: given.source, given }));
+    .map((given) => ({
+      value: readGiven(given, read),
+      layer: given.layer,
+      source: given.source,
+      given,
+    }));
   if (found[0] !== undefined) return found[0];
   const standard = keyRow(key).default;
-  return standard === null ? null : { value: read(standard), layer: null, source: 'default', given: null };
+  return standard === null
+    ? null
+    : { value: read(standard), layer: null, source: 'default', given: null };
 }
 
 /** The layer of the environment: the twins of all scalar keys that are set and not empty. */
-export function environmentLayer(keys: readonly ScalarKey[], environment: NodeJS.ProcessEnv, cwd: string): Layer {
+export function environmentLayer(
+  keys: readonly ScalarKey[],
+  environment: NodeJS.ProcessEnv,
+  cwd: string,
+): Layer {
   const layer = new Map<ScalarKey, Given>();
   for (const key of keys) {
     const subject = environmentName(key);
     const text = environment[subject];
-    if (text) layer.set(key, { text, layer: 'environment', source: `environment ${subject}`, subject, base: cwd });
+    if (text)
+      layer.set(key, {
+        text,
+        layer: 'environment',
+        source: `environment ${subject}`,
+        subject,
+        base: cwd,
+      });
   }
   return layer;
 }
 
 /** The error for trouble with a given value: exit 64 for a flag, 78 for environment and file. */
-export function troubleWith(given: { layer: LayerName; subject: string }, why: string): UsageError | ConfigError {
+export function troubleWith(
+  given: { layer: LayerName; subject: string },
+  why: string,
+): UsageError | ConfigError {
   const message = `${given.subject}: ${why}`;
   return given.layer === 'flag' ? new UsageError(message) : new ConfigError(message);
 }
@@ -191,7 +216,8 @@ function flagLayer(flags: Flags, cwd: string): Layer {
 const settings = [...keyTable.map(({ key }) => environmentName(key)), 'REDLOCK_CONFIG'];
 
 /** What redlock-run itself sets for commands, guards and hooks. */
-const ours = /^REDLOCK_(NAMES?|TOKEN|FENCE|TTL_MS|HELD|HELD_LEASES|LOST|EVENT|HOLDER|GUARD\w*|RUN_\w*)$/;
+const ours =
+  /^REDLOCK_(NAMES?|TOKEN|FENCE|TTL_MS|HELD|HELD_LEASES|LOST|EVENT|HOLDER|GUARD\w*|RUN_\w*)$/;
 
 /** One line for each that differs by at most two letters from one that would be read. */
 export function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {
@@ -206,6 +232,7 @@ export function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {
 /** @throws ConfigError when the working directory is gone */
 export function surroundings(environment: NodeJS.ProcessEnv): Surroundings {
   const cwd = workingFolder();
-  if (cwd === null) throw new ConfigError('working directory: it has been removed (go to one that is there)');
+  if (cwd === null)
+    throw new ConfigError('working directory: it has been removed (go to one that is there)');
   return { environment, cwd, home: environment.HOME };
 }

@@ -4,7 +4,16 @@
 // caller or of root that no other user can write to: another user could else choose the masters, and
 // with them the holder of the lock.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { callerId, userOf } from '../system/user.ts';
 import { ConfigError, fileTrouble } from '../text/errors.ts';
 

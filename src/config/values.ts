@@ -11,13 +11,24 @@ import { quoted } from '../text/quote.ts';
 
 const longestTimerMs = 2 ** 31 - 1;
 const longestTtlMs = 24 * 3_600_000;
-const stopsNothing = new Set(['SIGSTOP', 'SIGTSTP', 'SIGTTIN', 'SIGTTOU', 'SIGCONT', 'SIGCHLD', 'SIGURG', 'SIGWINCH']);
+const stopsNothing = new Set([
+  'SIGSTOP',
+  'SIGTSTP',
+  'SIGTTIN',
+  'SIGTTOU',
+  'SIGCONT',
+  'SIGCHLD',
+  'SIGURG',
+  'SIGWINCH',
+]);
 
 /** Milliseconds, 0 or more. */
 export function readDuration(text: string): number {
   const durationMs = parseDuration(text);
   if (durationMs > longestTimerMs) {
-    throw new ValueError(`${quoted(text)}: too long a duration (at most ${renderDuration(longestTimerMs)})`);
+    throw new ValueError(
+      `${quoted(text)}: too long a duration (at most ${renderDuration(longestTimerMs)})`,
+    );
   }
   return durationMs;
 }
@@ -91,7 +102,8 @@ export function readSignal(text: string): NodeJS.Signals {
     : known.find(([candidate]) => candidate === upper || candidate === `SIG${upper}`)?.[0];
   if (name === undefined)
     throw new ValueError(`${quoted(text)}: not a signal (write TERM, INT, HUP, KILL or a number)`);
-  if (stopsNothing.has(name)) throw new ValueError(`${quoted(text)}: does not end a process (write TERM, INT or KILL)`);
+  if (stopsNothing.has(name))
+    throw new ValueError(`${quoted(text)}: does not end a process (write TERM, INT or KILL)`);
   return name;
 }
 
@@ -106,7 +118,8 @@ const protocols: readonly Protocol[] = ['redlock', 'setnx', 'setnx-ms'];
 /** What the key holds, and means. */
 export function readProtocol(text: string): Protocol {
   const protocol = protocols.find((name) => name === text);
-  if (protocol === undefined) throw new ValueError(`${quoted(text)}: not a protocol (write ${protocols.join(', ')})`);
+  if (protocol === undefined)
+    throw new ValueError(`${quoted(text)}: not a protocol (write ${protocols.join(', ')})`);
   return protocol;
 }
 

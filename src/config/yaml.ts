@@ -32,14 +32,20 @@ export interface YamlData {
   readonly keys: readonly DataPath[];
 }
 
-const speakingCodes = /^(BAD_INDENT|MISSING_CHAR|TAB_AS_INDENT|MULTILINE_IMPLICIT_KEY|BLOCK_IN_FLOW)$/;
+const speakingCodes =
+  /^(BAD_INDENT|MISSING_CHAR|TAB_AS_INDENT|MULTILINE_IMPLICIT_KEY|BLOCK_IN_FLOW)$/;
 
 /**
  * Parses YAML 1.2, core schema: no tags, no anchors, no repeated keys, one document. Only variables
  * whose names match `visible` are replaced.
  * @throws ConfigError with file, line and, for variables, key
  */
-export function parseYaml(path: string, text: string, environment: NodeJS.ProcessEnv, visible: RegExp): YamlData {
+export function parseYaml(
+  path: string,
+  text: string,
+  environment: NodeJS.ProcessEnv,
+  visible: RegExp,
+): YamlData {
   const lines = new LineCounter();
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
   const document = parseDocument(text, {
@@ -51,7 +57,8 @@ export function parseYaml(path: string, text: string, environment: NodeJS.Proces
     lineCounter: lines,
   });
   const trouble = document.errors[0] ?? document.warnings[0];
-  if (trouble !== undefined) throw new ConfigError(`${path}:${lineAt(trouble.pos[0])}: ${describe(trouble, text)}`);
+  if (trouble !== undefined)
+    throw new ConfigError(`${path}:${lineAt(trouble.pos[0])}: ${describe(trouble, text)}`);
   const literals: { path: DataPath; text: string }[] = [];
   const keys: DataPath[] = [];
   const lineOfNode = (node: Node) => lineAt(node.range?.[0] ?? 0);
@@ -79,12 +86,21 @@ export function parseYaml(path: string, text: string, environment: NodeJS.Proces
   if (document.contents !== null && !isMap(document.contents) && document.toJS() !== null) {
     throw new ConfigError(`${path}:1: not a mapping (write lines such as ttl: 30s)`);
   }
-  return { data: document.toJS() ?? {}, literals, keys, lineOf: (place) => lineAt(offsetOf(document, place)) };
+  return {
+    data: document.toJS() ?? {},
+    literals,
+    keys,
+    lineOf: (place) => lineAt(offsetOf(document, place)),
+  };
 }
 
 /** `masters[1].password`. */
 export function renderPath(path: DataPath): string {
-  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
+  return path
+    .map((step, index) =>
+      typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`,
+    )
+    .join('');
 }
 
 function replaceVariables(
@@ -93,20 +109,23 @@ function replaceVariables(
   visible: RegExp,
 ): { text: string } | { why: string } {
   let why: string | null = null;
-  const replaced = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (match, name: string | undefined, end: string) => {
-    if (name === undefined) return '${';
-    if (end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-      why ??= `not a variable (write \${NAME}, or $\${ for the two characters themselves)`;
-      return match;
-    }
-    if (!visible.test(name)) {
-      why ??= `\${${name}}: only variables REDLOCK_... may be used in a file that was only found (name the file by --config to use it)`;
-      return match;
-    }
-    const value = environment[name];
-    if (!value) why ??= `\${${name}}: not set in the environment, or empty (set ${name})`;
-    return value ?? match;
-  });
+  const replaced = text.replace(
+    /\$\$\{|\$\{([^}]*)(\}?)/g,
+    (match, name: string | undefined, end: string) => {
+      if (name === undefined) return '${';
+      if (end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+        why ??= `not a variable (write \${NAME}, or $\${ for the two characters themselves)`;
+        return match;
+      }
+      if (!visible.test(name)) {
+        why ??= `\${${name}}: only variables REDLOCK_... may be used in a file that was only found (name the file by --config to use it)`;
+        return match;
+      }
+      const value = environment[name];
+      if (!value) why ??= `\${${name}}: not set in the environment, or empty (set ${name})`;
+      return value ?? match;
+    },
+  );
   return why === null ? { text: replaced } : { why };
 }
 
@@ -145,7 +164,8 @@ function describe(trouble: YAMLError, text: string): string {
     const key = /^["']?([\w-]+)/.exec(text.slice(trouble.pos[0]))?.[1] ?? 'a key';
     return `${key}: stands here a second time (keep one)`;
   }
-  if (trouble.code === 'TAG_RESOLVE_FAILED') return 'not valid here: tags such as !name are not supported';
+  if (trouble.code === 'TAG_RESOLVE_FAILED')
+    return 'not valid here: tags such as !name are not supported';
   if (trouble.code === 'MULTIPLE_DOCS') return 'not valid here: a second document (keep one)';
   if (trouble.code === 'BLOCK_AS_IMPLICIT_KEY')
     return "not valid YAML: a value with a colon (put it in quotes: 'redlock:')";

@@ -22,7 +22,9 @@ export async function acl({ words, settings, clock, print, tell }: Call): Promis
   const survey = await Survey.of(settings, clock);
   const answers = await survey.ask(async (inspector) => {
     const connection = await inspector.connected();
-    return isFailed(connection) ? connection : { server: serverVersionOf(await connection.facts('server')) };
+    return isFailed(connection)
+      ? connection
+      : { server: serverVersionOf(await connection.facts('server')) };
   });
   const known = answers.flatMap((answer) => (isFailed(answer) ? [] : (answer.server ?? [])));
   const [{ name, version } = usualServer] = known.sort((a, b) => byVersion(a.version, b.version));
@@ -38,7 +40,8 @@ export async function acl({ words, settings, clock, print, tell }: Call): Promis
   }
   const unknown = known.length > 0 ? '' : 'no master told its version: ';
   tell(`${unknown}for ${name} ${version} (replace PASSWORD)`);
-  for (const { user, rules } of users) print(`ACL SETUSER ${user} on >PASSWORD ${rules.join(' ')}\n`);
+  for (const { user, rules } of users)
+    print(`ACL SETUSER ${user} on >PASSWORD ${rules.join(' ')}\n`);
   return exitCode.ok;
 }
 

@@ -16,7 +16,14 @@ import { roughly } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
 import { withEndings } from './history/endings.ts';
-import { type Holder, holdingsByToken, holdingsOf, lockStateOf, type State, type Testimony } from './lock-state.ts';
+import {
+  type Holder,
+  holdingsByToken,
+  holdingsOf,
+  lockStateOf,
+  type State,
+  type Testimony,
+} from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { codeOf } from './status.ts';
 import { Survey } from './survey.ts';
@@ -46,17 +53,24 @@ export async function breakLock(call: Call): Promise<number> {
   return code;
 }
 
-async function attempt({ words, settings, clock, note, tell, ask }: Call, name: string): Promise<Broken> {
+async function attempt(
+  { words, settings, clock, note, tell, ask }: Call,
+  name: string,
+): Promise<Broken> {
   const survey = await Survey.of(settings, clock);
   const [testimonies = []] = await survey.testimonies([name]);
-  const [lock = lockStateOf(name, [])] = await withEndings(survey, [lockStateOf(name, testimonies)]);
+  const [lock = lockStateOf(name, [])] = await withEndings(survey, [
+    lockStateOf(name, testimonies),
+  ]);
   const code = codeOf[lock.state];
   if (lock.state === 'unknown' || lock.state === 'unfit') {
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
   }
   const given = words.textOf('--token');
-  const meant = given === null ? lock.holders : lock.holders.filter((holder) => holder.token === given);
-  if (lock.holders.length === 0) return { outcome: 'gone', message: 'free: nothing to break', removed: 0, code };
+  const meant =
+    given === null ? lock.holders : lock.holders.filter((holder) => holder.token === given);
+  if (lock.holders.length === 0)
+    return { outcome: 'gone', message: 'free: nothing to break', removed: 0, code };
   tell(renderLock(lock).trimEnd());
   const [holder, ...others] = meant;
   if (holder === undefined) {
@@ -68,7 +82,8 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
     };
   }
   if (others.length > 0) return refused('several holders: none broken (name one by --token)');
-  const holding = holder.token === null ? undefined : holdingsByToken(testimonies).get(holder.token);
+  const holding =
+    holder.token === null ? undefined : holdingsByToken(testimonies).get(holder.token);
   if (holding === undefined) return refused(whyIncomparable(holder));
   const { value, sharing } = holding;
   const isSafe = words.has('--safely');
@@ -80,7 +95,9 @@ async function attempt({ words, settings, clock, note, tell, ask }: Call, name: 
   }
   if (!words.has('--yes')) {
     if (ask === null)
-      throw new UsageError('break: no terminal to ask on (say --yes, or name the holder by --token too)');
+      throw new UsageError(
+        'break: no terminal to ask on (say --yes, or name the holder by --token too)',
+      );
     const answer = await ask(`Break ${quoted(name)}? If so, ${effect} [y/N] `);
     if (!/^y(es)?$/i.test(answer.trim())) return refused('nobody said yes: left alone');
   }
@@ -122,15 +139,22 @@ export function effectOn(holder: Holder | undefined, state: State, isSafe: boole
   if (holder?.kind !== 'redlock-run')
     return 'the program that set it is not told, and may go on as if it held the lock';
   if (holder.endedAt !== null) return 'nothing is stopped: its run has ended';
-  if (/^redlockctl\b/.test(holder.label ?? '')) return 'whoever took it finds out with the next extend or check';
+  if (/^redlockctl\b/.test(holder.label ?? ''))
+    return 'whoever took it finds out with the next extend or check';
   const risk = isSafe ? '' : ', perhaps after another has begun';
   return `its redlock-run, if alive, stops the command when it next extends, a third of its ttl at most${risk}`;
 }
 
 /** What came of it, from one reply a master. `effect`: what becomes of whoever had it. */
 export function judged(replies: readonly ReleaseReply[], effect: string): Broken {
-  const count = (kind: ReleaseReply['kind']) => replies.filter((reply) => reply.kind === kind).length;
-  const [removed, taken, gone, all] = [count('released'), count('taken'), count('gone'), replies.length];
+  const count = (kind: ReleaseReply['kind']) =>
+    replies.filter((reply) => reply.kind === kind).length;
+  const [removed, taken, gone, all] = [
+    count('released'),
+    count('taken'),
+    count('gone'),
+    replies.length,
+  ];
   if (removed + taken + gone < quorumOf(all)) {
     const message = `removed on ${removed} of ${all} masters only: the holder may get it back (try again when a quorum answers)`;
     return { outcome: 'no-quorum', message, removed, code: exitCode.unreachable };
@@ -141,13 +165,19 @@ export function judged(replies: readonly ReleaseReply[], effect: string): Broken
     return { outcome: 'broken', message, removed, code: exitCode.ok };
   }
   if (taken > 0) {
-    return { outcome: 'changed-hands', message: 'in other hands by now: left alone', removed, code: exitCode.busy };
+    return {
+      outcome: 'changed-hands',
+      message: 'in other hands by now: left alone',
+      removed,
+      code: exitCode.busy,
+    };
   }
   return { outcome: 'gone', message: 'ended by itself meanwhile', removed, code: exitCode.ok };
 }
 
 function whyIncomparable({ kind }: Holder): string {
-  const what = kind === 'string' ? 'a value too long to be one of a lock' : `a key of another type (${kind})`;
+  const what =
+    kind === 'string' ? 'a value too long to be one of a lock' : `a key of another type (${kind})`;
   return `${what}, which cannot be compared: left alone (see what it is; redis-cli DEL removes it)`;
 }
 

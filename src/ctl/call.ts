@@ -33,7 +33,11 @@ export interface Call {
   readonly note: () => HolderNote;
   readonly environment: NodeJS.ProcessEnv;
   /** This program with these very words, to be started once more. */
-  readonly program: { readonly file: string; readonly words: readonly string[]; readonly argv0: string };
+  readonly program: {
+    readonly file: string;
+    readonly words: readonly string[];
+    readonly argv0: string;
+  };
   readonly processes: Processes;
   /** From now on a signal that would end us aborts this instead, so that nothing is left half done. */
   readonly interrupted: () => AbortSignal;

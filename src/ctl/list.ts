@@ -52,17 +52,34 @@ function leftOutLine(count: number): string {
 
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
 
-function rowOf({ name, state, masters, sharing, slots, holders, remainingMs, votes, queue }: LockState): string[] {
+function rowOf({
+  name,
+  state,
+  masters,
+  sharing,
+  slots,
+  holders,
+  remainingMs,
+  votes,
+  queue,
+}: LockState): string[] {
   const [first] = holders;
   const isKnown = first !== undefined && state !== 'unknown' && state !== 'unfit';
-  const left = state === 'orphan' ? (votes.find(({ vote }) => vote === 'held')?.remainingMs ?? null) : remainingMs;
+  const left =
+    state === 'orphan'
+      ? (votes.find(({ vote }) => vote === 'held')?.remainingMs ?? null)
+      : remainingMs;
   return [
     printable(name, 60),
     state,
     `${first?.votes ?? 0}/${masters}`,
     isKnown ? (left === null ? 'for ever' : roughly(left)) : '',
     queue.length === 0 ? '' : String(queue.length),
-    first === undefined ? '' : sharing === 'exclusive' ? briefly(first) : together({ sharing, slots, holders }),
+    first === undefined
+      ? ''
+      : sharing === 'exclusive'
+        ? briefly(first)
+        : together({ sharing, slots, holders }),
   ];
 }
 

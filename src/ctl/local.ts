@@ -19,7 +19,10 @@ export async function local(call: Call): Promise<number> {
   const [action = ''] = call.words.operands;
   switch (action) {
     case 'start':
-      await startLocalMasters({ directory: call.settings.localDirectory, environment: process.env });
+      await startLocalMasters({
+        directory: call.settings.localDirectory,
+        environment: process.env,
+      });
       return show(call);
     case 'stop':
       return stop(call);
@@ -38,33 +41,48 @@ async function show({ words, settings, print }: Call): Promise<number> {
     isListening ? 'running' : 'stopped',
   ]);
   const states = rows.map(([url, state]) => ({ url, state }));
-  print(words.has('--json') ? jsonLine({ masters: states }) : renderTable(['MASTER', 'STATE'], rows));
+  print(
+    words.has('--json') ? jsonLine({ masters: states }) : renderTable(['MASTER', 'STATE'], rows),
+  );
   return masters.every(({ isListening }) => isListening) ? exitCode.ok : exitCode.unreachable;
 }
 
 async function stop(call: Call): Promise<number> {
   const { words, settings, clock, tell, ask } = call;
-  const running = (await localMasters(settings.localDirectory)).filter(({ isListening }) => isListening);
+  const running = (await localMasters(settings.localDirectory)).filter(
+    ({ isListening }) => isListening,
+  );
   const inspectors = running.map((master) => inspectorOf(master, settings.prefix, clock));
   const survey = new Survey(inspectors, clock, { answerMs: settings.masterTimeoutMs });
   const names = inspectors.length === 0 ? [] : await survey.names('*');
   if (names.length > 0 && !words.has('--yes')) {
     const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;
     if (ask === null)
-      throw new UsageError(`local: stop: ${count} (say --yes to end them too; redlockctl --local list shows them)`);
-    if (!/^y(es)?$/i.test((await ask(`${count}. Stop the masters all the same? [y/N] `)).trim())) return exitCode.busy;
+      throw new UsageError(
+        `local: stop: ${count} (say --yes to end them too; redlockctl --local list shows them)`,
+      );
+    if (!/^y(es)?$/i.test((await ask(`${count}. Stop the masters all the same? [y/N] `)).trim()))
+      return exitCode.busy;
   }
   for (const inspector of inspectors) {
     const connection = await inspector.connected();
     // It answers only when it refuses.
     const refusal = isFailed(connection)
       ? connection
-      : await Promise.race([connection.call('SHUTDOWN', 'NOSAVE'), survey.pause(settings.masterTimeoutMs)]);
-    if (isFailed(refusal) && refusal.cause !== 'connection') tell(`${inspector.name}: ${refusal.message}`);
+      : await Promise.race([
+          connection.call('SHUTDOWN', 'NOSAVE'),
+          survey.pause(settings.masterTimeoutMs),
+        ]);
+    if (isFailed(refusal) && refusal.cause !== 'connection')
+      tell(`${inspector.name}: ${refusal.message}`);
   }
-  const left = (await localMasters(settings.localDirectory)).filter(({ isListening }) => isListening);
+  const left = (await localMasters(settings.localDirectory)).filter(
+    ({ isListening }) => isListening,
+  );
   for (const { socket } of left)
-    tell(`local masters: ${socket}: still running: it does not answer (end it by the pid in its .pid file)`);
+    tell(
+      `local masters: ${socket}: still running: it does not answer (end it by the pid in its .pid file)`,
+    );
   if (words.has('--json')) await show({ ...call, tell: () => {} });
   return left.length === 0 ? exitCode.ok : exitCode.unreachable;
 }

@@ -72,7 +72,11 @@ export interface LockState {
   readonly fence: number | null;
   readonly votes: readonly MasterVote[];
   /** First in line first; place counts from one. */
-  readonly queue: readonly { readonly place: number; readonly id: string; readonly waitedMs: number }[];
+  readonly queue: readonly {
+    readonly place: number;
+    readonly id: string;
+    readonly waitedMs: number;
+  }[];
 }
 
 /** What one master says: what it shows, and why a free key of it does not count. */
@@ -85,13 +89,19 @@ export interface Testimony {
 export function lockStateOf(name: string, testimonies: readonly Testimony[]): LockState {
   const quorum = quorumOf(testimonies.length);
   const ballots = testimonies.map(ballotOf);
-  const values = [...new Set(ballots.flatMap(({ holdings }) => holdings.map(({ value }) => value)))];
+  const values = [
+    ...new Set(ballots.flatMap(({ holdings }) => holdings.map(({ value }) => value))),
+  ];
   const votesFor = (value: string) => ballots.filter((ballot) => standsOn(ballot, value)).length;
   values.sort((a, b) => votesFor(b) - votesFor(a));
   const shown = ballots.flatMap(({ value }) => value ?? []);
-  const counts = [...new Set(shown)].map((value) => shown.filter((other) => other === value).length);
+  const counts = [...new Set(shown)].map(
+    (value) => shown.filter((other) => other === value).length,
+  );
   const holders = values.map((value) => holderOf(value, ballots, votesFor(value)));
-  const first = ballots.flatMap(({ holdings }) => holdings.filter(({ value }) => value === values[0]))[0]?.sharing;
+  const first = ballots.flatMap(({ holdings }) =>
+    holdings.filter(({ value }) => value === values[0]),
+  )[0]?.sharing;
   const votes = ballots.map(
     (ballot): MasterVote => ({
       master: ballot.master,
@@ -102,7 +112,9 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
       failure: ballot.failed && { cause: ballot.failed.cause, message: ballot.failed.message },
     }),
   );
-  const fences = votes.flatMap(({ holder, fence }) => (holder === 0 && fence !== null ? [fence] : []));
+  const fences = votes.flatMap(({ holder, fence }) =>
+    holder === 0 && fence !== null ? [fence] : [],
+  );
   return {
     name,
     state: stateOf(ballots, counts, quorum),
@@ -112,7 +124,8 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
     slots: first?.kind === 'slots' ? first.slotCount : null,
     holders,
     remainingMs: freeInMs(votes, quorum),
-    fence: fences.find((fence) => fences.filter((other) => other === fence).length >= quorum) ?? null,
+    fence:
+      fences.find((fence) => fences.filter((other) => other === fence).length >= quorum) ?? null,
     votes,
     queue: queueOf(ballots),
   };
@@ -123,7 +136,9 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
  * cannot be compared.
  */
 export function holdingsByToken(testimonies: readonly Testimony[]): ReadonlyMap<string, Holding> {
-  const sights = testimonies.flatMap(({ sight }) => ('kind' in sight || sight.value === null ? [] : [sight]));
+  const sights = testimonies.flatMap(({ sight }) =>
+    'kind' in sight || sight.value === null ? [] : [sight],
+  );
   return new Map(sights.flatMap(holdingsOf).map((holding) => [tokenOf(holding.value), holding]));
 }
 
@@ -144,7 +159,13 @@ interface Ballot {
 function ballotOf({ master, sight, doubt }: Testimony): Ballot {
   if ('kind' in sight) return { master, sight: null, value: null, holdings: [], failed: sight };
   const value = sight.type === null ? null : (sight.value ?? `(a ${sight.type})`);
-  return { master, sight, value, holdings: holdingsOf(sight), failed: value === null ? doubt : null };
+  return {
+    master,
+    sight,
+    value,
+    holdings: holdingsOf(sight),
+    failed: value === null ? doubt : null,
+  };
 }
 
 function stateOf(ballots: readonly Ballot[], counts: readonly number[], quorum: number): State {
@@ -174,7 +195,16 @@ function holderOf(value: string, ballots: readonly Ballot[], votes: number): Hol
   const type = ballot?.sight?.type;
   const sharing = ballot?.holdings.find((holding) => holding.value === value)?.sharing;
   const slot = sharing?.kind === 'slots' ? sharing.slot : null;
-  const nobody = { host: null, pid: null, user: null, since: null, label: null, slot, votes, endedAt: null };
+  const nobody = {
+    host: null,
+    pid: null,
+    user: null,
+    since: null,
+    label: null,
+    slot,
+    votes,
+    endedAt: null,
+  };
   if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...nobody };
   const { note } = parseValue(value);
   const token = isCut(value) ? null : tokenOf(value);
@@ -187,7 +217,9 @@ function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {
   const freeCount = votes.filter(({ vote }) => vote === 'free').length;
   if (freeCount >= quorum) return null;
   const held = votes.filter(({ vote }) => vote === 'held');
-  const expiries = held.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY).sort((a, b) => a - b);
+  const expiries = held
+    .map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY)
+    .sort((a, b) => a - b);
   const lastMs = expiries[quorum - freeCount - 1] ?? Number.POSITIVE_INFINITY;
   return Number.isFinite(lastMs) ? lastMs : null;
 }
@@ -218,7 +250,8 @@ export interface Holding {
  */
 export function holdingsOf({ type, value, remainingMs, holders }: Sight): Holding[] {
   if (type === null) return [];
-  if (value === null) return [{ value: `(a ${type})`, sharing: { kind: 'exclusive' }, remainingMs }];
+  if (value === null)
+    return [{ value: `(a ${type})`, sharing: { kind: 'exclusive' }, remainingMs }];
   if (!isMark(value)) return [{ value, sharing: { kind: 'exclusive' }, remainingMs }];
   const slotCount = Number(/^slots (\d+)$/.exec(value)?.[1] ?? 0);
   return holders.map((holder) => ({

@@ -15,8 +15,13 @@ export function renderLock(lock: LockState): string {
     ['MASTER', 'VOTE', 'LEFT', ''],
     lock.votes.map((vote) => [vote.master, vote.vote, leftOf(vote), remarkOn(vote, lock)]),
   );
-  const rows = queue.map(({ place, id, waitedMs }) => [String(place), roughly(waitedMs), waiterOf(id)]);
-  const line = queue.length === 0 ? '' : `\n${renderTable(['PLACE', 'WAITING FOR', 'WAITER'], rows)}`;
+  const rows = queue.map(({ place, id, waitedMs }) => [
+    String(place),
+    roughly(waitedMs),
+    waiterOf(id),
+  ]);
+  const line =
+    queue.length === 0 ? '' : `\n${renderTable(['PLACE', 'WAITING FOR', 'WAITER'], rows)}`;
   return `${quoted(lock.name)}: ${headlineOf(lock)}\n${detailOf(lock)}\n${votes}${line}`;
 }
 
@@ -45,7 +50,11 @@ export function headlineOf(lock: LockState): string {
 }
 
 /** Of a lock that several hold. */
-export function together({ sharing, slots, holders }: Pick<LockState, 'sharing' | 'slots' | 'holders'>): string {
+export function together({
+  sharing,
+  slots,
+  holders,
+}: Pick<LockState, 'sharing' | 'slots' | 'holders'>): string {
   const endedCount = holders.filter(({ endedAt }) => endedAt !== null).length;
   const ended = endedCount === 0 ? '' : `, ${endedCount} ended`;
   if (sharing === 'slots') return `${holders.length} of ${slots} slots held${ended}`;
@@ -91,16 +100,25 @@ function detailOf(lock: LockState): string {
 }
 
 function endOf(remainingMs: number | null): string {
-  return remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`;
+  return remainingMs === null
+    ? 'it never expires by itself'
+    : `lease ends in ${roughly(remainingMs)} unless extended`;
 }
 
 /** Of a lock that nobody extends any more, because its run has ended; null: that is not so, or not known. */
 function keptFor({ holders: [first], remainingMs }: LockState): string | null {
-  return first?.endedAt && remainingMs !== null ? `kept for another ${roughly(remainingMs)} (--hold-at-least)` : null;
+  return first?.endedAt && remainingMs !== null
+    ? `kept for another ${roughly(remainingMs)} (--hold-at-least)`
+    : null;
 }
 
 function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
-  const row = [String(holder.slot ?? ''), whoIs(holder), printable(holder.token ?? ''), `${holder.votes}/${masters}`];
+  const row = [
+    String(holder.slot ?? ''),
+    whoIs(holder),
+    printable(holder.token ?? ''),
+    `${holder.votes}/${masters}`,
+  ];
   return slots === null ? row.slice(1) : row;
 }
 

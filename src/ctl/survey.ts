@@ -46,7 +46,10 @@ const usualLimits = {
 /** Those of the settings, and the local ones that are running. Throws LocalTrouble. */
 export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
   const own = settings.local ? await localMasters(settings.localDirectory) : [];
-  return [...settings.masters, ...own.map(({ socket }) => parseAddress(`unix://${encodeURI(socket)}`))];
+  return [
+    ...settings.masters,
+    ...own.map(({ socket }) => parseAddress(`unix://${encodeURI(socket)}`)),
+  ];
 }
 
 export class Survey {
@@ -72,7 +75,11 @@ export class Survey {
    * On the masters of the settings. Local ones are not started: to look must not change what is so.
    * Throws LocalTrouble.
    */
-  static async of(settings: CtlSettings, clock: Clock, limits: Partial<SurveyLimits> = {}): Promise<Survey> {
+  static async of(
+    settings: CtlSettings,
+    clock: Clock,
+    limits: Partial<SurveyLimits> = {},
+  ): Promise<Survey> {
     const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
     const roster = new Roster();
     const addresses = await addressesOf(settings);
@@ -87,7 +94,9 @@ export class Survey {
     question: (inspector: Inspector) => Promise<Answer | Failed>,
     timeoutMs = this.#limits.answerMs,
   ): Promise<(Answer | Failed)[]> {
-    return Promise.all(this.inspectors.map((inspector) => this.#askOne(inspector, question, timeoutMs)));
+    return Promise.all(
+      this.inspectors.map((inspector) => this.#askOne(inspector, question, timeoutMs)),
+    );
   }
 
   /** The state of each of these locks, in their order. */
@@ -107,7 +116,8 @@ export class Survey {
         all.push(
           this.inspectors.map(({ name }, at) => {
             const [sight, doubt] = [sights[at], doubts[at]];
-            if (sight === undefined || isFailed(sight)) return { master: name, sight: sight ?? silence, doubt: null };
+            if (sight === undefined || isFailed(sight))
+              return { master: name, sight: sight ?? silence, doubt: null };
             return {
               master: name,
               sight: sight[index] ?? silence,
@@ -131,7 +141,10 @@ export class Survey {
   }
 
   /** What each master keeps of the runs of each of these locks, newest first; nothing where it fails. */
-  async histories(names: readonly string[], mostLines: number): Promise<(readonly (readonly SeenLine[])[])[]> {
+  async histories(
+    names: readonly string[],
+    mostLines: number,
+  ): Promise<(readonly (readonly SeenLine[])[])[]> {
     const ofEach = await Promise.all(
       this.inspectors.map((inspector) => this.#historiesOn(inspector, names, mostLines)),
     );
@@ -155,7 +168,9 @@ export class Survey {
 
   /** Why each master has not told all that it was asked for, in their order; null: it has. */
   failures(): (Failed | null)[] {
-    return this.inspectors.map((inspector) => this.#failed.get(inspector) ?? this.#cutOff.get(inspector) ?? null);
+    return this.inspectors.map(
+      (inspector) => this.#failed.get(inspector) ?? this.#cutOff.get(inspector) ?? null,
+    );
   }
 
   /** Asks those again that have failed. */
@@ -173,7 +188,9 @@ export class Survey {
   }
 
   async #collected(ask: AskPage): Promise<string[]> {
-    const names = await Promise.all(this.inspectors.map((inspector) => this.#collect(inspector, ask)));
+    const names = await Promise.all(
+      this.inspectors.map((inspector) => this.#collect(inspector, ask)),
+    );
     return [...new Set(names.flat())].sort();
   }
 
@@ -197,7 +214,11 @@ export class Survey {
       cursor = page.cursor;
       if (cursor === '0') return [...names];
       if (this.#clock.now() - beganAt >= namesMs)
-        return this.#cut(inspector, names, `has not told all of its names within ${roughly(namesMs)}`);
+        return this.#cut(
+          inspector,
+          names,
+          `has not told all of its names within ${roughly(namesMs)}`,
+        );
     }
   }
 
@@ -226,7 +247,10 @@ export class Survey {
       if (!isWhole && histories.length === 1)
         this.#cutOff.set(
           inspector,
-          failed('reply', `keeps too much about ${quoted(batch[0] ?? '')}: cut off, older runs may be missing`),
+          failed(
+            'reply',
+            `keeps too much about ${quoted(batch[0] ?? '')}: cut off, older runs may be missing`,
+          ),
         );
     }
     return all;
@@ -244,7 +268,8 @@ export class Survey {
     const askedAt = this.#clock.now();
     const answered = new AbortController();
     const late = this.#clock.sleep(timeoutMs, answered.signal).then(() => noAnswer(timeoutMs));
-    const answer = spentMs < totalMs ? await Promise.race([question(inspector), late]) : tooSlow(totalMs);
+    const answer =
+      spentMs < totalMs ? await Promise.race([question(inspector), late]) : tooSlow(totalMs);
     answered.abort();
     this.#spentMs.set(inspector, spentMs + this.#clock.now() - askedAt);
     if (isFailed(answer)) this.#failed.set(inspector, answer);

@@ -9,8 +9,11 @@ import { oneLine } from '../text/printable.ts';
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
   const cells = [head, ...rows.map((row) => row.map(oneLine))];
-  const widths = head.map((_, column) => cells.reduce((width, row) => Math.max(width, widthOf(row[column])), 0));
-  const padded = (cell: string, column: number) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell));
+  const widths = head.map((_, column) =>
+    cells.reduce((width, row) => Math.max(width, widthOf(row[column])), 0),
+  );
+  const padded = (cell: string, column: number) =>
+    cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell));
   return cells.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
 }
 

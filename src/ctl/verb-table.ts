@@ -45,7 +45,11 @@ function ofRun(long: string): VerbOption {
 const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
 const json: VerbOption = { long: '--json', description: 'print one JSON object' };
 const yes: VerbOption = { short: '-y', long: '--yes', description: 'do not ask' };
-const token: VerbOption = { long: '--token', argument: 'T', description: 'only if the holder has this token' };
+const token: VerbOption = {
+  long: '--token',
+  argument: 'T',
+  description: 'only if the holder has this token',
+};
 const background: VerbOption = {
   long: '--background',
   description: 'go on holding it after redlockctl has printed the token and ended',
@@ -53,7 +57,8 @@ const background: VerbOption = {
 const whilePid: VerbOption = {
   long: '--while-pid',
   argument: 'PID',
-  description: 'give it back when this process is gone (default with --background: the one that called redlockctl)',
+  description:
+    'give it back when this process is gone (default with --background: the one that called redlockctl)',
 };
 const strict: VerbOption = {
   long: '--strict',
@@ -61,13 +66,18 @@ const strict: VerbOption = {
 };
 const safely: VerbOption = {
   long: '--safely',
-  description: 'keep others out for what is left of the lease, so that the command has ended before another begins',
+  description:
+    'keep others out for what is left of the lease, so that the command has ended before another begins',
 };
 const configGet: VerbOption = {
   long: '--config-get',
-  description: 'with the right that tells whether a restart forgets locks, and that shows passwords',
+  description:
+    'with the right that tells whether a restart forgets locks, and that shows passwords',
 };
-const watch: VerbOption = { long: '--watch', description: 'look again every second, until interrupted' };
+const watch: VerbOption = {
+  long: '--watch',
+  description: 'look again every second, until interrupted',
+};
 
 const since: VerbOption = {
   long: '--since',
@@ -79,7 +89,11 @@ const html: VerbOption = {
   argument: 'FILE',
   description: 'write a page with a timeline, a lane for each host',
 };
-const svg: VerbOption = { long: '--svg', argument: 'FILE', description: 'write the timeline alone, as a picture' };
+const svg: VerbOption = {
+  long: '--svg',
+  argument: 'FILE',
+  description: 'write the timeline alone, as a picture',
+};
 
 export const verbTable: readonly VerbRow[] = [
   {
@@ -111,7 +125,8 @@ export const verbTable: readonly VerbRow[] = [
     operands: '[NAME]',
     least: 0,
     most: 1,
-    summary: 'who held a lock, when and for how long, who waited, and why a run did not happen; or of all locks',
+    summary:
+      'who held a lock, when and for how long, who waited, and why a run did not happen; or of all locks',
     options: [since, html, svg, json],
   },
   {
@@ -119,7 +134,8 @@ export const verbTable: readonly VerbRow[] = [
     operands: 'NAME',
     least: 1,
     most: 1,
-    summary: 'take a lock away from the holder that is shown; its redlock-run stops the command and exits 79',
+    summary:
+      'take a lock away from the holder that is shown; its redlock-run stops the command and exits 79',
     options: [safely, token, yes, json],
   },
   {
@@ -135,7 +151,8 @@ export const verbTable: readonly VerbRow[] = [
     operands: 'NAME',
     least: 1,
     most: 1,
-    summary: 'take a lock, print its token, and extend it until release, a signal, or the end of a process',
+    summary:
+      'take a lock, print its token, and extend it until release, a signal, or the end of a process',
     options: [background, whilePid, ttl, wait, nonblock, json],
   },
   {
@@ -159,7 +176,8 @@ export const verbTable: readonly VerbRow[] = [
     operands: '[NAME]',
     least: 0,
     most: 1,
-    summary: 'is the lock of this run still held? exits 79 when it was lost; outside a run with NAME and --token',
+    summary:
+      'is the lock of this run still held? exits 79 when it was lost; outside a run with NAME and --token',
     options: [token, json],
   },
   {
@@ -167,7 +185,8 @@ export const verbTable: readonly VerbRow[] = [
     operands: '',
     least: 0,
     most: 0,
-    summary: 'are these masters fit to guard money? what is wrong, why it matters, and what mends it',
+    summary:
+      'are these masters fit to guard money? what is wrong, why it matters, and what mends it',
     options: [strict, json],
   },
   {
@@ -191,7 +210,8 @@ export const verbTable: readonly VerbRow[] = [
     operands: 'bash|zsh|fish',
     least: 1,
     most: Number.POSITIVE_INFINITY,
-    summary: 'print a script that completes both programs, names of locks included; see the script for its use',
+    summary:
+      'print a script that completes both programs, names of locks included; see the script for its use',
     options: [],
   },
 ];
@@ -199,12 +219,16 @@ export const verbTable: readonly VerbRow[] = [
 const sharedNames = ['--master', '--config', '--local', '--prefix', '--help', '--version'];
 
 /** What both programs take. */
-export const sharedOptions: readonly OptionRow[] = optionTable.filter((row) => sharedNames.includes(row.long));
+export const sharedOptions: readonly OptionRow[] = optionTable.filter((row) =>
+  sharedNames.includes(row.long),
+);
 
 /** Every option of every verb, once. */
 export const allOptions: readonly OptionRow[] = [
   ...sharedOptions,
   ...new Map(
-    verbTable.flatMap(({ options }) => options).map((row) => [row.long, { ...row, group: 'Output' as const }]),
+    verbTable
+      .flatMap(({ options }) => options)
+      .map((row) => [row.long, { ...row, group: 'Output' as const }]),
   ).values(),
 ];

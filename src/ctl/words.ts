@@ -41,17 +41,22 @@ export function parseWords(argv: readonly string[]): Words {
   if (given.has('--version')) return { kind: 'version' };
   if (unknown[0] !== undefined) throw unknownOption(allOptions, unknown[0]);
   const [verb, ...rest] = operands;
-  if (verb === undefined) throw new UsageError(`VERB: missing (write one of ${verbNames.join(', ')}; see --help)`);
+  if (verb === undefined)
+    throw new UsageError(`VERB: missing (write one of ${verbNames.join(', ')}; see --help)`);
   const row = verbTable.find((candidate) => candidate.verb === verb);
   if (row === undefined) throw unknownVerb(verb);
   const known = [...sharedOptions, ...row.options].map(({ long }) => long);
   for (const long of given.keys()) {
-    if (!known.includes(long)) throw new UsageError(`${long}: not an option of ${row.verb} (see --help)`);
+    if (!known.includes(long))
+      throw new UsageError(`${long}: not an option of ${row.verb} (see --help)`);
   }
   const synopsis = `redlockctl ${row.verb} ${row.operands}`.trim();
-  if (rest.length < row.least) throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
+  if (rest.length < row.least)
+    throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
   if (rest.length > row.most) {
-    throw new UsageError(`${row.verb}: ${quoted(rest[row.most] ?? '')}: one word too many (write ${synopsis})`);
+    throw new UsageError(
+      `${row.verb}: ${quoted(rest[row.most] ?? '')}: one word too many (write ${synopsis})`,
+    );
   }
   // The word that is being completed may be empty.
   if (rest.includes('') && row.verb !== 'completion')
@@ -72,6 +77,7 @@ export function parseWords(argv: readonly string[]): Words {
 
 function unknownVerb(verb: string): UsageError {
   const suggestion = nearest(verb, verbNames);
-  const hint = suggestion === null ? `one of ${verbNames.join(', ')}` : `did you mean ${suggestion}?`;
+  const hint =
+    suggestion === null ? `one of ${verbNames.join(', ')}` : `did you mean ${suggestion}?`;
   return new UsageError(`${quoted(verb)}: unknown verb (${hint})`);
 }

@@ -9,11 +9,19 @@ import { setUp } from './setup.js';
 
 await script(async () => {
   await setUp({ server: true });
-  const compiled = await show(join(root, 'node_modules', '.bin', 'tsc'), ['-p', join(root, 'test', 'bench')]);
+  const compiled = await show(join(root, 'node_modules', '.bin', 'tsc'), [
+    '-p',
+    join(root, 'test', 'bench'),
+  ]);
   if (compiled !== 0) return compiled;
   const folder = join(root, 'node_modules', '.cache', 'bench');
   // The source looks for its version two folders above itself.
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
-  cpSync(join(root, 'src', 'redis', 'scripts'), join(folder, 'src', 'redis', 'scripts'), { recursive: true });
-  return show(process.execPath, [join(folder, 'test', 'bench', 'main.js'), ...process.argv.slice(2)]);
+  cpSync(join(root, 'src', 'redis', 'scripts'), join(folder, 'src', 'redis', 'scripts'), {
+    recursive: true,
+  });
+  return show(process.execPath, [
+    join(folder, 'test', 'bench', 'main.js'),
+    ...process.argv.slice(2),
+  ]);
 });

@@ -48,10 +48,14 @@ export async function ensureBuilt() {
     const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
     if (code !== 0) throw new Failure(code, `src/ does not compile:\n${output}`);
     await bundlePackage(join(aside, 'dist'));
-    for (const name of Object.keys(library)) copyTypes(types, `${name}.d.ts`, join(aside, 'dist', 'library', 'types'));
+    for (const name of Object.keys(library))
+      copyTypes(types, `${name}.d.ts`, join(aside, 'dist', 'library', 'types'));
     await bundleForCheckout(join(aside, 'modules'));
     await writeManual(join(aside, 'dist'), join(aside, 'modules'));
-    const files = [...replace(dist, join(aside, 'dist')), ...replace(checkoutModules, join(aside, 'modules'))];
+    const files = [
+      ...replace(dist, join(aside, 'dist')),
+      ...replace(checkoutModules, join(aside, 'modules')),
+    ];
     writeFileSync(stamp, JSON.stringify({ wanted, files }));
   } finally {
     rmSync(aside, { recursive: true, force: true });
@@ -68,7 +72,9 @@ function copyTypes(from, file, to) {
   if (existsSync(join(to, file))) return;
   mkdirSync(dirname(join(to, file)), { recursive: true });
   copyFileSync(join(from, file), join(to, file));
-  for (const [, imported = ''] of readFileSync(join(from, file), 'utf8').matchAll(/from '(\.[^']+)\.ts'/g)) {
+  for (const [, imported = ''] of readFileSync(join(from, file), 'utf8').matchAll(
+    /from '(\.[^']+)\.ts'/g,
+  )) {
     copyTypes(from, join(dirname(file), `${imported}.d.ts`), to);
   }
 }
@@ -106,7 +112,8 @@ function replace(target, folder) {
     mkdirSync(dirname(join(target, file)), { recursive: true });
     renameSync(join(folder, file), join(target, file));
   }
-  for (const file of filesIn(target)) if (!files.has(file)) rmSync(join(target, file), { force: true });
+  for (const file of filesIn(target))
+    if (!files.has(file)) rmSync(join(target, file), { force: true });
   return [...files].map((file) => join(target, file));
 }
 

@@ -19,7 +19,13 @@ export async function bundlePackage(folder) {
   for (const [name, file] of Object.entries(small)) {
     modules.push(...(await bundle({ [name]: file }, { dir: folder, codeSplitting: false })));
   }
-  modules.push(...(await bundle(large, { dir: folder, chunkFileNames: '[name]-[hash].js', codeSplitting: inOrder })));
+  modules.push(
+    ...(await bundle(large, {
+      dir: folder,
+      chunkFileNames: '[name]-[hash].js',
+      codeSplitting: inOrder,
+    })),
+  );
   modules.push(...(await bundleLibrary(join(folder, 'library'))));
   // The checkout's package.json says that files are ES modules.
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
@@ -53,7 +59,12 @@ export async function bundleForCheckout(folder) {
 export async function bundleStandalone(folder) {
   const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
   // Bun would write the path of this folder into the executable.
-  return licences(await bundle(standalone, options, { 'import.meta.url': '"file:///redlock-run"', __dirname: '"/"' }));
+  return licences(
+    await bundle(standalone, options, {
+      'import.meta.url': '"file:///redlock-run"',
+      __dirname: '"/"',
+    }),
+  );
 }
 
 /** What every run needs is one file, and not one for each way in which the files beside it share it. */
@@ -73,7 +84,9 @@ const inOrder = {
  */
 async function bundle(programs, options, define = {}) {
   const { rolldown } = await import('rolldown'); // This file is read before packages are installed.
-  const input = Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(root, file)]));
+  const input = Object.fromEntries(
+    Object.entries(programs).map(([name, file]) => [name, join(root, file)]),
+  );
   const build = await rolldown({
     cwd: root,
     input,
@@ -103,7 +116,8 @@ function knownVersion() {
   const file = join(root, 'src', 'cli', 'version.ts');
   return {
     name: 'known-version',
-    load: (/** @type {string} */ id) => (id === file ? `export const version = ${JSON.stringify(version)};` : null),
+    load: (/** @type {string} */ id) =>
+      id === file ? `export const version = ${JSON.stringify(version)};` : null,
   };
 }
 
@@ -131,7 +145,8 @@ function licences(modules) {
   packages.sort((a, b) => (a.name < b.name ? -1 : 1));
   const texts = packages.map(({ folder, name, version, license }) => {
     const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
-    const terms = file === undefined ? `License: ${license}` : readFileSync(join(folder, file), 'utf8').trim();
+    const terms =
+      file === undefined ? `License: ${license}` : readFileSync(join(folder, file), 'utf8').trim();
     return `${name} ${version} (${license})\n\n${terms}\n`;
   });
   const intro = 'redlock-run contains these packages, each under its own terms.\n';

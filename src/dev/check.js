@@ -9,7 +9,15 @@ import { root, script, show } from './program.js';
 await script(async () => {
   await ensureInstalled();
   const modules = join(root, 'node_modules');
-  const types = await show(process.execPath, [join(modules, 'typescript', 'bin', 'tsc'), '-p', join(root, 'test')]);
-  const style = await show(process.execPath, [join(modules, '@biomejs', 'biome', 'bin', 'biome'), 'check', root]);
+  const types = await show(process.execPath, [
+    join(modules, 'typescript', 'bin', 'tsc'),
+    '-p',
+    join(root, 'test'),
+  ]);
+  const style = await show(process.execPath, [
+    join(modules, '@biomejs', 'biome', 'bin', 'biome'),
+    'check',
+    root,
+  ]);
   return types || style;
 });

@@ -22,7 +22,9 @@ export async function unpackPackage(packages, work) {
   const tree = join(work, 'tree');
   // A C library that is not the system's own would need its own loader as well.
   for (const file of archives(work).filter((name) => !name.startsWith('libc6'))) {
-    await run('dpkg-deb', ['-x', join(work, archiveFolder, file), tree], { notice: 'unpacking ...' });
+    await run('dpkg-deb', ['-x', join(work, archiveFolder, file), tree], {
+      notice: 'unpacking ...',
+    });
   }
   return tree;
 }
@@ -32,17 +34,26 @@ export async function unpackPackage(packages, work) {
  * @param {string} work
  */
 async function download(packages, work) {
-  for (const folder of ['cache/archives/partial', 'lists/partial']) mkdirSync(join(work, folder), { recursive: true });
+  for (const folder of ['cache/archives/partial', 'lists/partial'])
+    mkdirSync(join(work, folder), { recursive: true });
   const common = ['-o', 'Debug::NoLocking=1', '-o', `Dir::Cache=${join(work, 'cache')}`];
   const withLists = [...common, '-o', `Dir::State::lists=${join(work, 'lists')}`];
   for (const settings of [common, withLists]) {
     if (settings === withLists) await aptGet(settings, ['update']);
     for (const name of packages) {
-      const words = ['install', '--download-only', '--reinstall', '-y', '--no-install-recommends', name];
+      const words = [
+        'install',
+        '--download-only',
+        '--reinstall',
+        '-y',
+        '--no-install-recommends',
+        name,
+      ];
       const { code, output } = await aptGet(settings, words);
       // apt-get is also content when it neither has the package nor knows where to get it.
       if (code === 0 && archives(work).some((file) => file.startsWith(`${name}_`))) return true;
-      if (settings === withLists) say(`apt-get download of ${name} failed: ${output.trim().split('\n').at(-1)}`);
+      if (settings === withLists)
+        say(`apt-get download of ${name} failed: ${output.trim().split('\n').at(-1)}`);
     }
   }
   return false;

@@ -2,7 +2,15 @@
 // `node src/dev/faketime.js`: prints the path of libfaketime, with which a program can be shown another time of day; unpacked
 // into the user's cache when the system has none. Exits 69 where it cannot be had. The surprise: it is only for tests.
 
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { unpackPackage } from './debian-packages.js';
@@ -30,7 +38,8 @@ async function unpack(cache, target) {
     const tree = await unpackPackage(['libfaketime'], work);
     const all = tree === null ? [] : readdirSync(tree, { recursive: true, encoding: 'utf8' });
     const found = all.find((name) => basename(name) === library);
-    if (tree === null || found === undefined) throw new Failure(69, 'faketime: libfaketime could not be got');
+    if (tree === null || found === undefined)
+      throw new Failure(69, 'faketime: libfaketime could not be got');
     copyFileSync(join(tree, found), join(work, library));
     renameSync(join(work, library), target);
   } finally {

@@ -17,8 +17,17 @@ export async function ensureInstalled() {
   try {
     if (isInstalled()) return; // Someone else did, meanwhile.
     const { program, words } = npm();
-    const install = [...words, 'ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund'];
-    const { code, output } = await run(program, install, { notice: 'installing packages (npm ci) ...' });
+    const install = [
+      ...words,
+      'ci',
+      '--ignore-scripts',
+      '--include=dev',
+      '--no-audit',
+      '--no-fund',
+    ];
+    const { code, output } = await run(program, install, {
+      notice: 'installing packages (npm ci) ...',
+    });
     if (code !== 0) throw new Failure(code, `npm ci failed:\n${beginning(output)}`);
   } finally {
     rmSync(marker, { force: true });

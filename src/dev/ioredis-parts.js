@@ -9,7 +9,17 @@ import { root } from './program.js';
  * of each. Any other can be sent by `client.call('NAME', ...)`; test/unit/dev finds calls by name of
  * commands that are not in this list.
  */
-export const commands = ['auth', 'config', 'eval', 'hello', 'info', 'role', 'select', 'subscribe', 'unsubscribe'];
+export const commands = [
+  'auth',
+  'config',
+  'eval',
+  'hello',
+  'info',
+  'role',
+  'select',
+  'subscribe',
+  'unsubscribe',
+];
 
 /**
  * A plug-in of the bundler that leaves all other commands out of the table of @ioredis/commands: a

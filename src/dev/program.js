@@ -61,7 +61,9 @@ export function show(program, words) {
  */
 export function npm() {
   const script = process.env.npm_execpath;
-  return script?.endsWith('.js') ? { program: process.execPath, words: [script] } : { program: 'npm', words: [] };
+  return script?.endsWith('.js')
+    ? { program: process.execPath, words: [script] }
+    : { program: 'npm', words: [] };
 }
 
 /**

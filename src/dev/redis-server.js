@@ -23,14 +23,26 @@ const managers = [
   { program: 'apk', install: ['add'], refresh: ['update'], packages: ['valkey', 'redis'] },
   { program: 'dnf', install: ['install', '-y'], refresh: null, packages: ['valkey', 'redis'] },
   { program: 'yum', install: ['install', '-y'], refresh: null, packages: ['redis'] },
-  { program: 'pacman', install: ['-S', '--noconfirm'], refresh: ['-Sy'], packages: ['valkey', 'redis'] },
-  { program: 'zypper', install: ['--non-interactive', 'install'], refresh: ['refresh'], packages: ['valkey', 'redis'] },
+  {
+    program: 'pacman',
+    install: ['-S', '--noconfirm'],
+    refresh: ['-Sy'],
+    packages: ['valkey', 'redis'],
+  },
+  {
+    program: 'zypper',
+    install: ['--non-interactive', 'install'],
+    refresh: ['refresh'],
+    packages: ['valkey', 'redis'],
+  },
   { program: 'brew', install: ['install'], refresh: null, packages: ['valkey', 'redis'] },
 ];
 
 /** Makes sure that there is a server program. Needs dist/. Throws a Failure that says what to type when there is none. */
 export async function ensureServer() {
-  const { findServerProgram } = await import(pathToFileURL(join(checkoutModules, 'server-program.js')).href);
+  const { findServerProgram } = await import(
+    pathToFileURL(join(checkoutModules, 'server-program.js')).href
+  );
   const isFound = async () => (await findServerProgram(process.env)) !== null;
   if (await isFound()) return;
   const manager = managers.find(({ program }) => isOnPath(program));
@@ -76,7 +88,8 @@ function runAsRoot(program, words) {
 
 /** @param {typeof managers[number] | undefined} manager */
 function advice(manager) {
-  if (manager === undefined) return 'install redis-server or valkey-server, or name masters with --master';
+  if (manager === undefined)
+    return 'install redis-server or valkey-server, or name masters with --master';
   const { program, install, packages } = manager;
   return `${program === 'brew' ? 'type' : 'as root, type'}: ${program} ${[...install, packages[0]].join(' ')}`;
 }

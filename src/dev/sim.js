@@ -16,14 +16,25 @@ await script(async () => {
   const words = [compiler, '-p', join(root, 'test', 'sim'), '--outDir', join(cache, 'sim')];
   const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
   if (code !== 0) throw new Failure(code, `the simulator does not compile:\n${output}`);
-  cpSync(join(root, 'src', 'redis', 'scripts'), join(cache, 'sim', 'src', 'redis', 'scripts'), { recursive: true });
+  cpSync(join(root, 'src', 'redis', 'scripts'), join(cache, 'sim', 'src', 'redis', 'scripts'), {
+    recursive: true,
+  });
   shadowClient();
-  return show(process.execPath, [join(cache, 'sim', 'test', 'sim', 'main.js'), ...process.argv.slice(2)]);
+  return show(process.execPath, [
+    join(cache, 'sim', 'test', 'sim', 'main.js'),
+    ...process.argv.slice(2),
+  ]);
 });
 
 function shadowClient() {
   const folder = join(cache, 'node_modules', 'ioredis');
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{"name":"ioredis","type":"module","exports":"./index.js"}\n');
-  writeFileSync(join(folder, 'index.js'), "export { Redis } from '../../sim/test/sim/sim-ioredis.js';\n");
+  writeFileSync(
+    join(folder, 'package.json'),
+    '{"name":"ioredis","type":"module","exports":"./index.js"}\n',
+  );
+  writeFileSync(
+    join(folder, 'index.js'),
+    "export { Redis } from '../../sim/test/sim/sim-ioredis.js';\n",
+  );
 }

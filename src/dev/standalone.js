@@ -3,7 +3,16 @@
 // it the licences of what is in it. It is made by Bun, whose compiler comes from the npm registry into the user's cache. The surprise:
 // Bun gets one file that is bundled already, so that it has what the bundles have (ioredis-parts.js).
 
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt } from './built.js';
@@ -52,23 +61,41 @@ https://bun.com/docs/project/licensing
 
 /** The path of Bun's program, got from the registry when it is not in the user's cache. No install script is run. */
 async function ensureBun() {
-  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'redlock-run', `bun${bunVersion}`);
+  const folder = join(
+    process.env.XDG_CACHE_HOME || join(homedir(), '.cache'),
+    'redlock-run',
+    `bun${bunVersion}`,
+  );
   const found = bunIn(folder);
   if (found !== null) return found;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
   const { program, words } = npm();
-  const install = [...words, 'install', '--ignore-scripts', '--no-audit', '--no-fund', `bun@${bunVersion}`];
+  const install = [
+    ...words,
+    'install',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    `bun@${bunVersion}`,
+  ];
   const env = { ...process.env, npm_config_local_prefix: undefined };
-  const { code, output } = await run(program, install, { notice: `getting bun ${bunVersion} ...`, env, cwd: folder });
+  const { code, output } = await run(program, install, {
+    notice: `getting bun ${bunVersion} ...`,
+    env,
+    cwd: folder,
+  });
   const got = bunIn(folder);
-  if (code !== 0 || got === null) throw new Failure(69, `no Bun ${bunVersion} for this system:\n${output}`);
+  if (code !== 0 || got === null)
+    throw new Failure(69, `no Bun ${bunVersion} for this system:\n${output}`);
   return got;
 }
 
 /** @param {string} folder */
 function bunIn(folder) {
   const packages = join(folder, 'node_modules', '@oven');
-  const files = existsSync(packages) ? readdirSync(packages).map((name) => join(packages, name, 'bin', 'bun')) : [];
+  const files = existsSync(packages)
+    ? readdirSync(packages).map((name) => join(packages, name, 'bin', 'bun'))
+    : [];
   return files.find(existsSync) ?? null;
 }

@@ -2,7 +2,15 @@
 // The server of Debian's redis-tools for one user, without root, in the user's cache. Installs nothing. The surprise: all
 // libraries of the package go beside it, because they are not the system's.
 
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkoutModules } from './built.js';
@@ -11,7 +19,9 @@ import { run, say } from './program.js';
 
 /** Puts bin/redis-server and lib/ where the local masters look for them. Returns quietly when that cannot be done. */
 export async function unpackServer() {
-  const { cachedServerDirectory } = await import(pathToFileURL(join(checkoutModules, 'server-program.js')).href);
+  const { cachedServerDirectory } = await import(
+    pathToFileURL(join(checkoutModules, 'server-program.js')).href
+  );
   /** @type {string} */
   const target = cachedServerDirectory(process.env);
   mkdirSync(dirname(target), { recursive: true });
@@ -37,9 +47,12 @@ export async function unpackServer() {
 async function pick(tree, target) {
   const [bin, lib] = [join(target, 'bin'), join(target, 'lib')];
   for (const folder of [bin, lib]) mkdirSync(folder, { recursive: true });
-  const all = readdirSync(tree, { recursive: true, encoding: 'utf8' }).map((name) => join(tree, name));
+  const all = readdirSync(tree, { recursive: true, encoding: 'utf8' }).map((name) =>
+    join(tree, name),
+  );
   for (const path of all) {
-    if (/\.so(\.|$)/.test(basename(path)) && statSync(path).isFile()) copyFileSync(path, join(lib, basename(path)));
+    if (/\.so(\.|$)/.test(basename(path)) && statSync(path).isFile())
+      copyFileSync(path, join(lib, basename(path)));
   }
   const program = all.find((path) => /\/bin\/(redis|valkey)-check-rdb$/.test(path));
   if (program === undefined) return false;

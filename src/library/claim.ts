@@ -47,7 +47,9 @@ export class Claims {
   #token(): string {
     const token: unknown = this.#newToken();
     if (typeof token !== 'string' || !/^\S{8,200}$/.test(token)) {
-      throw usageError('newToken: its token will not do (return 8 to 200 characters without white space)');
+      throw usageError(
+        'newToken: its token will not do (return 8 to 200 characters without white space)',
+      );
     }
     if (token === this.#lastToken) {
       throw usageError('newToken: the same token twice in a row (return a new one at every call)');

@@ -9,15 +9,23 @@ export function usageError(message: string): RedlockError {
   return new RedlockError('usage', message);
 }
 
-export function notAcquiredError(resources: readonly string[], acquisition: NotAcquired, cause: unknown): RedlockError {
+export function notAcquiredError(
+  resources: readonly string[],
+  acquisition: NotAcquired,
+  cause: unknown,
+): RedlockError {
   const which = whichOf(resources);
   switch (acquisition.kind) {
     case 'busy': {
       const { holder, freeInMs, holderCount } = acquisition;
-      return new RedlockError('busy', `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (raise waitMs)`, {
-        holder,
-        freeInMs,
-      });
+      return new RedlockError(
+        'busy',
+        `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (raise waitMs)`,
+        {
+          holder,
+          freeInMs,
+        },
+      );
     }
     case 'unreachable': {
       const { failures } = acquisition;
@@ -42,7 +50,11 @@ export function notAcquiredError(resources: readonly string[], acquisition: NotA
   }
 }
 
-export function abortedError(resources: readonly string[], why: string, cause?: unknown): RedlockError {
+export function abortedError(
+  resources: readonly string[],
+  why: string,
+  cause?: unknown,
+): RedlockError {
   return new RedlockError('aborted', `aborted: ${whichOf(resources)}: ${why}`, { cause });
 }
 
@@ -55,6 +67,13 @@ const lossLine: Readonly<Record<LostReason, string>> = {
   closed: 'closed: the Redlock that acquired it was closed',
 };
 
-export function lostError(resources: readonly string[], reason: LostReason, cause?: unknown): RedlockError {
-  return new RedlockError('lost', `lost: ${whichOf(resources)}: ${lossLine[reason]}`, { reason, cause });
+export function lostError(
+  resources: readonly string[],
+  reason: LostReason,
+  cause?: unknown,
+): RedlockError {
+  return new RedlockError('lost', `lost: ${whichOf(resources)}: ${lossLine[reason]}`, {
+    reason,
+    cause,
+  });
 }

@@ -15,9 +15,12 @@ export function formOf(given: Resources, options: AcquireOptions): Form {
   const resources = namesIn(given);
   const { shared = false, slots = 1, supersede = false } = options;
   const yields = supersede ? 'place' : 'never';
-  if (slots === 1) return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, yields };
-  if (resources.length > 1) throw usageError('slots: with several names: all or nothing of what? (leave one out)');
-  if (shared) throw usageError('slots: with shared: any number of holders, or so many? (leave one out)');
+  if (slots === 1)
+    return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, yields };
+  if (resources.length > 1)
+    throw usageError('slots: with several names: all or nothing of what? (leave one out)');
+  if (shared)
+    throw usageError('slots: with shared: any number of holders, or so many? (leave one out)');
   return { resources, sharing: onSomeSlot(slots, Math.random), yields };
 }
 
@@ -25,7 +28,8 @@ export function formOf(given: Resources, options: AcquireOptions): Form {
 function namesIn(given: unknown): readonly string[] {
   const names: unknown[] = Array.isArray(given) ? [...given] : [given];
   if (names.length === 0) throw usageError('resource: no names in the array (give at least one)');
-  if (!areTexts(names)) throw usageError('resource: no name (give a string, or an array of strings)');
+  if (!areTexts(names))
+    throw usageError('resource: no name (give a string, or an array of strings)');
   const objection = objectionToNames(names);
   if (objection !== null) throw usageError(`resource: ${objection}`);
   return Object.freeze(names);

@@ -104,7 +104,9 @@ export class HeldLease implements Lease {
         const { failures } = extension;
         report({ kind: 'extension-failed', failures, validMs: this.validMs });
         const why = `${failuresLine(failures)} (valid for another ${this.validMs} ms; try again)`;
-        throw new RedlockError('unreachable', `not extended: ${whichOf(this.resources)}: ${why}`, { failures });
+        throw new RedlockError('unreachable', `not extended: ${whichOf(this.resources)}: ${why}`, {
+          failures,
+        });
       }
     }
   }

@@ -18,7 +18,10 @@ export function originsOf(sources: readonly MasterSource[]): Origin[] {
   return sources.map((source) => {
     const { origin, endpoint } = typeof source === 'string' ? fromUrl(source) : fromClient(source);
     const earlier = places.get(endpoint);
-    if (earlier) throw usageError(`masters: ${origin.name}: the same server as ${earlier} (list each server once)`);
+    if (earlier)
+      throw usageError(
+        `masters: ${origin.name}: the same server as ${earlier} (list each server once)`,
+      );
     places.set(endpoint, origin.name);
     return origin;
   });
@@ -46,18 +49,26 @@ function fromUrl(text: string): Place {
 
 function fromClient(client: IoredisClient & { readonly isCluster?: boolean }): Place {
   if (client?.isCluster) {
-    throw usageError('masters: a client of a cluster (list independent masters, each with its own client)');
+    throw usageError(
+      'masters: a client of a cluster (list independent masters, each with its own client)',
+    );
   }
   const { options } = client ?? {};
   if (!options || !isFunction(client.duplicate) || !isFunction(client.call)) {
-    throw usageError('masters: neither a URL nor a client of ioredis (clients of other packages cannot be used)');
+    throw usageError(
+      'masters: neither a URL nor a client of ioredis (clients of other packages cannot be used)',
+    );
   }
   if ('sentinels' in options && options.sentinels) {
-    throw usageError('masters: a client of sentinels (list independent masters: a failover can lose a lock)');
+    throw usageError(
+      'masters: a client of sentinels (list independent masters: a failover can lose a lock)',
+    );
   }
   const { host = 'localhost', port = 6379, path, db = 0 } = options;
   const endpoint = endpointOf({ name: '', host, port, db, ...(path ? { path } : {}) });
-  const name = path ? `unix://${path}${db ? `?db=${db}` : ''}` : `redis://${endpoint}${db ? `/${db}` : ''}`;
+  const name = path
+    ? `unix://${path}${db ? `?db=${db}` : ''}`
+    : `redis://${endpoint}${db ? `/${db}` : ''}`;
   const duplicate = (override: object) => client.duplicate(override) as Twin;
   return { origin: { name, db, duplicate } satisfies LentClient, endpoint };
 }

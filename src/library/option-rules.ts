@@ -9,7 +9,8 @@ import type { AcquireOptions, LockOptions, RedlockOptions, RetryOptions } from '
 /** A check, and what it wants in words. */
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string];
 
-const isDuration = (value: unknown) => typeof value === 'number' && value >= 0 && value <= longestMs;
+const isDuration = (value: unknown) =>
+  typeof value === 'number' && value >= 0 && value <= longestMs;
 const isFunction = (value: unknown) => typeof value === 'function';
 const isText = (value: unknown) => typeof value === 'string';
 const isFlag = (value: unknown) => typeof value === 'boolean';
@@ -19,7 +20,10 @@ export const longestMs = 86_400_000;
 const duration: Rule = [isDuration, 'write milliseconds, at most a day'];
 
 const retryRules: Record<keyof RetryOptions, Rule> = {
-  count: [(count) => count === Infinity || (Number.isSafeInteger(count) && Number(count) >= 0), 'write 0 or more'],
+  count: [
+    (count) => count === Infinity || (Number.isSafeInteger(count) && Number(count) >= 0),
+    'write 0 or more',
+  ],
   delayMs: [(delay) => isDuration(delay) || isFunction(delay), 'write milliseconds, or a function'],
   jitterMs: duration,
 };
@@ -27,8 +31,14 @@ const retryRules: Record<keyof RetryOptions, Rule> = {
 const lockRules: Record<keyof LockOptions, Rule> = {
   waitMs: [(wait) => wait === null || isDuration(wait), 'write milliseconds, or null for ever'],
   giveUpAfterMs: duration,
-  retries: [(retries) => retries === null || typeof retries === 'object', 'write { count, delayMs, jitterMs } or null'],
-  masterTimeoutMs: [(timeout) => isDuration(timeout) && timeout !== 0, 'write milliseconds, more than 0'],
+  retries: [
+    (retries) => retries === null || typeof retries === 'object',
+    'write { count, delayMs, jitterMs } or null',
+  ],
+  masterTimeoutMs: [
+    (timeout) => isDuration(timeout) && timeout !== 0,
+    'write milliseconds, more than 0',
+  ],
   reserveMs: duration,
   driftFactor: [
     (factor) => typeof factor === 'number' && factor >= 0 && factor < 1,
@@ -43,7 +53,10 @@ export const acquireRules: Record<keyof AcquireOptions, Rule> = {
   signal: [(signal) => signal instanceof AbortSignal, 'write an AbortSignal'],
   keepAlive: [isFlag, 'write true or false'],
   shared: [isFlag, 'write true or false'],
-  slots: [(count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= 1000, 'write 1 to 1000'],
+  slots: [
+    (count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= 1000,
+    'write 1 to 1000',
+  ],
   supersede: [isFlag, 'write true or false'],
 };
 
@@ -56,7 +69,11 @@ export const redlockRules: Record<keyof RedlockOptions, Rule> = {
 };
 
 /** @throws RedlockError `usage` */
-export function checkOptions(options: object, rules: Readonly<Record<string, Rule>>, within = ''): void {
+export function checkOptions(
+  options: object,
+  rules: Readonly<Record<string, Rule>>,
+  within = '',
+): void {
   for (const [name, value] of Object.entries(options)) {
     const rule = rules[name];
     if (!rule) {
@@ -69,12 +86,15 @@ export function checkOptions(options: object, rules: Readonly<Record<string, Rul
     }
     const [isRight, wanted] = rule;
     if (value !== undefined && !isRight(value)) {
-      throw usageError(`option: ${quoted(within + name)}: ${quoted(String(value))} will not do (${wanted})`);
+      throw usageError(
+        `option: ${quoted(within + name)}: ${quoted(String(value))} will not do (${wanted})`,
+      );
     }
   }
   const { retries } = options as LockOptions;
   if (retries && within === '') {
     checkOptions(retries, retryRules, 'retries.');
-    if (retries.count === undefined) throw usageError('option: "retries.count": missing (write 0 or more)');
+    if (retries.count === undefined)
+      throw usageError('option: "retries.count": missing (write 0 or more)');
   }
 }

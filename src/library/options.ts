@@ -60,5 +60,7 @@ export interface RedlockOptions extends LockOptions {
   /** A new token for every attempt, which nobody else ever has: 20 random bytes unless given. No white space. */
   readonly newToken?: (() => string) | undefined;
   /** Told of everything that the lock survives, and of waits; `resource` is the first of `resources`. */
-  readonly onEvent?: ((event: LockEvent, resource: string, resources: readonly string[]) => void) | undefined;
+  readonly onEvent?:
+    | ((event: LockEvent, resource: string, resources: readonly string[]) => void)
+    | undefined;
 }

@@ -19,7 +19,13 @@ import type { Lease } from './lease.ts';
 import type { MasterSource } from './master-source.ts';
 import { originsOf } from './masters.ts';
 import { acquireRules, checkOptions, longestMs, redlockRules } from './option-rules.ts';
-import type { AcquireOptions, LockOptions, RedlockOptions, Resources, RetryOptions } from './options.ts';
+import type {
+  AcquireOptions,
+  LockOptions,
+  RedlockOptions,
+  Resources,
+  RetryOptions,
+} from './options.ts';
 
 /** Work that is done under a lock. */
 export type Routine<Result> = (signal: AbortSignal, lease: Lease) => Result | PromiseLike<Result>;
@@ -54,7 +60,9 @@ export class Redlock implements AsyncDisposable {
     const roster = new Roster();
     this.#options = options;
     this.#claims = new Claims(newToken);
-    this.#masters = originsOf(masters).map((origin) => new RedisMaster(origin, settings, roster, this.#clock));
+    this.#masters = originsOf(masters).map(
+      (origin) => new RedisMaster(origin, settings, roster, this.#clock),
+    );
   }
 
   /**
@@ -140,7 +148,12 @@ export class Redlock implements AsyncDisposable {
     }
   }
 
-  async #wait(form: Form, ttlMs: number, given: AcquireOptions, aborted: AbortSignal): Promise<HeldLease> {
+  async #wait(
+    form: Form,
+    ttlMs: number,
+    given: AcquireOptions,
+    aborted: AbortSignal,
+  ): Promise<HeldLease> {
     const options = { ...this.#options, ...withoutGaps(given) };
     const { waitMs = null, giveUpAfterMs = 10_000, retries, fence = true, label = null } = options;
     const isKeptAlive = options.keepAlive ?? false;
@@ -171,10 +184,18 @@ export class Redlock implements AsyncDisposable {
       { waitMs, aborted, reserveMs, isIdentifying },
     );
     if (acquisition.kind === 'not-ready') throw new TypeError(acquisition.why);
-    if (acquisition.kind !== 'acquired') throw notAcquiredError(form.resources, acquisition, given.signal?.reason);
+    if (acquisition.kind !== 'acquired')
+      throw notAcquiredError(form.resources, acquisition, given.signal?.reason);
     this.#hasIdentified = true;
     const onOver = () => void this.#leases.delete(lease);
-    const lease = new HeldLease(acquisition.lease, { redlock, clock, timings, isKeptAlive, report, onOver });
+    const lease = new HeldLease(acquisition.lease, {
+      redlock,
+      clock,
+      timings,
+      isKeptAlive,
+      report,
+      onOver,
+    });
     this.#leases.add(lease);
     return lease;
   }
@@ -194,7 +215,9 @@ export class Redlock implements AsyncDisposable {
 /** @throws RedlockError `usage` where the lock could not be held safely with these */
 function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): LockTimings {
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > longestMs) {
-    throw usageError(`ttl: ${ttlMs}: not a time to live (write whole milliseconds, from 1 to a day)`);
+    throw usageError(
+      `ttl: ${ttlMs}: not a time to live (write whole milliseconds, from 1 to a day)`,
+    );
   }
   const timings = lockTimings({
     ttlMs,
@@ -213,7 +236,8 @@ function retriesOf({ count, delayMs = 200, jitterMs = 0 }: RetryOptions): Retrie
   if (typeof delayMs === 'number') return { count, delayMs, jitterMs };
   const delayMsAfter = (attemptCount: number) => {
     const pauseMs = delayMs(attemptCount);
-    if (!(pauseMs >= 0)) throw usageError(`retries.delayMs: returned ${pauseMs} (return milliseconds)`);
+    if (!(pauseMs >= 0))
+      throw usageError(`retries.delayMs: returned ${pauseMs} (return milliseconds)`);
     return pauseMs;
   };
   return { count, delayMs: 0, delayMsAfter, jitterMs };
@@ -221,5 +245,7 @@ function retriesOf({ count, delayMs = 200, jitterMs = 0 }: RetryOptions): Retrie
 
 /** Without what was given as undefined: that means the same as not given. */
 function withoutGaps<Options extends object>(options: Options): Partial<Options> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>;
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as Partial<Options>;
 }

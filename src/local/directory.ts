@@ -45,7 +45,8 @@ export function isPrivateDirectory(directory: string): boolean {
   if (status.isSymbolicLink()) throw refuse('is a symbolic link');
   if (!status.isDirectory()) throw refuse('is not a directory');
   if (status.uid !== ownUserId()) throw refuse(`belongs to user ${status.uid}, not to you`);
-  if ((status.mode & 0o077) !== 0) throw refuse(`is open to other users (mode ${(status.mode & 0o777).toString(8)})`);
+  if ((status.mode & 0o077) !== 0)
+    throw refuse(`is open to other users (mode ${(status.mode & 0o777).toString(8)})`);
   return true;
 }
 
@@ -58,13 +59,15 @@ export function makePrivateDirectory(directory: string): void {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EEXIST') throw new LocalTrouble(78, directory, `cannot be made: ${code}`, nameYourOwn);
+    if (code !== 'EEXIST')
+      throw new LocalTrouble(78, directory, `cannot be made: ${code}`, nameYourOwn);
   }
   isPrivateDirectory(directory);
 }
 
 function ownUserId(): number {
   const userId = process.getuid?.();
-  if (userId === undefined) throw new LocalTrouble(78, process.platform, 'not available on this system', nameYourOwn);
+  if (userId === undefined)
+    throw new LocalTrouble(78, process.platform, 'not available on this system', nameYourOwn);
   return userId;
 }

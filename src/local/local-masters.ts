@@ -19,7 +19,10 @@ export interface LocalMastersOptions {
  * The paths of three unix sockets, each with a server listening (it may be frozen). Costs three connects when all are
  * there. Throws LocalTrouble, and NoServerProgram when a server is missing and no program for one was found.
  */
-export async function startLocalMasters({ directory, environment }: LocalMastersOptions): Promise<string[]> {
+export async function startLocalMasters({
+  directory,
+  environment,
+}: LocalMastersOptions): Promise<string[]> {
   const folder = directory ?? ownDirectory();
   const sockets = socketPaths(folder);
   if (isPrivateDirectory(folder) && (await areListening(sockets))) return sockets;
@@ -39,7 +42,10 @@ export async function localMasters(directory: string | null): Promise<LocalMaste
   const folder = directory ?? ownDirectory();
   const isThere = isPrivateDirectory(folder);
   return Promise.all(
-    socketPaths(folder).map(async (socket) => ({ socket, isListening: isThere && (await isListening(socket)) })),
+    socketPaths(folder).map(async (socket) => ({
+      socket,
+      isListening: isThere && (await isListening(socket)),
+    })),
   );
 }
 

@@ -19,7 +19,9 @@ export function rememberServers(sockets: readonly string[]): () => string | null
   const [folderBefore, socketsBefore] = [identityOf(folder), sockets.map(identityOf)];
   return () => {
     if (identityOf(folder) !== folderBefore) return `local masters: ${folder}: removed or replaced`;
-    const sameCount = sockets.filter((socket, at) => identityOf(socket) === socketsBefore[at]).length;
+    const sameCount = sockets.filter(
+      (socket, at) => identityOf(socket) === socketsBefore[at],
+    ).length;
     const isMajority = 2 * sameCount > sockets.length;
     return isMajority ? null : `local masters: ${folder}: sockets removed or replaced`;
   };

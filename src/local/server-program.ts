@@ -31,7 +31,10 @@ const PROGRAMS_ON_PATH = [
 /** The folder of the copy that the set-up unpacked: bin/redis-server with its libraries in lib/. */
 export function cachedServerDirectory(environment: Environment): string {
   const cache = environment.XDG_CACHE_HOME;
-  const base = cache !== undefined && isAbsolute(cache) ? cache : join(environment.HOME || homedir(), '.cache');
+  const base =
+    cache !== undefined && isAbsolute(cache)
+      ? cache
+      : join(environment.HOME || homedir(), '.cache');
   return join(base, 'redlock-run', 'redis-server');
 }
 

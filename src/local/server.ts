@@ -29,7 +29,15 @@ export function isListening(socketPath: string): Promise<boolean> {
       socket.destroy();
       if (code === undefined || meansPresent.has(code)) resolve(true);
       else if (meansAbsent.has(code)) resolve(false);
-      else reject(new LocalTrouble(69, socketPath, `cannot be reached: ${code}`, 'see who else uses this folder'));
+      else
+        reject(
+          new LocalTrouble(
+            69,
+            socketPath,
+            `cannot be reached: ${code}`,
+            'see who else uses this folder',
+          ),
+        );
     };
     socket.setTimeout(timeoutMs, () => settle('ETIMEDOUT'));
     socket.once('connect', () => settle(undefined));
@@ -46,7 +54,8 @@ export async function startServer(program: ServerProgram, socketPath: string): P
   const log = `${stem}.log`;
   const oldLogBytes = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   const endAt = performance.now() + timeoutMs;
-  const fail = (why: string) => new LocalTrouble(69, socketPath, `the server did not start: ${why}`, `see ${log}`);
+  const fail = (why: string) =>
+    new LocalTrouble(69, socketPath, `the server did not start: ${why}`, `see ${log}`);
 
   const complaint = await launch(program, serverWords(socketPath, stem));
   if (complaint !== null) throw fail(complaint);
@@ -78,7 +87,10 @@ function serverWords(socketPath: string, stem: string): string[] {
 }
 
 /** Resolves when the program has gone to the background: with null, or with what it said before it gave up. */
-function launch({ path, argv0, environment }: ServerProgram, words: string[]): Promise<string | null> {
+function launch(
+  { path, argv0, environment }: ServerProgram,
+  words: string[],
+): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn(path, words, {
       argv0,
@@ -97,7 +109,9 @@ function launch({ path, argv0, environment }: ServerProgram, words: string[]): P
       // The server itself may hold the other end of stderr for another moment.
       if (code === 0) child.stderr.destroy();
     });
-    child.once('close', (code) => resolve(code === 0 ? null : (said.trim().split('\n').at(-1) ?? `exit code ${code}`)));
+    child.once('close', (code) =>
+      resolve(code === 0 ? null : (said.trim().split('\n').at(-1) ?? `exit code ${code}`)),
+    );
   });
 }
 

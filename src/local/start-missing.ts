@@ -34,7 +34,12 @@ export async function startMissing(
         turn.end();
       }
     } else if (performance.now() > endAt) {
-      throw new LocalTrouble(69, directory, 'another run did not finish starting the servers', 'try again');
+      throw new LocalTrouble(
+        69,
+        directory,
+        'another run did not finish starting the servers',
+        'try again',
+      );
     } else {
       await sleep(20 + 20 * Math.random());
     }

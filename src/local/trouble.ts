@@ -19,7 +19,8 @@ export class NoServerProgram extends LocalTrouble {
   override readonly name = 'NoServerProgram';
 
   constructor() {
-    const whatToDo = 'install one, such as `apt-get install redis-server`, or name your own masters with --master';
+    const whatToDo =
+      'install one, such as `apt-get install redis-server`, or name your own masters with --master';
     super(69, 'redis-server or valkey-server', 'not found on PATH', whatToDo);
   }
 }

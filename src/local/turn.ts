@@ -35,7 +35,8 @@ export function takeTurn(directory: string): Turn | null {
     rmSync(turnFile(directory, mine), { force: true });
     return null;
   }
-  for (const number of turns(directory)) if (number < mine) rmSync(turnFile(directory, number), { force: true });
+  for (const number of turns(directory))
+    if (number < mine) rmSync(turnFile(directory, number), { force: true });
   const takenAt = fstatSync(file).mtimeMs;
   return {
     isFresh: () => Math.abs(Date.now() - takenAt) < freshMs,
@@ -48,7 +49,9 @@ export function takeTurn(directory: string): Turn | null {
 
 function isOver(path: string): boolean {
   const status = statSync(path, { throwIfNoEntry: false });
-  return status === undefined || status.size > 0 || Math.abs(Date.now() - status.mtimeMs) > lifetimeMs;
+  return (
+    status === undefined || status.size > 0 || Math.abs(Date.now() - status.mtimeMs) > lifetimeMs
+  );
 }
 
 function openExclusively(path: string): number | null {

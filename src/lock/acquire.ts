@@ -45,7 +45,10 @@ export interface NotReady {
 /** The least time from the beginning of the wait on for servers to tell what they are. */
 const identifyMs = 10;
 
-export async function acquire(parts: AcquireParts, limits: AcquireLimits): Promise<Acquisition | NotReady> {
+export async function acquire(
+  parts: AcquireParts,
+  limits: AcquireLimits,
+): Promise<Acquisition | NotReady> {
   const { clock, servers, wait, release, ready } = parts;
   const { waitMs, aborted, reserveMs, isIdentifying } = limits;
   const beganAt = clock.now();
@@ -71,7 +74,11 @@ export async function acquire(parts: AcquireParts, limits: AcquireLimits): Promi
 }
 
 /** Resolves when all servers have told what they are, or after so many ms. */
-async function identify(servers: readonly IdentifiedServer[], clock: Clock, withinMs: number): Promise<void> {
+async function identify(
+  servers: readonly IdentifiedServer[],
+  clock: Clock,
+  withinMs: number,
+): Promise<void> {
   if (withinMs <= 0) return;
   const enough = new AbortController();
   const all = Promise.all(servers.map((server) => server.identify()));
@@ -79,10 +86,15 @@ async function identify(servers: readonly IdentifiedServer[], clock: Clock, with
 }
 
 function rejectionsOf(servers: readonly IdentifiedServer[]): MasterFailure[] {
-  return servers.flatMap(({ name, rejection }) => (rejection ? [{ master: name, failed: rejection }] : []));
+  return servers.flatMap(({ name, rejection }) =>
+    rejection ? [{ master: name, failed: rejection }] : [],
+  );
 }
 
-function unlessAborted(whyNotReady: Promise<string | null>, aborted: AbortSignal): Promise<string | null> {
+function unlessAborted(
+  whyNotReady: Promise<string | null>,
+  aborted: AbortSignal,
+): Promise<string | null> {
   const given = new Promise<string>((resolve) => {
     const giveUp = () => resolve('the wait was given up');
     if (aborted.aborted) giveUp();

@@ -21,14 +21,31 @@ export type LockEvent =
       readonly place: number | null;
       readonly waitedMs: number;
     }
-  | { readonly kind: 'no-quorum'; readonly failures: readonly MasterFailure[]; readonly waitedMs: number }
-  | { readonly kind: 'acquired'; readonly grantedCount: number; readonly elapsedMs: number; readonly waitMs: number }
+  | {
+      readonly kind: 'no-quorum';
+      readonly failures: readonly MasterFailure[];
+      readonly waitedMs: number;
+    }
+  | {
+      readonly kind: 'acquired';
+      readonly grantedCount: number;
+      readonly elapsedMs: number;
+      readonly waitMs: number;
+    }
   /** The masters counted differently, so the fencing number is being written back to them. */
   | { readonly kind: 'writing-back'; readonly fence: number }
   | { readonly kind: 'extended'; readonly extendedCount: number; readonly elapsedMs: number }
-  | { readonly kind: 'extension-failed'; readonly failures: readonly MasterFailure[]; readonly validMs: number }
+  | {
+      readonly kind: 'extension-failed';
+      readonly failures: readonly MasterFailure[];
+      readonly validMs: number;
+    }
   | { readonly kind: 'released'; readonly releasedCount: number; readonly keepMs: number }
   /** Fewer than a quorum confirmed; keys may stand for at most `remainingMs`. */
-  | { readonly kind: 'release-unconfirmed'; readonly failures: readonly MasterFailure[]; readonly remainingMs: number };
+  | {
+      readonly kind: 'release-unconfirmed';
+      readonly failures: readonly MasterFailure[];
+      readonly remainingMs: number;
+    };
 
 export type Report = (event: LockEvent) => void;

@@ -58,7 +58,21 @@ export function blockerOf(value: string): Blocker | null {
 
 /** The known fields, none too long, and no time that no run can take. */
 function withinBounds(record: RunRecord): RunRecord {
-  const { token, host, pid, user, label, outcome, waitMs, heldMs, exitCode, signal, status, fence, blocker } = record;
+  const {
+    token,
+    host,
+    pid,
+    user,
+    label,
+    outcome,
+    waitMs,
+    heldMs,
+    exitCode,
+    signal,
+    status,
+    fence,
+    blocker,
+  } = record;
   return {
     token: token.slice(0, mostChars.token),
     host: cut(host),
@@ -87,7 +101,9 @@ function isRecord(record: unknown): record is RunRecord {
   if (!isObject(record) || record.v !== 1) return false;
   const { heldMs, exitCode, signal, fence, blocker } = record;
   return (
-    ['token', 'host', 'user', 'label', 'outcome'].every((field) => typeof record[field] === 'string') &&
+    ['token', 'host', 'user', 'label', 'outcome'].every(
+      (field) => typeof record[field] === 'string',
+    ) &&
     ['pid', 'waitMs', 'status'].every((field) => Number.isFinite(record[field])) &&
     [heldMs, exitCode, fence].every((number) => number === null || Number.isFinite(number)) &&
     (signal === null || typeof signal === 'string') &&

@@ -20,7 +20,11 @@ export class MasterTimes {
    * answers explain. `masterTimeMs` was read on the master between `askedAt` and `answeredAt` on our clock.
    */
   jumpOf(master: object, masterTimeMs: number, askedAt: number, answeredAt: number): number {
-    const lead = { leastMs: masterTimeMs - answeredAt, mostMs: masterTimeMs - askedAt, at: answeredAt };
+    const lead = {
+      leastMs: masterTimeMs - answeredAt,
+      mostMs: masterTimeMs - askedAt,
+      at: answeredAt,
+    };
     const last = this.#leads.get(master);
     this.#leads.set(master, lead);
     if (!last) return 0;

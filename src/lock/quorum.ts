@@ -44,7 +44,10 @@ export type ExtendVerdict = 'extended' | 'lost' | 'unreachable' | 'undecided';
  * - unreachable: so many failed that no quorum can answer any more; nobody can tell who holds the lock.
  * - unfit: a server that must not be in the list; no count of grants makes that right.
  */
-export function acquireVerdictOf(votes: Iterable<AcquireReply>, masterCount: number): AcquireVerdict {
+export function acquireVerdictOf(
+  votes: Iterable<AcquireReply>,
+  masterCount: number,
+): AcquireVerdict {
   const quorum = quorumOf(masterCount);
   const { granted, refused, failed, unfit } = count(votes);
   if (unfit > 0) return 'unfit';
@@ -72,7 +75,9 @@ export function missingIn(votes: Iterable<ReleaseReply>, masterCount: number): L
 
 /** One master is not enough: whoever reaches no more than that cannot get the lock. */
 export function wantedByIn(votes: Iterable<ExtendReply>, masterCount: number): string | null {
-  const wishes = [...votes].flatMap((vote) => (vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : []));
+  const wishes = [...votes].flatMap((vote) =>
+    vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : [],
+  );
   const countOfWish = (wish: string) => wishes.filter((one) => one === wish).length;
   return wishes.find((wish) => countOfWish(wish) >= quorumOf(masterCount)) ?? null;
 }
@@ -81,7 +86,16 @@ type AnyReply = AcquireReply | ExtendReply | ReleaseReply;
 type Kind = AnyReply['kind'] | 'unfit';
 
 function count(votes: Iterable<AnyReply>): Record<Kind, number> {
-  const counts = { granted: 0, refused: 0, extended: 0, taken: 0, gone: 0, released: 0, failed: 0, unfit: 0 };
+  const counts = {
+    granted: 0,
+    refused: 0,
+    extended: 0,
+    taken: 0,
+    gone: 0,
+    released: 0,
+    failed: 0,
+    unfit: 0,
+  };
   for (const vote of votes) {
     counts[vote.kind] += 1;
     if (isUnfit(vote)) counts.unfit += 1;
@@ -97,7 +111,11 @@ function isUnfit(vote: AnyReply): vote is Failed {
 const togetherUs = 1_000_000;
 
 /** `votes` hold at least one refusal, of a claim that shares as `sharing` says. */
-export function contentionOf(votes: readonly AcquireReply[], masterCount: number, sharing: Sharing): Contention {
+export function contentionOf(
+  votes: readonly AcquireReply[],
+  masterCount: number,
+  sharing: Sharing,
+): Contention {
   const quorum = quorumOf(masterCount);
   const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
   const grantedCount = votes.filter((vote) => vote.kind === 'granted').length;
@@ -107,7 +125,9 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
   const reservedCount = refusals.length - holders.length;
   const isNamed = foreign !== null && countIn(holders, foreign) >= reservedCount;
   const isOne = foreign !== null && countIn(holders, foreign) >= quorum;
-  const expiries = ascending(refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY));
+  const expiries = ascending(
+    refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY),
+  );
   const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
   const places = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
   // Those who have not voted may grant it as well.
@@ -134,7 +154,11 @@ export function contentionOf(votes: readonly AcquireReply[], masterCount: number
  * in the queue yet, on the time of day: then the answers of the others are worth waiting for. Not
  * where a master has granted: then contenders have split the vote, which had better end soon.
  */
-export function isDisputed(votes: readonly AcquireReply[], masterCount: number, hasPlace: boolean): boolean {
+export function isDisputed(
+  votes: readonly AcquireReply[],
+  masterCount: number,
+  hasPlace: boolean,
+): boolean {
   const minority = masterCount - quorumOf(masterCount);
   if (votes.some(({ kind }) => kind === 'granted')) return false;
   const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
@@ -195,7 +219,8 @@ export function mostFenceAt(wallMs: number): number {
 /** `votes` hold a quorum of grants, each with a count that is believed or with none. */
 export function fenceOf(votes: Iterable<AcquireReply>, masterCount: number): Fence {
   const counts: number[] = [];
-  for (const vote of votes) if (vote.kind === 'granted' && vote.fence !== null) counts.push(vote.fence);
+  for (const vote of votes)
+    if (vote.kind === 'granted' && vote.fence !== null) counts.push(vote.fence);
   if (counts.length === 0) return { number: null, isAgreed: true };
   const number = Math.max(...counts);
   assert(counts.every(Number.isSafeInteger), 'a count that is no count was believed');

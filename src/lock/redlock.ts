@@ -113,13 +113,19 @@ export class Redlock {
     this.#ours.delete(claim.value);
     const { masters } = this.#set;
     // A master that refused holds nothing of ours; unless a write-back has healed it since.
-    const undo = verdict === 'granted' ? masters : masters.filter((master) => votes.get(master)?.kind !== 'refused');
+    const undo =
+      verdict === 'granted'
+        ? masters
+        : masters.filter((master) => votes.get(master)?.kind !== 'refused');
     void this.#track(this.#undo(undo, (master) => master.giveBack(claim)));
     switch (verdict) {
       case 'granted':
         return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
       case 'busy':
-        return { kind: 'busy', ...contentionOf([...votes.values()], this.masterCount, claim.sharing) };
+        return {
+          kind: 'busy',
+          ...contentionOf([...votes.values()], this.masterCount, claim.sharing),
+        };
       case 'unfit':
         return { kind: 'unfit', failures: failuresIn(votes) };
       default:
@@ -151,12 +157,19 @@ export class Redlock {
     switch (extendVerdictOf(votes.values(), this.masterCount)) {
       case 'extended':
         if (this.#clock.now() >= lease.validUntil) return { kind: 'lost', reason: 'expired' };
-        assert(countOf(votes, 'extended') >= quorumOf(this.masterCount), 'an extension without a quorum');
+        assert(
+          countOf(votes, 'extended') >= quorumOf(this.masterCount),
+          'an extension without a quorum',
+        );
         isProven = true;
         for (const master of forgetful) this.#heal(master, lease, ended);
         return {
           kind: 'extended',
-          lease: { ...lease, startedAt, validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor) },
+          lease: {
+            ...lease,
+            startedAt,
+            validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor),
+          },
           extendedCount: countOf(votes, 'extended'),
           wantedBy: wantedByIn(votes.values(), this.masterCount),
         };
@@ -193,7 +206,11 @@ export class Redlock {
   }
 
   /** Where refusals contradict one another, all masters are waited for that have kept up so far. */
-  #isEnough(replies: ReadonlyMap<Master, AcquireReply>, { waiter }: Claim, stragglers: readonly Master[]): boolean {
+  #isEnough(
+    replies: ReadonlyMap<Master, AcquireReply>,
+    { waiter }: Claim,
+    stragglers: readonly Master[],
+  ): boolean {
     const verdict = acquireVerdictOf(replies.values(), this.masterCount);
     if (verdict !== 'busy') return verdict !== 'undecided';
     if (!isDisputed([...replies.values()], this.masterCount, waiter !== null)) return true;
@@ -206,7 +223,9 @@ export class Redlock {
     this.#report({ kind: 'writing-back', fence: lease.fence ?? 0 });
     const extension = await this.extend(lease);
     if (extension.kind !== 'extended') return null;
-    return this.#clock.now() + this.#reserveMs < extension.lease.validUntil ? extension.lease : null;
+    return this.#clock.now() + this.#reserveMs < extension.lease.validUntil
+      ? extension.lease
+      : null;
   }
 
   /**
@@ -225,7 +244,10 @@ export class Redlock {
 
   #letGo(
     claim: Claim,
-    ...how: [ask: Request<Master, ReleaseReply>['ask'], isEnough?: Request<Master, ReleaseReply>['isCertain']]
+    ...how: [
+      ask: Request<Master, ReleaseReply>['ask'],
+      isEnough?: Request<Master, ReleaseReply>['isCertain'],
+    ]
   ) {
     this.#ours.delete(claim.value);
     this.#released.add(claim);
@@ -244,17 +266,21 @@ export class Redlock {
     ask: Request<Master, ReleaseReply>['ask'],
     isEnough: Request<Master, ReleaseReply>['isCertain'] = () => false,
   ): Promise<Released> {
-    if (masters.length === 0) return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };
+    if (masters.length === 0)
+      return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };
     const stragglers = this.#set.stragglers();
     const { votes } = await this.#set.ask<ReleaseReply>({
       masters,
       ask,
       isCertain: (replies) =>
-        isEnough(replies) || masters.every((master) => replies.has(master) || stragglers.includes(master)),
+        isEnough(replies) ||
+        masters.every((master) => replies.has(master) || stragglers.includes(master)),
     });
     const failures = failuresIn(votes);
     const isConfirmed = votes.size - failures.length >= quorumOf(this.masterCount);
-    const mute = masters.filter((master) => !votes.has(master)).map(({ name }) => ({ master: name, failed: lagging }));
+    const mute = masters
+      .filter((master) => !votes.has(master))
+      .map(({ name }) => ({ master: name, failed: lagging }));
     const releasedCount = countOf(votes, 'released');
     return {
       releasedCount,

@@ -42,7 +42,11 @@ export function lockTimings({ masterTimeoutMs, ...choice }: Choice): LockTimings
 }
 
 /** `graceMs` null: a third of the ttl, 5 s at most. The result may be unsafe: see dangerOf. */
-export function runTimings(ttlMs: number, masterTimeoutMs: number | null, graceMs: number | null): RunTimings {
+export function runTimings(
+  ttlMs: number,
+  masterTimeoutMs: number | null,
+  graceMs: number | null,
+): RunTimings {
   const grace = graceMs ?? Math.floor(Math.min(5000, ttlMs / 3));
   const marginMs = Math.round(Math.min(1000, ttlMs / 6));
   const timings = lockTimings({ ttlMs, masterTimeoutMs, reserveMs: grace + marginMs });
@@ -53,7 +57,9 @@ export function runTimings(ttlMs: number, masterTimeoutMs: number | null, graceM
  * When stopping begins unless the lock was extended, in ms from the start of the last confirmed
  * round.
  */
-export function stopAtMsOf(timings: Pick<LockTimings, 'ttlMs' | 'reserveMs' | 'driftFactor'>): number {
+export function stopAtMsOf(
+  timings: Pick<LockTimings, 'ttlMs' | 'reserveMs' | 'driftFactor'>,
+): number {
   const { ttlMs, reserveMs, driftFactor } = timings;
   return ttlMs - driftMsOf(ttlMs, driftFactor) - reserveMs;
 }

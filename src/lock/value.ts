@@ -25,7 +25,8 @@ export interface Holder {
 const mostNoteChars = 80;
 
 /** What a claim asks for, beside its value: a lock held alone by default. */
-export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> & Partial<Pick<Claim, 'sharing' | 'yields'>>;
+export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
+  Partial<Pick<Claim, 'sharing' | 'yields'>>;
 
 /** A claim without a place in the queue. `token` must never have been used before. */
 export function newClaim(wish: Wish, token: string, note: HolderNote): Claim {
@@ -41,7 +42,9 @@ export function parseValue(value: string): Holder {
   if (space < 0) return { token: value, note: null };
   try {
     const note: unknown = JSON.parse(value.slice(space + 1));
-    return isNote(note) ? { token: value.slice(0, space), note: bounded(note) } : { token: value, note: null };
+    return isNote(note)
+      ? { token: value.slice(0, space), note: bounded(note) }
+      : { token: value, note: null };
   } catch {
     return { token: value, note: null };
   }
@@ -50,7 +53,10 @@ export function parseValue(value: string): Holder {
 export function isNote(note: unknown): note is HolderNote {
   if (typeof note !== 'object' || note === null) return false;
   const { host, pid, user, since, label } = note as Record<string, unknown>;
-  return Number.isSafeInteger(pid) && [host, user, since, label].every((part) => typeof part === 'string');
+  return (
+    Number.isSafeInteger(pid) &&
+    [host, user, since, label].every((part) => typeof part === 'string')
+  );
 }
 
 /** Its known fields, none too long. */
@@ -92,7 +98,9 @@ export function memberOf(sharing: Sharing, value: string): string {
 }
 
 /** The reverse; null for what is no member. */
-export function parseMember(member: string): { readonly slot: number; readonly value: string } | null {
+export function parseMember(
+  member: string,
+): { readonly slot: number; readonly value: string } | null {
   const match = /^(\d+) (.*)$/s.exec(member);
   return match ? { slot: Number(match[1]), value: match[2] ?? '' } : null;
 }
@@ -124,7 +132,10 @@ export function waiterIdOf(
 export function parseWaiterId(id: string): WaiterName {
   const [traits = '', , ...who] = id.split(':');
   if (who.length === 0) return { traits: [], who: null };
-  return { traits: traits.split(',').filter((trait): trait is Trait => known.includes(trait)), who: who.join(':') };
+  return {
+    traits: traits.split(',').filter((trait): trait is Trait => known.includes(trait)),
+    who: who.join(':'),
+  };
 }
 
 /** What a holder listens for, to be told that somebody wants what he holds. */

@@ -26,7 +26,12 @@ export class Line {
   }
 
   /** Resolves when a quorum of masters is being listened to, or after `atMostMs`; a master that fails is left out. */
-  static async join(masters: readonly Master[], claim: Claim, clock: Clock, atMostMs: number): Promise<Line> {
+  static async join(
+    masters: readonly Master[],
+    claim: Claim,
+    clock: Clock,
+    atMostMs: number,
+  ): Promise<Line> {
     const line = new Line(clock, quorumOf(masters.length));
     const enough = new AbortController();
     for (const master of masters) {

@@ -14,7 +14,12 @@ export type Acquisition =
   /** `elapsedMs`: how long the attempt took that was granted. */
   | { readonly kind: 'acquired'; readonly lease: Lease; readonly elapsedMs: number }
   /** As in Contention. */
-  | { readonly kind: 'busy'; readonly holder: string; readonly holderCount: number; readonly freeInMs: number | null }
+  | {
+      readonly kind: 'busy';
+      readonly holder: string;
+      readonly holderCount: number;
+      readonly freeInMs: number | null;
+    }
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
   /** The servers themselves say that the list of masters or the credentials are wrong: waiting mends nothing. */
@@ -120,7 +125,8 @@ class Wait {
       while (!aborted.aborted) {
         const attemptedAt = clock.now();
         // Never a value again that was given back: what is still under way on a broken connection would remove it later.
-        if (this.#hasTried) this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };
+        if (this.#hasTried)
+          this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };
         this.#hasTried = true;
         this.#line?.forgetCalls();
         const attempt = await redlock.attempt(this.#claim, aborted);
@@ -136,7 +142,10 @@ class Wait {
     }
   }
 
-  async #acquired(attempt: Extract<Attempt, { kind: 'acquired' }>, attemptedAt: number): Promise<Acquisition> {
+  async #acquired(
+    attempt: Extract<Attempt, { kind: 'acquired' }>,
+    attemptedAt: number,
+  ): Promise<Acquisition> {
     const { redlock, clock, report } = this.#parts;
     if (this.#patience.aborted.aborted) {
       const aborted = { kind: 'aborted' } as const;
@@ -153,7 +162,8 @@ class Wait {
   /** Another slot is there for the taking: it is asked for at once. Bounded, since what others say may be out of date. */
   #takesFreeSlot(attempt: Failure): boolean {
     const { sharing } = this.#claim;
-    if (attempt.kind !== 'busy' || attempt.freeSlot === null || sharing.kind !== 'slots') return false;
+    if (attempt.kind !== 'busy' || attempt.freeSlot === null || sharing.kind !== 'slots')
+      return false;
     this.#claim = { ...this.#claim, sharing: { ...sharing, slot: attempt.freeSlot } };
     this.#slotCount += 1;
     if (this.#patience.waitMs === 0 && !this.#patience.retries) this.#attemptCount += 1;
@@ -210,16 +220,22 @@ class Wait {
 
   #pauseMs(attempt: Failure): number {
     const { random } = this.#parts;
-    const between = ({ least, most }: { least: number; most: number }) => least + random() * (most - least);
+    const between = ({ least, most }: { least: number; most: number }) =>
+      least + random() * (most - least);
     if (attempt.kind !== 'busy') return between(outageMs);
     // Nobody holds it, and we are in nobody's way: contenders have split the masters among them. Or holders have, of several slots, each
     // with a bare quorum of his own: that lasts, and whoever is in line is called when it is over.
     const isSplit = !attempt.isHeld && (attempt.place ?? 0) === 0;
     this.#splitCount = isSplit ? this.#splitCount + 1 : 0;
     if (isSplit)
-      return this.#line ? Math.min(between(soonMs) * 2 ** (this.#splitCount - 1), pollMs.most) : between(soonMs);
+      return this.#line
+        ? Math.min(between(soonMs) * 2 ** (this.#splitCount - 1), pollMs.most)
+        : between(soonMs);
     const isNext = attempt.place === 0 && attempt.freeInMs !== null;
-    return Math.min(between(pollMs), isNext ? attempt.freeInMs + expiryMs : Number.POSITIVE_INFINITY);
+    return Math.min(
+      between(pollMs),
+      isNext ? attempt.freeInMs + expiryMs : Number.POSITIVE_INFINITY,
+    );
   }
 
   /** Gives up our place, so that others need not wait for our silence to be noticed. */
@@ -236,7 +252,8 @@ class Wait {
 type Failure = Exclude<Attempt, { kind: 'acquired' }>;
 
 function endingOf(attempt: Failure, masterCount: number): NotAcquired {
-  if (isMisconfigured(attempt, masterCount)) return { kind: 'misconfigured', failures: failuresOf(attempt) };
+  if (isMisconfigured(attempt, masterCount))
+    return { kind: 'misconfigured', failures: failuresOf(attempt) };
   switch (attempt.kind) {
     case 'busy': {
       if (attempt.supersededBy !== null) return { kind: 'superseded', by: attempt.supersededBy };

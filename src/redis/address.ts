@@ -53,7 +53,8 @@ const forms = 'redis://[user[:password]@]host[:port][/db], rediss://… or unix:
  */
 export function parseAddress(text: string): MasterAddress {
   if (text === '') throw new AddressError(text, `no address (write ${forms})`);
-  if (/[\s\p{Cc}]/u.test(text)) throw new AddressError(text, 'contains a space or a control character');
+  if (/[\s\p{Cc}]/u.test(text))
+    throw new AddressError(text, 'contains a space or a control character');
   const separator = schemeLength(text);
   if (separator < 0) {
     if (/^(rediss?|valkeys?|unix):(?!\d+$)/i.test(text)) {
@@ -82,10 +83,14 @@ export function endpointOf(address: MasterAddress): string {
 function parseServer(text: string, scheme: string, rest: string): MasterAddress {
   const at = rest.lastIndexOf('@');
   const login = parseLogin(text, at < 0 ? null : rest.slice(0, at));
-  const parts = /^(\[[^\]]*\]|[^:/?]*)(?::([^/?]*))?(?:\/([^?]*))?(\?.*)?$/.exec(rest.slice(at + 1));
-  if (parts === null) throw new AddressError(text, 'not a host and a port (write IPv6 in brackets: [::1]:6379)');
+  const parts = /^(\[[^\]]*\]|[^:/?]*)(?::([^/?]*))?(?:\/([^?]*))?(\?.*)?$/.exec(
+    rest.slice(at + 1),
+  );
+  if (parts === null)
+    throw new AddressError(text, 'not a host and a port (write IPv6 in brackets: [::1]:6379)');
   const [, hostText = '', portText, dbText = '', query] = parts;
-  if (query !== undefined) throw new AddressError(text, 'unknown query parameter (write the database as /2)');
+  if (query !== undefined)
+    throw new AddressError(text, 'unknown query parameter (write the database as /2)');
   const host = parseHost(text, hostText);
   const port = parsePort(text, portText);
   const db = parseDb(text, dbText === '' ? '0' : dbText);
@@ -106,12 +111,18 @@ function parseSocket(text: string, rest: string): MasterAddress {
     throw new AddressError(text, 'unknown query parameter (the only one is ?db=N)');
   }
   const db = parseDb(text, query === null ? '0' : query.slice('db='.length));
-  return { name: `unix://${shown(login)}${path}${db === 0 ? '' : `?db=${db}`}`, path, db, ...login };
+  return {
+    name: `unix://${shown(login)}${path}${db === 0 ? '' : `?db=${db}`}`,
+    path,
+    db,
+    ...login,
+  };
 }
 
 function parseLogin(text: string, userInfo: string | null): Login {
   if (userInfo === null) return {};
-  if (/[/?]/.test(userInfo)) throw new AddressError(text, 'a / or ? in the login (write %2F or %3F)');
+  if (/[/?]/.test(userInfo))
+    throw new AddressError(text, 'a / or ? in the login (write %2F or %3F)');
   const colon = userInfo.indexOf(':');
   const username = decoded(text, colon < 0 ? userInfo : userInfo.slice(0, colon));
   const password = colon < 0 ? '' : decoded(text, userInfo.slice(colon + 1));
@@ -125,7 +136,8 @@ function parseHost(text: string, host: string): string {
     if (!isIPv6(inner)) throw new AddressError(text, 'not an IPv6 address in the brackets');
     return inner;
   }
-  if (!/^[\p{L}\p{N}_]([\p{L}\p{N}._-]*[\p{L}\p{N}_.])?$/u.test(host)) throw new AddressError(text, 'not a host name');
+  if (!/^[\p{L}\p{N}_]([\p{L}\p{N}._-]*[\p{L}\p{N}_.])?$/u.test(host))
+    throw new AddressError(text, 'not a host name');
   return host;
 }
 

@@ -67,9 +67,14 @@ const plain = {
 /**
  * Connects and logs in. No reply may have more than `mostBytes`.
  */
-export async function openClient(origin: Origin, mostBytes = mostBytesOfReply): Promise<OpenedClient | Failed> {
+export async function openClient(
+  origin: Origin,
+  mostBytes = mostBytesOfReply,
+): Promise<OpenedClient | Failed> {
   const isTwin = 'duplicate' in origin;
-  const client = isTwin ? origin.duplicate({ ...safe, ...plain }) : new Redis({ ...endpointOptions(origin), ...safe });
+  const client = isTwin
+    ? origin.duplicate({ ...safe, ...plain })
+    : new Redis({ ...endpointOptions(origin), ...safe });
   // The first one: those that follow are what it led to.
   let cause: unknown = null;
   client.on('error', (error) => {
@@ -107,7 +112,8 @@ export async function openClient(origin: Origin, mostBytes = mostBytesOfReply): 
 async function inTime(client: Redis, answers: readonly (Promise<unknown> | null)[]): Promise<void> {
   if (answers.every((answer) => answer === null)) return;
   const timeout = setTimeout(
-    () => client.stream.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })),
+    () =>
+      client.stream.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })),
     connectTimeoutMs,
   );
   const settled = await Promise.allSettled(answers);

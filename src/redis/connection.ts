@@ -44,7 +44,11 @@ export class Connection {
    * Connects, logs in, and sends INFO server and ROLE without waiting for their answers. A server whose
    * reply has more than `mostBytes` loses the connection.
    */
-  static async dial(origin: Origin, clock: Clock, mostBytes?: number): Promise<Connection | Failed> {
+  static async dial(
+    origin: Origin,
+    clock: Clock,
+    mostBytes?: number,
+  ): Promise<Connection | Failed> {
     const opened = await openClient(origin, mostBytes);
     return isFailed(opened) ? opened : new Connection(opened, clock);
   }
@@ -65,7 +69,11 @@ export class Connection {
   }
 
   /** Runs a script in one step on the server. Sent before this returns its promise, or never. */
-  eval(script: string, keys: readonly string[], ...words: (string | number)[]): Promise<unknown | Failed> {
+  eval(
+    script: string,
+    keys: readonly string[],
+    ...words: (string | number)[]
+  ): Promise<unknown | Failed> {
     return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
   }
 
@@ -75,7 +83,9 @@ export class Connection {
    */
   async run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
     const reply = await this.eval(script, keys, ...words);
-    return isFailed(reply) && reply.message.startsWith('WRONGTYPE') ? this.#wrongTypeAmong(keys, reply) : reply;
+    return isFailed(reply) && reply.message.startsWith('WRONGTYPE')
+      ? this.#wrongTypeAmong(keys, reply)
+      : reply;
   }
 
   /** Runs one command; the reply is as Redis gives it. Sent before this returns its promise, or never. */
@@ -107,7 +117,11 @@ export class Connection {
     ]);
     // Not allowed to ask is no trouble (some ACLs forbid INFO); not let in is.
     if (isFailed(info) && refusedConnection.test(info.message)) return info;
-    this.#identified = parseIdentity(typeof info === 'string' ? info : null, role, this.#clock.now());
+    this.#identified = parseIdentity(
+      typeof info === 'string' ? info : null,
+      role,
+      this.#clock.now(),
+    );
     return this.#identified;
   }
 
@@ -126,7 +140,9 @@ export class Connection {
       this.#send(() => this.#client.info('persistence')),
       this.#send(() => this.#client.call('CONFIG', 'GET', 'appendfsync')),
     ]);
-    return /^aof_enabled:1/m.test(String(persistence)) && Array.isArray(policy) && policy[1] === 'always';
+    return (
+      /^aof_enabled:1/m.test(String(persistence)) && Array.isArray(policy) && policy[1] === 'always'
+    );
   }
 
   async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
@@ -134,7 +150,9 @@ export class Connection {
     try {
       const reply = await this.#ask(command);
       // A map of RESP3 is nothing that was asked for, and may look like a Failed.
-      return typeof reply === 'object' && !Array.isArray(reply) && !(reply instanceof Buffer) ? null : reply;
+      return typeof reply === 'object' && !Array.isArray(reply) && !(reply instanceof Buffer)
+        ? null
+        : reply;
     } catch (error) {
       return this.#failedBy(error);
     } finally {
@@ -144,10 +162,15 @@ export class Connection {
 
   async #wrongTypeAmong(keys: readonly string[], reply: Failed): Promise<Failed> {
     const types = await Promise.all(keys.map((key) => this.call('TYPE', key)));
-    const at = keys.findIndex((key, index) => ![typeOfKey(key), 'none'].includes(String(types[index])));
+    const at = keys.findIndex(
+      (key, index) => ![typeOfKey(key), 'none'].includes(String(types[index])),
+    );
     const key = keys[at];
     if (key === undefined) return reply;
-    return failed('reply', `the key ${key} is a ${String(types[at])}, which no lock has made (delete it)`);
+    return failed(
+      'reply',
+      `the key ${key} is a ${String(types[at])}, which no lock has made (delete it)`,
+    );
   }
 
   #failedBy(error: unknown): Failed {

@@ -9,6 +9,7 @@ const deepest = 5;
 
 export function textsOf(reply: unknown, depth = deepest): unknown {
   if (reply instanceof Buffer) return textOf(reply);
-  if (Array.isArray(reply)) return depth === 0 ? null : reply.map((item) => textsOf(item, depth - 1));
+  if (Array.isArray(reply))
+    return depth === 0 ? null : reply.map((item) => textsOf(item, depth - 1));
   return typeof reply === 'string' || typeof reply === 'number' ? reply : null;
 }

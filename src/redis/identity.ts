@@ -12,13 +12,20 @@ export interface ServerIdentity {
 }
 
 /** `info` and `role` are the raw replies that came at `repliedAt`, or null where the server refused to answer. */
-export function parseIdentity(info: string | null, role: unknown, repliedAt: number): ServerIdentity {
-  const fact = (name: string) => new RegExp(`^${name}:(\\w{1,64})\\r?$`, 'm').exec(info ?? '')?.[1] ?? null;
+export function parseIdentity(
+  info: string | null,
+  role: unknown,
+  repliedAt: number,
+): ServerIdentity {
+  const fact = (name: string) =>
+    new RegExp(`^${name}:(\\w{1,64})\\r?$`, 'm').exec(info ?? '')?.[1] ?? null;
   const uptimeSeconds = fact('uptime_in_seconds');
   return {
     runId: fact('run_id'),
     isReplica: Array.isArray(role) && role[0] === 'slave',
-    startedAt: /^\d{1,12}$/.test(uptimeSeconds ?? '') ? repliedAt - Number(uptimeSeconds) * 1000 : null,
+    startedAt: /^\d{1,12}$/.test(uptimeSeconds ?? '')
+      ? repliedAt - Number(uptimeSeconds) * 1000
+      : null,
   };
 }
 

@@ -11,11 +11,29 @@ import { bytesOf } from '../text/bytes.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import type { Roster } from './identity.ts';
-import { channelsOf, historiesOf, historyKeyOf, historyResourceOf, patternOf, resourceOf } from './keys.ts';
+import {
+  channelsOf,
+  historiesOf,
+  historyKeyOf,
+  historyResourceOf,
+  patternOf,
+  resourceOf,
+} from './keys.ts';
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { removalOf } from './replies.ts';
-import { as, decimal, integer, listOf, oneOf, orNull, readReply, type Shape, text, tuple } from './reply-shapes.ts';
+import {
+  as,
+  decimal,
+  integer,
+  listOf,
+  oneOf,
+  orNull,
+  readReply,
+  type Shape,
+  text,
+  tuple,
+} from './reply-shapes.ts';
 import { doubtAbout } from './restart.ts';
 import type { Calls, ScriptCall } from './script-calls.ts';
 import { scripts } from './scripts.ts';
@@ -126,14 +144,21 @@ export class Inspector {
   /** The newest lines about the runs of each of these. */
   history(resources: readonly string[], mostLines: number): Promise<SeenHistories | Failed> {
     const keys = resources.map((resource) => historyKeyOf(this.#settings.prefix, resource));
-    return this.#run({ script: scripts.history, keys, words: [mostLines] }, historiesOfAtMost(resources.length));
+    return this.#run(
+      { script: scripts.history, keys, words: [mostLines] },
+      historiesOfAtMost(resources.length),
+    );
   }
 
   /**
    * Removes a holder where it stands with exactly this value, and calls the first in line, as the
    * holder would.
    */
-  remove(resource: string, value: string, sharing: Sharing = { kind: 'exclusive' }): Promise<ReleaseReply> {
+  remove(
+    resource: string,
+    value: string,
+    sharing: Sharing = { kind: 'exclusive' },
+  ): Promise<ReleaseReply> {
     const claim = {
       resources: [resource],
       value,
@@ -149,7 +174,9 @@ export class Inspector {
 
   /** Wakes the subscriber with this id. It is a hint: there may be none. */
   call(resource: string, id: string): Promise<unknown | Failed> {
-    return this.#ask((connection) => connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''));
+    return this.#ask((connection) =>
+      connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''),
+    );
   }
 
   /**
@@ -191,10 +218,14 @@ export class Inspector {
     nameOf: (key: string) => string | null,
   ): Promise<Page | Failed> {
     const page = as(tuple(cursorShape, listOf(keyShape, mostKeys)), ([next, keys]): Page => {
-      const resources = keys.filter((key) => key.length <= longestKeyChars).flatMap((key) => nameOf(key) ?? []);
+      const resources = keys
+        .filter((key) => key.length <= longestKeyChars)
+        .flatMap((key) => nameOf(key) ?? []);
       return { cursor: next, resources };
     });
-    return this.#read(page, (connection) => connection.exactly('SCAN', cursor, 'MATCH', pattern, 'COUNT', count));
+    return this.#read(page, (connection) =>
+      connection.exactly('SCAN', cursor, 'MATCH', pattern, 'COUNT', count),
+    );
   }
 
   async #read<Answer>(
@@ -216,7 +247,10 @@ export class Inspector {
   }
 }
 
-function sent({ script, keys, words }: ScriptCall, connection: Connection): Promise<unknown | Failed> {
+function sent(
+  { script, keys, words }: ScriptCall,
+  connection: Connection,
+): Promise<unknown | Failed> {
   return connection.exactly('EVAL', script, keys.length, ...keys, ...words);
 }
 
@@ -237,7 +271,11 @@ const entryTime = (reply: unknown): number => {
   decimal()(count);
   return decimal(0, 8.64e15)(ms);
 };
-const seenLines = pairs(entryTime, text(mostValueBytes), (takenAtMs, line): SeenLine => ({ takenAtMs, line }));
+const seenLines = pairs(
+  entryTime,
+  text(mostValueBytes),
+  (takenAtMs, line): SeenLine => ({ takenAtMs, line }),
+);
 
 function historiesOfAtMost(most: number): Shape<SeenHistories> {
   const histories = listOf(seenLines, most);
@@ -281,7 +319,8 @@ function pairs<First, Second, Value>(
   return (reply) => {
     const items = listOf((item) => item, Number.POSITIVE_INFINITY)(reply);
     const values: Value[] = [];
-    for (let at = 0; at < items.length; at += 2) values.push(make(...tuple(first, second)(items.slice(at, at + 2))));
+    for (let at = 0; at < items.length; at += 2)
+      values.push(make(...tuple(first, second)(items.slice(at, at + 2))));
     return values;
   };
 }

@@ -63,7 +63,9 @@ export function channelsOf(prefix: string, resource: string): string {
 
 /** The resource that a key with this prefix locks; null for a key that only stands beside one. */
 export function resourceOf(prefix: string, key: string): string | null {
-  return key.startsWith(prefix) && !(key.startsWith('{') && helperEnding.test(key)) ? key.slice(prefix.length) : null;
+  return key.startsWith(prefix) && !(key.startsWith('{') && helperEnding.test(key))
+    ? key.slice(prefix.length)
+    : null;
 }
 
 /** The pattern for SCAN of the locks whose names match `pattern`, a glob as in KEYS. */
@@ -85,7 +87,8 @@ export function objectionToNames(names: readonly string[]): string | null {
       return `${quoted(name)}: is called like what the masters keep beside a lock (take another name)`;
     }
     const bytes = Buffer.byteLength(name);
-    if (bytes > longestNameBytes) return `${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`;
+    if (bytes > longestNameBytes)
+      return `${quoted(name)}: ${bytes} bytes long (at most ${longestNameBytes})`;
   }
   if (names.length > mostNames) return `${names.length} names (at most ${mostNames})`;
   const twice = names.find((name, at) => names.indexOf(name) < at);

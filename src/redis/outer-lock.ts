@@ -8,7 +8,13 @@ import { quorumOf, validUntilOf } from '../lock/quorum.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
 import { countOf, failuresIn, MasterSet } from '../lock/round.ts';
 import type { MasterFailure } from '../lock/types.ts';
-import { alone, type Extension, type Lease, type OuterLease, type Released } from '../lock/types.ts';
+import {
+  alone,
+  type Extension,
+  type Lease,
+  type OuterLease,
+  type Released,
+} from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import type { Acquisition, Patience } from '../lock/wait.ts';
 import type { Inspector, Sight } from './inspector.ts';
@@ -34,7 +40,10 @@ const againMs = 100;
 /** An extension sets the expiry ahead by more than this part of the ttl; what comes of uneven answers is far less. */
 const newsPart = 0.1;
 
-const late = { master: 'masters', failed: failed('reply', 'the run around this one has not extended it yet') };
+const late = {
+  master: 'masters',
+  failed: failed('reply', 'the run around this one has not extended it yet'),
+};
 
 export class OuterLock implements HeldLock {
   readonly #masters: MasterSet<Inspector>;
@@ -79,7 +88,10 @@ export class OuterLock implements HeldLock {
   }
 
   /** The outer run may be a moment behind: it is given one more look before nothing new counts as a failure. */
-  async extend(lease: Lease, ended: AbortSignal = new AbortController().signal): Promise<Extension> {
+  async extend(
+    lease: Lease,
+    ended: AbortSignal = new AbortController().signal,
+  ): Promise<Extension> {
     const first = await this.#seen(lease, ended);
     if (first.kind !== 'unreachable' || ended.aborted) return first;
     await this.#clock.sleep(this.#masterTimeoutMs / 2, ended);
@@ -124,7 +136,8 @@ export class OuterLock implements HeldLock {
         const sights = await inspector.look(this.#outer.names);
         return isFailed(sights) ? sights : this.#voteOf(sights);
       },
-      isCertain: (given) => countOf(given, 'own') >= quorum || countOf(given, 'other') > count - quorum,
+      isCertain: (given) =>
+        countOf(given, 'own') >= quorum || countOf(given, 'other') > count - quorum,
       cancelled,
     });
     const own = [...votes.values()].filter((vote) => vote.kind === 'own');
@@ -142,7 +155,9 @@ export class OuterLock implements HeldLock {
     const all = sights.flatMap(({ value, remainingMs, holders }) => {
       const shown = [{ value: value ?? '', remainingMs }, ...holders];
       const mine = shown.find((one) => token !== '' && parseValue(one.value).token === token);
-      return mine ? [{ kind: 'own', value: mine.value, leftMs: mine.remainingMs ?? 0 } as const] : [];
+      return mine
+        ? [{ kind: 'own', value: mine.value, leftMs: mine.remainingMs ?? 0 } as const]
+        : [];
     });
     const [shortest] = all.toSorted((a, b) => a.leftMs - b.leftMs);
     if (shortest && all.length === sights.length) return shortest;
@@ -152,9 +167,17 @@ export class OuterLock implements HeldLock {
   /** As the outer run has it: from when it must have been proven last, and never for longer than one ttl. */
   #leaseOf(own: readonly Own[], askedAt: number, quorum: number): Lease {
     const { names, ttlMs, fence } = this.#outer;
-    const { value = '', leftMs = 0 } = own.toSorted((a, b) => b.leftMs - a.leftMs)[quorum - 1] ?? {};
+    const { value = '', leftMs = 0 } =
+      own.toSorted((a, b) => b.leftMs - a.leftMs)[quorum - 1] ?? {};
     const startedAt = askedAt + Math.min(leftMs, ttlMs) - ttlMs;
-    const claim = { resources: names, ...alone, value, ttlMs, isFenced: fence !== null, waiter: null };
+    const claim = {
+      resources: names,
+      ...alone,
+      value,
+      ttlMs,
+      isFenced: fence !== null,
+      waiter: null,
+    };
     return { claim, startedAt, validUntil: validUntilOf(startedAt, ttlMs), fence };
   }
 }

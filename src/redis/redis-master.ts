@@ -4,7 +4,15 @@
 // answered yet is undone on it as well.
 
 import type { Clock, Ear, Master } from '../lock/ports.ts';
-import type { AcquireReply, Claim, ExtendReply, Failed, Granted, HealReply, ReleaseReply } from '../lock/types.ts';
+import type {
+  AcquireReply,
+  Claim,
+  ExtendReply,
+  Failed,
+  Granted,
+  HealReply,
+  ReleaseReply,
+} from '../lock/types.ts';
 import type { Origin } from './client.ts';
 import { Connection } from './connection.ts';
 import type { Roster, ServerIdentity } from './identity.ts';
@@ -100,7 +108,8 @@ export class RedisMaster implements Master {
       const { wallMs = Date.now } = this.#settings;
       const vote = acquisitionOf(reply, isFenced ? wallMs() : null);
       if (vote.kind === 'granted') return this.#unlessInDoubt(connection, vote);
-      if (vote.kind === 'refused' && this.#mayHold.get(value) === asked) this.#mayHold.delete(value);
+      if (vote.kind === 'refused' && this.#mayHold.get(value) === asked)
+        this.#mayHold.delete(value);
       return vote;
     };
     return this.#ask<AcquireReply>(withdrawn, (connection) => connection.run(call), read, claim);
@@ -238,14 +247,16 @@ export class RedisMaster implements Master {
   }
 
   #connected(): Promise<Connection | Failed> {
-    this.#dialing ??= Connection.dial(this.#origin, this.#clock, mostReplyBytes).then((connection) => {
-      this.#dialing = null;
-      this.#connection = isFailed(connection) ? null : connection;
-      this.#unanswered.clear();
-      if (isFailed(connection)) return connection;
-      this.#catchUp(connection);
-      return connection;
-    });
+    this.#dialing ??= Connection.dial(this.#origin, this.#clock, mostReplyBytes).then(
+      (connection) => {
+        this.#dialing = null;
+        this.#connection = isFailed(connection) ? null : connection;
+        this.#unanswered.clear();
+        if (isFailed(connection)) return connection;
+        this.#catchUp(connection);
+        return connection;
+      },
+    );
     return this.#dialing;
   }
 

@@ -3,7 +3,17 @@
 
 import { mostFenceAt } from '../lock/quorum.ts';
 import type { AcquireReply, ExtendReply, Failed, HealReply, ReleaseReply } from '../lock/types.ts';
-import { as, byFirst, integer, listOf, oneOf, readReply, type Shape, text, tuple } from './reply-shapes.ts';
+import {
+  as,
+  byFirst,
+  integer,
+  listOf,
+  oneOf,
+  readReply,
+  type Shape,
+  text,
+  tuple,
+} from './reply-shapes.ts';
 import { failed } from './trouble.ts';
 
 /** Of a holder's value the scripts send so many bytes at most; a waiter's id is far shorter. */
@@ -38,16 +48,21 @@ const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
 });
 
 const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
-  1: as(tuple(oneOf(1), seconds, microseconds, text(mostValueBytes)), ([, secs, micros, wantedBy]) => ({
-    kind: 'extended',
-    masterTimeMs: secs * 1000 + micros / 1000,
-    ...(wantedBy ? { wantedBy } : {}),
-  })),
+  1: as(
+    tuple(oneOf(1), seconds, microseconds, text(mostValueBytes)),
+    ([, secs, micros, wantedBy]) => ({
+      kind: 'extended',
+      masterTimeMs: secs * 1000 + micros / 1000,
+      ...(wantedBy ? { wantedBy } : {}),
+    }),
+  ),
   0: as(tuple(oneOf(0)), () => ({ kind: 'taken' })),
   [-1]: as(tuple(oneOf(-1)), () => ({ kind: 'gone' })),
 });
 
-const healing: Shape<HealReply> = as(oneOf(1, 0), (code) => ({ kind: code === 1 ? 'healed' : 'taken' }));
+const healing: Shape<HealReply> = as(oneOf(1, 0), (code) => ({
+  kind: code === 1 ? 'healed' : 'taken',
+}));
 
 const removals = { 1: 'released', 0: 'taken', [-1]: 'gone' } as const;
 const removal: Shape<ReleaseReply> = as(oneOf(1, 0, -1), (code) => ({ kind: removals[code] }));

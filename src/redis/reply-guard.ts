@@ -94,7 +94,8 @@ export class ReplyGuard {
     const end = found < 0 ? chunk.length : found + 1;
     const missing = longestHeader - this.#header.length;
     this.#header += chunk.toString('latin1', at, Math.min(end, at + missing));
-    if (!/^[-+:,#_($=!*~%]/.test(this.#header)) this.#trouble ??= /^[>|]/.test(this.#header) ? unasked : foreign;
+    if (!/^[-+:,#_($=!*~%]/.test(this.#header))
+      this.#trouble ??= /^[>|]/.test(this.#header) ? unasked : foreign;
     if (found >= 0 && !this.#trouble) {
       const header = this.#header;
       this.#header = '';

@@ -26,9 +26,13 @@ export function readReply<Value>(shape: Shape<Value>, reply: unknown): Value | F
 }
 
 /** A whole number within these bounds, and one that a double holds exactly. */
-export function integer(least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): Shape<number> {
+export function integer(
+  least = Number.MIN_SAFE_INTEGER,
+  most = Number.MAX_SAFE_INTEGER,
+): Shape<number> {
   return (reply) => {
-    if (typeof reply !== 'number' || !Number.isSafeInteger(reply)) return mismatch(reply, 'a whole number');
+    if (typeof reply !== 'number' || !Number.isSafeInteger(reply))
+      return mismatch(reply, 'a whole number');
     if (reply < least || reply > most) return mismatch(reply, `a number from ${least} to ${most}`);
     return reply;
   };
@@ -52,8 +56,11 @@ export function decimal(least = 0, most = Number.MAX_SAFE_INTEGER): Shape<number
   };
 }
 
-export function oneOf<const Value extends string | number>(...values: readonly Value[]): Shape<Value> {
-  return (reply) => values.find((value) => value === reply) ?? mismatch(reply, `one of ${values.join(', ')}`);
+export function oneOf<const Value extends string | number>(
+  ...values: readonly Value[]
+): Shape<Value> {
+  return (reply) =>
+    values.find((value) => value === reply) ?? mismatch(reply, `one of ${values.join(', ')}`);
 }
 
 /** nil, or what the shape says. */
@@ -77,7 +84,9 @@ export function tuple<const Shapes extends readonly Shape<unknown>[]>(
   return (reply) => {
     const items = list(reply);
     if (items.length !== shapes.length) return mismatch(reply, `a list of ${shapes.length}`);
-    return shapes.map((shape, at) => shape(items[at])) as { -readonly [At in keyof Shapes]: ValueOf<Shapes[At]> };
+    return shapes.map((shape, at) => shape(items[at])) as {
+      -readonly [At in keyof Shapes]: ValueOf<Shapes[At]>;
+    };
   };
 }
 
@@ -85,8 +94,11 @@ export function tuple<const Shapes extends readonly Shape<unknown>[]>(
 export function byFirst<Value>(shapes: Readonly<Record<number, Shape<Value>>>): Shape<Value> {
   return (reply) => {
     const [first] = list(reply);
-    const shape = typeof first === 'number' && Object.hasOwn(shapes, first) ? shapes[first] : undefined;
-    return shape ? shape(reply) : mismatch(first, `a list that begins with one of ${Object.keys(shapes).join(', ')}`);
+    const shape =
+      typeof first === 'number' && Object.hasOwn(shapes, first) ? shapes[first] : undefined;
+    return shape
+      ? shape(reply)
+      : mismatch(first, `a list that begins with one of ${Object.keys(shapes).join(', ')}`);
   };
 }
 

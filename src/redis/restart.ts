@@ -8,14 +8,23 @@ import type { Connection } from './connection.ts';
 import { failed, isFailed } from './trouble.ts';
 
 /** Why grants of the server do not count yet, or null; null at once where there is nothing to find out. `graceMs` 0: they always do. */
-export function doubtAbout(connection: Connection, graceMs: number, clock: Clock): Promise<Failed | null> | null {
+export function doubtAbout(
+  connection: Connection,
+  graceMs: number,
+  clock: Clock,
+): Promise<Failed | null> | null {
   const { identified } = connection;
-  if (graceMs === 0 || identified === null || isFailed(identified) || identified.startedAt === null) return null;
+  if (graceMs === 0 || identified === null || isFailed(identified) || identified.startedAt === null)
+    return null;
   const agoMs = clock.now() - identified.startedAt;
   return agoMs < graceMs ? unlessDurable(connection, agoMs, graceMs) : null;
 }
 
-async function unlessDurable(connection: Connection, agoMs: number, graceMs: number): Promise<Failed | null> {
+async function unlessDurable(
+  connection: Connection,
+  agoMs: number,
+  graceMs: number,
+): Promise<Failed | null> {
   if (await connection.survivesRestart()) return null;
   const [ago, left] = [agoMs, graceMs - agoMs].map((ms) => Math.ceil(ms / 1000));
   const reason = 'may have forgotten a lock that is still held';

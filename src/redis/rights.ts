@@ -35,7 +35,8 @@ export function commandsOf(program: ProgramName, protocol?: Protocol): string[] 
     ...(program === 'redlock-run' ? [] : inspectingScripts),
   ];
   const used = names.flatMap((name) => commandsIn(scripts[name]));
-  const others = program === 'redlock-run' ? plainCommands : [...plainCommands, ...inspectingCommands];
+  const others =
+    program === 'redlock-run' ? plainCommands : [...plainCommands, ...inspectingCommands];
   return [...new Set([...others, ...used])].sort();
 }
 
@@ -43,7 +44,12 @@ export function commandsOf(program: ProgramName, protocol?: Protocol): string[] 
  * The arguments of ACL SETUSER after the user's name, but for the password. `version` as in INFO
  * server: `7.0.15`.
  */
-export function rulesOf(program: ProgramName, prefix: string, version: string, hasConfig = false): string[] {
+export function rulesOf(
+  program: ProgramName,
+  prefix: string,
+  version: string,
+  hasConfig = false,
+): string[] {
   const literal = prefix.replace(/[\\*?[\]]/g, '\\$&');
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const hasChannels = major > 6 || (major === 6 && minor >= 2);
@@ -53,11 +59,15 @@ export function rulesOf(program: ProgramName, prefix: string, version: string, h
     ...(literal === '' ? [] : [`~{${literal}*}:*`]),
     ...(hasChannels ? ['resetchannels', `&{${literal}*}:wake:*`] : []),
     '-@all',
-    ...[...commandsOf(program), ...(hasConfig ? [configRight] : [])].map((command) => `+${command}`),
+    ...[...commandsOf(program), ...(hasConfig ? [configRight] : [])].map(
+      (command) => `+${command}`,
+    ),
   ];
 }
 
 function commandsIn(script: string): string[] {
   // `read(` is those scripts' own name for a call that may fail.
-  return [...script.matchAll(/(?:redis\.p?call|\bread)\('([A-Z]+)'/g)].map(([, command = '']) => command.toLowerCase());
+  return [...script.matchAll(/(?:redis\.p?call|\bread)\('([A-Z]+)'/g)].map(([, command = '']) =>
+    command.toLowerCase(),
+  );
 }

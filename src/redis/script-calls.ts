@@ -45,7 +45,14 @@ export function withoutPlace(undoing: Undoing): Undoing {
 function toAcquire(claim: Claim, prefix: string): ScriptCall {
   const { value, ttlMs, isFenced, waiter, resources } = claim;
   const counter = isFenced ? counterKeptMs + ttlMs : 0;
-  const words = [value, ttlMs, counter, ...placeOf(waiter), ...standOf(claim), ...channelsIn(claim, prefix)];
+  const words = [
+    value,
+    ttlMs,
+    counter,
+    ...placeOf(waiter),
+    ...standOf(claim),
+    ...channelsIn(claim, prefix),
+  ];
   return { script: scriptsFor(claim).acquire, keys: keysIn(resources, prefix), words };
 }
 
@@ -56,14 +63,20 @@ function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCal
 }
 
 function toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall {
-  return { script: scriptsFor(claim).repair, keys: keysIn(claim.resources, prefix), words: proofOf(claim, fence) };
+  return {
+    script: scriptsFor(claim).repair,
+    keys: keysIn(claim.resources, prefix),
+    words: proofOf(claim, fence),
+  };
 }
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
 function toRelease({ claim, keepMs, record, staysInLine }: Undoing, prefix: string): ScriptCall {
   const [id, arrivalUs] = placeOf(claim.waiter);
   const place = [id, staysInLine ? arrivalUs : ''];
-  const streams = claim.resources.map((resource) => (record === null ? '' : historyKeyOf(prefix, resource)));
+  const streams = claim.resources.map((resource) =>
+    record === null ? '' : historyKeyOf(prefix, resource),
+  );
   const told = [record ?? '', ...channelsIn(claim, prefix), ...streams];
   const words = [claim.value, keepMs, ...place, ...standOf(claim), ...told];
   return { script: scriptsFor(claim).release, keys: keysIn(claim.resources, prefix), words };
@@ -74,7 +87,11 @@ function toLook(resources: readonly string[], prefix: string): ScriptCall {
 }
 
 function toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall {
-  return { script: scripts.replace, keys: keysOf(prefix, resource).slice(0, 1), words: [value, by] };
+  return {
+    script: scripts.replace,
+    keys: keysOf(prefix, resource).slice(0, 1),
+    words: [value, by],
+  };
 }
 
 export const redlockCalls: Calls = { toAcquire, toExtend, toHeal, toRelease, toLook, toReplace };

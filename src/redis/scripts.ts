@@ -34,10 +34,13 @@ export const scripts = scriptsOf(luaFile);
  * all are. A server reads and hashes every byte of a script each time: half the bytes save a tenth
  * of a lock cycle on one master. Without this, `scripts` would be sent instead.
  */
-export const plainScripts = scriptsOf((name) => luaFile(name).replace(/-- @forms\n.*?-- @end\n/gs, ''));
+export const plainScripts = scriptsOf((name) =>
+  luaFile(name).replace(/-- @forms\n.*?-- @end\n/gs, ''),
+);
 
 function scriptsOf(textOf: (name: string) => string): Scripts {
-  const scriptOf = (name: string) => textOf(name).replace(/-- @include (\S+)\.lua/g, (_, part) => textOf(part));
+  const scriptOf = (name: string) =>
+    textOf(name).replace(/-- @include (\S+)\.lua/g, (_, part) => textOf(part));
   return Object.fromEntries(names.map((name) => [name, linesOf(scriptOf(name))])) as Scripts;
 }
 

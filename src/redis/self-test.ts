@@ -29,10 +29,17 @@ export async function testMaster(
   { prefix, protocol }: SelfTestSettings,
   clock: Clock,
 ): Promise<Failed | null> {
-  const master = new RedisMaster(inspector.address, { prefix, restartGraceMs: 0, protocol }, new Roster(), clock);
+  const master = new RedisMaster(
+    inspector.address,
+    { prefix, restartGraceMs: 0, protocol },
+    new Roster(),
+    clock,
+  );
   try {
     const refusal = await perform(master, inspector, { prefix, protocol });
-    return refusal?.cause === 'denied' ? await explained(refusal, inspector, { prefix, protocol }) : refusal;
+    return refusal?.cause === 'denied'
+      ? await explained(refusal, inspector, { prefix, protocol })
+      : refusal;
   } finally {
     master.close();
   }
@@ -49,7 +56,10 @@ async function explained(
   const [, key = ''] = keysOf(prefix, unusedName());
   const missing = await missingRights(connection, key, protocol);
   if (isFailed(missing) || missing.length === 0) return refusal;
-  return failed('denied', `no right to ${missing.map((command) => command.toUpperCase()).join(', ')}`);
+  return failed(
+    'denied',
+    `no right to ${missing.map((command) => command.toUpperCase()).join(', ')}`,
+  );
 }
 
 /** A name that no lock has. */
@@ -93,13 +103,23 @@ async function perform(
   return kinds === wanted ? null : failed('reply', `a lock was not kept: ${kinds}`);
 }
 
-async function share(master: RedisMaster, resource: string): Promise<(AcquireReply | ReleaseReply)[]> {
+async function share(
+  master: RedisMaster,
+  resource: string,
+): Promise<(AcquireReply | ReleaseReply)[]> {
   const sharer = { ...testClaim(resource, false), sharing: { kind: 'shared' } } as const;
-  return [await master.acquire(sharer, new AbortController().signal), await master.release(sharer, 0)];
+  return [
+    await master.acquire(sharer, new AbortController().signal),
+    await master.release(sharer, 0),
+  ];
 }
 
 /** Removes what stays after a run: the counter and the history. */
-async function forget(inspector: Inspector, prefix: string, resource: string): Promise<unknown | Failed> {
+async function forget(
+  inspector: Inspector,
+  prefix: string,
+  resource: string,
+): Promise<unknown | Failed> {
   const connection = await inspector.connected();
   if (isFailed(connection)) return connection;
   return connection.call('DEL', keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource));

@@ -9,8 +9,16 @@ import { scripts } from './scripts.ts';
 
 /** `unitMs`: what the time in the key counts, 1,000 for seconds, as the old page says, or 1. */
 export function setnxCalls(unitMs: number): Calls {
-  const keysFor = (resource: string, prefix: string) => [prefix + resource, noteKeyOf(prefix, resource)];
-  const call = (script: string, { resources }: Claim, prefix: string, ...words: ScriptCall['words']): ScriptCall => ({
+  const keysFor = (resource: string, prefix: string) => [
+    prefix + resource,
+    noteKeyOf(prefix, resource),
+  ];
+  const call = (
+    script: string,
+    { resources }: Claim,
+    prefix: string,
+    ...words: ScriptCall['words']
+  ): ScriptCall => ({
     script,
     keys: keysFor(resources[0] as string, prefix),
     words,
@@ -18,12 +26,22 @@ export function setnxCalls(unitMs: number): Calls {
   const toExtend = (claim: Claim, _: number | null, prefix: string) =>
     call(scripts['extend.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs);
   return {
-    toAcquire: (claim, prefix) => call(scripts['acquire.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs),
+    toAcquire: (claim, prefix) =>
+      call(scripts['acquire.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs),
     toExtend,
     toHeal: toExtend,
     toRelease: ({ claim, keepMs, record }: Undoing, prefix) => {
       const stream = historyKeyOf(prefix, claim.resources[0] as string);
-      return call(scripts['release.setnx'], claim, prefix, claim.value, keepMs, unitMs, record ?? '', stream);
+      return call(
+        scripts['release.setnx'],
+        claim,
+        prefix,
+        claim.value,
+        keepMs,
+        unitMs,
+        record ?? '',
+        stream,
+      );
     },
     toLook: (resources, prefix) => ({
       script: scripts['look.setnx'],

@@ -37,7 +37,8 @@ export class Subscriber {
 
   /** Subscribes anew where the connection has broken. */
   mend(): void {
-    if (this.#connection === null && this.#listeners.size > 0) void this.#confirmed([...this.#listeners.keys()]);
+    if (this.#connection === null && this.#listeners.size > 0)
+      void this.#confirmed([...this.#listeners.keys()]);
   }
 
   close(): void {
@@ -56,10 +57,12 @@ export class Subscriber {
       if (this.#connection === connection) this.#connection = null;
     };
     const onMessage = (channel: string) => this.#listeners.get(channel)?.();
-    const connection = SubscriberConnection.dial(this.#origin, onMessage, forget).then((dialled) => {
-      if (isFailed(dialled)) forget();
-      return dialled;
-    });
+    const connection = SubscriberConnection.dial(this.#origin, onMessage, forget).then(
+      (dialled) => {
+        if (isFailed(dialled)) forget();
+        return dialled;
+      },
+    );
     return connection;
   }
 }
@@ -77,7 +80,11 @@ class SubscriberConnection {
   #unread = '';
   #ended: Failed | null = null;
 
-  private constructor(opened: OpenedClient, onMessage: (channel: string) => void, onEnd: () => void) {
+  private constructor(
+    opened: OpenedClient,
+    onMessage: (channel: string) => void,
+    onEnd: () => void,
+  ) {
     this.#client = opened.client;
     this.#onMessage = onMessage;
     this.#onEnd = onEnd;
@@ -169,7 +176,9 @@ function messageIn(bytes: string): Message | Failed | null {
   if (channel === null || isFailed(channel)) return channel;
   if (kind === 'message') {
     const payload = textAt(bytes, channel.end);
-    return payload === null || isFailed(payload) ? payload : { kind, channel: channel.text, length: payload.end };
+    return payload === null || isFailed(payload)
+      ? payload
+      : { kind, channel: channel.text, length: payload.end };
   }
   const count = headerAt(bytes, channel.end, /^:\d{1,12}\r\n/);
   return count === null || isFailed(count)
@@ -177,7 +186,10 @@ function messageIn(bytes: string): Message | Failed | null {
     : { kind, channel: channel.text, length: channel.end + count.length };
 }
 
-function textAt(bytes: string, at: number): { readonly text: string; readonly end: number } | Failed | null {
+function textAt(
+  bytes: string,
+  at: number,
+): { readonly text: string; readonly end: number } | Failed | null {
   const header = headerAt(bytes, at, /^\$\d{1,12}\r\n/);
   if (header === null || typeof header !== 'string') return header;
   const start = at + header.length;

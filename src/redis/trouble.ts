@@ -31,11 +31,13 @@ const endedConnection = /^(Connection is closed|Stream isn't writeable)/;
 /** Of the words of a server: longer ones are no error texts. */
 const mostChars = 300;
 
-const deniedReply = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
+const deniedReply =
+  /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
 const wrongDatabase = /DB index is out of range/;
 
 /** Node's codes of a certificate of the server's that fails verification. */
-const untrusted = /^(CERT_|HOSTNAME_MISMATCH|INVALID_|ERR_TLS_CERT_|(DEPTH_ZERO_)?SELF_SIGNED_|UNABLE_TO_)/;
+const untrusted =
+  /^(CERT_|HOSTNAME_MISMATCH|INVALID_|ERR_TLS_CERT_|(DEPTH_ZERO_)?SELF_SIGNED_|UNABLE_TO_)/;
 /** Its codes of a server that refuses us, for want of a certificate or for the wrong one. */
 const refusedTls = /^ERR_SSL_.*ALERT/;
 
@@ -45,15 +47,25 @@ const refusedTls = /^ERR_SSL_.*ALERT/;
  */
 export function failedBy(error: unknown, cause: unknown = null): Failed {
   if (cause !== null && endedConnection.test((error as Error).message)) return failedBy(cause);
-  const { name = '', message = String(error), code } = error as { name?: string; message?: string; code?: string };
+  const {
+    name = '',
+    message = String(error),
+    code,
+  } = error as { name?: string; message?: string; code?: string };
   if (untrusted.test(code ?? '')) {
-    return failed('denied', `its certificate is not trusted: ${tidied(message)} (set tls.caFile, or tls.servername)`);
+    return failed(
+      'denied',
+      `its certificate is not trusted: ${tidied(message)} (set tls.caFile, or tls.servername)`,
+    );
   }
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
     return failed('denied', 'does not speak TLS (write redis://)');
   }
   if (refusedTls.test(code ?? '')) {
-    return failed('denied', `TLS is refused: ${tidied(message)} (set tls.certFile and tls.keyFile)`);
+    return failed(
+      'denied',
+      `TLS is refused: ${tidied(message)} (set tls.certFile and tls.keyFile)`,
+    );
   }
   if (name === 'ReplyError' && wrongDatabase.test(message)) {
     return failed('denied', `${tidied(message)} (name a database that the server has)`);
@@ -64,7 +76,10 @@ export function failedBy(error: unknown, cause: unknown = null): Failed {
   if (name === 'ReplyError') return failed('reply', tidied(message));
   if (foreignBytes.test(message)) return failed('connection', 'does not speak the Redis protocol');
   const known = code === undefined ? undefined : connectionTroubles[code];
-  return failed('connection', known ?? (endedConnection.test(message) ? 'connection closed' : tidied(message)));
+  return failed(
+    'connection',
+    known ?? (endedConnection.test(message) ? 'connection closed' : tidied(message)),
+  );
 }
 
 /** An error reply, as ioredis makes one of it. */
@@ -84,7 +99,9 @@ export function failed(cause: FailureCause, message: string): Failed {
 }
 
 export function isFailed(reply: unknown): reply is Failed {
-  return typeof reply === 'object' && reply !== null && (reply as Partial<Failed>).kind === 'failed';
+  return (
+    typeof reply === 'object' && reply !== null && (reply as Partial<Failed>).kind === 'failed'
+  );
 }
 
 /** One line; without the tail that names the script by its hash. */

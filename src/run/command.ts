@@ -34,7 +34,10 @@ function objectionToFile(file: string): CannotStart | null {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'not-found' };
-    return { kind: 'not-executable', message: code === 'EACCES' ? 'permission denied' : String(code) };
+    return {
+      kind: 'not-executable',
+      message: code === 'EACCES' ? 'permission denied' : String(code),
+    };
   }
 }
 

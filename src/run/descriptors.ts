@@ -15,7 +15,8 @@ const besides = 7;
 export function checkDescriptors(masterCount: number): void {
   const opened: number[] = [];
   try {
-    for (let count = 0; count < masterCount * perMaster + besides; count += 1) opened.push(openSync(devNull, 'r'));
+    for (let count = 0; count < masterCount * perMaster + besides; count += 1)
+      opened.push(openSync(devNull, 'r'));
   } catch (error) {
     if (!areTooFew(error)) throw error;
     throw new RunTrouble(tooFew);

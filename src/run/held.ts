@@ -12,13 +12,19 @@ export function heldNames(environment: NodeJS.ProcessEnv): string[] {
 }
 
 /** The lock under all of these names that one run around us has taken; null: none has. */
-export function outerLeaseOf(environment: NodeJS.ProcessEnv, names: readonly string[]): OuterLease | null {
+export function outerLeaseOf(
+  environment: NodeJS.ProcessEnv,
+  names: readonly string[],
+): OuterLease | null {
   const held = heldNames(environment);
   const leases = listIn(environment.REDLOCK_HELD_LEASES);
-  const entries = new Set(names.map((name) => (held.includes(name) ? (leases[held.indexOf(name)] ?? '') : null)));
+  const entries = new Set(
+    names.map((name) => (held.includes(name) ? (leases[held.indexOf(name)] ?? '') : null)),
+  );
   const [entry] = entries;
   if (entries.size !== 1 || entry === null) return null;
-  const [, token = '', fence = '', ttlMs = ''] = /^([\w-]+):(\d*):(\d{1,8})$/.exec(entry ?? '') ?? [];
+  const [, token = '', fence = '', ttlMs = ''] =
+    /^([\w-]+):(\d*):(\d{1,8})$/.exec(entry ?? '') ?? [];
   return { names, token, fence: fence === '' ? null : Number(fence), ttlMs: Number(ttlMs) };
 }
 
@@ -37,18 +43,29 @@ export function isHeldAround(
 ): boolean {
   const held = heldNames(environment);
   const leases = listIn(environment.REDLOCK_HELD_LEASES);
-  const tokens = held.flatMap((name, index) => (names.includes(name) ? [leases[index]?.split(':')[0] ?? ''] : []));
+  const tokens = held.flatMap((name, index) =>
+    names.includes(name) ? [leases[index]?.split(':')[0] ?? ''] : [],
+  );
   if (tokens.length === 0) return false;
   return holderCount > 1 || tokens.includes('') || tokens.includes(parseValue(holder).token);
 }
 
 /** The same two variables for what runs under this lease as well, which is the innermost now. */
-export function heldVariables(environment: NodeJS.ProcessEnv, { claim, fence }: Lease): NodeJS.ProcessEnv {
+export function heldVariables(
+  environment: NodeJS.ProcessEnv,
+  { claim, fence }: Lease,
+): NodeJS.ProcessEnv {
   const leases = listIn(environment.REDLOCK_HELD_LEASES);
   const ours = encodedList(claim.resources);
-  const all = listIn(environment.REDLOCK_HELD).map((name, index) => ({ name, lease: leases[index] ?? '' }));
+  const all = listIn(environment.REDLOCK_HELD).map((name, index) => ({
+    name,
+    lease: leases[index] ?? '',
+  }));
   const lease = `${parseValue(claim.value).token}:${fence ?? ''}:${claim.ttlMs}`;
-  const held = [...all.filter(({ name }) => !ours.includes(name)), ...ours.map((name) => ({ name, lease }))];
+  const held = [
+    ...all.filter(({ name }) => !ours.includes(name)),
+    ...ours.map((name) => ({ name, lease })),
+  ];
   return {
     REDLOCK_HELD: held.map(({ name }) => name).join(','),
     REDLOCK_HELD_LEASES: held.map((one) => one.lease).join(','),

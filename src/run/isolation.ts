@@ -33,7 +33,15 @@ const init = `${reader} & ${command}; wait`;
  * numbers that processes have inside, or a nested redlock-run would read there of one process and kill another. All other
  * mounts stay shared.
  */
-const plain = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'unchanged'];
+const plain = [
+  'unshare',
+  '--pid',
+  '--fork',
+  '--kill-child',
+  '--mount-proc',
+  '--propagation',
+  'unchanged',
+];
 const asUser = [...plain, '--user', '--map-current-user'];
 
 /** @throws RunTrouble where this machine does not allow it */
@@ -46,19 +54,27 @@ export function findIsolation(): Isolation {
     trouble ||= found;
   }
   const why = trouble || 'there are no PID namespaces on this system';
-  throw new RunTrouble(`--isolate: not possible on this machine: ${why} (leave it out, or allow PID namespaces)`);
+  throw new RunTrouble(
+    `--isolate: not possible on this machine: ${why} (leave it out, or allow PID namespaces)`,
+  );
 }
 
 /** null when it works; otherwise why not, in the words of unshare. */
 function tryOut([program = '', ...words]: readonly string[]): string | null {
-  const trial = spawnSync(program, [...words, '--', '/bin/sh', '-c', 'test $$ = 1 && test -e /proc/1'], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: 10_000,
-  });
+  const trial = spawnSync(
+    program,
+    [...words, '--', '/bin/sh', '-c', 'test $$ = 1 && test -e /proc/1'],
+    {
+      encoding: 'utf8',
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: 10_000,
+    },
+  );
   if (trial.error)
     return `${program}: ${(trial.error as NodeJS.ErrnoException).code === 'ENOENT' ? 'not found' : trial.error.message}`;
-  return trial.status === 0 ? null : (trial.stderr.split('\n')[0] ?? '') || `unshare ended with ${trial.status}`;
+  return trial.status === 0
+    ? null
+    : (trial.stderr.split('\n')[0] ?? '') || `unshare ended with ${trial.status}`;
 }
 
 /** A shell cannot tell death by one of these from its number; taken for death, it stops a shell's loop around us. */

@@ -40,11 +40,21 @@ export class Recorder {
   /** Of one that waited and went without. `cause`: what told it to stop, if anything did. */
   ofWait(claim: Claim, acquisition: NotAcquired, cause: Cause | undefined): string {
     if (acquisition.kind === 'busy' && acquisition.holder !== '') this.#holder = acquisition.holder;
-    const ending = { cause: cause ?? { kind: 'not-acquired', acquisition }, childExit: null, isKilled: false } as const;
+    const ending = {
+      cause: cause ?? { kind: 'not-acquired', acquisition },
+      childExit: null,
+      isKilled: false,
+    } as const;
     return this.#render(claim, ending, this.#clock.now() - this.#beganAt, null, null);
   }
 
-  #render({ value }: Claim, ending: Ending, waitMs: number, heldMs: number | null, fence: number | null): string {
+  #render(
+    { value }: Claim,
+    ending: Ending,
+    waitMs: number,
+    heldMs: number | null,
+    fence: number | null,
+  ): string {
     const { childExit } = ending;
     return renderRecord({
       token: parseValue(value).token,

@@ -9,7 +9,15 @@ import { endLeftovers } from './aftermath.ts';
 import type { Child, Ended } from './child.ts';
 import { neverStarted } from './never-started.ts';
 import type { Finished, RunParts, RunSettings } from './run-parts.ts';
-import { type Action, type Event, endingOf, hasRun, initialState, type Signal, transition } from './supervisor.ts';
+import {
+  type Action,
+  type Event,
+  endingOf,
+  hasRun,
+  initialState,
+  type Signal,
+  transition,
+} from './supervisor.ts';
 
 export type { Finished, GuardLink, RunParts, RunSettings } from './run-parts.ts';
 
@@ -178,7 +186,13 @@ export class Run {
     this.#child?.stop(signal);
     this.#alarm(this.#settings.graceMs, { kind: 'kill-due' });
     if (!cause) return;
-    this.#parts.report({ kind: 'stopping', cause, signal, validMs: validUntil - now, unprovenMs: now - startedAt });
+    this.#parts.report({
+      kind: 'stopping',
+      cause,
+      signal,
+      validMs: validUntil - now,
+      unprovenMs: now - startedAt,
+    });
   }
 
   #kill(): void {
@@ -228,7 +242,12 @@ export class Run {
     guard.done();
     const { releasedCount, isConfirmed, missing, failures } = await releasing;
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
-    else report({ kind: 'release-unconfirmed', failures, remainingMs: Math.max(0, validUntil - this.#now()) });
+    else
+      report({
+        kind: 'release-unconfirmed',
+        failures,
+        remainingMs: Math.max(0, validUntil - this.#now()),
+      });
     if (missing && this.#now() < validUntil) this.#post({ kind: 'missing', reason: missing });
     await redlock.settled();
     this.#post({ kind: 'released' });
@@ -242,7 +261,11 @@ export class Run {
   #abandon(pids: readonly number[]): void {
     this.#end();
     const { validUntil } = this.#confirmed;
-    this.#parts.report({ kind: 'untouchable', pids, remainingMs: Math.max(0, validUntil - this.#now()) });
+    this.#parts.report({
+      kind: 'untouchable',
+      pids,
+      remainingMs: Math.max(0, validUntil - this.#now()),
+    });
     this.#parts.guard.done();
   }
 

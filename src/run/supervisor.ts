@@ -89,7 +89,12 @@ export type Action =
   /** Do not release: these still run under the lock. Let it expire. */
   | { readonly kind: 'abandon'; readonly untouchable: readonly number[] };
 
-export const initialState: State = { phase: 'acquiring', cause: null, childExit: null, isKilled: false };
+export const initialState: State = {
+  phase: 'acquiring',
+  cause: null,
+  childExit: null,
+  isKilled: false,
+};
 
 type Step = readonly [State, readonly Action[]];
 
@@ -124,14 +129,19 @@ export function endingOf({ cause, childExit, isKilled }: State): Ending {
 function whileAcquiring(state: State, event: Event): Step {
   switch (event.kind) {
     case 'acquired':
-      return state.cause ? [{ ...state, phase: 'releasing' }, [release]] : [{ ...state, phase: 'holding' }, [start]];
+      return state.cause
+        ? [{ ...state, phase: 'releasing' }, [release]]
+        : [{ ...state, phase: 'holding' }, [start]];
     case 'not-acquired': {
       const cause = state.cause ?? { kind: 'not-acquired', acquisition: event.acquisition };
       return [{ ...state, phase: 'done', cause }, []];
     }
     case 'signal':
       if (state.cause || !endsWaiting(event.signal)) return [state, []];
-      return [{ ...state, cause: { kind: 'signal', signal: event.signal } }, [{ kind: 'abandon-acquisition' }]];
+      return [
+        { ...state, cause: { kind: 'signal', signal: event.signal } },
+        [{ kind: 'abandon-acquisition' }],
+      ];
     default:
       return [state, []];
   }
@@ -144,7 +154,10 @@ function whileHolding(state: State, event: Event): Step {
   ];
   switch (event.kind) {
     case 'child-exited':
-      return [{ ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit }, [sweep]];
+      return [
+        { ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },
+        [sweep],
+      ];
     case 'lost':
       return stopping({ kind: 'lost', reason: event.reason }, null);
     case 'overdue':
@@ -158,8 +171,14 @@ function whileHolding(state: State, event: Event): Step {
   }
 }
 
-function whileHoldingSignal(state: State, { signal, isFromTerminal, isRepeated }: SignalEvent): Step {
-  const stop: Step = [{ ...state, phase: 'stopping', cause: { kind: 'signal', signal } }, [{ kind: 'stop', signal }]];
+function whileHoldingSignal(
+  state: State,
+  { signal, isFromTerminal, isRepeated }: SignalEvent,
+): Step {
+  const stop: Step = [
+    { ...state, phase: 'stopping', cause: { kind: 'signal', signal } },
+    [{ kind: 'stop', signal }],
+  ];
   if (signal === 'SIGTSTP') return [state, [{ kind: 'suspend' }]];
   if (signal === 'SIGTERM') return stop;
   // Ctrl-C is the child's to understand: a pager goes on. Twice in a moment is an order to us.
@@ -177,12 +196,18 @@ function whileStopping(state: State, event: Event): Step {
     case 'lost':
       // Not proven any more is not lost yet: `kill-due` comes before validity ends.
       if (event.reason !== 'taken' && event.reason !== 'expired') return [state, []];
-      if (state.cause?.kind === 'lost') return [{ ...state, cause: { kind: 'lost', reason: event.reason } }, []];
+      if (state.cause?.kind === 'lost')
+        return [{ ...state, cause: { kind: 'lost', reason: event.reason } }, []];
       // Told again: now it is urgent.
-      return [{ ...state, cause: { kind: 'lost', reason: event.reason } }, [{ kind: 'stop', signal: null }]];
+      return [
+        { ...state, cause: { kind: 'lost', reason: event.reason } },
+        [{ kind: 'stop', signal: null }],
+      ];
     case 'signal':
       if (event.signal === 'SIGINT' || event.signal === 'SIGTERM') return kill(state);
-      return event.isFromTerminal ? [state, []] : [state, [{ kind: 'relay', signal: event.signal }]];
+      return event.isFromTerminal
+        ? [state, []]
+        : [state, [{ kind: 'relay', signal: event.signal }]];
     default:
       return event.kind === 'kill-due' ? kill(state) : [state, []];
   }
@@ -215,7 +240,9 @@ function whileReleasing(state: State, event: Event): Step {
   if (event.kind !== 'missing' || !isNews) return [state, []];
   // Only gone: nobody can be shown to have had it beside the command, whose exit code stands.
   const isLoss = event.reason === 'taken' && state.cause?.kind !== 'replaced';
-  const cause: Cause | null = isLoss ? { kind: 'lost', reason: event.reason, isLate: true } : state.cause;
+  const cause: Cause | null = isLoss
+    ? { kind: 'lost', reason: event.reason, isLate: true }
+    : state.cause;
   return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];
 }
 

@@ -21,7 +21,9 @@ export function textOf(bytes: Uint8Array): string {
 export function bytesOf(text: string): Buffer | string {
   if (!escapedBytes.test(text)) return text;
   const parts = [...text].map((character) =>
-    escapedBytes.test(character) ? Buffer.of(character.charCodeAt(0) - 0xdc00) : Buffer.from(character),
+    escapedBytes.test(character)
+      ? Buffer.of(character.charCodeAt(0) - 0xdc00)
+      : Buffer.from(character),
   );
   return Buffer.concat(parts);
 }
@@ -36,7 +38,11 @@ function partsOf(bytes: Buffer): string[] {
   const parts: string[] = [];
   for (let at = 0; at < bytes.length; ) {
     const length = lengthAt(bytes, at);
-    parts.push(length === 0 ? String.fromCharCode(0xdc00 + (bytes[at] ?? 0)) : bytes.toString('utf8', at, at + length));
+    parts.push(
+      length === 0
+        ? String.fromCharCode(0xdc00 + (bytes[at] ?? 0))
+        : bytes.toString('utf8', at, at + length),
+    );
     at += Math.max(1, length);
   }
   return parts;
@@ -45,7 +51,18 @@ function partsOf(bytes: Buffer): string[] {
 /** Of the character that begins there; 0: none does. */
 function lengthAt(bytes: Buffer, at: number): number {
   const first = bytes[at] ?? 0;
-  const length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  const length =
+    first < 0x80
+      ? 1
+      : first < 0xc2
+        ? 0
+        : first < 0xe0
+          ? 2
+          : first < 0xf0
+            ? 3
+            : first < 0xf5
+              ? 4
+              : 0;
   const character = bytes.subarray(at, at + length);
   return Buffer.from(character.toString()).equals(character) ? length : 0;
 }

@@ -7,6 +7,8 @@ import { unicodeEscapeOf, unprintable } from './printable.ts';
 /** Ends with a newline. */
 export function jsonLine(value: object): string {
   // JSON.stringify escapes C0 and halves of pairs; the rest can stand nowhere but in a string.
-  const json = JSON.stringify(value).replace(unprintable, (character) => unicodeEscapeOf(character.charCodeAt(0)));
+  const json = JSON.stringify(value).replace(unprintable, (character) =>
+    unicodeEscapeOf(character.charCodeAt(0)),
+  );
   return `${json}\n`;
 }

@@ -26,7 +26,9 @@ export function holderLine(value: string, remainingMs: number | null, count: num
       : `held by another program (${foreignValue(token)})`;
   if (count > 1) {
     const end =
-      remainingMs === null ? 'not all of this expires by itself' : `free in ${roughly(remainingMs)} unless extended`;
+      remainingMs === null
+        ? 'not all of this expires by itself'
+        : `free in ${roughly(remainingMs)} unless extended`;
     return `masters show ${count} holders, on some it is ${who}; ${end}`;
   }
   return `${who}; ${remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`}`;

@@ -5,7 +5,11 @@
  * The candidate with the fewest edits to `word`, or null when even that one has more than `most`,
  * which is a third of its letters unless said.
  */
-export function nearest(word: string, candidates: readonly string[], most = Number.POSITIVE_INFINITY): string | null {
+export function nearest(
+  word: string,
+  candidates: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): string | null {
   let best: string | null = null;
   let fewest = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {

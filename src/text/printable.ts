@@ -10,12 +10,16 @@ export const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\ufeff]/gu;
 
 /** The text with what would break the line, or act on the terminal, written as escapes. */
 export function oneLine(text: string): string {
-  return text.replace(unprintable, (character) => (character === '\n' ? '\\n' : escapeOf(character)));
+  return text.replace(unprintable, (character) =>
+    character === '\n' ? '\\n' : escapeOf(character),
+  );
 }
 
 /** The same, for text that has lines of its own. */
 export function printableLines(text: string): string {
-  return text.replace(unprintable, (character) => (character === '\n' ? character : escapeOf(character)));
+  return text.replace(unprintable, (character) =>
+    character === '\n' ? character : escapeOf(character),
+  );
 }
 
 /** The same, cut to so many characters with `...` behind them. */

@@ -33,11 +33,19 @@ const isFloor = /^(floor|empty Node program)$/;
 const colours = { ours: '#2b6cb0', floor: '#718096', peer: '#c05621' };
 
 export function chartOf({ title, explanation, labelOf }: Legend, panels: readonly Panel[]): string {
-  const times = panels.flatMap(({ rows }) => rows.flatMap(({ p50, high }) => [p50, high])).filter((ms) => ms !== null);
-  const decades = { from: Math.floor(Math.log10(Math.min(...times))), to: Math.ceil(Math.log10(Math.max(...times))) };
+  const times = panels
+    .flatMap(({ rows }) => rows.flatMap(({ p50, high }) => [p50, high]))
+    .filter((ms) => ms !== null);
+  const decades = {
+    from: Math.floor(Math.log10(Math.min(...times))),
+    to: Math.ceil(Math.log10(Math.max(...times))),
+  };
   const scale = (size.width - size.left - size.right) / (decades.to - decades.from);
   const x = (ms: number) => (size.left + (Math.log10(ms) - decades.from) * scale).toFixed(1);
-  const ticks = Array.from({ length: decades.to - decades.from + 1 }, (_, index) => 10 ** (decades.from + index));
+  const ticks = Array.from(
+    { length: decades.to - decades.from + 1 },
+    (_, index) => 10 ** (decades.from + index),
+  );
   let y = size.top;
   const parts = panels.flatMap(({ title: name, rows }) => {
     const top = y + 26;
@@ -64,10 +72,17 @@ export function chartOf({ title, explanation, labelOf }: Legend, panels: readonl
   ].join('\n');
 }
 
-function rowOf({ name, p50, high, note }: ChartRow, y: number, x: (ms: number) => string): string[] {
+function rowOf(
+  { name, p50, high, note }: ChartRow,
+  y: number,
+  x: (ms: number) => string,
+): string[] {
   const label = `<text x="${size.left - 10}" y="${y + 4}" text-anchor="end">${escaped(name)}</text>`;
   if (p50 === null || high === null) {
-    return [label, `<text x="${size.left + 6}" y="${y + 4}" font-size="11">${escaped(note ?? 'nothing')}</text>`];
+    return [
+      label,
+      `<text x="${size.left + 6}" y="${y + 4}" font-size="11">${escaped(note ?? 'nothing')}</text>`,
+    ];
   }
   const colour = colours[isOurs.test(name) ? 'ours' : isFloor.test(name) ? 'floor' : 'peer'];
   return [

@@ -4,7 +4,15 @@
 
 import { Redis } from 'ioredis';
 import { parseAddress } from '../../src/redis/address.ts';
-import { type Contender, ours, type Peer, redlock4, semaphore, ttlMs, universal } from './peers/contenders.ts';
+import {
+  type Contender,
+  ours,
+  type Peer,
+  redlock4,
+  semaphore,
+  ttlMs,
+  universal,
+} from './peers/contenders.ts';
 import { quantile } from './rounds.ts';
 
 const workMs = 2;
@@ -39,12 +47,16 @@ export interface ContentionRow {
 }
 
 /** By the number of contenders, and by name. Peers take turns, so that nobody has the only warm or the only busy moment. */
-export async function contention(urls: readonly string[]): Promise<Record<string, Record<string, ContentionRow>>> {
+export async function contention(
+  urls: readonly string[],
+): Promise<Record<string, Record<string, ContentionRow>>> {
   const results: Record<string, Record<string, ContentionRow>> = {};
   const watch = urls.map((url) => new Redis({ path: parseAddress(url).path ?? '' }));
   const peers = [ours, redlock4, universal(), semaphore].filter((peer) => peer !== null);
   for (const count of [...counts, crowd]) {
-    const drains = new Map<Peer, Drain[]>((count === crowd ? [ours] : peers).map((peer) => [peer, []]));
+    const drains = new Map<Peer, Drain[]>(
+      (count === crowd ? [ours] : peers).map((peer) => [peer, []]),
+    );
     for (let round = 0; round < (count === crowd ? 1 : roundCount); round += 1) {
       for (const [peer, all] of drains) all.push(await drainOnce(peer, urls, watch, count));
     }
@@ -57,9 +69,16 @@ export async function contention(urls: readonly string[]): Promise<Record<string
   return results;
 }
 
-async function drainOnce(peer: Peer, urls: readonly string[], watch: readonly Redis[], count: number) {
+async function drainOnce(
+  peer: Peer,
+  urls: readonly string[],
+  watch: readonly Redis[],
+  count: number,
+) {
   for (const client of watch) await client.flushall();
-  const contenders = await Promise.all(Array.from({ length: count }, (_, index) => peer.join(urls, index)));
+  const contenders = await Promise.all(
+    Array.from({ length: count }, (_, index) => peer.join(urls, index)),
+  );
   const before = await commandsOf(watch, peer);
   const drained = await drain(contenders);
   const commands = ((await commandsOf(watch, peer)) - before) / urls.length / count;
@@ -125,17 +144,29 @@ async function drain(contenders: readonly Contender[]) {
     releasedAt = performance.now();
     await giveBack();
   });
-  const missedCount = (await Promise.allSettled(runs)).filter(({ status }) => status === 'rejected').length;
-  const inversionCount = order.filter((index, place) => place > 0 && index < (order[place - 1] ?? 0)).length;
+  const missedCount = (await Promise.allSettled(runs)).filter(
+    ({ status }) => status === 'rejected',
+  ).length;
+  const inversionCount = order.filter(
+    (index, place) => place > 0 && index < (order[place - 1] ?? 0),
+  ).length;
   return { drainMs: performance.now() - startedAt, handOversMs, inversionCount, missedCount };
 }
 
 /** All commands that the masters have been sent by clients. Those that scripts run count there like others. */
 async function commandsOf(clients: readonly Redis[], { asksBy }: Peer): Promise<number> {
   const infos = await Promise.all(clients.map((client) => client.info('commandstats')));
-  const sent = ['eval', 'evalsha', 'subscribe', 'script|load', ...(asksBy === 'SET' ? ['set'] : [])];
+  const sent = [
+    'eval',
+    'evalsha',
+    'subscribe',
+    'script|load',
+    ...(asksBy === 'SET' ? ['set'] : []),
+  ];
   return infos.reduce((sum, info) => {
-    const calls = [...info.matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)].filter(([, name = '']) => sent.includes(name));
+    const calls = [...info.matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)].filter(([, name = '']) =>
+      sent.includes(name),
+    );
     return sum + calls.reduce((count, [, , number]) => count + Number(number), 0);
   }, 0);
 }

@@ -28,7 +28,9 @@ export class Contestant {
     this.#child.once('error', (error) => this.#leave(error.message));
     this.#child.stdin?.on('error', () => {}); // It has ended, and the answer that is missing says so.
     if (this.#child.pid !== undefined) dieWithUs(this.#child.pid);
-    this.#lines = createInterface(this.#child.stdout as NodeJS.ReadableStream)[Symbol.asyncIterator]();
+    this.#lines = createInterface(this.#child.stdout as NodeJS.ReadableStream)[
+      Symbol.asyncIterator
+    ]();
   }
 
   /** The times of so many cycles in ms, or of fewer if they take longer than `limitMs` together; empty after trouble. */

@@ -6,7 +6,8 @@ import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 
 /** Whether this machine has two cores and taskset(1). */
-export const canKeepApart = os.availableParallelism() >= 2 && spawnSync('taskset', ['--version']).status === 0;
+export const canKeepApart =
+  os.availableParallelism() >= 2 && spawnSync('taskset', ['--version']).status === 0;
 
 /** The core of all masters, and that of all clients. */
 export const cores = { masters: 0, clients: 1 };

@@ -45,7 +45,8 @@ export async function cost(masters: readonly TestMaster[]): Promise<Record<strin
       rows[holders.name] = await measure(holders, masters, 0);
       const waiters: Runs = { name: `waiting, ${count} at once`, children: [] };
       runs.push(waiters);
-      for (let index = 0; index < count; index += 1) waiters.children.push(await begin(masters, `held-${count}-0`));
+      for (let index = 0; index < count; index += 1)
+        waiters.children.push(await begin(masters, `held-${count}-0`));
       // The holders go on: what they ask of the masters has just been measured.
       const heldCommands = (rows[holders.name]?.commands_a_minute ?? 0) * count;
       rows[waiters.name] = await measure(waiters, masters, heldCommands);
@@ -58,7 +59,14 @@ export async function cost(masters: readonly TestMaster[]): Promise<Record<strin
 }
 
 async function begin(masters: readonly TestMaster[], name: string): Promise<ChildProcess> {
-  const words = [...masters.flatMap(({ url }) => ['--master', url]), '-q', name, '--', 'sleep', '3600'];
+  const words = [
+    ...masters.flatMap(({ url }) => ['--master', url]),
+    '-q',
+    name,
+    '--',
+    'sleep',
+    '3600',
+  ];
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const env = { ...environment, REDLOCK_RESTART_GRACE: '0' };
   const child = spawn(process.execPath, [program, ...words], { stdio: 'ignore', env });
@@ -84,13 +92,19 @@ async function measure(
 ): Promise<CostRow> {
   await sleep(restMs);
   const isOurs = (words: string) => !words.startsWith('sleep');
-  const families = children.flatMap(({ pid }) => (pid === undefined ? [] : [familyOf(pid, isOurs)]));
+  const families = children.flatMap(({ pid }) =>
+    pid === undefined ? [] : [familyOf(pid, isOurs)],
+  );
   const pids = families.flat();
   if (children.some(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null))
     throw new Error(`${name}: a run has ended`);
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
   const commands = async () => sum(await Promise.all(masters.map(commandsOf)));
-  const [commandsBefore, cpuBefore, startedAt] = [await commands(), sum(pids.map(cpuMsOf)), performance.now()];
+  const [commandsBefore, cpuBefore, startedAt] = [
+    await commands(),
+    sum(pids.map(cpuMsOf)),
+    performance.now(),
+  ];
   await sleep(watchMs);
   const minutes = (performance.now() - startedAt) / 60_000;
   const cpuMs = (sum(pids.map(cpuMsOf)) - cpuBefore) / minutes / children.length;
@@ -113,7 +127,10 @@ async function commandsOf(master: TestMaster): Promise<number> {
   const stats = String(await master.command('info', 'commandstats'));
   const calls = [...stats.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)];
   const asked = new Set(['eval', 'evalsha', 'subscribe', 'hello', 'role', 'auth', 'config|get']);
-  return calls.reduce((total, [, command, count]) => total + (asked.has(command ?? '') ? Number(count) : 0), 0);
+  return calls.reduce(
+    (total, [, command, count]) => total + (asked.has(command ?? '') ? Number(count) : 0),
+    0,
+  );
 }
 
 function tenths(value: number): number {

@@ -37,7 +37,11 @@ const warmUpCount = 1_000;
 const healthy = { frozenCount: 0, delayMs: 0, isApart: false };
 
 const situations: readonly Situation[] = [
-  ...(canKeepApart ? [1, 3, 5, 7] : []).map((masterCount) => ({ ...healthy, masterCount, isApart: true })),
+  ...(canKeepApart ? [1, 3, 5, 7] : []).map((masterCount) => ({
+    ...healthy,
+    masterCount,
+    isApart: true,
+  })),
   ...[1, 3, 5, 7].map((masterCount) => ({ ...healthy, masterCount })),
   ...[
     [3, 1],
@@ -45,7 +49,9 @@ const situations: readonly Situation[] = [
     [5, 2],
     [7, 2],
   ].map(([masterCount = 0, frozenCount = 0]) => ({ ...healthy, masterCount, frozenCount })),
-  ...[3, 5].flatMap((masterCount) => [1, 20].map((delayMs) => ({ ...healthy, masterCount, delayMs }))),
+  ...[3, 5].flatMap((masterCount) =>
+    [1, 20].map((delayMs) => ({ ...healthy, masterCount, delayMs })),
+  ),
 ];
 
 export function titleOf({ masterCount, frozenCount, delayMs, isApart }: Situation): string {
@@ -57,7 +63,10 @@ export function titleOf({ masterCount, frozenCount, delayMs, isApart }: Situatio
 
 export async function cycles(): Promise<Record<string, Record<string, CycleRow>>> {
   const program = fileURLToPath(new URL('peers/program.js', import.meta.url));
-  const own = (name: string, word: string): Installed => ({ name, words: [process.execPath, program, word, ''] });
+  const own = (name: string, word: string): Installed => ({
+    name,
+    words: [process.execPath, program, word, ''],
+  });
   const contestants = [
     own('floor', 'floor'),
     own('the same through ioredis', 'bare-ioredis'),
@@ -75,7 +84,10 @@ export async function cycles(): Promise<Record<string, Record<string, CycleRow>>
   return results;
 }
 
-async function measure({ masterCount, frozenCount, delayMs, isApart }: Situation, installed: readonly Installed[]) {
+async function measure(
+  { masterCount, frozenCount, delayMs, isApart }: Situation,
+  installed: readonly Installed[],
+) {
   const masters = await startMasters(masterCount);
   if (isApart) for (const pid of masters.flatMap(({ pids }) => pids)) keepTo(cores.masters, pid);
   const urls = masters.map(({ url }) => url);
@@ -92,7 +104,11 @@ async function measure({ masterCount, frozenCount, delayMs, isApart }: Situation
 }
 
 /** The masters freeze after everybody has warmed up, as they do in life: under open connections. */
-async function inBlocks(contestants: readonly Contestant[], toFreeze: readonly TestMaster[], delayMs: number) {
+async function inBlocks(
+  contestants: readonly Contestant[],
+  toFreeze: readonly TestMaster[],
+  delayMs: number,
+) {
   const times = contestants.map((): number[][] => []);
   for (const contestant of contestants) await contestant.block(warmUpCount, 1_000);
   for (const master of toFreeze) await master.freeze();
@@ -108,16 +124,32 @@ async function inBlocks(contestants: readonly Contestant[], toFreeze: readonly T
   }
   const [floor = []] = times;
   return Object.fromEntries(
-    contestants.map(({ name, trouble }, index) => [name, rowOf(times[index] ?? [], floor, trouble)]),
+    contestants.map(({ name, trouble }, index) => [
+      name,
+      rowOf(times[index] ?? [], floor, trouble),
+    ]),
   );
 }
 
-function rowOf(blocks: readonly number[][], floor: readonly number[][], trouble: string | null): CycleRow {
+function rowOf(
+  blocks: readonly number[][],
+  floor: readonly number[][],
+  trouble: string | null,
+): CycleRow {
   const all = blocks.flat();
   if (all.length === 0) {
-    return { to_floor: null, spread: null, per_second: null, p50: null, p99: null, trouble: trouble ?? 'no cycle' };
+    return {
+      to_floor: null,
+      spread: null,
+      per_second: null,
+      p50: null,
+      p99: null,
+      trouble: trouble ?? 'no cycle',
+    };
   }
-  const ratios = blocks.map((block, turn) => quantile(block, 0.5) / quantile(floor[turn] ?? [], 0.5));
+  const ratios = blocks.map(
+    (block, turn) => quantile(block, 0.5) / quantile(floor[turn] ?? [], 0.5),
+  );
   return {
     to_floor: round(quantile(ratios, 0.5)),
     spread: [round(quantile(ratios, 0.1)), round(quantile(ratios, 0.9))],

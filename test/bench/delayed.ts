@@ -21,7 +21,9 @@ export async function startDelay(urls: readonly string[], delayMs: number): Prom
   });
   const program = fileURLToPath(new URL('peers/delay.js', import.meta.url));
   const pairs = urls.flatMap((url, index) => [url.replace('unix://', ''), paths[index] ?? '']);
-  const child = spawn(process.execPath, [program, String(delayMs), ...pairs], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program, String(delayMs), ...pairs], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const { pid } = child;
   if (pid !== undefined) dieWithUs(pid);
   await once(child.stdout, 'data');

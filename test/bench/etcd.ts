@@ -17,16 +17,25 @@ export interface Etcd {
 
 /** null: etcd and etcdctl are not both on the PATH, or do not start. */
 export async function startEtcd(): Promise<Etcd | null> {
-  const { stdout, status } = spawnSync('etcdctl', ['version'], { encoding: 'utf8', env: environment });
+  const { stdout, status } = spawnSync('etcdctl', ['version'], {
+    encoding: 'utf8',
+    env: environment,
+  });
   if (status !== 0 || spawnSync('etcd', ['--version']).status !== 0) return null;
   const folder = mkdtempSync(path.join(tmpdir(), 'redlock-bench-etcd-'));
-  const [client, peer] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
+  const [client, peer] = [
+    `http://127.0.0.1:${await freePort()}`,
+    `http://127.0.0.1:${await freePort()}`,
+  ];
   const urls = { 'listen-client-urls': client, 'advertise-client-urls': client };
-  const peers = { 'listen-peer-urls': peer, 'initial-advertise-peer-urls': peer, 'initial-cluster': `default=${peer}` };
-  const words = Object.entries({ 'data-dir': folder, ...urls, ...peers }).flatMap(([name, value]) => [
-    `--${name}`,
-    value,
-  ]);
+  const peers = {
+    'listen-peer-urls': peer,
+    'initial-advertise-peer-urls': peer,
+    'initial-cluster': `default=${peer}`,
+  };
+  const words = Object.entries({ 'data-dir': folder, ...urls, ...peers }).flatMap(
+    ([name, value]) => [`--${name}`, value],
+  );
   const server = spawn('etcd', [...words, '--unsafe-no-fsync'], { stdio: 'ignore' });
   const lock = (command: string) => ['etcdctl', `--endpoints=${client}`, 'lock', 'bench', command];
   const stop = async () => {
@@ -58,7 +67,9 @@ function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+      server.close(() =>
+        resolve(typeof address === 'object' && address !== null ? address.port : 0),
+      );
     });
   });
 }

@@ -40,11 +40,20 @@ async function costOf(flags: readonly string[]) {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'ignore', 'ignore'],
     env: { PATH: process.env.PATH },
   });
-  const config = { stopSignal: 'SIGTERM', graceMs: 1_000, slackMs: 100, isForeground: false } as const;
+  const config = {
+    stopSignal: 'SIGTERM',
+    graceMs: 1_000,
+    slackMs: 100,
+    isForeground: false,
+  } as const;
   ask(child, { kind: 'configure', config });
   await new Promise((resolve) => pipeTo(child).once('data', resolve));
   const readyMs = performance.now() - startedAt;
-  const readings = { monotonic: Number(process.hrtime.bigint()) / 1e6, boot: null, wall: Date.now() };
+  const readings = {
+    monotonic: Number(process.hrtime.bigint()) / 1e6,
+    boot: null,
+    wall: Date.now(),
+  };
   ask(child, { kind: 'deadlines', readings, stopInMs: 1e6, killInMs: 1e6 });
   const command = ['sleep', '1000'];
   const environment = { PATH: process.env.PATH };
@@ -56,7 +65,8 @@ async function costOf(flags: readonly string[]) {
     ask(child, { kind: 'ping' }); // As often as a run does.
   }
   const rollup = readFileSync(`/proc/${child.pid}/smaps_rollup`, 'utf8');
-  const kilobytes = (name: string) => Number(new RegExp(`^${name}: +(\\d+) kB`, 'm').exec(rollup)?.[1]);
+  const kilobytes = (name: string) =>
+    Number(new RegExp(`^${name}: +(\\d+) kB`, 'm').exec(rollup)?.[1]);
   const cost = {
     'Pss MB': (kilobytes('Pss') / 1024).toFixed(1),
     'private MB': ((kilobytes('Private_Clean') + kilobytes('Private_Dirty')) / 1024).toFixed(1),

@@ -39,17 +39,24 @@ export async function handOver(masters: readonly string[]): Promise<Record<strin
     const env = { REDLOCK_MASTERS: masters.join(','), REDLOCK_RESTART_GRACE: '0', HOME: folder };
     const lockers: Record<string, Locker> = {
       'redlock-run': { words: [process.execPath, program, 'bench', '--'], env },
-      ...(existsSync(executable) ? { 'redlock-run, executable': { words: [executable, 'bench', '--'], env } } : {}),
-      ...(etcd ? { [etcdName]: { words: etcd.lock('sh').slice(0, -1), env: { ETCDCTL_API: '3' } } } : {}),
+      ...(existsSync(executable)
+        ? { 'redlock-run, executable': { words: [executable, 'bench', '--'], env } }
+        : {}),
+      ...(etcd
+        ? { [etcdName]: { words: etcd.lock('sh').slice(0, -1), env: { ETCDCTL_API: '3' } } }
+        : {}),
       flock: { words: ['flock', path.join(folder, 'lock')], env: {} },
     };
     const times = new Map<string, number[]>(Object.keys(lockers).map((name) => [name, []]));
     for (let round = 0; round < roundCount; round += 1) {
-      for (const [name, locker] of Object.entries(lockers)) times.get(name)?.push(...(await queue(locker, folder)));
+      for (const [name, locker] of Object.entries(lockers))
+        times.get(name)?.push(...(await queue(locker, folder)));
     }
     const etcdTimes = times.get(etcdName);
     const rowOf = (all: readonly number[]): HandOverRow => ({
-      to_etcdctl: etcdTimes ? Math.round((100 * quantile(all, 0.5)) / quantile(etcdTimes, 0.5)) / 100 : null,
+      to_etcdctl: etcdTimes
+        ? Math.round((100 * quantile(all, 0.5)) / quantile(etcdTimes, 0.5)) / 100
+        : null,
       median_ms: round(quantile(all, 0.5)),
       p90_ms: round(quantile(all, 0.9)),
       longest_ms: round(Math.max(...all)),
@@ -86,7 +93,8 @@ async function queue({ words, env }: Locker, folder: string): Promise<number[]> 
     .split('\n')
     .map((line) => line.split(' '))
     .map(([what, at]) => ({ what, atMs: Number(BigInt(at ?? 0) / 1000n) / 1000 }));
-  if (acts.some(({ what }, index) => what !== (index % 2 === 0 ? 'begin' : 'end'))) throw new Error('two jobs at once');
+  if (acts.some(({ what }, index) => what !== (index % 2 === 0 ? 'begin' : 'end')))
+    throw new Error('two jobs at once');
   return acts.flatMap(({ what, atMs }, index) =>
     what === 'begin' && index > 0 ? [atMs - (acts[index - 1]?.atMs ?? 0)] : [],
   );

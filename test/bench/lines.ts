@@ -34,7 +34,10 @@ export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve
       `<line x1="${size.left}" x2="${right}" y1="${up(y)}" y2="${up(y)}" stroke="#e2e8f0"/>`,
       `<text x="${size.left - 8}" y="${Number(up(y)) + 4}" font-size="11" text-anchor="end">${unitOf(y)}</text>`,
     ]),
-    ...xs.map((x) => `<text x="${across(x)}" y="${bottom + 20}" font-size="11" text-anchor="middle">${x}</text>`),
+    ...xs.map(
+      (x) =>
+        `<text x="${across(x)}" y="${bottom + 20}" font-size="11" text-anchor="middle">${x}</text>`,
+    ),
     ...curves.flatMap((curve, index) => drawn(curve, colourOf(curve.name, index), across, up)),
     ...namesOf(curves, across, up),
     '</svg>',
@@ -44,8 +47,12 @@ export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve
 
 type Scale = (value: number) => string;
 
-function scaleOf([from, to]: readonly [number, number], [start, end]: readonly [number, number]): Scale {
-  const share = (value: number) => (Math.log(value) - Math.log(from)) / (Math.log(to) - Math.log(from));
+function scaleOf(
+  [from, to]: readonly [number, number],
+  [start, end]: readonly [number, number],
+): Scale {
+  const share = (value: number) =>
+    (Math.log(value) - Math.log(from)) / (Math.log(to) - Math.log(from));
   return (value) => (start + share(value) * (end - start)).toFixed(1);
 }
 

@@ -18,7 +18,9 @@ export interface Machine {
 
 export async function describeMachine(): Promise<Machine> {
   const server = await findServerProgram(process.env);
-  const { version: ioredis } = JSON.parse(readFileSync('node_modules/ioredis/package.json', 'utf8')) as {
+  const { version: ioredis } = JSON.parse(
+    readFileSync('node_modules/ioredis/package.json', 'utf8'),
+  ) as {
     version: string;
   };
   return {

@@ -29,7 +29,10 @@ const urlsOf = (masters: readonly TestMaster[]) => masters.map(({ url }) => url)
 /** By name, with the number of masters that it wants to be given. */
 const suites: Record<
   string,
-  { readonly masterCount: number; readonly run: (masters: readonly TestMaster[]) => Promise<object> }
+  {
+    readonly masterCount: number;
+    readonly run: (masters: readonly TestMaster[]) => Promise<object>;
+  }
 > = {
   startup: { masterCount: 3, run: (masters) => startup(urlsOf(masters)) },
   profile: { masterCount: 3, run: async (masters) => profile(urlsOf(masters)) },
@@ -40,10 +43,13 @@ const suites: Record<
   guard: { masterCount: 0, run: guard },
   idle: { masterCount: 3, run: (masters) => idle(urlsOf(masters)) },
 };
-const wanted = positionals.length === 0 || positionals.includes('all') ? Object.keys(suites) : positionals;
+const wanted =
+  positionals.length === 0 || positionals.includes('all') ? Object.keys(suites) : positionals;
 const unknown = wanted.find((name) => !(name in suites));
 if (unknown !== undefined) {
-  process.stderr.write(`bench: ${unknown}: no such benchmark (write ${Object.keys(suites).join(', ')} or all)\n`);
+  process.stderr.write(
+    `bench: ${unknown}: no such benchmark (write ${Object.keys(suites).join(', ')} or all)\n`,
+  );
   process.exit(64);
 }
 const machine = await describeMachine();

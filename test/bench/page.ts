@@ -80,11 +80,17 @@ the number of programs that share them.`,
     hasChart: false,
   },
 };
-const charted = ['3 masters, on a core of their own', '5 masters', '5 masters, 2 frozen', '5 masters, 1 ms away'];
+const charted = [
+  '3 masters, on a core of their own',
+  '5 masters',
+  '5 masters, 2 frozen',
+  '5 masters, 1 ms away',
+];
 
 export function writePage({ machine, results }: Run): void {
   const { startup, profile, cycles, cost, contention, 'hand-over': handOver, idle } = results;
-  const write = (name: string, table: string) => writeResult(name, `${describe(machine)}\n\n${table}`);
+  const write = (name: string, table: string) =>
+    writeResult(name, `${describe(machine)}\n\n${table}`);
   if (startup) {
     write('startup', columnsTable(startup));
     const rows = Object.entries(startup).map(([name, row]): ChartRow => {
@@ -99,25 +105,40 @@ export function writePage({ machine, results }: Run): void {
   if (cycles) {
     write('cycles', cyclesTable(cycles));
     const panels = charted.flatMap((title) => {
-      const rows = Object.entries(cycles[title] ?? {}).map(([name, { p50, p99, trouble }]): ChartRow => {
-        return { name, p50, high: p99, note: brief(trouble) };
-      });
+      const rows = Object.entries(cycles[title] ?? {}).map(
+        ([name, { p50, p99, trouble }]): ChartRow => {
+          return { name, p50, high: p99, note: brief(trouble) };
+        },
+      );
       return rows.length === 0 ? [] : [{ title, rows }];
     });
     const explanation = 'dot: median; line: to the 99th percentile';
-    chart('cycles', { title: 'One acquire and release', explanation, labelOf: timeLabelOf }, panels);
+    chart(
+      'cycles',
+      { title: 'One acquire and release', explanation, labelOf: timeLabelOf },
+      panels,
+    );
   }
   if (cost) {
     write('cost', costTable(cost));
     const panelOf = (title: string, figureOf: (row: CostRow) => number): Panel => ({
       title,
-      rows: Object.entries(cost).map(([name, row]) => ({ name, p50: figureOf(row), high: figureOf(row), note: null })),
+      rows: Object.entries(cost).map(([name, row]) => ({
+        name,
+        p50: figureOf(row),
+        high: figureOf(row),
+        note: null,
+      })),
     });
-    chart('cost', { title: 'Holding and waiting', explanation: 'each of so many', labelOf: String }, [
-      panelOf('PSS, MB', (row) => row.pss_MB),
-      panelOf('processor, ms a minute', (row) => row.cpu_ms_a_minute),
-      panelOf('commands a minute', (row) => row.commands_a_minute),
-    ]);
+    chart(
+      'cost',
+      { title: 'Holding and waiting', explanation: 'each of so many', labelOf: String },
+      [
+        panelOf('PSS, MB', (row) => row.pss_MB),
+        panelOf('processor, ms a minute', (row) => row.cpu_ms_a_minute),
+        panelOf('commands a minute', (row) => row.commands_a_minute),
+      ],
+    );
   }
   if (contention) {
     write('contention', contentionTable(contention));
@@ -134,7 +155,9 @@ function chart(name: string, legend: Legend, panels: readonly Panel[]): void {
 /** Its columns as they were measured; ratios first. */
 function columnsTable(startup: Record<string, Record<string, string>>): string {
   const columns = Object.keys(Object.values(startup)[0] ?? {});
-  const lines = Object.entries(startup).map(([name, row]) => `| ${name} | ${Object.values(row).join(' | ')} |`);
+  const lines = Object.entries(startup).map(
+    ([name, row]) => `| ${name} | ${Object.values(row).join(' | ')} |`,
+  );
   return tableOf(['', ...columns], lines);
 }
 
@@ -160,10 +183,19 @@ function cyclesTable(cycles: Record<string, Record<string, CycleRow>>): string {
           .replace(/unix \S+: /g, '')
           .slice(0, 60);
         if (row.p50 === null) return `| ${name} | ${trouble} | | | | |`;
-        const shown = [show(row.to_floor), row.spread?.map(show).join(' to '), row.per_second, row.p50, row.p99];
+        const shown = [
+          show(row.to_floor),
+          row.spread?.map(show).join(' to '),
+          row.per_second,
+          row.p50,
+          row.p99,
+        ];
         return `| ${name}${trouble ? ` (then: ${trouble})` : ''} | ${shown.join(' | ')} |`;
       });
-      return tableOf([title, 'times the floor', 'spread', 'cycles a second', 'p50 ms', 'p99 ms'], lines);
+      return tableOf(
+        [title, 'times the floor', 'spread', 'cycles a second', 'p50 ms', 'p99 ms'],
+        lines,
+      );
     })
     .join('\n\n');
 }
@@ -174,7 +206,10 @@ function costTable(cost: Record<string, CostRow>): string {
     return `| ${name} | ${[pss_MB, alone_MB, core_percent, cpu_ms_a_minute, commands_a_minute].join(' | ')} |`;
   });
   const asked = 'commands a minute on each master';
-  return tableOf(['each', 'PSS MB', 'MB beside no other Node', '% of a core', 'CPU ms a minute', asked], lines);
+  return tableOf(
+    ['each', 'PSS MB', 'MB beside no other Node', '% of a core', 'CPU ms a minute', asked],
+    lines,
+  );
 }
 
 function contentionTable(contention: Record<string, Record<string, ContentionRow>>): string {
@@ -182,7 +217,13 @@ function contentionTable(contention: Record<string, Record<string, ContentionRow
     Object.entries(rows).map(([name, row], index) => {
       const trouble = row.gave_up > 0 ? `; ${row.gave_up} gave up` : '';
       const handOver = row.p50 === null ? '' : `${row.p50} / ${row.p99}`;
-      const shown = [row.to_floor, Math.round(row.drain_ms), handOver, row.out_of_order, row.commands];
+      const shown = [
+        row.to_floor,
+        Math.round(row.drain_ms),
+        handOver,
+        row.out_of_order,
+        row.commands,
+      ];
       return `| ${index === 0 ? count : ''} | ${name}${trouble} | ${shown.join(' | ')} |`;
     }),
   );

@@ -21,11 +21,15 @@ export function pssOf(pid: number): number {
 export function aloneOf(pids: readonly number[]): number {
   const parts = pids.map((pid) => {
     const rollup = read(`/proc/${pid}/smaps_rollup`);
-    const of = (name: string) => Number(new RegExp(`^${name}: +(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0) / 1024;
+    const of = (name: string) =>
+      Number(new RegExp(`^${name}: +(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0) / 1024;
     const own = of('Private_Clean') + of('Private_Dirty');
     return { own, shared: of('Rss') - own };
   });
-  return parts.reduce((total, { own }) => total + own, 0) + Math.max(...parts.map(({ shared }) => shared));
+  return (
+    parts.reduce((total, { own }) => total + own, 0) +
+    Math.max(...parts.map(({ shared }) => shared))
+  );
 }
 
 /** User and system time so far in ms, with a grain of 10 ms. */

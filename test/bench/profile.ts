@@ -50,7 +50,9 @@ export function profile(masters: readonly string[]): Record<string, ProfileRow> 
     );
     return Math.round(ms * 10) / 10;
   };
-  const names = new Set([...measured.modules, ...measured.bundles].flatMap((parts) => [...parts.keys()]));
+  const names = new Set(
+    [...measured.modules, ...measured.bundles].flatMap((parts) => [...parts.keys()]),
+  );
   const rows = [...names].map((name): [string, ProfileRow] => [
     name,
     { modules_ms: median(measured.modules, name), bundles_ms: median(measured.bundles, name) },
@@ -66,7 +68,10 @@ function partsOf(program: string, words: readonly string[]): Map<string, number>
     const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval', interval];
     const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
     const env = { ...environment, REDLOCK_RESTART_GRACE: '0' };
-    const { status } = spawnSync(process.execPath, [...flags, program, ...words], { stdio: 'ignore', env });
+    const { status } = spawnSync(process.execPath, [...flags, program, ...words], {
+      stdio: 'ignore',
+      env,
+    });
     const [file] = readdirSync(folder);
     if (status !== 0 || file === undefined) throw new Error(`${program} exited with ${status}`);
     return added(JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Profile);
@@ -94,7 +99,8 @@ function partOf({ functionName, url, lineNumber, columnNumber }: Frame): string 
   if (functionName === '(idle)' || functionName === '(root)') return null;
   if (functionName === '(garbage collector)') return 'garbage collector';
   if (url === '' || functionName === '(program)') return 'Node, outside of JavaScript';
-  if (url.startsWith('node:')) return /esm|cjs|modules/.test(url) ? 'Node: loading modules' : 'Node: its own modules';
+  if (url.startsWith('node:'))
+    return /esm|cjs|modules/.test(url) ? 'Node: loading modules' : 'Node: its own modules';
   return packageOf(sourceOf(url, lineNumber, columnNumber));
 }
 

@@ -15,7 +15,10 @@ export interface Row {
 }
 
 /** The first contestant is what the others are compared with. */
-export async function inTurns(contestants: readonly Contestant[], roundCount: number): Promise<Record<string, Row>> {
+export async function inTurns(
+  contestants: readonly Contestant[],
+  roundCount: number,
+): Promise<Record<string, Row>> {
   const times = await timesInTurns(contestants, roundCount);
   const floor = times[0] ?? [];
   return Object.fromEntries(
@@ -33,7 +36,10 @@ export async function inTurns(contestants: readonly Contestant[], roundCount: nu
 }
 
 /** The times of each contestant in ms, round by round; a first round, to warm up, is not among them. */
-export async function timesInTurns(contestants: readonly Contestant[], roundCount: number): Promise<number[][]> {
+export async function timesInTurns(
+  contestants: readonly Contestant[],
+  roundCount: number,
+): Promise<number[][]> {
   const times = contestants.map((): number[] => []);
   for (let round = -1; round < roundCount; round += 1) {
     for (const [index, { measure }] of contestants.entries()) {

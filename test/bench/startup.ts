@@ -20,18 +20,28 @@ export async function startup(masters: readonly string[]) {
   const etcd = await startEtcd();
   const cache = mkdtempSync(path.join(tmpdir(), 'redlock-bench-'));
   try {
-    return await measured(programs(masters, etcd?.lock('true') ?? null, cache), etcd?.version ?? 'none');
+    return await measured(
+      programs(masters, etcd?.lock('true') ?? null, cache),
+      etcd?.version ?? 'none',
+    );
   } finally {
     rmSync(cache, { recursive: true, force: true });
     await etcd?.stop();
   }
 }
 
-type Programs = Record<string, { readonly words: readonly string[]; readonly env?: NodeJS.ProcessEnv }>;
+type Programs = Record<
+  string,
+  { readonly words: readonly string[]; readonly env?: NodeJS.ProcessEnv }
+>;
 const node = 'empty Node program';
 const etcdctl = 'etcdctl lock';
 
-function programs(masters: readonly string[], lock: readonly string[] | null, cache: string): Programs {
+function programs(
+  masters: readonly string[],
+  lock: readonly string[] | null,
+  cache: string,
+): Programs {
   const job = [...masters.flatMap((url) => ['--master', url]), 'bench', '--', 'true'];
   const env = { XDG_CACHE_HOME: cache, REDLOCK_RESTART_GRACE: '0' };
   const hasFlock = spawnSync('flock', ['--version']).status === 0;
@@ -56,10 +66,17 @@ function programs(masters: readonly string[], lock: readonly string[] | null, ca
 }
 
 async function measured(programs: Programs, etcdVersion: string) {
-  const size = existsSync(executable) ? `${(statSync(executable).size / 1e6).toFixed(0)} MB` : 'not built';
-  console.log(`executable ${size}, etcdctl ${etcdVersion}, ${roundCount} rounds in turn, NODE_EXTRA_CA_CERTS unset`);
+  const size = existsSync(executable)
+    ? `${(statSync(executable).size / 1e6).toFixed(0)} MB`
+    : 'not built';
+  console.log(
+    `executable ${size}, etcdctl ${etcdVersion}, ${roundCount} rounds in turn, NODE_EXTRA_CA_CERTS unset`,
+  );
   const entries = Object.entries(programs);
-  const contestants = entries.map(([name, { words, env }]) => ({ name, measure: () => timeOf(words, env) }));
+  const contestants = entries.map(([name, { words, env }]) => ({
+    name,
+    measure: () => timeOf(words, env),
+  }));
   const times = await timesInTurns(contestants, roundCount);
   const timesOf = (wanted: string) => times[entries.findIndex(([name]) => name === wanted)] ?? [];
   return Object.fromEntries(
@@ -69,7 +86,9 @@ async function measured(programs: Programs, etcdVersion: string) {
         name,
         {
           [`to ${node}`]: ratioOf(own, timesOf(node)).toFixed(2),
-          ...(etcdctl in programs ? { [`to ${etcdctl}`]: ratioOf(own, timesOf(etcdctl)).toFixed(2) } : {}),
+          ...(etcdctl in programs
+            ? { [`to ${etcdctl}`]: ratioOf(own, timesOf(etcdctl)).toFixed(2) }
+            : {}),
           'median ms': quantile(own, 0.5).toFixed(1),
           'fastest ms': Math.min(...own).toFixed(1),
           'p90 ms': quantile(own, 0.9).toFixed(1),
@@ -79,7 +98,10 @@ async function measured(programs: Programs, etcdVersion: string) {
   );
 }
 
-function timeOf([program = '', ...words]: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> {
+function timeOf(
+  [program = '', ...words]: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<number> {
   // Reading extra certificates would be measured instead of us.
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const startedAt = performance.now();

@@ -6,7 +6,24 @@ import { interpreter, linesOf, node, program, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
-const strange = ['', ' ', '  a  b ', '"', "'", '\\', '$HOME', '`id`', '*', 'a\nb', '\t', '🔒', 'ñ', '-v', '-', '--'];
+const strange = [
+  '',
+  ' ',
+  '  a  b ',
+  '"',
+  "'",
+  '\\',
+  '$HOME',
+  '`id`',
+  '*',
+  'a\nb',
+  '\t',
+  '🔒',
+  'ñ',
+  '-v',
+  '-',
+  '--',
+];
 const options = [
   '--ttl',
   '--ttl=1s',
@@ -24,14 +41,27 @@ const options = [
 
 test('everything after -- reaches the command byte for byte', async () => {
   const words = [...strange, ...options, 'x'.repeat(100_000)];
-  const { code, stdout, stderr } = await run(['-n', 'name', '--', ...node('print-argv.js'), ...words]);
+  const { code, stdout, stderr } = await run([
+    '-n',
+    'name',
+    '--',
+    ...node('print-argv.js'),
+    ...words,
+  ]);
   expect([code, stderr]).toEqual([0, '']);
   expect(JSON.parse(stdout)).toEqual(words);
 });
 
 test('without --, everything after the command reaches it, and options before it are ours', async () => {
   const words = [...options, ...strange].filter((word) => word !== '--');
-  const { code, stdout, stderr } = await run(['-n', 'name', '--ttl', '10s', ...node('print-argv.js'), ...words]);
+  const { code, stdout, stderr } = await run([
+    '-n',
+    'name',
+    '--ttl',
+    '10s',
+    ...node('print-argv.js'),
+    ...words,
+  ]);
   expect([code, stderr]).toEqual([0, '']);
   expect(JSON.parse(stdout)).toEqual(words);
 });
@@ -46,9 +76,13 @@ test('no shell reads the command, unless -c asks for one', async () => {
 
 test('a name may hold spaces, quotes, line breaks, emoji and braces; the command is told the same name', async () => {
   const names = [' a  b ', `"it's"`, 'a\nb', '🔒', '{a},{b}%20', '*', '\\', 'n'.repeat(4096)];
-  const results = await Promise.all(names.map((name) => run(['-n', name, '--', ...node('print-env.js')])));
+  const results = await Promise.all(
+    names.map((name) => run(['-n', name, '--', ...node('print-env.js')])),
+  );
   expect(results.map(({ stdout }) => JSON.parse(stdout).REDLOCK_NAME)).toEqual(names);
-  const staying = names.flatMap((name) => [`{redlock:${name}}:fence`, `{redlock:${name}}:history`]).sort();
+  const staying = names
+    .flatMap((name) => [`{redlock:${name}}:fence`, `{redlock:${name}}:history`])
+    .sort();
   for (const master of masters) expect(await master.keys()).toEqual(staying);
 });
 
@@ -78,7 +112,8 @@ test.each([
 
 test('a name is quoted on one line of a message, whatever it holds', async () => {
   const name = 'a\n\u001b[31m\u202eb';
-  for (const master of masters) await master.command('set', `redlock:${name}`, 'v\u001b[31m\nw', 'px', 60_000);
+  for (const master of masters)
+    await master.command('set', `redlock:${name}`, 'v\u001b[31m\nw', 'px', 60_000);
   const { code, stderr } = await run(['-n', name, '--', 'true']);
   expect(code).toBe(75);
   expect(linesOf(stderr)).toHaveLength(1);

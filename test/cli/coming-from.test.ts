@@ -36,7 +36,11 @@ function rowOf(line: string): Row {
   const [, theirs = '', ours = '', code = ''] = line
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
-  return { theirs, ours: ours === 'none' ? null : ours.replace(/^`(.*)`$/, '$1'), code: Number(code) };
+  return {
+    theirs,
+    ours: ours === 'none' ? null : ours.replace(/^`(.*)`$/, '$1'),
+    code: Number(code),
+  };
 }
 
 /** What each of them can be told, as far as it is about locks. */
@@ -65,21 +69,33 @@ beforeEach(async () => {
     writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(bin, name), 0o755);
   };
-  for (const name of ['redlock-run', 'redlockctl']) place(name, `exec '${interpreter}' '${pathOf(name)}' "$@"`);
+  for (const name of ['redlock-run', 'redlockctl'])
+    place(name, `exec '${interpreter}' '${pathOf(name)}' "$@"`);
   place('job', 'echo done');
   // Whoever breaks a lock, or a master that forgets it.
   place('steal', 'redlockctl break "$1" --yes >&2');
   const [first] = masters;
-  env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, MASTER: first?.url ?? '', ...environmentFor(masters) };
+  env = {
+    PATH: `${bin}:${process.env.PATH}`,
+    HOME: folder,
+    MASTER: first?.url ?? '',
+    ...environmentFor(masters),
+  };
   await takeBy('them', masters, 'busy');
 });
 
 describe.each(sections)('$title', ({ title, rows }) => {
   test.each(rows.filter(({ ours }) => ours !== null))('$theirs: $ours', ({ ours, code }) => {
-    const result = spawnSync('sh', ['-c', ours ?? ''], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+    const result = spawnSync('sh', ['-c', ours ?? ''], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
     expect([result.status, result.stderr]).toEqual([code, expect.any(String)]);
     const hasJob = /\b(job|cat)\b/.test(ours ?? '') && !/--dry-run/.test(ours ?? '');
-    if (hasJob) expect(result.stdout).toMatch(code === 0 && !ours?.includes('busy') ? /^done$/m : /^$/);
+    if (hasJob)
+      expect(result.stdout).toMatch(code === 0 && !ours?.includes('busy') ? /^done$/m : /^$/);
   });
 
   test('has a row for every option', () => {
@@ -87,7 +103,9 @@ describe.each(sections)('$title', ({ title, rows }) => {
     const theirs = rows.map((row) => row.theirs).join(' ');
     const missing = names
       .split(' ')
-      .filter((name) => !new RegExp(`(^|[\\s\`])${name}\\b`).test(theirs) && !isBundled(name, theirs));
+      .filter(
+        (name) => !new RegExp(`(^|[\\s\`])${name}\\b`).test(theirs) && !isBundled(name, theirs),
+      );
     expect(missing).toEqual([]);
     expect(names).not.toBe('');
   });

@@ -46,11 +46,24 @@ test('mistakes: one line that says what, which, why and what to do; the right co
     [78, /--config: "nowhere": no such file/, ['--config', 'nowhere', ...job], without],
     [78, /--config: \/: is a directory/, ['--config', '/', ...job], without],
     [78, /--config: \/dev\/zero: more than 1 MiB/, ['--config', '/dev/zero', ...job], without],
-    [78, /REDLOCK_PASSWORD_FILE: .*more than 1 MiB/, job, { REDLOCK_MASTERS: url, REDLOCK_PASSWORD_FILE: '/dev/zero' }],
+    [
+      78,
+      /REDLOCK_PASSWORD_FILE: .*more than 1 MiB/,
+      job,
+      { REDLOCK_MASTERS: url, REDLOCK_PASSWORD_FILE: '/dev/zero' },
+    ],
     [78, /REDLOCK_CONFIG: "nowhere": no such file/, job, { ...without, REDLOCK_CONFIG: 'nowhere' }],
-    [78, /redlockrc:2: tll: unknown key \(did you mean ttl\?\)/, ['--config', fileWith('\ntll: 3s\n'), ...job]],
+    [
+      78,
+      /redlockrc:2: tll: unknown key \(did you mean ttl\?\)/,
+      ['--config', fileWith('\ntll: 3s\n'), ...job],
+    ],
     [78, /redlockrc:1: ttl: .*not a duration/, ['--config', fileWith('ttl: soon'), ...job]],
-    [78, /redlockrc:1: .*\$\{NO_SUCH\}: not set/, ['--config', fileWith(`prefix: \${NO_SUCH}`), ...job]],
+    [
+      78,
+      /redlockrc:1: .*\$\{NO_SUCH\}: not set/,
+      ['--config', fileWith(`prefix: \${NO_SUCH}`), ...job],
+    ],
     [78, /redlockrc:2: /, ['--config', fileWith('masters:\n  - {'), ...job], without],
     [
       78,
@@ -61,7 +74,9 @@ test('mistakes: one line that says what, which, why and what to do; the right co
     [64, /--report: ".*\/none": no such directory/, ['--report', '/none/report', ...job]],
   ];
   const before = visitCount;
-  const results = await Promise.all(rows.map(([, , words, more]) => runCli(words, { env: { ...env, ...more } })));
+  const results = await Promise.all(
+    rows.map(([, , words, more]) => runCli(words, { env: { ...env, ...more } })),
+  );
   for (const [index, { code, stdout, stderr }] of results.entries()) {
     const [expected, why] = rows[index] as (typeof rows)[number];
     expect([code, stdout], stderr).toEqual([expected, '']);
@@ -74,7 +89,9 @@ test('mistakes: one line that says what, which, why and what to do; the right co
 test('--dry-run, --help and --version make no connection either', async () => {
   const env = { REDLOCK_MASTERS: url };
   const before = visitCount;
-  const results = await Promise.all([['--dry-run', ...job], ['--help'], ['-V']].map((words) => runCli(words, { env })));
+  const results = await Promise.all(
+    [['--dry-run', ...job], ['--help'], ['-V']].map((words) => runCli(words, { env })),
+  );
   expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(3).fill([0, '']));
   expect(visitCount).toBe(before);
   expect(await runCli(['-n', ...job], { env })).toMatchObject({ code: 69 });

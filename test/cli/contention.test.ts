@@ -14,26 +14,34 @@ const { masters, run, start } = useMasters(3);
 function section() {
   const folder = mkdtempSync(join(scratchFolder(), 'section-'));
   writeFileSync(join(folder, 'count'), '0');
-  const log = () => linesOf(readFileSync(join(folder, 'log'), 'utf8')).map((line) => line.split(' '));
+  const log = () =>
+    linesOf(readFileSync(join(folder, 'log'), 'utf8')).map((line) => line.split(' '));
   return { folder, log, count: () => Number(readFileSync(join(folder, 'count'), 'utf8')) };
 }
 
 test('masters that disagree, and not all of it with an end: told so, and not of one value alone', async () => {
   await takeBy('one', masters.slice(0, 1), 'held', 60_000);
-  for (const [at, master] of masters.slice(1).entries()) await master.command('set', 'redlock:held', `other${at}`);
+  for (const [at, master] of masters.slice(1).entries())
+    await master.command('set', 'redlock:held', `other${at}`);
   const { code, stderr } = await run(['-n', 'held', '--', 'true']);
   expect(code).toBe(75);
-  expect(stderr).toMatch(/busy: "held": masters show [23] holders, on some it is held by another program \(value/);
+  expect(stderr).toMatch(
+    /busy: "held": masters show [23] holders, on some it is held by another program \(value/,
+  );
   expect(stderr).toMatch(/; not all of this expires by itself/);
 });
 
 test('ten at once, counting in one file: never interleaved, all served, fenced in the order in which they ran', async () => {
   const { folder, log, count } = section();
   const job = ['--ttl', '10s', 'section', '--', ...node('critical-section.js', folder, '20')];
-  const results = await Promise.all(Array.from({ length: 10 }, () => run(job, { timeoutMs: 40_000 })));
+  const results = await Promise.all(
+    Array.from({ length: 10 }, () => run(job, { timeoutMs: 40_000 })),
+  );
   expect(results.map(({ code }) => code)).toEqual(Array(10).fill(0));
   expect(
-    results.map(({ stderr }) => stderr).filter((stderr) => !/^(redlock-run: waiting: .*\n)?$/.test(stderr)),
+    results
+      .map(({ stderr }) => stderr)
+      .filter((stderr) => !/^(redlock-run: waiting: .*\n)?$/.test(stderr)),
   ).toEqual([]);
   expect(count()).toBe(10);
   const lines = log();
@@ -56,7 +64,9 @@ test('-n beside a holder: 75 at once, and one line that says who holds it', asyn
   expect([code, stdout]).toEqual([75, '']);
   const who = `${os.userInfo().username}@${os.hostname()}, pid ${holder.pid}, node, since \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z`;
   expect(stderr).toMatch(
-    new RegExp(`^redlock-run: busy: "held": held by ${who}; lease ends in [\\d.]+s unless extended.*\\n$`),
+    new RegExp(
+      `^redlock-run: busy: "held": held by ${who}; lease ends in [\\d.]+s unless extended.*\\n$`,
+    ),
   );
   expect(elapsedMs).toBeLessThan(2_000);
   holder.signal('SIGTERM');
@@ -162,7 +172,9 @@ test('two locks of different names do not touch each other', async () => {
 test('holding and waiting cost a master a few commands a second', async () => {
   const first = masters[0] as TestMaster;
   const processed = async () =>
-    Number(/total_commands_processed:(\d+)/.exec(String(await first.command('info', 'stats')))?.[1]);
+    Number(
+      /total_commands_processed:(\d+)/.exec(String(await first.command('info', 'stats')))?.[1],
+    );
   const before = await processed();
   const holder = start(['--ttl', '2s', 'busy', '--', ...node('obedient.js')]);
   await holder.says('stdout', /ready/);

@@ -8,11 +8,24 @@ import { expect, test } from 'vitest';
 import { freePort } from '../servers/master.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { fixture, isStandalone, linesOf, node, type RunResult, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  fixture,
+  isStandalone,
+  linesOf,
+  node,
+  type RunResult,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
-type Row = readonly [expected: number | string, words: readonly string[], options?: Parameters<typeof run>[1]];
+type Row = readonly [
+  expected: number | string,
+  words: readonly string[],
+  options?: Parameters<typeof run>[1],
+];
 
 /** Runs all rows at once, and compares what a shell would have in $?: a number, or the name of the signal it died of. */
 async function expectStatuses(rows: readonly Row[]): Promise<RunResult[]> {
@@ -26,7 +39,9 @@ async function expectStatuses(rows: readonly Row[]): Promise<RunResult[]> {
 
 test("the command's own, unchanged", async () => {
   const codes = [0, 1, 2, 75, 79, 143, 255];
-  const results = await expectStatuses(codes.map((code) => [code, [`own${code}`, '--', 'sh', '-c', `exit ${code}`]]));
+  const results = await expectStatuses(
+    codes.map((code) => [code, [`own${code}`, '--', 'sh', '-c', `exit ${code}`]]),
+  );
   for (const { stdout, stderr } of results) expect([stdout, stderr]).toEqual(['', '']);
 });
 
@@ -36,7 +51,9 @@ test('126, when the system refuses to execute the file', async () => {
   const descriptor = openSync(file, 'a'); // ETXTBSY: a file that is being written.
   const [result] = await expectStatuses([[126, ['busy-file', '--', file]]]);
   closeSync(descriptor);
-  expect(linesOf(result?.stderr ?? '')).toEqual([expect.stringMatching(/cannot be executed: ETXTBSY/)]);
+  expect(linesOf(result?.stderr ?? '')).toEqual([
+    expect.stringMatching(/cannot be executed: ETXTBSY/),
+  ]);
 });
 
 test('128 + n, when the command died of signal n', async () => {
@@ -52,18 +69,21 @@ test('128 + n, when the command died of signal n', async () => {
   ]);
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('128 + n, when it was told to stop by %s', async (signal) => {
-  const job = start(['told', '--', ...node('obedient.js', '0')]);
-  await job.says('stdout', /ready/);
-  job.signal(signal);
-  expect(await job.result).toMatchObject({
-    signal,
-    code: null,
-    stdout: expect.stringMatching(/stopped by/),
-    stderr: '',
-  });
-  await untilNothingIsLeft(masters);
-});
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '128 + n, when it was told to stop by %s',
+  async (signal) => {
+    const job = start(['told', '--', ...node('obedient.js', '0')]);
+    await job.says('stdout', /ready/);
+    job.signal(signal);
+    expect(await job.result).toMatchObject({
+      signal,
+      code: null,
+      stdout: expect.stringMatching(/stopped by/),
+      stderr: '',
+    });
+    await untilNothingIsLeft(masters);
+  },
+);
 
 test('124, when --max-run was exceeded', async () => {
   const [asked, forced] = await expectStatuses([
@@ -84,11 +104,14 @@ test('126 and 127, when the command cannot be executed or is not there', async (
     [127, ['f', '--', '']],
     [127, ['g', '--', fixture('bad-interpreter.sh')]],
   ]);
-  for (const { stderr } of results) expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: command/)]);
+  for (const { stderr } of results)
+    expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: command/)]);
 });
 
 test('a script that names no interpreter is given to a shell, as by execvp; by the executable it is refused', async () => {
-  const [result] = await expectStatuses([[isStandalone ? 126 : 5, ['a', '--', fixture('no-interpreter')]]]);
+  const [result] = await expectStatuses([
+    [isStandalone ? 126 : 5, ['a', '--', fixture('no-interpreter')]],
+  ]);
   expect(result?.stderr).toMatch(isStandalone ? /^redlock-run: command: .*ENOEXEC/ : /^$/);
 });
 
@@ -127,8 +150,11 @@ test('69, when too few masters answer, whatever those say that do', async () => 
     run(['busy-there', '--', 'true'], { env }),
   ]);
   expect(results.map(({ code }) => code)).toEqual([69, 69, 69, 69]);
-  for (const { stderr } of results) expect(stderr).toMatch(/^redlock-run: no quorum: .*connection refused.*\n$/);
-  expect((await first.keys()).filter((key) => !/:(fence|history)$/.test(key))).toEqual(['redlock:busy-there']);
+  for (const { stderr } of results)
+    expect(stderr).toMatch(/^redlock-run: no quorum: .*connection refused.*\n$/);
+  expect((await first.keys()).filter((key) => !/:(fence|history)$/.test(key))).toEqual([
+    'redlock:busy-there',
+  ]);
 });
 
 // What is put into the program here only Node lets in.
@@ -148,7 +174,11 @@ test('75, or what -E says, when somebody else holds it for all of the wait', asy
     run(['-n', '-E', '9', 'held', '--', 'true']),
   ]);
   expect(results.map(({ code }) => code)).toEqual([75, 75, 75, 0, 9]);
-  expect(await Promise.all(masters.map((master) => master.get('redlock:held')))).toEqual(['them', 'them', 'them']);
+  expect(await Promise.all(masters.map((master) => master.get('redlock:held')))).toEqual([
+    'them',
+    'them',
+    'them',
+  ]);
 });
 
 test('78, when the configuration cannot be used', async () => {
@@ -172,6 +202,11 @@ test('79, when the lock was lost while the command ran, whatever the command ret
   const { code, stderr, stdout } = await job.result;
   expect(code).toBe(79);
   expect(stdout).toMatch(/stopped by SIGTERM\n$/);
-  expect(stderr).toMatch(/^redlock-run: lost: "lost": expired: .*; the command was stopped: exit code 3\b.*\n$/);
-  await eventually('nothing comes back', async () => (await masters[0]?.get('redlock:lost')) === null);
+  expect(stderr).toMatch(
+    /^redlock-run: lost: "lost": expired: .*; the command was stopped: exit code 3\b.*\n$/,
+  );
+  await eventually(
+    'nothing comes back',
+    async () => (await masters[0]?.get('redlock:lost')) === null,
+  );
 });

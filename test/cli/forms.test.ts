@@ -2,7 +2,14 @@
 // user of each sees; that nobody is beside whom he must not be is for test/sim and test/long.
 
 import { expect, test } from 'vitest';
-import { type CliRun, node, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  type CliRun,
+  node,
+  type TestMaster,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -26,7 +33,9 @@ test('shared: beside others who share, never beside one who does not', async () 
   expect(await outcomes(['-n', '-s', 'form'])).toEqual([0]);
   const { code, stderr } = await run(['-n', '-x', 'form', '--', 'true']);
   expect(code).toBe(75);
-  expect(stderr).toMatch(/^redlock-run: busy: "form": held by others who share it; lease ends in .*\n$/);
+  expect(stderr).toMatch(
+    /^redlock-run: busy: "form": held by others who share it; lease ends in .*\n$/,
+  );
   await end(...readers);
   const writer = await holding('form');
   expect(await outcomes(['-n', '-s', 'form'], ['-n', '--slots', '2', 'form'])).toEqual([75, 75]);
@@ -56,14 +65,16 @@ test('shared: keeps out other Redlock libraries, and is kept out by them', async
 
 /** What SET NX answers on each master: another library's attempt. */
 function takenBy(value: string, those: readonly TestMaster[]): Promise<unknown[]> {
-  return Promise.all(those.map((master) => master.command('set', 'redlock:form', value, 'NX', 'PX', 1_000)));
+  return Promise.all(
+    those.map((master) => master.command('set', 'redlock:form', value, 'NX', 'PX', 1_000)),
+  );
 }
 
 test('slots: so many at a time, and the next one when one ends', async () => {
   const holders = [await holding('--slots', '2', 'form'), await holding('--slots', '2', 'form')];
-  expect(await outcomes(['-n', '--slots', '2', 'form'], ['-n', '--slots', '3', 'form'], ['-n', 'form'])).toEqual([
-    75, 75, 75,
-  ]);
+  expect(
+    await outcomes(['-n', '--slots', '2', 'form'], ['-n', '--slots', '3', 'form'], ['-n', 'form']),
+  ).toEqual([75, 75, 75]);
   const next = start(['-v', '--slots', '2', 'form', '--', 'true']);
   await next.says('stderr', /waiting: "form": held on slots, 2 in all/);
   await end(holders[0] as CliRun);
@@ -74,7 +85,9 @@ test('slots: so many at a time, and the next one when one ends', async () => {
 
 test('slots: who comes first gets the free one, also when it is not the one that he asked for', async () => {
   const holder = await holding('--slots', '3', 'form');
-  const codes = await Promise.all(Array.from({ length: 2 }, () => outcomes(['-n', '--slots', '3', 'form'])));
+  const codes = await Promise.all(
+    Array.from({ length: 2 }, () => outcomes(['-n', '--slots', '3', 'form'])),
+  );
   expect(codes).toEqual([[0], [0]]);
   await end(holder);
 });
@@ -117,10 +130,15 @@ test('--supersede: an older waiter gives up for a newer one, the holder goes on'
   const { code, stdout, stderr } = await older.result;
   expect([code, stdout]).toEqual([75, '']);
   expect(stderr).toMatch(
-    new RegExp(`redlock-run: busy: "form": superseded by a newer run, pid ${newer.pid} on \\S+\\n$`),
+    new RegExp(
+      `redlock-run: busy: "form": superseded by a newer run, pid ${newer.pid} on \\S+\\n$`,
+    ),
   );
   await end(holder);
-  expect([(await patient.result).stdout, (await newer.result).stdout]).toEqual(['patient\n', 'newer\n']);
+  expect([(await patient.result).stdout, (await newer.result).stdout]).toEqual([
+    'patient\n',
+    'newer\n',
+  ]);
   await untilNothingIsLeft(masters);
 });
 

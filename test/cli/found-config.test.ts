@@ -23,23 +23,27 @@ function sharedFolder() {
   return { file: join(folder, '.redlockrc'), cwd: join(folder, 'ours/deep') };
 }
 
-test.runIf(isRoot)('a file of another user in a parent folder is obeyed by neither program', async () => {
-  const { file, cwd } = sharedFolder();
-  const text = `masters: ["unix:///nowhere"]\nttl: 600ms\nonLost: touch ${cwd}/proof\npasswordFile: /etc/shadow\n`;
-  writeFileSync(file, text, { mode: 0o644 });
-  chownSync(file, nobody, nobody);
-  for (const [name, words] of [
-    ['redlock-run', ['name', '--', 'true']],
-    ['redlock-run', ['--master', 'unix:///elsewhere', 'name', '--', 'true']],
-    ['redlock-run', plan],
-    ['redlockctl', ['status', 'name']],
-  ] as const) {
-    const { code, stdout, stderr } = await runCli(words, { program: name, cwd, env: searching });
-    expect([words, code, stdout]).toEqual([words, 78, '']);
-    const why = 'belongs to nobody (uid 65534), not to you or root (name it by --config to use it)';
-    expect(stderr).toBe(`${name}: config: ${file}: ${why}\n`);
-  }
-});
+test.runIf(isRoot)(
+  'a file of another user in a parent folder is obeyed by neither program',
+  async () => {
+    const { file, cwd } = sharedFolder();
+    const text = `masters: ["unix:///nowhere"]\nttl: 600ms\nonLost: touch ${cwd}/proof\npasswordFile: /etc/shadow\n`;
+    writeFileSync(file, text, { mode: 0o644 });
+    chownSync(file, nobody, nobody);
+    for (const [name, words] of [
+      ['redlock-run', ['name', '--', 'true']],
+      ['redlock-run', ['--master', 'unix:///elsewhere', 'name', '--', 'true']],
+      ['redlock-run', plan],
+      ['redlockctl', ['status', 'name']],
+    ] as const) {
+      const { code, stdout, stderr } = await runCli(words, { program: name, cwd, env: searching });
+      expect([words, code, stdout]).toEqual([words, 78, '']);
+      const why =
+        'belongs to nobody (uid 65534), not to you or root (name it by --config to use it)';
+      expect(stderr).toBe(`${name}: config: ${file}: ${why}\n`);
+    }
+  },
+);
 
 test('a pipe and a folder in a parent folder are told, and hold nothing up', async () => {
   for (const [make, what] of [
@@ -49,7 +53,10 @@ test('a pipe and a folder in a parent folder are told, and hold nothing up', asy
     const { file, cwd } = sharedFolder();
     make(file);
     const { code, stderr } = await runCli(plan, { cwd, env: searching, timeoutMs: 30_000 });
-    expect([code, stderr]).toEqual([78, expect.stringContaining(`config: ${file}: is ${what} of `)]);
+    expect([code, stderr]).toEqual([
+      78,
+      expect.stringContaining(`config: ${file}: is ${what} of `),
+    ]);
   }
 });
 
@@ -57,33 +64,40 @@ test('a file of our own that was found may be named, and then says what it likes
   const { file, cwd } = sharedFolder();
   writeFileSync(file, 'ttl: 9s\nonLost: "true"\n', { mode: 0o600 });
   const found = await runCli(plan, { cwd, env: searching });
-  expect(found).toMatchObject({ code: 78, stderr: expect.stringMatching(/:2: onLost: .*--config/) });
+  expect(found).toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(/:2: onLost: .*--config/),
+  });
   const named = await runCli(['--config', file, ...plan], { cwd, env: searching });
   expect(named).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ttl +9s /m) });
 });
 
 const namespace = isRoot ? ['-m'] : ['-r', '-m'];
 const hasNamespaces = spawnSync('unshare', [...namespace, 'true']).status === 0;
-if (!hasNamespaces) process.stderr.write('  SKIPPED: a file system boundary: no mount namespaces\n');
+if (!hasNamespaces)
+  process.stderr.write('  SKIPPED: a file system boundary: no mount namespaces\n');
 
-test.skipIf(!hasNamespaces)('the search does not leave the file system of the working directory', () => {
-  const { file, cwd } = sharedFolder();
-  writeFileSync(file, 'ttl: 9s\n', { mode: 0o600 });
-  // Where the search ends that finds nothing before, so that it never comes to /etc.
-  const home = mkdtempSync(join(scratchFolder(), 'home-'));
-  mkdirSync(join(home, '.config/redlock-run'), { recursive: true });
-  writeFileSync(join(home, '.config/redlock-run/config.yaml'), 'ttl: 8s\n');
-  const run = (line: string) => {
-    const script = `${line}; cd "$1" && exec "$2" "$3" --dry-run --local name -- true`;
-    const env = { PATH: process.env.PATH, HOME: home };
-    const words = [...namespace, 'sh', '-ec', script, 'sh', cwd, interpreter, program];
-    return spawnSync('unshare', words, { env, encoding: 'utf8', timeout: 60_000 });
-  };
-  const [same, other] = [run('true'), run('mount -t tmpfs none "$1"')];
-  expect([same.status, other.status], same.stderr + other.stderr).toEqual([0, 0]);
-  expect(same.stdout).toMatch(/^ttl +9s$/m);
-  expect(other.stdout).toMatch(/^ttl +8s$/m);
-});
+test.skipIf(!hasNamespaces)(
+  'the search does not leave the file system of the working directory',
+  () => {
+    const { file, cwd } = sharedFolder();
+    writeFileSync(file, 'ttl: 9s\n', { mode: 0o600 });
+    // Where the search ends that finds nothing before, so that it never comes to /etc.
+    const home = mkdtempSync(join(scratchFolder(), 'home-'));
+    mkdirSync(join(home, '.config/redlock-run'), { recursive: true });
+    writeFileSync(join(home, '.config/redlock-run/config.yaml'), 'ttl: 8s\n');
+    const run = (line: string) => {
+      const script = `${line}; cd "$1" && exec "$2" "$3" --dry-run --local name -- true`;
+      const env = { PATH: process.env.PATH, HOME: home };
+      const words = [...namespace, 'sh', '-ec', script, 'sh', cwd, interpreter, program];
+      return spawnSync('unshare', words, { env, encoding: 'utf8', timeout: 60_000 });
+    };
+    const [same, other] = [run('true'), run('mount -t tmpfs none "$1"')];
+    expect([same.status, other.status], same.stderr + other.stderr).toEqual([0, 0]);
+    expect(same.stdout).toMatch(/^ttl +9s$/m);
+    expect(other.stdout).toMatch(/^ttl +8s$/m);
+  },
+);
 
 test('a working directory that may not be entered, and a home of that kind, are no error', async () => {
   const closed = mkdtempSync(join(scratchFolder(), 'closed-'));
@@ -91,14 +105,19 @@ test('a working directory that may not be entered, and a home of that kind, are 
   const script = 'cd "$1" && chmod 0 . && shift && exec "$@"';
   const through = ['sh', '-c', script, 'sh', closed, ...(isRoot ? user : [])];
   // Root would enter it all the same, so there another user is the one that may not.
-  const { code, stderr, stdout } = await runCli(plan, { through, env: { ...searching, HOME: closed } });
+  const { code, stderr, stdout } = await runCli(plan, {
+    through,
+    env: { ...searching, HOME: closed },
+  });
   chmodSync(closed, 0o700);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^ttl /m);
 });
 
 test('a program that a test starts looks for no configuration, whatever this machine has', async () => {
-  expect(Object.keys(process.env).filter((name) => /^REDLOCK_(?!RUN_PROGRAM)/.test(name))).toEqual(['REDLOCK_CONFIG']);
+  expect(Object.keys(process.env).filter((name) => /^REDLOCK_(?!RUN_PROGRAM)/.test(name))).toEqual([
+    'REDLOCK_CONFIG',
+  ]);
   expect(environmentFor([])).toMatchObject({ REDLOCK_CONFIG: '/dev/null' });
   expect((await runCli(plan)).stdout).toMatch(/^config file +"\/dev\/null"/m);
 });

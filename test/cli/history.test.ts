@@ -13,7 +13,10 @@ beforeAll(() => {
 });
 
 async function recordsOn(master: TestMaster, name: string): Promise<(RunRecord | null)[]> {
-  const entries = (await master.command('xrange', `{redlock:${name}}:history`, '-', '+')) as [string, string[]][];
+  const entries = (await master.command('xrange', `{redlock:${name}}:history`, '-', '+')) as [
+    string,
+    string[],
+  ][];
   return entries.map(([, [, line = '']]) => parseRecord(line));
 }
 
@@ -27,7 +30,12 @@ async function recordOf(name: string): Promise<RunRecord | null> {
   return records[0] ?? null;
 }
 
-const shape = (record: RunRecord | null) => [record?.outcome, record?.exitCode, record?.signal, record?.status];
+const shape = (record: RunRecord | null) => [
+  record?.outcome,
+  record?.exitCode,
+  record?.signal,
+  record?.status,
+];
 
 describe('a line says how it ended, as --report does', () => {
   test.each([
@@ -41,9 +49,20 @@ describe('a line says how it ended, as --report does', () => {
   });
 
   test('who, how long, and with which number', async () => {
-    const { stdout } = await run(['who', '--', 'sh', '-c', 'sleep 0.5; echo $REDLOCK_TOKEN $REDLOCK_FENCE']);
+    const { stdout } = await run([
+      'who',
+      '--',
+      'sh',
+      '-c',
+      'sleep 0.5; echo $REDLOCK_TOKEN $REDLOCK_FENCE',
+    ]);
     const record = await recordOf('who');
-    expect(record).toMatchObject({ host: hostname(), label: 'sh', user: expect.any(String), blocker: null });
+    expect(record).toMatchObject({
+      host: hostname(),
+      label: 'sh',
+      user: expect.any(String),
+      blocker: null,
+    });
     expect(`${record?.token} ${record?.fence}\n`).toBe(stdout);
     expect(record?.heldMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
     expect(record?.waitMs).toBeLessThan(5_000);
@@ -68,7 +87,10 @@ describe('a line says how it ended, as --report does', () => {
   test('waited, and ran: for whom as well; another program is told by the beginning of its value', async () => {
     await takeBy('x'.repeat(1_000), masters, 'late', 1_500);
     await run(['late', '--', 'true']);
-    expect(await recordOf('late')).toMatchObject({ outcome: 'ran', blocker: { token: 'x'.repeat(40), note: null } });
+    expect(await recordOf('late')).toMatchObject({
+      outcome: 'ran',
+      blocker: { token: 'x'.repeat(40), note: null },
+    });
   });
 
   test('told to stop, while it ran and while it waited', async () => {
@@ -82,7 +104,10 @@ describe('a line says how it ended, as --report does', () => {
     expect(shape(await recordOf('told'))).toEqual(['signal', null, null, 143]);
     holder.signal('SIGINT');
     await holder.result;
-    expect((await recordsOn(first, 'told')).map((record) => record?.outcome)).toEqual(['signal', 'signal']);
+    expect((await recordsOn(first, 'told')).map((record) => record?.outcome)).toEqual([
+      'signal',
+      'signal',
+    ]);
     expect((await recordsOn(first, 'told')).map((record) => record?.status)).toEqual([143, 130]);
   });
 
@@ -106,7 +131,10 @@ test.each([
 
 test('no secret: of the command, its base name alone', async () => {
   await run(['a', '--', '/bin/echo', '--password=hunter2'], { env: { PASSWORD: 'hunter2' } });
-  const [entry] = (await first.command('xrange', '{redlock:a}:history', '-', '+')) as [string, string[]][];
+  const [entry] = (await first.command('xrange', '{redlock:a}:history', '-', '+')) as [
+    string,
+    string[],
+  ][];
   expect(JSON.stringify(entry)).toMatch(/echo/);
   expect(JSON.stringify(entry)).not.toMatch(/hunter2|password|bin/);
 });
@@ -125,7 +153,10 @@ async function sentBy(options: readonly string[]): Promise<Record<string, number
   await first.command('config', 'resetstat');
   await run([...options, 'a', '--', 'sleep', '0.2']);
   const stats = String(await first.command('info', 'commandstats'));
-  const counts = [...stats.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].map(([, name, calls]) => [name, Number(calls)]);
+  const counts = [...stats.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].map(([, name, calls]) => [
+    name,
+    Number(calls),
+  ]);
   return Object.fromEntries(counts);
 }
 
@@ -157,7 +188,9 @@ describe('what keeps the masters from taking the line changes nothing else', () 
     const rules = ['on', '>p', '~redlock:*', ...helpers];
     for (const master of masters)
       await master.command('acl', 'setuser', 'few', 'reset', ...rules, '&*', '+@all', '-xadd');
-    expect(await run(job, { env: { REDLOCK_USERNAME: 'few', REDLOCK_PASSWORD: 'p' } })).toMatchObject(silent);
+    expect(
+      await run(job, { env: { REDLOCK_USERNAME: 'few', REDLOCK_PASSWORD: 'p' } }),
+    ).toMatchObject(silent);
     for (const master of masters) await master.command('acl', 'deluser', 'few');
     expect(await first.keys()).toEqual(['{redlock:a}:fence']);
   });

@@ -3,12 +3,28 @@
 
 import { expect, test } from 'vitest';
 import { eventually } from '../servers/processes.ts';
-import { countOf, environmentFor, fewestHolding, linesOf, node, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  countOf,
+  environmentFor,
+  fewestHolding,
+  linesOf,
+  node,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
 test('a job of 8 s under --ttl 3s: held on a quorum all along, free afterwards', async () => {
-  const job = start(['--ttl', '3s', 'long', '--', 'sh', '-c', 'echo ready; sleep 8; echo over; sleep 0.3']);
+  const job = start([
+    '--ttl',
+    '3s',
+    'long',
+    '--',
+    'sh',
+    '-c',
+    'echo ready; sleep 8; echo over; sleep 0.3',
+  ]);
   await job.says('stdout', /ready/);
   expect(await fewestHolding(masters, job, 'long')).toBeGreaterThanOrEqual(2);
   expect(await job.result).toMatchObject({ code: 0, stderr: '' });
@@ -18,11 +34,18 @@ test('a job of 8 s under --ttl 3s: held on a quorum all along, free afterwards',
 
 test.each([
   ['without -v not a word', [], /^$/],
-  ['a warning with -v', ['-v'], /redlock-run: warning: .*: .* \(the lock needs only a quorum of the masters\)\n/],
+  [
+    'a warning with -v',
+    ['-v'],
+    /redlock-run: warning: .*: .* \(the lock needs only a quorum of the masters\)\n/,
+  ],
 ])('one of three masters killed: the job goes on; %s', async (_title, flags, said) => {
   const command = 'echo ready; sleep 2.2; echo over';
   const env = { REDLOCK_MASTER_TIMEOUT: '300ms' };
-  const job = start(['--ttl', '3s', '-k', '500ms', ...flags, 'minority', '--', 'sh', '-c', command], { env });
+  const job = start(
+    ['--ttl', '3s', '-k', '500ms', ...flags, 'minority', '--', 'sh', '-c', command],
+    { env },
+  );
   await job.says('stdout', /ready/);
   await masters[0]?.kill();
   const { code, stdout, stderr } = await job.result;
@@ -56,7 +79,9 @@ test('a majority gone from the start: 69 within seconds, never 75, and nothing i
   expect(results.map(({ code, stdout }) => [code, stdout])).toEqual(Array(3).fill([69, '']));
   for (const { elapsedMs, stderr } of results) {
     expect(elapsedMs).toBeLessThan(5_000);
-    expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: no quorum: "gone": .*connection refused/)]);
+    expect(linesOf(stderr)).toEqual([
+      expect.stringMatching(/^redlock-run: no quorum: "gone": .*connection refused/),
+    ]);
   }
   await untilNothingIsLeft(masters);
 });
@@ -94,9 +119,15 @@ test('masters that have just started do not count for one ttl, unless that is tu
   const env = { REDLOCK_RESTART_GRACE: undefined };
   const refused = await run(['--ttl', '1h', '-n', 'young', '--', 'true'], { env });
   expect(refused.code).toBe(69);
-  expect(refused.stderr).toMatch(/restarted \d+ s ago and may have forgotten .*: counts again in \d+ s/);
+  expect(refused.stderr).toMatch(
+    /restarted \d+ s ago and may have forgotten .*: counts again in \d+ s/,
+  );
   await untilNothingIsLeft(masters);
-  const single = { ...env, ...environmentFor(masters.slice(0, 1)), REDLOCK_RESTART_GRACE: undefined };
+  const single = {
+    ...env,
+    ...environmentFor(masters.slice(0, 1)),
+    REDLOCK_RESTART_GRACE: undefined,
+  };
   const results = await Promise.all([
     run(['--ttl', '1h', '-n', 'a', '--', 'true']),
     run(['--ttl', '1h', '-n', 'b', '--', 'true'], { env: single }),

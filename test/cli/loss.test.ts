@@ -18,7 +18,12 @@ import {
 const { masters, run, start } = useMasters(3);
 
 /** A command that does all it can to go on, under a lock that is lost by `harm`; it must be dead before it could be taken. */
-async function expectStopped(ttlMs: number, name: string, harm: () => Promise<unknown>, reason: RegExp): Promise<void> {
+async function expectStopped(
+  ttlMs: number,
+  name: string,
+  harm: () => Promise<unknown>,
+  reason: RegExp,
+): Promise<void> {
   const env = { REDLOCK_MASTER_TIMEOUT: '150ms' };
   const job = start(['--ttl', `${ttlMs}ms`, name, '--', ...node('immortal.js')], { env });
   const [, pid] = await job.says('stdout', /ready (\d+)/);
@@ -58,8 +63,16 @@ test('a majority frozen while the command runs: it gets the stop signal and is d
 });
 
 test.each([
-  ['the keys deleted on all masters', (each: TestMaster) => each.command('del', 'redlock:harm'), /expired/],
-  ['the value of somebody else on all masters', (each: TestMaster) => takeBy('them', [each], 'harm'), /taken/],
+  [
+    'the keys deleted on all masters',
+    (each: TestMaster) => each.command('del', 'redlock:harm'),
+    /expired/,
+  ],
+  [
+    'the value of somebody else on all masters',
+    (each: TestMaster) => takeBy('them', [each], 'harm'),
+    /taken/,
+  ],
 ])('%s: lost, stopped, 79', async (_title, harm, reason) => {
   const all = () => Promise.all(masters.map(harm));
   await expectStopped(2_000, 'harm', all, reason);
@@ -80,14 +93,22 @@ async function endedUnder(
 }
 
 test('taken by somebody else while a command runs that ends by itself: that comes out at the release, 79', async () => {
-  const { code, stderr } = await endedUnder((each) => takeBy('them', [each], 'late'), masters.slice(1));
+  const { code, stderr } = await endedUnder(
+    (each) => takeBy('them', [each], 'late'),
+    masters.slice(1),
+  );
   expect(code).toBe(79);
-  expect(stderr).toMatch(/^redlock-run: lost: "late": taken: .*; the command had ended by then: exit code 3\n$/);
+  expect(stderr).toMatch(
+    /^redlock-run: lost: "late": taken: .*; the command had ended by then: exit code 3\n$/,
+  );
   await Promise.all(masters.map((master) => master.command('del', 'redlock:late')));
 });
 
 test('only gone by then: a warning, and the exit code of the command', async () => {
-  const { code, stderr } = await endedUnder((each) => each.command('del', 'redlock:late'), masters.slice(1));
+  const { code, stderr } = await endedUnder(
+    (each) => each.command('del', 'redlock:late'),
+    masters.slice(1),
+  );
   expect(code).toBe(3);
   expect(linesOf(stderr)).toEqual([
     expect.stringMatching(/^redlock-run: warning: "late": too few masters still showed/),
@@ -101,7 +122,10 @@ test('on a minority: the exit code of the command, and not a word', async () => 
 
 test('--on-lost runs also when the loss comes out at the release', async () => {
   const taken = (each: TestMaster) => takeBy('them', [each], 'late');
-  const { code, stderr } = await endedUnder(taken, masters, ['--on-lost', 'echo "told of $REDLOCK_LOST" >&2']);
+  const { code, stderr } = await endedUnder(taken, masters, [
+    '--on-lost',
+    'echo "told of $REDLOCK_LOST" >&2',
+  ]);
   expect(code).toBe(79);
   expect(stderr).toMatch(/^told of taken$/m);
   await Promise.all(masters.map((master) => master.command('del', 'redlock:late')));
@@ -118,7 +142,9 @@ test('a lock that was lost is not taken again while the command still runs', asy
 
 test('cut off from a majority that others still reach: its command is dead before theirs begins', async () => {
   const proxies = await Promise.all(masters.map((master) => FaultyProxy.start(master.url)));
-  const job = start(['--ttl', '1500ms', 'cut', '--', ...node('immortal.js')], { env: environmentFor(proxies) });
+  const job = start(['--ttl', '1500ms', 'cut', '--', ...node('immortal.js')], {
+    env: environmentFor(proxies),
+  });
   const [, pid] = await job.says('stdout', /ready (\d+)/);
   for (const proxy of proxies.slice(1)) proxy.holdRequests();
   const look = `kill -0 ${pid} 2>/dev/null && echo both || echo one`;

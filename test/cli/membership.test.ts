@@ -11,8 +11,14 @@ const { masters } = useMasters(2, { transport: 'tcp' });
 
 test.each([
   ['the same server through another port', (proxied: string, first: string) => [first, proxied]],
-  ['the same server in another database', (_proxied: string, first: string) => [first, `${first}/1`]],
-  ['the same server by another name', (_: string, first: string) => [first, first.replace('127.0.0.1', 'localhost')]],
+  [
+    'the same server in another database',
+    (_proxied: string, first: string) => [first, `${first}/1`],
+  ],
+  [
+    'the same server by another name',
+    (_: string, first: string) => [first, first.replace('127.0.0.1', 'localhost')],
+  ],
 ])('%s, also as one of three: 78, and the command does not run', async (_title, pairOf) => {
   const [first, second] = masters as [TestMaster, TestMaster];
   const proxy = await FaultyProxy.start(first.url);
@@ -20,13 +26,18 @@ test.each([
   const results = await Promise.all(
     [pair, [...pair, second.url], [second.url, ...pair]].map((urls) =>
       runCli(['name', '--', 'echo', 'never'], {
-        env: { REDLOCK_MASTERS: urls.join(','), REDLOCK_RESTART_GRACE: '0', REDLOCK_PREFIX: `${Math.random()}:` },
+        env: {
+          REDLOCK_MASTERS: urls.join(','),
+          REDLOCK_RESTART_GRACE: '0',
+          REDLOCK_PREFIX: `${Math.random()}:`,
+        },
       }),
     ),
   );
   for (const { code, stdout, stderr } of results) {
     expect([code, stdout], stderr).toEqual([78, '']);
-    if (!stderr.includes('listed twice')) expect(stderr).toMatch(/^redlock-run: masters: .*is the same server as/);
+    if (!stderr.includes('listed twice'))
+      expect(stderr).toMatch(/^redlock-run: masters: .*is the same server as/);
     expect(linesOf(stderr)).toHaveLength(1);
   }
   for (const master of masters) expect(await locksOn(master)).toEqual([]);

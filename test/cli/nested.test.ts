@@ -7,7 +7,16 @@ import { expect, test } from 'vitest';
 import { ctl } from '../ctl/rig.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { type CliRun, interpreter, linesOf, node, program, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  type CliRun,
+  interpreter,
+  linesOf,
+  node,
+  program,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -30,9 +39,14 @@ test('runs under the outer lock: its name, token, fence and ttl, and no line in 
   for (const name of ['NAME', 'TOKEN', 'FENCE', 'TTL_MS', 'HELD', 'HELD_LEASES']) {
     expect(within?.[`REDLOCK_${name}`]).toBe(around?.[`REDLOCK_${name}`]);
   }
-  expect(within).toMatchObject({ REDLOCK_FENCE: expect.stringMatching(/^\d{16}$/), REDLOCK_TTL_MS: '10000' });
+  expect(within).toMatchObject({
+    REDLOCK_FENCE: expect.stringMatching(/^\d{16}$/),
+    REDLOCK_TTL_MS: '10000',
+  });
   await untilNothingIsLeft(masters);
-  expect(JSON.parse((await ctl(masters, ['history', 'same', '--json'])).stdout).runs).toHaveLength(1);
+  expect(JSON.parse((await ctl(masters, ['history', 'same', '--json'])).stdout).runs).toHaveLength(
+    1,
+  );
 });
 
 test('its end leaves the lock alone: the outer run goes on and holds it', async () => {
@@ -44,7 +58,17 @@ test('its end leaves the lock alone: the outer run goes on and holds it', async 
 
 test('reaches past an inner lock of another name to the one that it names', async () => {
   const innermost = inside('outer', '--', ...printed);
-  const { stdout } = await run(['--ttl', '9s', 'outer', '--', interpreter, program, 'inner', '--', ...innermost]);
+  const { stdout } = await run([
+    '--ttl',
+    '9s',
+    'outer',
+    '--',
+    interpreter,
+    program,
+    'inner',
+    '--',
+    ...innermost,
+  ]);
   const ours = { REDLOCK_NAME: 'outer', REDLOCK_HELD: 'inner,outer', REDLOCK_TTL_MS: '9000' };
   expect(environmentIn(stdout)).toMatchObject(ours);
 });
@@ -55,7 +79,11 @@ test.each([
   ['one of several names', ['one', 'two'], ['two']],
   ['all of several names', ['one', 'two'], ['two', 'one']],
 ])('under a lock of another form: %s', async (_, outer, names) => {
-  const { code, stdout, stderr } = await run([...outer, '--', ...inside(...names, '--', ...printed)]);
+  const { code, stdout, stderr } = await run([
+    ...outer,
+    '--',
+    ...inside(...names, '--', ...printed),
+  ]);
   expect([code, stderr]).toEqual([0, '']);
   expect(environmentIn(stdout).REDLOCK_NAME).toBe(names[0]);
 });
@@ -87,7 +115,10 @@ test('a signal to the nested run ends it and what it runs, and not the outer one
   await job.says('stdout', /ready/);
   job.signal('SIGUSR1');
   const { code, stdout } = await job.result;
-  expect([code, stdout]).toMatchObject([0, expect.stringMatching(/stopped by SIGTERM\n(.*\n)*ended with 143\n$/)]);
+  expect([code, stdout]).toMatchObject([
+    0,
+    expect.stringMatching(/stopped by SIGTERM\n(.*\n)*ended with 143\n$/),
+  ]);
 });
 
 test('--report tells of the nested run', async () => {
@@ -104,7 +135,10 @@ test('goes on for many extensions of the outer run, and through the failure of a
   await masters[1]?.kill();
   const { code, stderr } = await job.result;
   await masters[1]?.restart();
-  expect([code, stderr.match(/extended: /g)?.length ?? 0]).toEqual([0, expect.toSatisfy((count) => count >= 4)]);
+  expect([code, stderr.match(/extended: /g)?.length ?? 0]).toEqual([
+    0,
+    expect.toSatisfy((count) => count >= 4),
+  ]);
 });
 
 test('the outer lock is lost: both end with 79, and nothing of the command is left', async () => {
@@ -122,7 +156,11 @@ test('the outer redlock-run is killed: what runs in the inner one is gone before
   await eventually('dead', () => !isAlive(pid), 3_000);
   expect(await masters[0]?.get('redlock:killed')).not.toBeNull();
   await job.result;
-  await eventually('expired', async () => (await masters[0]?.get('redlock:killed')) === null, 5_000);
+  await eventually(
+    'expired',
+    async () => (await masters[0]?.get('redlock:killed')) === null,
+    5_000,
+  );
 });
 
 test('the inner redlock-run is killed: what it runs is gone, and the outer one goes on', async () => {
@@ -139,10 +177,16 @@ test('an environment that outlived its run: 79, and the lock is not taken instea
   const { stdout } = await run(['gone', '--', ...printed]);
   const { REDLOCK_HELD, REDLOCK_HELD_LEASES } = environmentIn(stdout);
   const env = { REDLOCK_HELD, REDLOCK_HELD_LEASES };
-  const { code, stderr, ...late } = await run(['--reentrant', 'gone', '--', 'echo', 'never'], { env });
+  const { code, stderr, ...late } = await run(['--reentrant', 'gone', '--', 'echo', 'never'], {
+    env,
+  });
   expect([code, late.stdout]).toEqual([79, '']);
-  expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: lost: "gone": .*was not started$/)]);
-  const untold = await run(['--reentrant', 'gone', '--', 'true'], { env: { REDLOCK_HELD: 'gone' } });
+  expect(linesOf(stderr)).toEqual([
+    expect.stringMatching(/^redlock-run: lost: "gone": .*was not started$/),
+  ]);
+  const untold = await run(['--reentrant', 'gone', '--', 'true'], {
+    env: { REDLOCK_HELD: 'gone' },
+  });
   expect(untold.code).toBe(79);
 });
 

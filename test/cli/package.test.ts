@@ -57,7 +57,9 @@ test('holds the program, its licence and the example, and neither sources nor te
   );
   const pages = /^docs\/[\w/-]+\.(md|svg)$|^(README|CHANGELOG|SECURITY)\.md$/;
   const others = files.filter(
-    (file) => !/^(bin|dist)\/|^(LICENSE|package\.json|\.redlockrc\.example)$/.test(file) && !pages.test(file),
+    (file) =>
+      !/^(bin|dist)\/|^(LICENSE|package\.json|\.redlockrc\.example)$/.test(file) &&
+      !pages.test(file),
   );
   expect(others).toEqual([]);
 });
@@ -90,11 +92,18 @@ test('depends on koffi alone, and only if it can be had', () => {
 
 test('brings nothing else into the folder', () => {
   const present = readdirSync(join(prefix, 'node_modules'));
-  expect(present.filter((name) => !name.startsWith('.'))).toEqual(['@koromix', 'koffi', 'redlock-run']);
+  expect(present.filter((name) => !name.startsWith('.'))).toEqual([
+    '@koromix',
+    'koffi',
+    'redlock-run',
+  ]);
 });
 
 test('has the licences of what is in its bundles', () => {
-  const licences = readFileSync(join(prefix, 'node_modules', 'redlock-run', 'dist', 'LICENSES.txt'), 'utf8');
+  const licences = readFileSync(
+    join(prefix, 'node_modules', 'redlock-run', 'dist', 'LICENSES.txt'),
+    'utf8',
+  );
   const { devDependencies } = json(join(root, 'package.json'));
   for (const name of ['chalk', 'commander', 'execa', 'ioredis', 'ora', 'valibot', 'yaml']) {
     expect(licences).toContain(`\n${name} ${devDependencies[name]} (`);
@@ -110,9 +119,15 @@ test('says its version and its help', async () => {
 
 test('runs a command under a lock, also with a configuration file', async () => {
   const env = environmentFor(masters);
-  expect(await installed(['job', '--', 'echo', 'ran'], env)).toEqual({ stdout: 'ran\n', stderr: '' });
+  expect(await installed(['job', '--', 'echo', 'ran'], env)).toEqual({
+    stdout: 'ran\n',
+    stderr: '',
+  });
   const config = join(mkdtempSync(join(scratchFolder(), 'config-')), 'redlockrc');
-  writeFileSync(config, `restartGrace: 0\nmasters:\n${masters.map(({ url }) => `  - ${url}\n`).join('')}`);
+  writeFileSync(
+    config,
+    `restartGrace: 0\nmasters:\n${masters.map(({ url }) => `  - ${url}\n`).join('')}`,
+  );
   const { stdout } = await installed(['--config', config, 'job', '--', 'printenv', 'REDLOCK_NAME']);
   expect(stdout).toBe('job\n');
   await untilNothingIsLeft(masters);

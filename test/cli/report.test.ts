@@ -55,7 +55,9 @@ test('every outcome, with the code or signal of the command and the status of re
     reportOf(['e', '--', 'there-is-no-such-program']),
     reportOf(['--max-run', '300ms', 'f', '--', 'sleep', '30']),
   ]);
-  expect(rows.map(({ outcome, exitCode, signal, status }) => [outcome, exitCode, signal, status])).toEqual([
+  expect(
+    rows.map(({ outcome, exitCode, signal, status }) => [outcome, exitCode, signal, status]),
+  ).toEqual([
     ['ran', 0, null, 0],
     ['ran', 3, null, 3],
     ['ran', null, 'SIGKILL', 137],
@@ -111,7 +113,15 @@ test('the fencing number is the one that the command was given, and grows from r
 
 test('a lost lock, with a master that failed', async () => {
   const file = reportFile();
-  const job = start(['--ttl', '1200ms', '--report', file, 'lost', '--', ...node('obedient.js', '5')]);
+  const job = start([
+    '--ttl',
+    '1200ms',
+    '--report',
+    file,
+    'lost',
+    '--',
+    ...node('obedient.js', '5'),
+  ]);
   await job.says('stdout', /ready/);
   await masters[0]?.kill();
   for (const master of masters.slice(1)) await master.command('del', 'redlock:lost');
@@ -129,7 +139,13 @@ test('a run that was told to stop while it waited', async () => {
   await job.says('stderr', /waiting/);
   job.signal('SIGTERM');
   await job.result;
-  expect(parse(file)).toMatchObject({ outcome: 'signal', runMs: null, exitCode: null, signal: null, status: 143 });
+  expect(parse(file)).toMatchObject({
+    outcome: 'signal',
+    runMs: null,
+    exitCode: null,
+    signal: null,
+    status: 143,
+  });
 });
 
 test('an earlier report is replaced, and a device is written to', async () => {
@@ -139,7 +155,10 @@ test('an earlier report is replaced, and a device is written to', async () => {
   expect(parse(file)).toMatchObject({ outcome: 'ran' });
   const script = '"$0" "$1" --report /dev/stderr name -- true 2>&1 >/dev/null | cat';
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
-  const { stdout } = spawnSync('sh', ['-c', script, interpreter, program], { env, encoding: 'utf8' });
+  const { stdout } = spawnSync('sh', ['-c', script, interpreter, program], {
+    env,
+    encoding: 'utf8',
+  });
   expect(JSON.parse(stdout)).toMatchObject({ outcome: 'ran' });
 });
 
@@ -200,7 +219,10 @@ test('a file keeps its mode, and is replaced; with a second name it is written i
 test('a pipe that no process reads holds nothing up and changes no exit status, and one that is read has the report', () => {
   const folder = mkdtempSync(join(scratchFolder(), 'pipe-'));
   const { status, stderr } = shellIn(folder, 'mkfifo out', '--report out a -- sh -c "exit 3"');
-  expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": no process reads it\n`]);
+  expect([status, stderr]).toEqual([
+    3,
+    `redlock-run: --report: "${join(folder, 'out')}": no process reads it\n`,
+  ]);
   shellIn(folder, '(cat out > got &)');
   expect(JSON.parse(readFileSync(join(folder, 'got'), 'utf8'))).toMatchObject({ outcome: 'ran' });
 });
@@ -214,7 +236,10 @@ test('a pipe that is open for reading, and full, holds nothing up and changes no
   }).toThrow('EAGAIN');
   const { status, stderr } = shellIn(folder, 'true', '--report out a -- sh -c "exit 3"');
   closeSync(pipe);
-  expect([status, stderr]).toEqual([3, `redlock-run: --report: "${join(folder, 'out')}": no process reads it\n`]);
+  expect([status, stderr]).toEqual([
+    3,
+    `redlock-run: --report: "${join(folder, 'out')}": no process reads it\n`,
+  ]);
 });
 
 describe('in a sticky folder that everyone can write to', () => {
@@ -245,33 +270,54 @@ describe('in a sticky folder that everyone can write to', () => {
         /^redlock-run: --report: ".*out": a \w+ of nobody \(uid 65534\) in a folder .*\(name a file .*\)\n$/,
       );
       const { passwd = null } = Object.fromEntries(
-        readdirSync(join(folder, 'victim')).map((name) => [name, readFileSync(join(folder, 'victim', name), 'utf8')]),
+        readdirSync(join(folder, 'victim')).map((name) => [
+          name,
+          readFileSync(join(folder, 'victim', name), 'utf8'),
+        ]),
       );
       expect(passwd).toBe(what === 'dangling link' ? null : 'precious');
       expect(readdirSync(folder).sort()).toEqual(['f', 'out', 'victim']);
     },
   );
 
-  test.runIf(process.getuid?.() === 0)('one that is planted while the command runs is not followed', () => {
-    const folder = planted('link', 0);
-    const { status, stderr } = shellIn(folder, 'true', `--report out a -- chown -h ${nobody} out`);
-    expect([status, stderr]).toEqual([0, expect.stringContaining('a link of nobody (uid 65534)')]);
-    expect(readFileSync(join(folder, 'victim', 'passwd'), 'utf8')).toBe('precious');
-  });
+  test.runIf(process.getuid?.() === 0)(
+    'one that is planted while the command runs is not followed',
+    () => {
+      const folder = planted('link', 0);
+      const { status, stderr } = shellIn(
+        folder,
+        'true',
+        `--report out a -- chown -h ${nobody} out`,
+      );
+      expect([status, stderr]).toEqual([
+        0,
+        expect.stringContaining('a link of nobody (uid 65534)'),
+      ]);
+      expect(readFileSync(join(folder, 'victim', 'passwd'), 'utf8')).toBe('precious');
+    },
+  );
 
   test('a link of our own is followed', () => {
     const folder = planted('link', process.getuid?.());
     expect(shellIn(folder, 'true').status).toBe(0);
-    expect(JSON.parse(readFileSync(join(folder, 'victim', 'passwd'), 'utf8'))).toMatchObject({ outcome: 'ran' });
+    expect(JSON.parse(readFileSync(join(folder, 'victim', 'passwd'), 'utf8'))).toMatchObject({
+      outcome: 'ran',
+    });
   });
 });
 
-test.skipIf(process.getuid?.() === 0)('where it may not be written: 74, before anything runs', async () => {
-  const folder = mkdtempSync(join(scratchFolder(), 'closed-'));
-  chmodSync(folder, 0o500);
-  const { code, stderr } = await run(['--report', join(folder, 'out'), 'a', '--', 'false']);
-  expect([code, stderr]).toEqual([74, expect.stringContaining('permission denied (name a file that can be written)')]);
-});
+test.skipIf(process.getuid?.() === 0)(
+  'where it may not be written: 74, before anything runs',
+  async () => {
+    const folder = mkdtempSync(join(scratchFolder(), 'closed-'));
+    chmodSync(folder, 0o500);
+    const { code, stderr } = await run(['--report', join(folder, 'out'), 'a', '--', 'false']);
+    expect([code, stderr]).toEqual([
+      74,
+      expect.stringContaining('permission denied (name a file that can be written)'),
+    ]);
+  },
+);
 
 test('--log-format json: each line an object with a time, a kind, the name and the message', async () => {
   await takeBy('them', masters, 'held');
@@ -281,12 +327,17 @@ test('--log-format json: each line an object with a time, a kind, the name and t
   ]);
   const objects = linesOf(ran.stderr).map((line) => JSON.parse(line));
   const kinds = objects.map(({ kind }) => kind);
-  expect(kinds).toEqual(expect.arrayContaining(['acquired', 'child-started', 'child-exited', 'released']));
+  expect(kinds).toEqual(
+    expect.arrayContaining(['acquired', 'child-started', 'child-exited', 'released']),
+  );
   for (const { time, name, message } of objects) {
     expect(new Date(time).toISOString()).toBe(time);
     expect([name, typeof message]).toEqual(['a "b"', 'string']);
   }
   const [line, ...others] = linesOf(busy.stderr).map((text) => JSON.parse(text));
-  expect(line).toMatchObject({ name: 'held', message: expect.stringMatching(/^busy: "held": held by/) });
+  expect(line).toMatchObject({
+    name: 'held',
+    message: expect.stringMatching(/^busy: "held": held by/),
+  });
   expect(others).toEqual([]);
 });

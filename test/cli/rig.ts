@@ -8,7 +8,13 @@ import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type MasterOptions, nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import {
+  type MasterOptions,
+  nothingLeft,
+  startMasters,
+  stopAll,
+  type TestMaster,
+} from '../servers/masters.ts';
 import { noConfiguration } from '../servers/no-configuration.ts';
 import { eventually } from '../servers/processes.ts';
 import {
@@ -79,7 +85,11 @@ export async function locksOn(master: TestMaster): Promise<string[]> {
 /** In four seconds: for three of them it is remembered that somebody has superseded others. */
 export async function untilNothingIsLeft(masters: readonly TestMaster[]): Promise<void> {
   for (const master of masters) {
-    await eventually(`${master.name} keeps nothing`, async () => (await locksOn(master)).length === 0, 4_000);
+    await eventually(
+      `${master.name} keeps nothing`,
+      async () => (await locksOn(master)).length === 0,
+      4_000,
+    );
   }
 }
 
@@ -96,7 +106,9 @@ export async function takeBy(
   name: string,
   ttlMs = 60_000,
 ): Promise<void> {
-  await Promise.all(masters.map((master) => master.command('set', `redlock:${name}`, value, 'px', ttlMs)));
+  await Promise.all(
+    masters.map((master) => master.command('set', `redlock:${name}`, value, 'px', ttlMs)),
+  );
 }
 
 /** The lines of a stream, without the last line break. */
@@ -105,7 +117,11 @@ export function linesOf(text: string): string[] {
 }
 
 /** Looks all the time until the job says that it is over, or is, and returns the fewest masters that showed its value. */
-export async function fewestHolding(masters: readonly TestMaster[], job: CliRun, name: string): Promise<number> {
+export async function fewestHolding(
+  masters: readonly TestMaster[],
+  job: CliRun,
+  name: string,
+): Promise<number> {
   let hasEnded = false;
   job.child.once('exit', () => {
     hasEnded = true;

@@ -11,13 +11,16 @@ import { fileWith, node, useMasters } from './rig.ts';
 const secret = 'hunter2/@:%';
 const encoded = encodeURIComponent(secret);
 const { masters: guarded } = useMasters(3, { config: { requirepass: secret } });
-const withPassword = (password: string) => guarded.map((each) => each.url.replace('://', `://:${password}@`)).join(',');
+const withPassword = (password: string) =>
+  guarded.map((each) => each.url.replace('://', `://:${password}@`)).join(',');
 const grace = { REDLOCK_RESTART_GRACE: '0' };
 
 test('a password that is refused: 78 at once, one line, and what was tried is not shown', async () => {
   const results = await Promise.all(
     ['wrong-secret', ''].map((password) =>
-      runCli(['name', '--', 'true'], { env: { ...grace, REDLOCK_MASTERS: withPassword(password) } }),
+      runCli(['name', '--', 'true'], {
+        env: { ...grace, REDLOCK_MASTERS: withPassword(password) },
+      }),
     ),
   );
   expect(results.map(({ code }) => code)).toEqual([78, 78]);
@@ -34,7 +37,9 @@ test('a password in the URL, in the environment, in the file, or in a file of it
   const list = `masters:\n${urls.map((each) => `  - ${each}\n`).join('')}password: \${DOOR}\n`;
   const results = await Promise.all([
     runCli(['a', '--', 'true'], { env: { ...grace, REDLOCK_MASTERS: withPassword(encoded) } }),
-    runCli(['b', '--', 'true'], { env: { ...grace, REDLOCK_MASTERS: urls.join(','), REDLOCK_PASSWORD: secret } }),
+    runCli(['b', '--', 'true'], {
+      env: { ...grace, REDLOCK_MASTERS: urls.join(','), REDLOCK_PASSWORD: secret },
+    }),
     runCli(['--config', file, 'c', '--', 'true'], { env: grace }),
     runCli(['--config', fileWith(list), 'd', '--', 'true'], { env: { ...grace, DOOR: secret } }),
   ]);
@@ -46,7 +51,9 @@ test('are in no output, no report, no key and no value, whatever happens', async
   const env = { ...grace, REDLOCK_MASTERS: withPassword(encoded), REDLOCK_GIVE_UP_AFTER: '500ms' };
   const seen: string[] = [];
   const look = async (words: string[], more = {}) => {
-    const { stdout, stderr } = await runCli(['-v', '--report', report, ...words], { env: { ...env, ...more } });
+    const { stdout, stderr } = await runCli(['-v', '--report', report, ...words], {
+      env: { ...env, ...more },
+    });
     seen.push(stdout, stderr, readFileSync(report, 'utf8'));
   };
   await look(['name', '--', 'sh', '-c', 'tr "\\\\0" "\\\\n" < /proc/$PPID/cmdline']);
@@ -61,7 +68,10 @@ test('are in no output, no report, no key and no value, whatever happens', async
   expect(stdout).toContain('***');
   const holder = startCli(['name', '--', ...node('obedient.js')], { env });
   await holder.says('stdout', /ready/);
-  seen.push(String(await guarded[0]?.get('redlock:name')), String(await guarded[0]?.command('client', 'list')));
+  seen.push(
+    String(await guarded[0]?.get('redlock:name')),
+    String(await guarded[0]?.command('client', 'list')),
+  );
   holder.signal('SIGTERM');
   await holder.result;
   for (const text of seen) {

@@ -66,7 +66,14 @@ test('SIGTERM at any moment of the start ends it, and neither a key nor a proces
 test('HUP, USR1, USR2, WINCH, CONT and QUIT reach the command, each once, and its exit code counts', async () => {
   const job = start(['relayed', '--', ...node('tell-signals.js')]);
   await job.says('stdout', /ready/);
-  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH', 'SIGCONT', 'SIGQUIT'] as const) {
+  for (const signal of [
+    'SIGHUP',
+    'SIGUSR1',
+    'SIGUSR2',
+    'SIGWINCH',
+    'SIGCONT',
+    'SIGQUIT',
+  ] as const) {
     job.signal(signal);
     await job.says('stdout', new RegExp(signal));
   }
@@ -104,7 +111,9 @@ test('a shell sees 128 + n, and its loop stops', async () => {
   shell.stdout.setEncoding('utf8').on('data', (text) => {
     said += text;
   });
-  const ended = new Promise((resolve) => shell.once('exit', (code, signal) => resolve(signal ?? code)));
+  const ended = new Promise((resolve) =>
+    shell.once('exit', (code, signal) => resolve(signal ?? code)),
+  );
   await eventually('ready', () => said.includes('ready'));
   process.kill(-(shell.pid as number), 'SIGINT'); // As Ctrl-C does.
   expect(await ended).toBe('SIGINT');
@@ -141,7 +150,15 @@ test.each(['SIGTERM', 'SIGINT'] as const)('a second %s kills at once', async (si
 });
 
 test('--signal chooses the signal for a stop of our own making', async () => {
-  const { code, stdout } = await run(['--max-run', '400ms', '--signal', 'INT', 'own', '--', ...node('obedient.js')]);
+  const { code, stdout } = await run([
+    '--max-run',
+    '400ms',
+    '--signal',
+    'INT',
+    'own',
+    '--',
+    ...node('obedient.js'),
+  ]);
   expect(code).toBe(124);
   expect(stdout).toMatch(/stopped by SIGINT\n$/);
 });

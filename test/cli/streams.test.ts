@@ -7,7 +7,15 @@ import { closeSync, mkdtempSync, openSync, readFileSync, statSync } from 'node:f
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { environmentFor, fixture, interpreter, isStandalone, program, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  environmentFor,
+  fixture,
+  interpreter,
+  isStandalone,
+  program,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 const megabytes = 100;
@@ -15,13 +23,22 @@ const megabytes = 100;
 /** A line for sh, in which redlock-run is $0 "$1", run to its end with these masters. */
 function shell(line: string, ...words: string[]) {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
-  const options = { env, timeout: 30_000, killSignal: 'SIGKILL' as const, encoding: 'utf8' as const };
+  const options = {
+    env,
+    timeout: 30_000,
+    killSignal: 'SIGKILL' as const,
+    encoding: 'utf8' as const,
+  };
   return spawnSync('sh', ['-c', line, interpreter, program, ...words], options);
 }
 
 test('a run that goes well writes nothing of its own', async () => {
   expect(await run(['name', '--', 'true'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
-  expect(await run(['-q', 'name', '--', 'true'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  expect(await run(['-q', 'name', '--', 'true'])).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  });
 });
 
 test('stdout is the command’s alone, also with -v, and so is stderr without', async () => {
@@ -43,7 +60,11 @@ test('nothing of ours is on stdout when it fails', async () => {
 
 test('--help and --version are on stdout, and nothing is on stderr', async () => {
   const [help, version] = await Promise.all([run(['--help']), run(['--version'])]);
-  expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Usage: redlock-run .*NAME/) });
+  expect(help).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/^Usage: redlock-run .*NAME/),
+  });
   expect(version).toMatchObject({
     code: 0,
     stderr: '',
@@ -54,21 +75,27 @@ test('--help and --version are on stdout, and nothing is on stderr', async () =>
 test('what was asked for and cannot be written is 74, said in one line unless nobody wanted more', () => {
   for (const words of [['--help'], ['--version'], ['--dry-run', 'name', '--', 'true']]) {
     const full = shell('"$0" "$@" >/dev/full; echo "code $?"', ...words);
-    expect([full.stdout, full.stderr]).toEqual(['code 74\n', 'redlock-run: output: cannot be written: ENOSPC\n']);
+    expect([full.stdout, full.stderr]).toEqual([
+      'code 74\n',
+      'redlock-run: output: cannot be written: ENOSPC\n',
+    ]);
     const closed = shell('{ "$0" "$@"; echo "code $?" >&2; } | :', ...words);
     expect(closed.stderr).toBe('code 74\n');
   }
 });
 
-test.skipIf(isStandalone)('other open files: not 3 to 15, but behind a gap, as docs/supervision.md says', () => {
-  const within = (line: string) => shell('bash -c "$2" "$0" "$1"', line);
-  const opened = [3, 15, 16, 17, 19, 20].map((number) => `${number}</dev/null`).join(' ');
-  const look = 'for n in 3 15 16 17 19 20; do { true <&$n; } 2>/dev/null && echo $n; done';
-  const { stdout, stderr } = within(`exec ${opened}; exec "$0" "$1" files -- bash -c '${look}'`);
-  expect([stdout, stderr]).toEqual(['19\n20\n', '']);
-  const script = 'exec 3</dev/fd/20; read -r line <&3; echo "$line"';
-  expect(within(`"$0" "$1" files -c '${script}' 20< <(echo hello)`).stdout).toBe('hello\n');
-});
+test.skipIf(isStandalone)(
+  'other open files: not 3 to 15, but behind a gap, as docs/supervision.md says',
+  () => {
+    const within = (line: string) => shell('bash -c "$2" "$0" "$1"', line);
+    const opened = [3, 15, 16, 17, 19, 20].map((number) => `${number}</dev/null`).join(' ');
+    const look = 'for n in 3 15 16 17 19 20; do { true <&$n; } 2>/dev/null && echo $n; done';
+    const { stdout, stderr } = within(`exec ${opened}; exec "$0" "$1" files -- bash -c '${look}'`);
+    expect([stdout, stderr]).toEqual(['19\n20\n', '']);
+    const script = 'exec 3</dev/fd/20; read -r line <&3; echo "$line"';
+    expect(within(`"$0" "$1" files -c '${script}' 20< <(echo hello)`).stdout).toBe('hello\n');
+  },
+);
 
 test('stdin reaches the command: what is typed, nothing, and its end', async () => {
   const results = await Promise.all([
@@ -113,7 +140,10 @@ test('the descriptors are the caller’s own: a file stays a file, and none of o
   const look = ['sh', '-c', 'readlink /proc/$$/fd/1; ls /proc/$$/fd'];
   const seenBy = (words: readonly string[]) => {
     const descriptor = openSync(file, 'w');
-    spawnSync(words[0] as string, words.slice(1), { env, stdio: ['ignore', descriptor, 'inherit'] });
+    spawnSync(words[0] as string, words.slice(1), {
+      env,
+      stdio: ['ignore', descriptor, 'inherit'],
+    });
     closeSync(descriptor);
     return readFileSync(file, 'utf8');
   };

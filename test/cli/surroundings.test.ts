@@ -5,14 +5,28 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { pathOf } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { countOf, environmentFor, interpreter, isStandalone, program, takeBy, useMasters } from './rig.ts';
+import {
+  countOf,
+  environmentFor,
+  interpreter,
+  isStandalone,
+  program,
+  takeBy,
+  useMasters,
+} from './rig.ts';
 
 const { masters } = useMasters(3);
 
 /** A line for bash, in which redlock-run is $0 "$1" and redlockctl $0 "$2", run to its end in a folder of its own with these masters. */
 function shell(line: string) {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
-  const options = { env, cwd: scratchFolder(), timeout: 20_000, killSignal: 'SIGKILL', encoding: 'utf8' } as const;
+  const options = {
+    env,
+    cwd: scratchFolder(),
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+    encoding: 'utf8',
+  } as const;
   const { status, stdout, stderr } = spawnSync(
     'bash',
     ['-c', line, interpreter, program, pathOf('redlockctl')],
@@ -26,7 +40,8 @@ const hasLimits = spawnSync('prlimit', ['-V']).status === 0 && !isStandalone;
 test.skipIf(!hasLimits)(
   'too few open files: one line and nothing locked, at every limit at which Node itself can start',
   async () => {
-    const runAt = (limit: number) => shell(`setsid -w prlimit --nofile=${limit}:${limit} "$0" "$1" a${limit} -- true`);
+    const runAt = (limit: number) =>
+      shell(`setsid -w prlimit --nofile=${limit}:${limit} "$0" "$1" a${limit} -- true`);
     let first = 10;
     while (!runAt(first).stderr.startsWith('redlock-run: ')) first += 1;
     const tooFew = {
@@ -46,19 +61,27 @@ test.skipIf(!hasLimits)(
 
 const hasScript = spawnSync('script', ['-V']).status === 0;
 
-test.skipIf(!hasScript)('a terminal of no width: a wait ends, and status --watch goes on line by line', async () => {
-  await takeBy('them', masters, 'held');
-  const within = (line: string) =>
-    shell(`export A=$0 B=$1 C=$2; script -qec '${line}' /dev/null </dev/null; echo "code $?"`).stdout;
-  expect(within('"$A" "$B" -w 1s held -- true')).toMatch(/^redlock-run: busy: "held": .*\r\ncode 75\n$/);
-  const watched = within('timeout 2.5 "$A" "$C" status held --watch');
-  expect(watched).toMatch(/^"held".*\n"held".*code 124\n$/s);
-  expect(watched).not.toContain('\x1b');
-});
+test.skipIf(!hasScript)(
+  'a terminal of no width: a wait ends, and status --watch goes on line by line',
+  async () => {
+    await takeBy('them', masters, 'held');
+    const within = (line: string) =>
+      shell(`export A=$0 B=$1 C=$2; script -qec '${line}' /dev/null </dev/null; echo "code $?"`)
+        .stdout;
+    expect(within('"$A" "$B" -w 1s held -- true')).toMatch(
+      /^redlock-run: busy: "held": .*\r\ncode 75\n$/,
+    );
+    const watched = within('timeout 2.5 "$A" "$C" status held --watch');
+    expect(watched).toMatch(/^"held".*\n"held".*code 124\n$/s);
+    expect(watched).not.toContain('\x1b');
+  },
+);
 
 test('a configuration may come through a pipe', () => {
   const text = `masters: [${masters.map(({ url }) => `"${url}"`).join(', ')}]`;
-  expect(shell(`unset REDLOCK_MASTERS; "$0" "$1" --config <(echo '${text}') a -- echo ran`)).toEqual({
+  expect(
+    shell(`unset REDLOCK_MASTERS; "$0" "$1" --config <(echo '${text}') a -- echo ran`),
+  ).toEqual({
     status: 0,
     stdout: 'ran\n',
     stderr: '',
@@ -66,22 +89,32 @@ test('a configuration may come through a pipe', () => {
 });
 
 // Bun does not start there: docs/performance.md.
-test.runIf(process.platform === 'linux' && !isStandalone)('a working directory that has been removed', () => {
-  const within = (line: string) => shell(`mkdir gone; cd gone; rmdir ../gone; ${line}`);
-  expect(within('"$0" "$1" a -- readlink /proc/self/cwd')).toMatchObject({
-    status: 0,
-    stdout: expect.stringMatching(/gone \(deleted\)\n$/),
-    stderr: '',
-  });
-  expect(within('"$0" "$1" a -- false')).toEqual({ status: 1, stdout: '', stderr: '' });
-  expect(within(`printf '#!/no/shell' > "$HOME/odd"; chmod +x "$HOME/odd"; "$0" "$1" a -- "$HOME/odd"`)).toMatchObject({
-    status: 127,
-    stderr: expect.stringMatching(/^[^\n]*odd[^\n]*\n$/),
-  });
-  expect(within('"$0" "$2" status a')).toMatchObject({ status: 0, stderr: '' });
-  const missing = { status: 78, stderr: 'redlock-run: --config: "here": no such file (name a YAML file)\n' };
-  expect(within('"$0" "$1" --config here a -- true')).toMatchObject(missing);
-});
+test.runIf(process.platform === 'linux' && !isStandalone)(
+  'a working directory that has been removed',
+  () => {
+    const within = (line: string) => shell(`mkdir gone; cd gone; rmdir ../gone; ${line}`);
+    expect(within('"$0" "$1" a -- readlink /proc/self/cwd')).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/gone \(deleted\)\n$/),
+      stderr: '',
+    });
+    expect(within('"$0" "$1" a -- false')).toEqual({ status: 1, stdout: '', stderr: '' });
+    expect(
+      within(
+        `printf '#!/no/shell' > "$HOME/odd"; chmod +x "$HOME/odd"; "$0" "$1" a -- "$HOME/odd"`,
+      ),
+    ).toMatchObject({
+      status: 127,
+      stderr: expect.stringMatching(/^[^\n]*odd[^\n]*\n$/),
+    });
+    expect(within('"$0" "$2" status a')).toMatchObject({ status: 0, stderr: '' });
+    const missing = {
+      status: 78,
+      stderr: 'redlock-run: --config: "here": no such file (name a YAML file)\n',
+    };
+    expect(within('"$0" "$1" --config here a -- true')).toMatchObject(missing);
+  },
+);
 
 test.runIf(process.platform === 'linux')(
   'arguments that are not UTF-8 are refused, and the sign for unknown bytes is not',
@@ -96,6 +129,10 @@ test.runIf(process.platform === 'linux')(
     expect(shell(`"$0" "$1" $'a\\xff' -- echo ran`)).toEqual(refused(1));
     expect(shell(`"$0" "$1" a -- echo $'b\\xff'`)).toEqual(refused(4));
     expect(shell(`"$0" "$2" status $'a\\xff'`)).toEqual(refused(2));
-    expect(shell(`"$0" "$1" $'\ufffd' -- echo '\ufffd' ''`)).toEqual({ status: 0, stdout: '\ufffd \n', stderr: '' });
+    expect(shell(`"$0" "$1" $'\ufffd' -- echo '\ufffd' ''`)).toEqual({
+      status: 0,
+      stdout: '\ufffd \n',
+      stderr: '',
+    });
   },
 );

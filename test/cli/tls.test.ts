@@ -27,7 +27,10 @@ async function runOver(scene: Scene, words = ['name', '--', 'true']): Promise<Ru
     ...(tls.length > 0 ? ['tls:', ...tls.map((line) => `  ${line}`)] : []),
   ];
   const env = { REDLOCK_MASTERS: undefined, ...scene.options?.env };
-  return run(['--config', fileWith(`${lines.join('\n')}\n`), '-w', '3s', ...words], { ...scene.options, env });
+  return run(['--config', fileWith(`${lines.join('\n')}\n`), '-w', '3s', ...words], {
+    ...scene.options,
+    env,
+  });
 }
 
 const client = (key: string) => [
@@ -37,14 +40,21 @@ const client = (key: string) => [
 ];
 
 test('a certificate of the authority in caFile, and a client certificate, are accepted', async () => {
-  const scenes = [{}, ...(['TLSv1.2', 'TLSv1.3'] as const).map((asksIn) => ({ asksIn, tls: client('client.key') }))];
+  const scenes = [
+    {},
+    ...(['TLSv1.2', 'TLSv1.3'] as const).map((asksIn) => ({ asksIn, tls: client('client.key') })),
+  ];
   for (const scene of scenes) {
     expect(await runOver(scene)).toMatchObject({ code: 0, stderr: '' });
   }
 });
 
 test.each<[string, Scene, RegExp]>([
-  ['an authority that nobody trusts', { tls: [] }, /certificate is not trusted: .*\(set tls\.caFile/],
+  [
+    'an authority that nobody trusts',
+    { tls: [] },
+    /certificate is not trusted: .*\(set tls\.caFile/,
+  ],
   ['another authority', { tls: [`caFile: ${pemFile('other.pem')}`] }, /certificate is not trusted/],
   [
     'another name',
@@ -52,8 +62,16 @@ test.each<[string, Scene, RegExp]>([
     /certificate is not trusted: .*elsewhere/,
   ],
   ['no client certificate', { asksIn: 'TLSv1.2' }, /TLS is refused: .*\(set tls\.certFile/],
-  ['no client certificate, which TLS 1.3 tells late', { asksIn: 'TLSv1.3' }, /TLS is refused: .*\(set tls\.certFile/],
-  ['an empty caFile', { tls: ['caFile: /dev/null'] }, /tls\.caFile: "\/dev\/null": holds no certificate/],
+  [
+    'no client certificate, which TLS 1.3 tells late',
+    { asksIn: 'TLSv1.3' },
+    /TLS is refused: .*\(set tls\.certFile/,
+  ],
+  [
+    'an empty caFile',
+    { tls: ['caFile: /dev/null'] },
+    /tls\.caFile: "\/dev\/null": holds no certificate/,
+  ],
   ['a key as caFile', { tls: [`caFile: ${pemFile('server.key')}`] }, /holds no certificate/],
   ['the wrong key', { tls: client('server.key') }, /tls\.keyFile: .*does not belong to certFile/],
 ])('%s: 78 at once, one line', async (_, scene, why) => {
@@ -66,9 +84,16 @@ test.each<[string, Scene, RegExp]>([
 test('no variable of Node turns verification off, none makes Node talk, and the command has it all the same', async () => {
   const variables = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   const refused = await runOver({ tls: [], options: { env: variables } });
-  expect(refused).toMatchObject({ code: 78, stderr: expect.stringMatching(/^redlock-run: .*not trusted.*\n$/) });
+  expect(refused).toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(/^redlock-run: .*not trusted.*\n$/),
+  });
   const words = ['name', '--', 'printenv', 'NODE_TLS_REJECT_UNAUTHORIZED'];
-  expect(await runOver({ options: { env: variables } }, words)).toMatchObject({ code: 0, stdout: '0\n', stderr: '' });
+  expect(await runOver({ options: { env: variables } }, words)).toMatchObject({
+    code: 0,
+    stdout: '0\n',
+    stderr: '',
+  });
   const extra = await runOver({
     tls: ['caFile: /dev/null'],
     options: { env: { NODE_EXTRA_CA_CERTS: pemFile('ca.pem') } },
@@ -79,14 +104,19 @@ test('no variable of Node turns verification off, none makes Node talk, and the 
 test('a database that there is not: 78, with what to do', async () => {
   const url = `${masters[0]?.url}?db=99`;
   const { code, stderr } = await run(['--master', url, 'name', '--', 'true']);
-  expect([code, stderr]).toEqual([78, expect.stringMatching(/DB index is out of range \(.*database.*\)\n$/)]);
+  expect([code, stderr]).toEqual([
+    78,
+    expect.stringMatching(/DB index is out of range \(.*database.*\)\n$/),
+  ]);
 });
 
 test.each([
   ['redis', 'speaks TLS (write rediss://)', Buffer.from('15030100020246', 'hex')],
   ['rediss', 'does not speak TLS (write redis://)', '-ERR what?\r\n'],
 ])('%s:// to a port that %s: 78', async (scheme, why, answer) => {
-  const server = createServer((socket) => socket.on('error', () => {}).on('data', () => socket.write(answer)));
+  const server = createServer((socket) =>
+    socket.on('error', () => {}).on('data', () => socket.write(answer)),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -43,7 +43,10 @@ function shell() {
 
 /** The text with what differs from run to run in capitals. */
 function normalised(text: string): string {
-  const named = masters.reduce((line, { url }, index) => line.replaceAll(url, `MASTER${index + 1}`), text);
+  const named = masters.reduce(
+    (line, { url }, index) => line.replaceAll(url, `MASTER${index + 1}`),
+    text,
+  );
   return named
     .replaceAll(`${os.userInfo().username}@${os.hostname()}`, 'USER@HOST')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')

@@ -107,7 +107,8 @@ export function faults(world: World): void {
         master.extend(claimOf('a'), null, lasting),
         master.heal(claimOf('a'), null, lasting),
       ]);
-      for (const reply of replies) expect(reply).toMatchObject({ kind: 'failed', cause: 'connection' });
+      for (const reply of replies)
+        expect(reply).toMatchObject({ kind: 'failed', cause: 'connection' });
     });
 
     it('is never sent what failed meanwhile', async (server, master) => {
@@ -123,7 +124,9 @@ export function faults(world: World): void {
     it('votes again through the same handle when it is back', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await server.unplug();
-      expect(await untilFailed(server, () => master.extend(claimOf('a'), null, lasting))).toBe('connection');
+      expect(await untilFailed(server, () => master.extend(claimOf('a'), null, lasting))).toBe(
+        'connection',
+      );
       await server.restore();
       const reply = await untilAnswered(server, () => master.extend(claimOf('a'), null, lasting));
       expect(reply).toMatchObject({ kind: 'extended' });
@@ -139,7 +142,10 @@ export function faults(world: World): void {
 }
 
 /** Calls until one fails: a connection that is broken is not always noticed at once. Returns the cause. */
-async function untilFailed(server: Server, ask: () => ReturnType<Master['extend']>): Promise<string> {
+async function untilFailed(
+  server: Server,
+  ask: () => ReturnType<Master['extend']>,
+): Promise<string> {
   for (;;) {
     const reply = await ask();
     if (reply.kind === 'failed') return reply.cause;

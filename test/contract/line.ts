@@ -5,11 +5,21 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
-import { claimOf, earOf, lasting, type Server, untilAnswered, untilCalled, type World } from './world.ts';
+import {
+  claimOf,
+  earOf,
+  lasting,
+  type Server,
+  untilAnswered,
+  untilCalled,
+  type World,
+} from './world.ts';
 
 /** The claim of one who waits. Arrivals are by the letter of the value: `a` came first. */
-const waiterOf = (value: string) => claimOf(value, { waiter: { id: `id ${value}`, arrivalUs: value.charCodeAt(0) } });
-const inLine = (place: number | null, holder = 'them') => expect.objectContaining({ kind: 'refused', holder, place });
+const waiterOf = (value: string) =>
+  claimOf(value, { waiter: { id: `id ${value}`, arrivalUs: value.charCodeAt(0) } });
+const inLine = (place: number | null, holder = 'them') =>
+  expect.objectContaining({ kind: 'refused', holder, place });
 const behindOthers = (place: number | null) => inLine(place, '');
 
 export function line(world: World): void {
@@ -159,7 +169,10 @@ export function line(world: World): void {
 
     it('cannot be listened for on a server that is not to be reached, and that is no error', async (server, master) => {
       await server.unplug();
-      expect(await master.listen(waiterOf('a'), () => {})).toMatchObject({ kind: 'failed', cause: 'connection' });
+      expect(await master.listen(waiterOf('a'), () => {})).toMatchObject({
+        kind: 'failed',
+        cause: 'connection',
+      });
       await server.restore();
       await untilAnswered(server, () => master.extend(claimOf('a'), null, lasting));
     });

@@ -6,7 +6,16 @@
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
-import { claimOf, lasting, type Server, sharedOf, slotOf, upTo, type World, waiting } from './world.ts';
+import {
+  claimOf,
+  lasting,
+  type Server,
+  sharedOf,
+  slotOf,
+  upTo,
+  type World,
+  waiting,
+} from './world.ts';
 
 const nothing = { type: null, value: null, remainingMs: null, fence: null, queue: [], holders: [] };
 
@@ -26,7 +35,13 @@ export function looks(world: World): void {
       for (const claim of [later, first]) await master.acquire(claim, lasting);
       const [sight] = await seen(server, 'r');
       const { fence } = granted;
-      expect(sight).toMatchObject({ type: 'string', value: 'a', remainingMs: upTo(60_000), fence, holders: [] });
+      expect(sight).toMatchObject({
+        type: 'string',
+        value: 'a',
+        remainingMs: upTo(60_000),
+        fence,
+        holders: [],
+      });
       expect(sight?.queue.map(({ id }) => id)).toEqual([first.waiter?.id, later.waiter?.id]);
     });
 
@@ -59,7 +74,10 @@ export function looks(world: World): void {
     it('at one who has given it back, or has ended', async (server, master) => {
       await master.acquire(claimOf('a', { isFenced: false }), lasting);
       await master.release(claimOf('a'), 0);
-      await master.acquire(sharedOf('b', { resources: ['s'], ttlMs: 50, isFenced: false }), lasting);
+      await master.acquire(
+        sharedOf('b', { resources: ['s'], ttlMs: 50, isFenced: false }),
+        lasting,
+      );
       await server.pass(100);
       expect(await server.look('r', 's')).toEqual([nothing, nothing]);
     });
@@ -68,7 +86,10 @@ export function looks(world: World): void {
       await master.acquire(claimOf('a'), lasting);
       await master.acquire(waiting(claimOf('b')), lasting);
       await server.look('r');
-      expect(await master.acquire(waiting(claimOf('c')), lasting)).toMatchObject({ holder: 'a', place: 1 });
+      expect(await master.acquire(waiting(claimOf('c')), lasting)).toMatchObject({
+        holder: 'a',
+        place: 1,
+      });
     });
   });
 }

@@ -30,7 +30,8 @@ export function olderContract(name: string, worldOf: (protocol: Protocol) => Wor
 function times(world: World, unitMs: number): void {
   const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
     test(title, () => world((server) => body(server, server.handle())));
-  const claim = (value: string, changes: Partial<Claim> = {}) => claimOf(value, { isFenced: false, ...changes });
+  const claim = (value: string, changes: Partial<Claim> = {}) =>
+    claimOf(value, { isFenced: false, ...changes });
   const acquire = (master: Master, value: string, changes: Partial<Claim> = {}) =>
     master.acquire(claim(value, changes), lasting);
   const timeAt = async (server: Server) => (await server.read('r'))?.value ?? null;
@@ -107,7 +108,10 @@ function times(world: World, unitMs: number): void {
       await acquire(master, 'a');
       expect((await acquire(master, 'b', { resources: ['s'] })).kind).toBe('granted');
       const waiter = { id: 'w', arrivalUs: 1 };
-      expect(await acquire(server.handle(), 'c', { waiter })).toMatchObject({ kind: 'refused', place: null });
+      expect(await acquire(server.handle(), 'c', { waiter })).toMatchObject({
+        kind: 'refused',
+        place: null,
+      });
     });
   });
 
@@ -131,7 +135,9 @@ function times(world: World, unitMs: number): void {
       const since = await server.now();
       const reply = await master.extend(claim('a'), null, lasting);
       const told = reply.kind === 'extended' ? reply.masterTimeMs : Number.NaN;
-      expect(told - since).toSatisfy((passedMs) => Number(passedMs) > -1 && Number(passedMs) < 1_000);
+      expect(told - since).toSatisfy(
+        (passedMs) => Number(passedMs) > -1 && Number(passedMs) < 1_000,
+      );
     });
 
     it('moved by one who lost a GETSET: taken, and that time is left to pass', async (server, master) => {
@@ -180,7 +186,11 @@ function times(world: World, unitMs: number): void {
     it('ours there: released, and neither time nor note is left', async (server, master) => {
       await acquire(master, 'a');
       expect(await master.release(claim('a'), 0, 'line')).toEqual({ kind: 'released' });
-      expect([await timeAt(server), await noteIn(server), await server.history('r')]).toEqual([null, '', ['line']]);
+      expect([await timeAt(server), await noteIn(server), await server.history('r')]).toEqual([
+        null,
+        '',
+        ['line'],
+      ]);
     });
 
     it('to be kept for a while: released, and a time stands there for so long', async (server, master) => {

@@ -76,7 +76,10 @@ export function order(world: World): void {
       await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.freeze();
       const caller = new AbortController();
-      const replies = [master.acquire(claimOf('a'), caller.signal), master.release(claimOf('a'), 0)];
+      const replies = [
+        master.acquire(claimOf('a'), caller.signal),
+        master.release(claimOf('a'), 0),
+      ];
       caller.abort();
       await server.thaw();
       await Promise.all(replies);

@@ -24,7 +24,8 @@ const reversed = { resources: ['s', 'r'] };
 export function several(world: World): void {
   const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
     test(title, () => world((server) => body(server, server.handle())));
-  const ask = (server: Server, claim: ReturnType<typeof claimOf>) => server.handle().acquire(claim, lasting);
+  const ask = (server: Server, claim: ReturnType<typeof claimOf>) =>
+    server.handle().acquire(claim, lasting);
   const standing = async (server: Server) => [await server.read('r'), await server.read('s')];
 
   describe('several resources', () => {
@@ -41,16 +42,25 @@ export function several(world: World): void {
         await server.write(resource, 'them', 5_000);
         const reply = await ask(server, claimOf('a', both));
         expect(reply).toMatchObject({ kind: 'refused', holder: 'them', remainingMs: upTo(5_000) });
-        expect((await standing(server)).filter((one) => one !== null)).toEqual([heldBy('them', 5_000)]);
+        expect((await standing(server)).filter((one) => one !== null)).toEqual([
+          heldBy('them', 5_000),
+        ]);
       }),
     );
 
     it('are refused to the second who names them, in whichever order', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       for (const names of [both, reversed, { resources: ['r'] }, { resources: ['t', 's'] }]) {
-        expect(await ask(server, claimOf('b', names))).toMatchObject({ kind: 'refused', holder: 'a' });
+        expect(await ask(server, claimOf('b', names))).toMatchObject({
+          kind: 'refused',
+          holder: 'a',
+        });
       }
-      expect([...(await standing(server)), await server.read('t')]).toEqual([heldBy('a'), heldBy('a'), null]);
+      expect([...(await standing(server)), await server.read('t')]).toEqual([
+        heldBy('a'),
+        heldBy('a'),
+        null,
+      ]);
     });
 
     it('are extended together, and not at all where one is gone or taken', async (server, master) => {
@@ -96,7 +106,10 @@ export function several(world: World): void {
     it('have one number for the fence, above those of all of them', async (server, master) => {
       await server.setCounter('r', 41);
       await server.setCounter('s', 70);
-      expect(await master.acquire(claimOf('a', both), lasting)).toEqual({ kind: 'granted', fence: 71 });
+      expect(await master.acquire(claimOf('a', both), lasting)).toEqual({
+        kind: 'granted',
+        fence: 71,
+      });
       expect([await server.counter('r'), await server.counter('s')]).toEqual([71, 71]);
       await master.extend(claimOf('a', both), 90, lasting);
       expect([await server.counter('r'), await server.counter('s')]).toEqual([90, 90]);
@@ -105,24 +118,29 @@ export function several(world: World): void {
     it('leave a line in the history of each', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       await master.release(claimOf('a', both), 0, 'first');
-      expect([await server.history('r'), await server.history('s')]).toEqual([['first'], ['first']]);
+      expect([await server.history('r'), await server.history('s')]).toEqual([
+        ['first'],
+        ['first'],
+      ]);
     });
 
     it('that are shared: each with the others who share it', async (server, master) => {
       await master.acquire(sharedOf('a', both), lasting);
       expect(await ask(server, sharedOf('b', { resources: ['s', 't'] }))).toEqual(granted);
       await master.release(sharedOf('a', both), 0);
-      expect([await server.holders('r'), await server.holders('s'), await server.holders('t')]).toEqual([
-        [],
-        ['b'],
-        ['b'],
-      ]);
+      expect([
+        await server.holders('r'),
+        await server.holders('s'),
+        await server.holders('t'),
+      ]).toEqual([[], ['b'], ['b']]);
     });
 
     it('that a server has forgotten are all healed', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       await server.restart();
-      expect(await server.handle().heal(claimOf('a', both), 9, lasting)).toEqual({ kind: 'healed' });
+      expect(await server.handle().heal(claimOf('a', both), 9, lasting)).toEqual({
+        kind: 'healed',
+      });
       expect(await standing(server)).toEqual([heldBy('a'), heldBy('a')]);
     });
   });
@@ -131,7 +149,10 @@ export function several(world: World): void {
     it('are entered together, and the place is the farther one', async (server, master) => {
       await master.acquire(claimOf('x', both), lasting);
       await ask(server, waiting(claimOf('a', { resources: ['s'] })));
-      expect(await ask(server, waiting(claimOf('b', both)))).toMatchObject({ kind: 'refused', place: 1 });
+      expect(await ask(server, waiting(claimOf('b', both)))).toMatchObject({
+        kind: 'refused',
+        place: 1,
+      });
       expect(await ask(server, waiting(claimOf('c', { resources: ['r'] })))).toMatchObject({
         kind: 'refused',
         place: 1,
@@ -164,7 +185,10 @@ export function several(world: World): void {
 
     it('call the first in line of each resource that is released', async (server, master) => {
       await master.acquire(claimOf('x', both), lasting);
-      const claims = [waiting(claimOf('a', { resources: ['r'] })), waiting(claimOf('b', { resources: ['s'] }))];
+      const claims = [
+        waiting(claimOf('a', { resources: ['r'] })),
+        waiting(claimOf('b', { resources: ['s'] })),
+      ];
       const ears = [];
       for (const claim of claims) {
         ears.push(await earOf(server, claim));

@@ -24,12 +24,17 @@ const refusedBy = (holder: string) => expect.objectContaining({ kind: 'refused',
 export function shared(world: World): void {
   const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
     test(title, () => world((server) => body(server, server.handle())));
-  const ask = (server: Server, claim: ReturnType<typeof claimOf>) => server.handle().acquire(claim, lasting);
+  const ask = (server: Server, claim: ReturnType<typeof claimOf>) =>
+    server.handle().acquire(claim, lasting);
 
   describe('a shared lock', () => {
     it('is held by any number together', async (server, master) => {
-      for (const value of ['a', 'b', 'c']) expect(await master.acquire(sharedOf(value), lasting)).toEqual(granted);
-      expect([await server.holders('r'), await server.read('r')]).toEqual([['a', 'b', 'c'], heldBy('shared')]);
+      for (const value of ['a', 'b', 'c'])
+        expect(await master.acquire(sharedOf(value), lasting)).toEqual(granted);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([
+        ['a', 'b', 'c'],
+        heldBy('shared'),
+      ]);
     });
 
     it('is kept from whoever wants it alone, and the other way round', async (server, master) => {
@@ -66,7 +71,10 @@ export function shared(world: World): void {
       await master.acquire(sharedOf('a', { ttlMs: 100 }), lasting);
       await master.acquire(sharedOf('b', { ttlMs: 300 }), lasting);
       await server.pass(150);
-      expect([await server.holders('r'), await server.read('r')]).toEqual([['b'], heldBy('shared', 300)]);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([
+        ['b'],
+        heldBy('shared', 300),
+      ]);
       expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'gone' });
       await server.pass(200);
       expect(await server.read('r')).toBeNull();
@@ -75,23 +83,35 @@ export function shared(world: World): void {
     it('extended by one: the key lasts as long as the last of them, and the other ends when it did', async (server, master) => {
       await master.acquire(sharedOf('a', { ttlMs: 100 }), lasting);
       await master.acquire(sharedOf('b', { ttlMs: 100 }), lasting);
-      expect(await master.extend(sharedOf('a', { ttlMs: 5_000 }), null, lasting)).toMatchObject({ kind: 'extended' });
+      expect(await master.extend(sharedOf('a', { ttlMs: 5_000 }), null, lasting)).toMatchObject({
+        kind: 'extended',
+      });
       await server.pass(150);
-      expect([await server.holders('r'), await server.read('r')]).toEqual([['a'], heldBy('shared', 5_000)]);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([
+        ['a'],
+        heldBy('shared', 5_000),
+      ]);
     });
 
     it('extended to less than it had: the key goes with the last of them', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
-      for (const value of ['a', 'b']) await master.extend(sharedOf(value, { ttlMs: 5_000 }), null, lasting);
+      for (const value of ['a', 'b'])
+        await master.extend(sharedOf(value, { ttlMs: 5_000 }), null, lasting);
       expect(await server.read('r')).toEqual(heldBy('shared', 5_000));
     });
 
     it('released by one to be kept for a while: stands for so long, and no longer than the other', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await master.release(sharedOf('a'), 5_000);
-      expect([await server.holders('r'), await server.read('r')]).toEqual([['a', 'b'], heldBy('shared')]);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([
+        ['a', 'b'],
+        heldBy('shared'),
+      ]);
       await master.release(sharedOf('b'), 0);
-      expect([await server.holders('r'), await server.read('r')]).toEqual([['a'], heldBy('shared', 5_000)]);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([
+        ['a'],
+        heldBy('shared', 5_000),
+      ]);
     });
 
     it('whose key a person has deleted is gone for all, and nobody comes back with the next one', async (server, master) => {
@@ -108,7 +128,10 @@ export function shared(world: World): void {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await server.remove('r');
       expect(await master.heal(sharedOf('a'), 9, lasting)).toEqual({ kind: 'healed' });
-      expect([await server.holders('r'), await server.read('r')]).toEqual([['a'], heldBy('shared')]);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([
+        ['a'],
+        heldBy('shared'),
+      ]);
     });
 
     it('is not healed beside one who holds it alone', async (server, master) => {
@@ -152,14 +175,29 @@ export function shared(world: World): void {
         ears.push(await earOf(server, claim));
         await ask(server, claim);
       }
-      return { counts: () => ears.map(({ count }) => count()), close: () => ears.map(({ ear }) => ear.close()) };
+      return {
+        counts: () => ears.map(({ count }) => count()),
+        close: () => ears.map(({ ear }) => ear.close()),
+      };
     };
 
     it('lets nobody who shares pass one who wants it alone', async (server, master) => {
       await master.acquire(sharedOf('a'), lasting);
-      expect(await ask(server, writer('b'))).toMatchObject({ kind: 'refused', holder: 'shared', place: 0 });
-      expect(await ask(server, reader('c'))).toMatchObject({ kind: 'refused', holder: '', place: 1 });
-      expect(await ask(server, sharedOf('d'))).toMatchObject({ kind: 'refused', holder: '', place: null });
+      expect(await ask(server, writer('b'))).toMatchObject({
+        kind: 'refused',
+        holder: 'shared',
+        place: 0,
+      });
+      expect(await ask(server, reader('c'))).toMatchObject({
+        kind: 'refused',
+        holder: '',
+        place: 1,
+      });
+      expect(await ask(server, sharedOf('d'))).toMatchObject({
+        kind: 'refused',
+        holder: '',
+        place: null,
+      });
       expect(await server.holders('r')).toEqual(['a']);
     });
 
@@ -167,12 +205,18 @@ export function shared(world: World): void {
       await master.acquire(claimOf('x'), lasting);
       for (const value of ['a', 'b', 'c']) await ask(server, reader(value));
       await master.release(claimOf('x'), 0);
-      for (const value of ['c', 'a', 'b']) expect(await ask(server, reader(value))).toEqual(granted);
+      for (const value of ['c', 'a', 'b'])
+        expect(await ask(server, reader(value))).toEqual(granted);
     });
 
     it('calls one who shares when another has been granted, and so on down to one who wants it alone', async (server) => {
       await server.write('r', 'them', 300);
-      const { counts, close } = await crowdOf(server, [reader('a'), reader('b'), writer('c'), reader('d')]);
+      const { counts, close } = await crowdOf(server, [
+        reader('a'),
+        reader('b'),
+        writer('c'),
+        reader('d'),
+      ]);
       await server.pass(310);
       expect(await ask(server, reader('a'))).toEqual(granted);
       await untilCalled(server, () => counts()[1] ?? 0);
@@ -188,7 +232,12 @@ export function shared(world: World): void {
     ] as const) {
       it(`calls all at the front who share when one releases it who ${who}`, async (server, master) => {
         await master.acquire(holder, lasting);
-        const { counts, close } = await crowdOf(server, [reader('a'), reader('b'), writer('c'), reader('d')]);
+        const { counts, close } = await crowdOf(server, [
+          reader('a'),
+          reader('b'),
+          writer('c'),
+          reader('d'),
+        ]);
         await master.release(holder, 0);
         await untilCalled(server, () => counts()[1] ?? 0);
         expect(counts()).toEqual([1, 1, 0, 0]);
@@ -224,7 +273,8 @@ export function shared(world: World): void {
 
     it('calls one who wants it alone only when the last has gone', async (server) => {
       const masters = { a: server.handle(), b: server.handle() };
-      for (const [value, master] of Object.entries(masters)) await master.acquire(sharedOf(value), lasting);
+      for (const [value, master] of Object.entries(masters))
+        await master.acquire(sharedOf(value), lasting);
       await masters.b.extend(sharedOf('b', { ttlMs: 70_000 }), null, lasting);
       const { ear, count } = await earOf(server, writer('c'));
       await ask(server, writer('c'));
@@ -243,18 +293,25 @@ export function shared(world: World): void {
       await ask(server, writer('c'));
       await master.release(sharedOf('a'), 300);
       await untilCalled(server, count);
-      expect(await ask(server, writer('c'))).toMatchObject({ kind: 'refused', remainingMs: upTo(300) });
+      expect(await ask(server, writer('c'))).toMatchObject({
+        kind: 'refused',
+        remainingMs: upTo(300),
+      });
       ear.close();
     });
 
     it('calls one who wants it alone when the last who would release it does, before one who has left it', async (server) => {
       const masters = { a: server.handle(), b: server.handle() };
-      for (const [value, master] of Object.entries(masters)) await master.acquire(sharedOf(value), lasting);
+      for (const [value, master] of Object.entries(masters))
+        await master.acquire(sharedOf(value), lasting);
       await masters.a.release(sharedOf('a'), 300);
       const { counts, close } = await crowdOf(server, [writer('c')]);
       await masters.b.release(sharedOf('b'), 0);
       await untilCalled(server, () => counts()[0] ?? 0);
-      expect(await ask(server, writer('c'))).toMatchObject({ kind: 'refused', remainingMs: upTo(300) });
+      expect(await ask(server, writer('c'))).toMatchObject({
+        kind: 'refused',
+        remainingMs: upTo(300),
+      });
       close();
     });
 

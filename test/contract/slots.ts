@@ -25,13 +25,17 @@ const granted = expect.objectContaining({ kind: 'granted' });
 export function slots(world: World): void {
   const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
     test(title, () => world((server) => body(server, server.handle())));
-  const ask = (server: Server, claim: ReturnType<typeof claimOf>) => server.handle().acquire(claim, lasting);
+  const ask = (server: Server, claim: ReturnType<typeof claimOf>) =>
+    server.handle().acquire(claim, lasting);
 
   describe('a slot', () => {
     it('is held by one, the next one by another', async (server, master) => {
       expect(await master.acquire(slotOf('a', 1), lasting)).toEqual(granted);
       expect(await ask(server, slotOf('b', 2))).toEqual(granted);
-      expect([await server.holders('r'), await server.read('r')]).toEqual([['1 a', '2 b'], heldBy('slots 2')]);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([
+        ['1 a', '2 b'],
+        heldBy('slots 2'),
+      ]);
     });
 
     it('that is taken: refused, and told which ones are free', async (server, master) => {
@@ -47,7 +51,10 @@ export function slots(world: World): void {
     it('that there is not: refused and not healed', async (server, master) => {
       for (const slot of [0, 4]) {
         const freeSlots = [1, 2, 3];
-        expect(await master.acquire(slotOf('a', slot, 3), lasting)).toMatchObject({ kind: 'refused', freeSlots });
+        expect(await master.acquire(slotOf('a', slot, 3), lasting)).toMatchObject({
+          kind: 'refused',
+          freeSlots,
+        });
         expect(await master.heal(slotOf('a', slot, 3), null, lasting)).toEqual({ kind: 'taken' });
       }
       expect(await server.read('r')).toBeNull();
@@ -64,7 +71,11 @@ export function slots(world: World): void {
     it('of another number: refused, however many are free', async (server, master) => {
       await master.acquire(slotOf('a', 1, 3), lasting);
       const reply = await ask(server, slotOf('b', 2, 2));
-      expect(reply).toMatchObject({ kind: 'refused', holder: 'slots 3', remainingMs: upTo(60_000) });
+      expect(reply).toMatchObject({
+        kind: 'refused',
+        holder: 'slots 3',
+        remainingMs: upTo(60_000),
+      });
       expect(reply).not.toHaveProperty('freeSlots');
     });
 
@@ -75,7 +86,10 @@ export function slots(world: World): void {
       }
       await master.release(slotOf('a', 1), 0);
       await master.acquire(sharedOf('c'), lasting);
-      expect(await ask(server, slotOf('a', 1))).toMatchObject({ kind: 'refused', holder: 'shared' });
+      expect(await ask(server, slotOf('a', 1))).toMatchObject({
+        kind: 'refused',
+        holder: 'shared',
+      });
     });
 
     it('that was released is free, and so is the lock after the last one', async (server, master) => {
@@ -84,7 +98,10 @@ export function slots(world: World): void {
       expect(await ask(server, slotOf('b', 1))).toEqual(granted);
       expect(await server.holders('r')).toEqual(['1 b', '2 a2']);
       await master.release(slotOf('a2', 2), 0);
-      expect([await server.holders('r'), await server.read('r')]).toEqual([['1 b'], heldBy('slots 2')]);
+      expect([await server.holders('r'), await server.read('r')]).toEqual([
+        ['1 b'],
+        heldBy('slots 2'),
+      ]);
     });
 
     it('is free again after its end, while another goes on', async (server, master) => {
@@ -144,7 +161,10 @@ export function slots(world: World): void {
       const ears = [];
       for (const value of ['a', 'b']) {
         ears.push(await earOf(server, waiter(value, 1)));
-        expect(await ask(server, waiter(value, 1))).toMatchObject({ kind: 'refused', holder: 'slots 2' });
+        expect(await ask(server, waiter(value, 1))).toMatchObject({
+          kind: 'refused',
+          holder: 'slots 2',
+        });
       }
       const [first, second] = ears.map(({ count }) => count) as [() => number, () => number];
       await masters[1]?.release(slotOf('x2', 2), 0);
@@ -172,8 +192,16 @@ export function slots(world: World): void {
       const { ear } = await earOf(server, waiter('a', 1));
       await ask(server, waiter('a', 1));
       await master.release(slotOf('x2', 2), 0);
-      expect(await ask(server, waiter('b', 2))).toMatchObject({ kind: 'refused', holder: '', place: 1 });
-      expect(await ask(server, slotOf('c', 2))).toMatchObject({ kind: 'refused', holder: '', place: null });
+      expect(await ask(server, waiter('b', 2))).toMatchObject({
+        kind: 'refused',
+        holder: '',
+        place: 1,
+      });
+      expect(await ask(server, slotOf('c', 2))).toMatchObject({
+        kind: 'refused',
+        holder: '',
+        place: null,
+      });
       expect(await server.holders('r')).toEqual(['1 x1']);
       ear.close();
     });

@@ -15,7 +15,9 @@ export function upkeep(world: World): void {
     it('our value there: extended to the time given, which may be shorter', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       for (const ttlMs of [90_000, 20_000]) {
-        expect(await master.extend(claimOf('a', { ttlMs }), null, lasting)).toMatchObject({ kind: 'extended' });
+        expect(await master.extend(claimOf('a', { ttlMs }), null, lasting)).toMatchObject({
+          kind: 'extended',
+        });
         expect(await server.read('r')).toEqual(heldBy('a', ttlMs));
       }
     });
@@ -109,7 +111,10 @@ export function upkeep(world: World): void {
       await master.acquire(claimOf('b'), lasting);
       await server.write('r', 'c', 5_000);
       await master.release(claimOf('b'), 0, 'second');
-      expect([await server.history('r'), await server.read('r')]).toEqual([['first', 'second'], heldBy('c', 5_000)]);
+      expect([await server.history('r'), await server.read('r')]).toEqual([
+        ['first', 'second'],
+        heldBy('c', 5_000),
+      ]);
     });
 
     it('without a record, and after an attempt that was given back: no line', async (server, master) => {

@@ -52,9 +52,16 @@ export function votes(world: World): void {
     });
 
     it('two handles on one server exclude each other, two resources do not', async (server, master) => {
-      const [first, second, other] = [claimOf('a'), claimOf('b'), claimOf('b', { resources: ['s'] })];
+      const [first, second, other] = [
+        claimOf('a'),
+        claimOf('b'),
+        claimOf('b', { resources: ['s'] }),
+      ];
       expect(await master.acquire(first, lasting)).toMatchObject({ kind: 'granted' });
-      expect(await server.handle().acquire(second, lasting)).toMatchObject({ kind: 'refused', holder: 'a' });
+      expect(await server.handle().acquire(second, lasting)).toMatchObject({
+        kind: 'refused',
+        holder: 'a',
+      });
       expect(await server.handle().acquire(other, lasting)).toMatchObject({ kind: 'granted' });
     });
   });
@@ -77,7 +84,10 @@ export function votes(world: World): void {
 
     it('is exact in numbers of sixteen digits', async (server, master) => {
       await server.setCounter('r', largeCount);
-      expect(await master.acquire(claimOf('a'), lasting)).toEqual({ kind: 'granted', fence: largeCount + 1 });
+      expect(await master.acquire(claimOf('a'), lasting)).toEqual({
+        kind: 'granted',
+        fence: largeCount + 1,
+      });
       await master.extend(claimOf('a'), largeCount + 8, lasting);
       expect(await server.counter('r')).toBe(largeCount + 8);
     });
@@ -109,7 +119,10 @@ export function votes(world: World): void {
       await server.pass(5);
       await server.restart();
       const after = await server.handle().acquire(claimOf('b'), lasting);
-      expect(after).toMatchObject({ kind: 'granted', fence: expect.toSatisfy((fence) => fence > fenceOf(before)) });
+      expect(after).toMatchObject({
+        kind: 'granted',
+        fence: expect.toSatisfy((fence) => fence > fenceOf(before)),
+      });
     });
   });
 }

@@ -18,7 +18,9 @@ export interface Server {
   /** What somebody sees who takes no lock, of each of these. */
   look(...resources: string[]): Promise<readonly Sight[] | Failed>;
   /** What stands under the resource; `remainingMs` is null for a value that never expires. */
-  read(resource: string): Promise<{ readonly value: string; readonly remainingMs: number | null } | null>;
+  read(
+    resource: string,
+  ): Promise<{ readonly value: string; readonly remainingMs: number | null } | null>;
   /** Puts somebody's value there, over whatever there is; null: it never expires. */
   write(resource: string, value: string, ttlMs: number | null): Promise<void>;
   /** Takes away what stands there, as a person would. */
@@ -57,11 +59,24 @@ export const lasting = new AbortController().signal;
 const usualTtlMs = 60_000;
 
 export function claimOf(value: string, changes: Partial<Claim> = {}): Claim {
-  return { ...alone, resources: ['r'], value, ttlMs: usualTtlMs, isFenced: true, waiter: null, ...changes };
+  return {
+    ...alone,
+    resources: ['r'],
+    value,
+    ttlMs: usualTtlMs,
+    isFenced: true,
+    waiter: null,
+    ...changes,
+  };
 }
 
 /** Who stands on slots is told which one he has. */
-export function slotOf(value: string, slot: number, slotCount = 2, changes: Partial<Claim> = {}): Claim {
+export function slotOf(
+  value: string,
+  slot: number,
+  slotCount = 2,
+  changes: Partial<Claim> = {},
+): Claim {
   return claimOf(value, { sharing: { kind: 'slots', slotCount, slot }, ...changes });
 }
 
@@ -96,12 +111,16 @@ export function heldBy(value: string, ttlMs = usualTtlMs) {
 }
 
 export function upTo(ttlMs: number): unknown {
-  const isLeft = (ms: unknown) => typeof ms === 'number' && ms > Math.max(0, ttlMs - 1_000) && ms <= ttlMs;
+  const isLeft = (ms: unknown) =>
+    typeof ms === 'number' && ms > Math.max(0, ttlMs - 1_000) && ms <= ttlMs;
   return expect.toSatisfy(isLeft, `about ${ttlMs} ms`);
 }
 
 /** Asks again, for at most three seconds of the world's time, until the master answers. */
-export async function untilAnswered<Reply extends { kind: string }>(server: Server, ask: () => Promise<Reply>) {
+export async function untilAnswered<Reply extends { kind: string }>(
+  server: Server,
+  ask: () => Promise<Reply>,
+) {
   for (let tryCount = 1; ; tryCount += 1) {
     const reply = await ask();
     if (reply.kind !== 'failed' || tryCount === 60) return reply;

@@ -6,7 +6,17 @@ import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import type { Claim, Yields } from '../../src/lock/types.ts';
 import { holderIdOf } from '../../src/lock/value.ts';
-import { claimOf, earOf, lasting, type Server, sharedOf, slotOf, untilCalled, type World, waiting } from './world.ts';
+import {
+  claimOf,
+  earOf,
+  lasting,
+  type Server,
+  sharedOf,
+  slotOf,
+  untilCalled,
+  type World,
+  waiting,
+} from './world.ts';
 
 const granted = expect.objectContaining({ kind: 'granted' });
 const waiter = (value: string, yields: Yields) => waiting(claimOf(value, { yields }));
@@ -26,7 +36,11 @@ export function yielding(world: World): void {
       expect(await ask(server, older)).toMatchObject({ kind: 'refused', place: 0 });
       expect(await ask(server, newer)).toMatchObject({ kind: 'refused', place: 0 });
       await untilCalled(server, count);
-      expect(await ask(server, older)).toMatchObject({ kind: 'refused', place: null, supersededBy: idOf(newer) });
+      expect(await ask(server, older)).toMatchObject({
+        kind: 'refused',
+        place: null,
+        supersededBy: idOf(newer),
+      });
       expect(await ask(server, newer)).toMatchObject({ kind: 'refused', place: 0 });
       ear.close();
     });
@@ -48,9 +62,16 @@ export function yielding(world: World): void {
       await master.release(claimOf('x'), 0);
       const holder = server.handle();
       expect(await holder.acquire(newer, lasting)).toEqual(granted);
-      expect(await ask(server, older)).toMatchObject({ kind: 'refused', place: null, supersededBy: idOf(newer) });
+      expect(await ask(server, older)).toMatchObject({
+        kind: 'refused',
+        place: null,
+        supersededBy: idOf(newer),
+      });
       await holder.release(newer, 0);
-      expect(await ask(server, older)).toMatchObject({ kind: 'refused', supersededBy: idOf(newer) });
+      expect(await ask(server, older)).toMatchObject({
+        kind: 'refused',
+        supersededBy: idOf(newer),
+      });
       await server.pass(3_100);
       expect(await ask(server, older)).toEqual(granted);
     });
@@ -88,7 +109,10 @@ export function yielding(world: World): void {
       const older = waiting(claimOf('a', { ...both, yields: 'place' }));
       await ask(server, older);
       await ask(server, waiter('b', 'place'));
-      expect(await ask(server, older)).toMatchObject({ place: null, supersededBy: idOf(waiter('b', 'place')) });
+      expect(await ask(server, older)).toMatchObject({
+        place: null,
+        supersededBy: idOf(waiter('b', 'place')),
+      });
       const other = waiting(claimOf('c', { resources: ['s'] }));
       expect(await ask(server, other)).toMatchObject({ place: 0 });
     });
@@ -106,7 +130,10 @@ export function yielding(world: World): void {
   });
 
   describe('a holder who gives way', () => {
-    const asHolder = (claim: Claim): Claim => ({ ...claim, waiter: { id: holderIdOf(claim.value), arrivalUs: 0 } });
+    const asHolder = (claim: Claim): Claim => ({
+      ...claim,
+      waiter: { id: holderIdOf(claim.value), arrivalUs: 0 },
+    });
     const extended = { kind: 'extended', masterTimeMs: expect.any(Number) };
 
     it('is called when a newer one wants the lock, and told by whom', async (server, master) => {
@@ -116,7 +143,10 @@ export function yielding(world: World): void {
       const { ear, count } = await earOf(server, asHolder(holder));
       await ask(server, waiter('b', 'lock'));
       await untilCalled(server, count);
-      expect(await master.extend(holder, null, lasting)).toEqual({ ...extended, wantedBy: idOf(waiter('b', 'lock')) });
+      expect(await master.extend(holder, null, lasting)).toEqual({
+        ...extended,
+        wantedBy: idOf(waiter('b', 'lock')),
+      });
       ear.close();
     });
 
@@ -146,20 +176,28 @@ export function yielding(world: World): void {
       for (const claim of claims) await master.acquire(claim, lasting);
       await ask(server, waiting(claimOf('a')));
       await ask(server, waiting(sharedOf('b', { yields: 'lock' })));
-      for (const claim of claims) expect(await master.extend(claim, null, lasting)).toEqual(extended);
+      for (const claim of claims)
+        expect(await master.extend(claim, null, lasting)).toEqual(extended);
       await ask(server, waiter('c', 'lock'));
       for (const claim of claims) {
-        expect(await master.extend(claim, null, lasting)).toMatchObject({ wantedBy: idOf(waiter('c', 'lock')) });
+        expect(await master.extend(claim, null, lasting)).toMatchObject({
+          wantedBy: idOf(waiter('c', 'lock')),
+        });
       }
     });
 
     it('of all who are on slots is the first alone told, when all slots are taken', async (server, master) => {
-      const claims = [1, 2].map((slot) => slotOf(`x${slot}`, slot, 2, { yields: 'lock' })) as [Claim, Claim];
+      const claims = [1, 2].map((slot) => slotOf(`x${slot}`, slot, 2, { yields: 'lock' })) as [
+        Claim,
+        Claim,
+      ];
       for (const claim of claims) await master.acquire(claim, lasting);
       const newer = waiting(slotOf('a', 1, 2, { yields: 'lock' }));
       await ask(server, newer);
       expect(await master.extend(claims[1], null, lasting)).toEqual(extended);
-      expect(await master.extend(claims[0], null, lasting)).toMatchObject({ wantedBy: idOf(newer) });
+      expect(await master.extend(claims[0], null, lasting)).toMatchObject({
+        wantedBy: idOf(newer),
+      });
       await master.release(claims[1], 0);
       expect(await master.extend(claims[0], null, lasting)).toEqual(extended);
     });

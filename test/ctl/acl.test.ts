@@ -18,7 +18,11 @@ beforeAll(async () => {
     await Promise.all(masters.map((master) => master.command('acl', 'setuser', ...words)));
   }
 });
-afterAll(() => Promise.all(masters.map((master) => master.command('acl', 'deluser', 'redlock-run', 'redlockctl'))));
+afterAll(() =>
+  Promise.all(
+    masters.map((master) => master.command('acl', 'deluser', 'redlock-run', 'redlockctl')),
+  ),
+);
 
 const as = (user: string) => ({ env: { REDLOCK_USERNAME: user, REDLOCK_PASSWORD: 'secret' } });
 
@@ -73,7 +77,10 @@ test('redlock-run acquires, extends, waits, is called and releases under its rul
   holder.child.stdin?.end('\n');
   const [first, second] = await Promise.all([holder.result, waiter.result]);
   expect(first.code).toBe(0);
-  expect(second).toMatchObject({ code: 0, stderr: expect.stringMatching(/waiting: "job": held by/) });
+  expect(second).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/waiting: "job": held by/),
+  });
   expect(`${first.stderr}${second.stderr}`).not.toMatch(/permission|NOPERM/i);
 });
 
@@ -89,7 +96,10 @@ test('redlockctl sees, lists and breaks under its rules', async () => {
 });
 
 test('redlock-run leaves its line under its rules, and redlockctl reads it under its own; without +xrevrange history is told so', async () => {
-  expect(await run(['job', '--', 'true'], as('redlock-run'))).toMatchObject({ code: 0, stderr: '' });
+  expect(await run(['job', '--', 'true'], as('redlock-run'))).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
   const all = ['history', '--json'];
   const { stdout } = await ctl(masters, all, as('redlockctl'));
   expect(JSON.parse(stdout).runs).toMatchObject([{ name: 'job', masters: 3 }]);
@@ -102,16 +112,29 @@ test('redlock-run leaves its line under its rules, and redlockctl reads it under
     code: 69,
     stderr: expect.stringMatching(/can't run this command|has no permissions/),
   });
-  expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^kept +held +3\/3/m), stderr: '' });
+  expect(listed).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^kept +held +3\/3/m),
+    stderr: '',
+  });
 });
 
 test('a nested run goes on under the outer lock, and redlockctl holds and gives back, under their rules', async () => {
   const inner = [interpreter, program, '--reentrant', 'job', '--', 'sleep', '1'];
-  expect(await run(['--ttl', '1s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({ code: 0, stderr: '' });
-  const held = await ctl(masters, ['hold', 'job', '--background', '--json', '--ttl', '20s'], as('redlockctl'));
+  expect(await run(['--ttl', '1s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  const held = await ctl(
+    masters,
+    ['hold', 'job', '--background', '--json', '--ttl', '20s'],
+    as('redlockctl'),
+  );
   expect(held).toMatchObject({ code: 0, stderr: '' });
   const { token, pid } = JSON.parse(held.stdout);
-  expect(await ctl(masters, ['release', 'job', '--token', token], as('redlockctl'))).toMatchObject({ code: 0 });
+  expect(await ctl(masters, ['release', 'job', '--token', token], as('redlockctl'))).toMatchObject({
+    code: 0,
+  });
   // Called, and not after a third of the ttl.
   await eventually('ended', () => !isAlive(pid), 2_000);
 });
@@ -120,7 +143,10 @@ test('one master under the older protocol: both programs work under the same rul
   const [master] = masters as [TestMaster];
   const old = { REDLOCK_PROTOCOL: 'setnx', REDLOCK_MASTERS: master.url };
   const env = { ...as('redlock-run').env, ...old };
-  expect(await run(['--ttl', '1s', 'old', '--', 'sleep', '1'], { env })).toMatchObject({ code: 0, stderr: '' });
+  expect(await run(['--ttl', '1s', 'old', '--', 'sleep', '1'], { env })).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
   const options = { env: { ...as('redlockctl').env, ...old } };
   await master.command('set', 'redlock:old', Math.floor(Date.now() / 1_000) + 60);
   expect((await ctl([], ['status', 'old'], options)).code).toBe(75);
@@ -130,18 +156,30 @@ test('one master under the older protocol: both programs work under the same rul
 });
 
 test('neither may touch what is not a lock', async () => {
-  const { stderr, code } = await ctl(masters, ['status', 'x', '--prefix', 'other:'], as('redlockctl'));
+  const { stderr, code } = await ctl(
+    masters,
+    ['status', 'x', '--prefix', 'other:'],
+    as('redlockctl'),
+  );
   expect({ code, stderr }).toMatchObject({ code: 69 });
 });
 
-test.each(['zrange', 'scan', 'type'])('without +%s redlockctl list is told so by every master', async (command) => {
-  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', `-${command}`);
-  await takeBy('them', masters, 'job');
-  const { code, stderr, stdout } = await startCtl(masters, ['list'], as('redlockctl')).result;
-  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', `+${command}`);
-  const denied = /can't run this command|has no permissions/;
-  expect({ code, all: stdout + stderr }).toMatchObject({ code: 69, all: expect.stringMatching(denied) });
-});
+test.each(['zrange', 'scan', 'type'])(
+  'without +%s redlockctl list is told so by every master',
+  async (command) => {
+    for (const master of masters)
+      await master.command('acl', 'setuser', 'redlockctl', `-${command}`);
+    await takeBy('them', masters, 'job');
+    const { code, stderr, stdout } = await startCtl(masters, ['list'], as('redlockctl')).result;
+    for (const master of masters)
+      await master.command('acl', 'setuser', 'redlockctl', `+${command}`);
+    const denied = /can't run this command|has no permissions/;
+    expect({ code, all: stdout + stderr }).toMatchObject({
+      code: 69,
+      all: expect.stringMatching(denied),
+    });
+  },
+);
 
 test('rules for 6.0 know no channels, and later ones do', () => {
   expect(rulesOf('redlock-run', 'redlock:', '6.0.16').join(' ')).not.toMatch(/channels|&/);

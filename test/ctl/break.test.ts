@@ -23,7 +23,9 @@ test('the run of a broken lock is stopped by its own redlock-run, and exits 79',
   await expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
   const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
   expect(stderr).toMatch(/"deploy": held by .*, sleep, since /);
-  expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters; its redlock-run, if alive, stops the command/);
+  expect(stdout).toMatch(
+    /^broken: "deploy": removed on 3 of 3 masters; its redlock-run, if alive, stops the command/,
+  );
   expect(code).toBe(0);
   expect((await run.result).code).toBe(79);
   expect(await countOf(masters, 'deploy')).toBe(0);
@@ -32,7 +34,11 @@ test('the run of a broken lock is stopped by its own redlock-run, and exits 79',
 test('--safely: the command of the broken lock has ended before another begins', async () => {
   const folder = mkdtempSync(join(scratchFolder(), 'log-'));
   const log = join(folder, 'log');
-  const job = ['sh', '-c', `trap 'echo "$0 ended" >>${log}; exit 1' TERM; echo "$0 began" >>${log}; sleep 60 & wait`];
+  const job = [
+    'sh',
+    '-c',
+    `trap 'echo "$0 ended" >>${log}; exit 1' TERM; echo "$0 began" >>${log}; sleep 60 & wait`,
+  ];
   const first = rig.start(['--ttl', '3s', 'deploy', '--', ...job, 'first']);
   await expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
   const next = rig.start(['--ttl', '3s', 'deploy', '--', 'sh', '-c', `echo "next began" >>${log}`]);
@@ -51,8 +57,11 @@ test('--safely: the command of the broken lock has ended before another begins',
 
 test('--safely leaves a lock that is in other hands alone, and just removes what never expires', async () => {
   const [one, two] = [newValue(), newValue()];
-  for (const [at, value] of [one, two, two].entries()) await all()[at as 0].command('set', key, value, 'px', 60_000);
-  expect((await ctl(masters, ['break', 'deploy', '--yes', '--safely', '--token', tokenOf(one)])).code).toBe(0);
+  for (const [at, value] of [one, two, two].entries())
+    await all()[at as 0].command('set', key, value, 'px', 60_000);
+  expect(
+    (await ctl(masters, ['break', 'deploy', '--yes', '--safely', '--token', tokenOf(one)])).code,
+  ).toBe(0);
   expect((await values()).slice(1)).toEqual([two, two]);
   expect(await values()).not.toContain(one);
   for (const master of masters) await master.command('set', key, one);
@@ -83,7 +92,10 @@ test('without a terminal and without --yes it breaks nothing', async () => {
 test('--token of another holder breaks nothing', async () => {
   await hold(masters, 'deploy');
   const { code, json } = await answerOf(masters, ['break', 'deploy', '--yes', '--token', 'other']);
-  expect({ code, json }).toMatchObject({ code: 75, json: { name: 'deploy', outcome: 'changed-hands', removed: 0 } });
+  expect({ code, json }).toMatchObject({
+    code: 75,
+    json: { name: 'deploy', outcome: 'changed-hands', removed: 0 },
+  });
   expect(await countOf(masters, 'deploy')).toBe(3);
 });
 
@@ -93,7 +105,10 @@ test('--token chooses among holders, and the others stay', async () => {
   await all()[1].command('set', key, two);
   await all()[2].command('set', key, two);
   const asked = await ctl(masters, ['break', 'deploy', '--yes']);
-  expect(asked).toMatchObject({ code: 75, stderr: expect.stringMatching(/refused: "deploy": several holders/) });
+  expect(asked).toMatchObject({
+    code: 75,
+    stderr: expect.stringMatching(/refused: "deploy": several holders/),
+  });
   expect(await values()).toEqual([one, two, two]);
   expect((await ctl(masters, ['break', 'deploy', '--yes', '--token', tokenOf(one)])).code).toBe(0);
   expect(await values()).toEqual([null, two, two]);
@@ -118,7 +133,9 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
     const next = newValue();
     for (const master of masters) await master.command('set', key, next);
     await terminal.type('y');
-    await terminal.shows(/changed-hands: "deploy": in other hands by now: left alone[\s\S]*code 75/);
+    await terminal.shows(
+      /changed-hands: "deploy": in other hands by now: left alone[\s\S]*code 75/,
+    );
     expect(await values()).toEqual([next, next, next]);
   });
 
@@ -139,36 +156,59 @@ test('a key of another type is left alone', async () => {
   await Promise.all(masters.map((master) => master.command('hset', key, 'id', 1)));
   const { code, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
   expect(code).toBe(75);
-  expect(stderr).toMatch(/refused: "deploy": a key of another type \(hash\), which cannot be compared/);
-  expect(await Promise.all(masters.map((master) => master.command('exists', key)))).toEqual([1, 1, 1]);
+  expect(stderr).toMatch(
+    /refused: "deploy": a key of another type \(hash\), which cannot be compared/,
+  );
+  expect(await Promise.all(masters.map((master) => master.command('exists', key)))).toEqual([
+    1, 1, 1,
+  ]);
 });
 
 describe('a value that is no UTF-8', () => {
-  const bytes = (last: number) => `return redis.call('SET', KEYS[1], 'a\\130\\255\\${last}', 'PX', 60000)`;
-  const put = (last: number) => Promise.all(masters.map((master) => master.command('eval', bytes(last), 1, key)));
+  const bytes = (last: number) =>
+    `return redis.call('SET', KEYS[1], 'a\\130\\255\\${last}', 'PX', 60000)`;
+  const put = (last: number) =>
+    Promise.all(masters.map((master) => master.command('eval', bytes(last), 1, key)));
 
-  test.each([[[]], [['--safely']], [['--token', 'a\\x82\\xff\\x84']]])('is removed as it is (%j)', async (words) => {
-    await put(132);
-    const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes', ...words]);
-    expect(stderr).toContain('another program (value a\\x82\\xff\\x84)');
-    expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters/);
-    expect(code).toBe(0);
-    const left = await values();
-    expect(left.every((value) => value === null || value.includes('"redlockctl"'))).toBe(true);
-  });
+  test.each([[[]], [['--safely']], [['--token', 'a\\x82\\xff\\x84']]])(
+    'is removed as it is (%j)',
+    async (words) => {
+      await put(132);
+      const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes', ...words]);
+      expect(stderr).toContain('another program (value a\\x82\\xff\\x84)');
+      expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters/);
+      expect(code).toBe(0);
+      const left = await values();
+      expect(left.every((value) => value === null || value.includes('"redlockctl"'))).toBe(true);
+    },
+  );
 
   test('is not removed for another, of which text would look the same', async () => {
     await put(132);
-    const { code, json } = await answerOf(masters, ['break', 'deploy', '--yes', '--token', 'a\\x82\\xff\\x85']);
-    expect({ code, json }).toMatchObject({ code: 75, json: { outcome: 'changed-hands', removed: 0 } });
-    expect(await Promise.all(masters.map((master) => master.command('strlen', key)))).toEqual([4, 4, 4]);
+    const { code, json } = await answerOf(masters, [
+      'break',
+      'deploy',
+      '--yes',
+      '--token',
+      'a\\x82\\xff\\x85',
+    ]);
+    expect({ code, json }).toMatchObject({
+      code: 75,
+      json: { outcome: 'changed-hands', removed: 0 },
+    });
+    expect(await Promise.all(masters.map((master) => master.command('strlen', key)))).toEqual([
+      4, 4, 4,
+    ]);
   });
 
   test('is shown by status in text and in JSON so that --token takes it', async () => {
     await put(132);
     const { text, json } = await answerOf(masters, ['status', 'deploy']);
     expect(text).toContain('token a\\x82\\xff\\x84\n');
-    expect(json.locks[0]).toMatchObject({ state: 'held', holders: [{ kind: 'string', token: 'a\\x82\\xff\\x84' }] });
+    expect(json.locks[0]).toMatchObject({
+      state: 'held',
+      holders: [{ kind: 'string', token: 'a\\x82\\xff\\x84' }],
+    });
   });
 });
 
@@ -177,14 +217,20 @@ test('a value of megabytes is told as one, and is not broken', { timeout: 60_000
   await Promise.all(masters.map((master) => master.command('eval', script, 1, key)));
   await hold(masters, 'other');
   const listed = await ctl(masters, ['list']);
-  expect(listed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/another program: a long value/) });
+  expect(listed).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/another program: a long value/),
+  });
   expect(listed.stdout).toMatch(/^other +held +3\/3/m);
   const { code, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
   expect(stderr).toMatch(
     /refused: "deploy": a value too long to be one of a lock, which cannot be compared: left alone/,
   );
   expect(code).toBe(75);
-  expect(await Promise.all(masters.map((master) => master.command('exists', key)))).toEqual([1, 1, 1]);
+  expect(await Promise.all(masters.map((master) => master.command('exists', key)))).toEqual([
+    1, 1, 1,
+  ]);
 });
 
 test('where a list stands in the place of the queue, that is said, and what became of the lock', async () => {
@@ -224,7 +270,13 @@ test('a majority down: nothing is broken, also not on the master that answers', 
 });
 
 test.each([
-  ['redlock-run', 'backup.sh', 'held', false, /^its redlock-run, if alive, stops .*, perhaps after another has begun$/],
+  [
+    'redlock-run',
+    'backup.sh',
+    'held',
+    false,
+    /^its redlock-run, if alive, stops .*, perhaps after another has begun$/,
+  ],
   ['redlock-run', 'backup.sh', 'held', true, /^its redlock-run, if alive, stops .* at most$/],
   ['redlock-run', 'redlockctl hold', 'held', false, /^whoever took it finds out/],
   ['redlock-run', 'backup.sh', 'orphan', false, /^nothing changes/],

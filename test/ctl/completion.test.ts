@@ -23,10 +23,23 @@ beforeEach(async () => {
 /** Runs a script of a shell in which redlockctl is a command. */
 function shell(file: string, script: string): string[] {
   const folder = mkdtempSync(join(scratchFolder(), 'shell-'));
-  writeFileSync(join(folder, 'redlockctl'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+  writeFileSync(
+    join(folder, 'redlockctl'),
+    `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`,
+  );
   chmodSync(join(folder, 'redlockctl'), 0o755);
-  const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, ...environmentFor(masters), ...unhurried };
-  const text = execFileSync(file, ['-c', script], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  const env = {
+    PATH: `${folder}:${process.env.PATH}`,
+    HOME: folder,
+    ...environmentFor(masters),
+    ...unhurried,
+  };
+  const text = execFileSync(file, ['-c', script], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
   return text.split('\n').filter((line) => line !== '');
 }
 
@@ -51,7 +64,10 @@ test.skipIf(asksFor('bash')).each([
 });
 
 test.skipIf(asksFor('fish'))('fish', () => {
-  const words = shell('fish', 'redlockctl completion fish | source; complete -C "redlockctl status dep"');
+  const words = shell(
+    'fish',
+    'redlockctl completion fish | source; complete -C "redlockctl status dep"',
+  );
   expect(words).toEqual(['deploy:eu', 'deploy:us']);
 });
 
@@ -60,7 +76,15 @@ test.skipIf(asksFor('zsh'))('zsh: the script is one', () => {
 });
 
 test('no name is offered that the shell would take for an option, or the terminal for an order', async () => {
-  for (const name of ['--on-lost=touch /tmp/x', '-n', 'a\u001b[31m', 'b\u009b31m', 'c\u202e', 'd\ufeff', 'e\nf'])
+  for (const name of [
+    '--on-lost=touch /tmp/x',
+    '-n',
+    'a\u001b[31m',
+    'b\u009b31m',
+    'c\u202e',
+    'd\ufeff',
+    'e\nf',
+  ])
     await takeBy('them', masters, name);
   const { stdout } = await ctl(masters, ['completion', 'words', '--', 'redlock-run', ''], {
     env: unhurried,
@@ -82,7 +106,16 @@ test('files of the working directory and its parents are not read, those in the 
     expect(stdout).toBe('deploy:eu\ndeploy:us\n');
   }
   expect(planted.commands).toEqual([]);
-  const named = ['completion', 'words', '--', 'redlockctl', '--config', join(folder, '.redlockrc'), 'status', ''];
+  const named = [
+    'completion',
+    'words',
+    '--',
+    'redlockctl',
+    '--config',
+    join(folder, '.redlockrc'),
+    'status',
+    '',
+  ];
   await ctl(masters, named, { ...options, cwd: folder });
   expect(planted.commands.length).toBeGreaterThan(0);
 });
@@ -90,5 +123,9 @@ test('files of the working directory and its parents are not read, those in the 
 test('another shell is a usage error, and candidates never are', async () => {
   expect(await ctl(masters, ['completion', 'csh'])).toMatchObject({ code: 64 });
   const words = ['completion', 'words', '--', 'redlockctl', '--nonsense', 'status', ''];
-  expect(await ctl([{ url: 'unix:///nowhere' }], words)).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  expect(await ctl([{ url: 'unix:///nowhere' }], words)).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  });
 });

@@ -14,22 +14,34 @@ const { masters } = useMasters(3);
 
 const said = ({ json }: Answer, check: string, url: string | null = null) => {
   const findings = json.findings.filter(
-    (finding: { check: string; master: string | null }) => finding.check === check && finding.master === url,
+    (finding: { check: string; master: string | null }) =>
+      finding.check === check && finding.master === url,
   );
-  return findings.map(({ grade, message }: { grade: string; message: string }) => `${grade}: ${message}`).join();
+  return findings
+    .map(({ grade, message }: { grade: string; message: string }) => `${grade}: ${message}`)
+    .join();
 };
 
-test('masters with an ill each: named, graded, with what mends it', { timeout: 60_000 }, async () => {
+test('masters with an ill each: named, graded, with what mends it', {
+  timeout: 60_000,
+}, async () => {
   const [durable] = (await startMasters(1, { persist: true })) as [TestMaster];
   const evict = { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' };
-  const silent = { user: ['default', 'on', 'nopass', '~*', '&*', '+@all', '-info', '-config', '-role'] };
+  const silent = {
+    user: ['default', 'on', 'nopass', '~*', '&*', '+@all', '-info', '-config', '-role'],
+  };
   const weak = { user: ['default', 'on', 'nopass', '~*', '&*', '+@all', '-zadd'] };
   const [evicting] = (await startMasters(1, { config: evict })) as [TestMaster];
   const [mute] = (await startMasters(1, { config: silent })) as [TestMaster];
   const [denied] = (await startMasters(1, { config: weak })) as [TestMaster];
-  const [primary, replica] = (await startMasters(2, { transport: 'tcp' })) as [TestMaster, TestMaster];
+  const [primary, replica] = (await startMasters(2, { transport: 'tcp' })) as [
+    TestMaster,
+    TestMaster,
+  ];
   await replica.command('replicaof', '127.0.0.1', new URL(primary.url).port);
-  await eventually('replicates', async () => String(await primary.command('info')).includes('connected_slaves:1'));
+  await eventually('replicates', async () =>
+    String(await primary.command('info')).includes('connected_slaves:1'),
+  );
   const [frozen, down] = (await startMasters(2)) as [TestMaster, TestMaster];
   await Promise.all([frozen.freeze(), down.kill()]);
   const all = [durable, evicting, mute, denied, primary, replica, frozen, down];
@@ -86,7 +98,9 @@ test('its own lock tries every command that redlock-run may use, and leaves noth
   await ctl(masters, ['doctor']);
   const stats = String(await master.command('info', 'commandstats'));
   // Sent only to a database other than the first.
-  const untried = commandsOf('redlock-run').filter((command) => !stats.includes(`cmdstat_${command}:`));
+  const untried = commandsOf('redlock-run').filter(
+    (command) => !stats.includes(`cmdstat_${command}:`),
+  );
   expect(untried).toEqual(['select']);
   expect(await master.keys()).toEqual([]);
 });
@@ -115,7 +129,15 @@ test('missing rights are named, one or all of them, and nothing is left', async 
 test('under the older protocol its own lock is one of that, and rights that only the other needs are not missed', async () => {
   const env = { REDLOCK_PROTOCOL: 'setnx' };
   const rights = async (missing: string[], options = {}) => {
-    const user = ['default', 'on', 'nopass', '~*', '&*', '+@all', ...missing.map((command) => `-${command}`)];
+    const user = [
+      'default',
+      'on',
+      'nopass',
+      '~*',
+      '&*',
+      '+@all',
+      ...missing.map((command) => `-${command}`),
+    ];
     const [master] = (await startMasters(1, { config: { user } })) as [TestMaster];
     const answer = said(await answerOf([master], ['doctor'], options), 'rights', master.url);
     const stats = String(await master.command('info', 'commandstats'));
@@ -136,21 +158,25 @@ test('under the older protocol its own lock is one of that, and rights that only
 });
 
 test('the command that mends it mends it', async () => {
-  const [evicting] = (await startMasters(1, { config: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' } })) as [
-    TestMaster,
-  ];
+  const [evicting] = (await startMasters(1, {
+    config: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' },
+  })) as [TestMaster];
   const { json } = await answerOf([evicting], ['doctor']);
   const { fix } = json.findings.find(({ check }: { check: string }) => check === 'eviction');
   const [, words = ''] = / (CONFIG SET .*)$/.exec(fix) ?? [];
   const [command = '', ...others] = words.split(' ');
   await evicting.command(command, ...others);
-  expect(said(await answerOf([evicting], ['doctor']), 'eviction', evicting.url)).toBe('ok: never evicts');
+  expect(said(await answerOf([evicting], ['doctor']), 'eviction', evicting.url)).toBe(
+    'ok: never evicts',
+  );
 });
 
 test('without errors it exits 0, and 1 under --strict where there are warnings', async () => {
   const env = { REDLOCK_RESTART_GRACE: '1s' };
   await expect
-    .poll(async () => Number(/uptime_in_seconds:(\d+)/.exec(String(await masters[0]?.command('info')))?.[1]))
+    .poll(async () =>
+      Number(/uptime_in_seconds:(\d+)/.exec(String(await masters[0]?.command('info')))?.[1]),
+    )
     .toBeGreaterThan(1);
   const [lenient, strict] = await Promise.all([
     ctl(masters, ['doctor'], { env }),
@@ -172,8 +198,12 @@ test('a server listed twice, one that has just restarted, and a file that shows 
   const none = { REDLOCK_MASTERS: undefined, REDLOCK_RESTART_GRACE: undefined };
   const answer = await answerOf([], ['doctor', '--config', config], { env: none as never });
   expect(said(answer, 'duplicates')).toMatch(/^error: unix:.* is the same server as unix:.*\/o/);
-  expect(said(answer, 'restart', second.url)).toMatch(/^warning: restarted \S+ ago: does not vote for another \S+$/);
-  expect(said(answer, 'configFile')).toBe(`error: ${config}: holds a password and is readable by others`);
+  expect(said(answer, 'restart', second.url)).toMatch(
+    /^warning: restarted \S+ ago: does not vote for another \S+$/,
+  );
+  expect(said(answer, 'configFile')).toBe(
+    `error: ${config}: holds a password and is readable by others`,
+  );
   expect(answer.text).toContain(`fix: chmod 600 ${config}`);
   expect(answer.text + answer.stderr).not.toContain('secret');
 });

@@ -17,18 +17,28 @@ const hasChromium = spawnSync('chromium', ['--version']).status === 0;
 const { masters } = useMasters(3);
 let folder: string;
 
-if (!hasChromium) console.warn('no chromium here (Debian package chromium): the page of history is not looked at');
+if (!hasChromium)
+  console.warn('no chromium here (Debian package chromium): the page of history is not looked at');
 
 beforeAll(() => {
   folder = mkdtempSync(join(scratchFolder(), 'page-'));
 });
 
 function chromium(...words: string[]): string {
-  const home = ['--no-sandbox', '--disable-gpu', '--hide-scrollbars', `--user-data-dir=${join(folder, 'profile')}`];
-  const { stdout, status } = spawnSync('chromium', ['--headless', ...home, '--window-size=1200,900', ...words], {
-    encoding: 'utf8',
-    timeout: 20_000,
-  });
+  const home = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--hide-scrollbars',
+    `--user-data-dir=${join(folder, 'profile')}`,
+  ];
+  const { stdout, status } = spawnSync(
+    'chromium',
+    ['--headless', ...home, '--window-size=1200,900', ...words],
+    {
+      encoding: 'utf8',
+      timeout: 20_000,
+    },
+  );
   expect(status).toBe(0);
   return stdout;
 }
@@ -61,17 +71,27 @@ function look(html: string, ...words: string[]): Seen {
   const copy = join(folder, 'probed.html');
   writeFileSync(
     copy,
-    html.replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, '').replace('</body>', `${script}</body>`),
+    html
+      .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, '')
+      .replace('</body>', `${script}</body>`),
   );
-  const [, seen = ''] = /data-seen="([^"]*)"/.exec(chromium('--dump-dom', ...words, `file://${copy}`)) ?? [];
+  const [, seen = ''] =
+    /data-seen="([^"]*)"/.exec(chromium('--dump-dom', ...words, `file://${copy}`)) ?? [];
   return JSON.parse(
-    seen.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'),
+    seen
+      .replaceAll('&quot;', '"')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&amp;', '&'),
   );
 }
 
 async function pageOf(...words: string[]): Promise<{ file: string; html: string }> {
   const file = join(folder, 'history.html');
-  expect(await ctl(masters, ['history', ...words, '--html', file], utc)).toMatchObject({ code: 0, stderr: '' });
+  expect(await ctl(masters, ['history', ...words, '--html', file], utc)).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
   return { file, html: readFileSync(file, 'utf8') };
 }
 

@@ -13,7 +13,16 @@ export function recordOf(changes: Partial<RunRecord> = {}): RunRecord {
   count += 1;
   const who = { host: 'web1', pid: 4_000 + count, user: 'ops', label: 'backup' };
   const end = { outcome: 'ran', exitCode: 0, signal: null, status: 0 };
-  return { token: `token${count}`, ...who, ...end, waitMs: 0, heldMs: 60_000, fence: count, blocker: null, ...changes };
+  return {
+    token: `token${count}`,
+    ...who,
+    ...end,
+    waitMs: 0,
+    heldMs: 60_000,
+    fence: count,
+    blocker: null,
+    ...changes,
+  };
 }
 
 export function missedFor(blocker: Blocker, changes: Partial<RunRecord> = {}): RunRecord {
@@ -22,14 +31,22 @@ export function missedFor(blocker: Blocker, changes: Partial<RunRecord> = {}): R
 }
 
 /** The masters took this line at that time. */
-export async function took(masters: readonly TestMaster[], name: string, at: string, record: RunRecord | string) {
+export async function took(
+  masters: readonly TestMaster[],
+  name: string,
+  at: string,
+  record: RunRecord | string,
+) {
   const line = typeof record === 'string' ? record : renderRecord(record);
   for (const master of masters)
     await master.command('xadd', `{redlock:${name}}:history`, `${Date.parse(at)}-*`, 'run', line);
 }
 
 /** Two hosts and a night on which the job of 02:00 did not run, because that of the evening had not ended. */
-export async function theNight(masters: readonly TestMaster[], name = 'nightly-backup'): Promise<void> {
+export async function theNight(
+  masters: readonly TestMaster[],
+  name = 'nightly-backup',
+): Promise<void> {
   const minutes = (howMany: number) => howMany * 60_000;
   await took(masters, name, '2026-11-20T02:25:00Z', recordOf({ heldMs: minutes(25) }));
   await took(
@@ -39,7 +56,14 @@ export async function theNight(masters: readonly TestMaster[], name = 'nightly-b
     recordOf({ host: 'web2', heldMs: minutes(30), waitMs: minutes(1) }),
   );
   const since = '2026-11-20T22:00:00.000Z';
-  const slow = recordOf({ host: 'web2', pid: 4711, heldMs: minutes(330), status: 3, exitCode: 3, label: 'restore.sh' });
+  const slow = recordOf({
+    host: 'web2',
+    pid: 4711,
+    heldMs: minutes(330),
+    status: 3,
+    exitCode: 3,
+    label: 'restore.sh',
+  });
   const { token, host, pid, user, label } = slow;
   const blocker = { token, note: { host, pid, user, label, since } };
   await took(masters, name, '2026-11-21T02:10:00Z', missedFor(blocker, { waitMs: minutes(10) }));
@@ -50,5 +74,10 @@ export async function theNight(masters: readonly TestMaster[], name = 'nightly-b
     '2026-11-21T04:12:00Z',
     recordOf({ host: 'web3', outcome: 'lost', status: 79, heldMs: minutes(12), exitCode: 143 }),
   );
-  await took(masters, name, '2026-11-21T06:45:00Z', recordOf({ waitMs: minutes(20), heldMs: minutes(25) }));
+  await took(
+    masters,
+    name,
+    '2026-11-21T06:45:00Z',
+    recordOf({ waitMs: minutes(20), heldMs: minutes(25) }),
+  );
 }

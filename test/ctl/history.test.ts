@@ -25,9 +25,28 @@ test('of one night: why the job of 02:00 did not run', async () => {
     ...['2026-11-21 04:00:00', '2026-11-21 06:00:00', ''],
   ]);
   expect(json.runs[3]).toEqual({
-    ...{ name: 'nightly-backup', token: expect.any(String), host: 'web1', pid: expect.any(Number), user: 'ops' },
-    ...{ label: 'backup', beganAt: '2026-11-21T02:00:00.000Z', acquiredAt: null, endedAt: '2026-11-21T02:10:00.000Z' },
-    ...{ waitMs: 600_000, heldMs: null, outcome: 'busy', exitCode: null, signal: null, status: 75, fence: null },
+    ...{
+      name: 'nightly-backup',
+      token: expect.any(String),
+      host: 'web1',
+      pid: expect.any(Number),
+      user: 'ops',
+    },
+    ...{
+      label: 'backup',
+      beganAt: '2026-11-21T02:00:00.000Z',
+      acquiredAt: null,
+      endedAt: '2026-11-21T02:10:00.000Z',
+    },
+    ...{
+      waitMs: 600_000,
+      heldMs: null,
+      outcome: 'busy',
+      exitCode: null,
+      signal: null,
+      status: 75,
+      fence: null,
+    },
     blocker: {
       ...{ kind: 'redlock-run', token: expect.any(String), host: 'web2', pid: 4711, user: 'ops' },
       ...{ label: 'restore.sh', since: '2026-11-20T22:00:00.000Z' },
@@ -48,7 +67,12 @@ describe('every run once', () => {
     await took([third], 'a', '2026-11-21T02:31:00Z', minority);
     const { json } = await ask('a');
     expect(json.runs).toMatchObject([
-      { token: record.token, endedAt: '2026-11-21T02:00:01.000Z', acquiredAt: '2026-11-21T02:00:00.000Z', masters: 3 },
+      {
+        token: record.token,
+        endedAt: '2026-11-21T02:00:01.000Z',
+        acquiredAt: '2026-11-21T02:00:00.000Z',
+        masters: 3,
+      },
       { token: minority.token, masters: 1 },
     ]);
   });
@@ -79,9 +103,14 @@ test('without a name: also a lock whose first run is still going', async () => {
 });
 
 test('without a name: of all locks under the prefix, the newest fifty; --since takes a span instead', async () => {
-  for (const name of ['a', 'b}', 'c*']) await took(masters, name, '2026-11-21T02:00:00Z', recordOf());
+  for (const name of ['a', 'b}', 'c*'])
+    await took(masters, name, '2026-11-21T02:00:00Z', recordOf());
   await masters[0]?.command('xadd', '{other:a}:history', '*', 'run', 'x');
-  expect((await ask()).json.runs.map(({ name }: { name: string }) => name).sort()).toEqual(['a', 'b}', 'c*']);
+  expect((await ask()).json.runs.map(({ name }: { name: string }) => name).sort()).toEqual([
+    'a',
+    'b}',
+    'c*',
+  ]);
   for (let minute = 0; minute < 60; minute += 1)
     await took(masters, 'a', `2026-11-21T03:${String(minute).padStart(2, '0')}:00Z`, recordOf());
   const { text, stderr, json } = await ask();
@@ -96,10 +125,14 @@ test('without a name: of all locks under the prefix, the newest fifty; --since t
 
 test('what runs now is the last, and a lock that is kept after its run is none', async () => {
   await run(['--hold-at-least', '1m', 'kept', '--', 'true']);
-  expect((await ask('kept')).json.runs).toMatchObject([{ outcome: 'ran', endedAt: expect.any(String) }]);
+  expect((await ask('kept')).json.runs).toMatchObject([
+    { outcome: 'ran', endedAt: expect.any(String) },
+  ]);
   await hold(masters, 'a');
   const { json, text } = await ask('a');
-  expect(json.runs).toMatchObject([{ outcome: 'running', endedAt: null, acquiredAt: note.since, host: 'web1' }]);
+  expect(json.runs).toMatchObject([
+    { outcome: 'running', endedAt: null, acquiredAt: note.since, host: 'web1' },
+  ]);
   expect(text).toMatch(/ops@web1 4711 deploy\.sh .* runs now$/m);
 });
 
@@ -120,7 +153,11 @@ test('of real runs: one that ran, one that gave up', async () => {
 test('no quorum: what is known, and exit 69', async () => {
   const [first] = masters as [never];
   await took([first], 'a', '2026-11-21T02:00:00Z', recordOf());
-  const mostlyDown = [...masters.slice(0, 1), { url: 'unix:///nowhere/1' }, { url: 'unix:///nowhere/2' }];
+  const mostlyDown = [
+    ...masters.slice(0, 1),
+    { url: 'unix:///nowhere/1' },
+    { url: 'unix:///nowhere/2' },
+  ];
   const { code, json, stderr } = await answerOf(mostlyDown, ['history', 'a'], utc);
   expect({ code, count: json.runs.length }).toEqual({ code: 69, count: 1 });
   expect(stderr).toMatch(/nowhere\/1/);
@@ -133,16 +170,25 @@ describe('--html and --svg', () => {
     const nasty = '"><script>alert(1)</script>&\u0007\u202e\ud800';
     await masters[0]?.command('set', 'redlock:x', newValue());
     const blocker = { token: nasty, note: null };
-    await took(masters, nasty, '2026-11-21T02:00:00Z', missedFor(blocker, { host: nasty, user: nasty, label: nasty }));
+    await took(
+      masters,
+      nasty,
+      '2026-11-21T02:00:00Z',
+      missedFor(blocker, { host: nasty, user: nasty, label: nasty }),
+    );
     const [html, svg] = [join(folder(), 'h.html'), join(folder(), 'h.svg')];
-    expect(await ctl(masters, ['history', nasty, '--html', html, '--svg', svg], utc)).toMatchObject({
-      code: 0,
-      stdout: '',
-    });
+    expect(await ctl(masters, ['history', nasty, '--html', html, '--svg', svg], utc)).toMatchObject(
+      {
+        code: 0,
+        stdout: '',
+      },
+    );
     for (const text of [readFileSync(html, 'utf8'), readFileSync(svg, 'utf8')]) {
       expect(text).toContain('&lt;script&gt;');
       for (const raw of ['<script', '\u0007', '\u202e']) expect(text).not.toContain(raw);
-      expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|\bsrc=|@import|url\((?!#)/);
+      expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(
+        /https?:|\bsrc=|@import|url\((?!#)/,
+      );
     }
   });
 
@@ -169,7 +215,11 @@ test('lines of others that are too long are left out, and too many of them are c
     redis.call('XADD', KEYS[1], '*', 'run', string.rep('x', tonumber(ARGV[2])))
   end`;
   const fill = (name: string, ...sizes: number[]) =>
-    Promise.all(masters.map((master) => master.command('eval', script, 1, `{redlock:${name}}:history`, ...sizes)));
+    Promise.all(
+      masters.map((master) =>
+        master.command('eval', script, 1, `{redlock:${name}}:history`, ...sizes),
+      ),
+    );
   await fill('a', 20, 5_000);
   await took(masters, 'a', '2036-11-21T02:00:00Z', recordOf());
   expect((await ask('a')).json.runs).toHaveLength(1);
@@ -177,13 +227,22 @@ test('lines of others that are too long are left out, and too many of them are c
   await took(masters, 'b', '2036-11-21T02:00:00Z', recordOf());
   const { code, stdout, stderr } = await ctl(masters, ['history', 'b', '--json'], utc);
   expect(JSON.parse(stdout).runs).toHaveLength(1);
-  expect(stderr).toMatch(/^redlockctl: unix:.*: keeps too much about "b": cut off, older runs may be missing$/m);
+  expect(stderr).toMatch(
+    /^redlockctl: unix:.*: keeps too much about "b": cut off, older runs may be missing$/m,
+  );
   expect(code).toBe(69);
 });
 
 test('whatever a line says is short in the table, in JSON and in the page', async () => {
   const long = 'x'.repeat(1_000);
-  const line = { ...recordOf(), signal: long, exitCode: null, outcome: 'ran', label: long, user: long };
+  const line = {
+    ...recordOf(),
+    signal: long,
+    exitCode: null,
+    outcome: 'ran',
+    label: long,
+    user: long,
+  };
   await took(masters, 'a', '2026-11-21T02:00:00Z', JSON.stringify({ v: 1, ...line }));
   const { text, json } = await ask('a');
   expect(json.runs).toHaveLength(1);

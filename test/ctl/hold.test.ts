@@ -7,7 +7,15 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { countOf, environmentFor, interpreter, locksOn, takeBy, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
+import {
+  countOf,
+  environmentFor,
+  interpreter,
+  locksOn,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from '../cli/rig.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { pathOf } from '../servers/run-cli.ts';
 import { MARK } from '../servers/survivors.ts';
@@ -26,14 +34,22 @@ interface Ticket {
 }
 
 async function held(name: string, ...flags: string[]): Promise<Ticket> {
-  const { code, stdout, stderr } = await ctl(masters, ['hold', name, '--background', '--json', ...flags]);
+  const { code, stdout, stderr } = await ctl(masters, [
+    'hold',
+    name,
+    '--background',
+    '--json',
+    ...flags,
+  ]);
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout) as Ticket;
 }
 
-const release = (name: string, { token }: Ticket) => ctl(masters, ['release', name, '--token', token]);
+const release = (name: string, { token }: Ticket) =>
+  ctl(masters, ['release', name, '--token', token]);
 const gone = ({ pid }: Ticket) => eventually('the holder has ended', () => !isAlive(pid), 3_000);
-const historyOf = async (name: string) => JSON.parse((await ctl(masters, ['history', name, '--json'])).stdout).runs;
+const historyOf = async (name: string) =>
+  JSON.parse((await ctl(masters, ['history', name, '--json'])).stdout).runs;
 
 test('prints the token and ends, and the lock is extended by a process of its own until it is released', async () => {
   const ticket = await held('job', '--ttl', '1s');
@@ -53,13 +69,18 @@ test('prints the token and ends, and the lock is extended by a process of its ow
   expect((await release('job', ticket)).code).toBe(0);
   await gone(ticket);
   await untilNothingIsLeft(masters);
-  expect(await historyOf('job')).toMatchObject([{ token: ticket.token, outcome: 'ran', status: 0 }]);
+  expect(await historyOf('job')).toMatchObject([
+    { token: ticket.token, outcome: 'ran', status: 0 },
+  ]);
 });
 
 test('released while somebody waits: handed over at once, and the history says released and not lost', async () => {
   const ticket = await held('queue', '--ttl', '5s');
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '5s']);
-  await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1);
+  await eventually(
+    'in line',
+    async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1,
+  );
   await release('queue', ticket);
   const { code, stdout } = await waiting.result;
   expect(code).toBe(0);
@@ -76,14 +97,19 @@ test('has nothing open of who called, and is in a session of its own: a step doe
   const env = { ...process.env, ...environmentFor(masters) };
   // Ends when nobody holds its pipes any more.
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, timeout: 10_000 });
-  const shown = await eventually('on the first master as well', () => masters[0]?.get('redlock:quiet'));
+  const shown = await eventually('on the first master as well', () =>
+    masters[0]?.get('redlock:quiet'),
+  );
   const value = JSON.parse(shown.replace(/^\S+ /, ''));
   expect(isAlive(value.pid)).toBe(true);
   if (existsSync('/proc/self/fd')) {
     await eventually('its folder left', () => readlinkSync(`/proc/${value.pid}/cwd`) === '/');
-    const files = readdirSync(`/proc/${value.pid}/fd`).map((fd) => readlinkSync(`/proc/${value.pid}/fd/${fd}`));
+    const files = readdirSync(`/proc/${value.pid}/fd`).map((fd) =>
+      readlinkSync(`/proc/${value.pid}/fd/${fd}`),
+    );
     expect(files.filter((file) => file.startsWith('/') && !file.startsWith('/dev/'))).toEqual([]);
-    const [, session] = /\) \S \d+ \d+ (\d+)/.exec(readFileSync(`/proc/${value.pid}/stat`, 'utf8')) ?? [];
+    const [, session] =
+      /\) \S \d+ \d+ (\d+)/.exec(readFileSync(`/proc/${value.pid}/stat`, 'utf8')) ?? [];
     expect(Number(session)).toBe(value.pid);
   }
   expect((await ctl(masters, ['release', 'quiet', '--token', stdout.trim()])).code).toBe(0);
@@ -95,17 +121,27 @@ test('waits for nobody: the process that it is for is gone before the lock is fr
   const shell = spawn('sleep', ['60'], { stdio: 'ignore' });
   const words = ['hold', 'awaited', '--background', '--while-pid', String(shell.pid), '-w', '50s'];
   const waiting = startCtl(masters, words);
-  await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:awaited}:queue')) === 1);
+  await eventually(
+    'in line',
+    async () => (await masters[0]?.command('zcard', '{redlock:awaited}:queue')) === 1,
+  );
   shell.kill('SIGKILL');
   const { code, stderr } = await waiting.result;
-  expect([code, stderr]).toEqual([75, expect.stringMatching(/^redlockctl: given up: "awaited": .* is gone\n$/)]);
-  for (const master of masters) expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);
+  expect([code, stderr]).toEqual([
+    75,
+    expect.stringMatching(/^redlockctl: given up: "awaited": .* is gone\n$/),
+  ]);
+  for (const master of masters)
+    expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);
 });
 
 /** A shell that holds in the background and lives until it is killed; what it prints, and itself. */
 async function shellThatHolds(script: string) {
   const env = { ...process.env, ...environmentFor(masters), [MARK]: 'hold' };
-  const shell = spawn('sh', ['-c', `${script}; read -r line`], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const shell = spawn('sh', ['-c', `${script}; read -r line`], {
+    env,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   let said = '';
   shell.stdout.on('data', (data) => {
     said += data;
@@ -114,11 +150,15 @@ async function shellThatHolds(script: string) {
   return shell;
 }
 
-const words = (name: string) => `${interpreter} ${pathOf('redlockctl')} hold ${name} --background --ttl 2s`;
+const words = (name: string) =>
+  `${interpreter} ${pathOf('redlockctl')} hold ${name} --background --ttl 2s`;
 
 test.each([
   ['called by the shell itself', (name: string) => words(name)],
-  ['called in a copy of the shell', (name: string) => `token=$(${words(name)} | cat; exit 0); echo "$token"`],
+  [
+    'called in a copy of the shell',
+    (name: string) => `token=$(${words(name)} | cat; exit 0); echo "$token"`,
+  ],
   ['named by --while-pid', (name: string) => `(sh -c '${words(name)} --while-pid '$$'; true')`],
 ])('ends by itself when the process that asked for it is gone: %s', async (_, script) => {
   const shell = await shellThatHolds(script('asker'));
@@ -133,8 +173,17 @@ test.each([
 
 test('a process that is none: refused before the lock is taken', async () => {
   for (const pid of ['0', 'x', '999999999']) {
-    const { code, stderr } = await ctl(masters, ['hold', 'never', '--background', '--while-pid', pid]);
-    expect([code, stderr]).toEqual([64, expect.stringMatching(/^redlockctl: --while-pid: "\w+": no such process/)]);
+    const { code, stderr } = await ctl(masters, [
+      'hold',
+      'never',
+      '--background',
+      '--while-pid',
+      pid,
+    ]);
+    expect([code, stderr]).toEqual([
+      64,
+      expect.stringMatching(/^redlockctl: --while-pid: "\w+": no such process/),
+    ]);
   }
   for (const master of masters) expect(await locksOn(master)).toEqual([]);
 });
@@ -145,9 +194,9 @@ test('lost: check says 79, the holder ends, nothing of others is touched, and th
   expect((await ctl(masters, ['check', 'lost', '--token', ticket.token])).code).toBe(79);
   await gone(ticket);
   for (const master of masters) expect(await master.get('redlock:lost')).toBe('them');
-  expect((await historyOf('lost')).filter(({ token }: Ticket) => token === ticket.token)).toMatchObject([
-    { outcome: 'lost', status: 79 },
-  ]);
+  expect(
+    (await historyOf('lost')).filter(({ token }: Ticket) => token === ticket.token),
+  ).toMatchObject([{ outcome: 'lost', status: 79 }]);
 });
 
 test('through the failure of one of three it goes on; told to end by TERM it gives the lock back', async () => {
@@ -179,10 +228,16 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   async (signal) => {
     await takeBy('them', masters, 'held');
     const waiting = startCtl(masters, ['hold', 'held', '--background']);
-    await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 1);
+    await eventually(
+      'in line',
+      async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 1,
+    );
     waiting.signal(signal);
     expect((await waiting.result).signal).toBe(signal);
-    await eventually('no place', async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 0);
+    await eventually(
+      'no place',
+      async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 0,
+    );
     for (const master of masters) expect(await master.get('redlock:held')).toBe('them');
   },
 );
@@ -191,7 +246,11 @@ test('nobody takes what it prints: the lock is given back', async () => {
   const folder = mkdtempSync(join(scratchFolder(), 'hold-'));
   const script = `${interpreter} ${pathOf('redlockctl')} hold unheard --background >/dev/full 2>/dev/null; echo $?`;
   const env = { ...process.env, ...environmentFor(masters) };
-  const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, cwd: folder, timeout: 10_000 });
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], {
+    env,
+    cwd: folder,
+    timeout: 10_000,
+  });
   expect(stdout).toBe('74\n');
   await untilNothingIsLeft(masters);
 });
@@ -210,7 +269,10 @@ test('without --background: 79 when it is lost, 0 when it is released', async ()
   const lost = startCtl(masters, ['hold', 'fore', '--ttl', '1s']);
   await lost.says('stdout', /\n/);
   await takeBy('them', masters, 'fore');
-  expect(await lost.result).toMatchObject({ code: 79, stderr: expect.stringMatching(/^redlockctl: lost: "fore": /) });
+  expect(await lost.result).toMatchObject({
+    code: 79,
+    stderr: expect.stringMatching(/^redlockctl: lost: "fore": /),
+  });
   const released = startCtl(masters, ['hold', 'other', '--ttl', '5s', '--json']);
   await released.says('stdout', /\n/);
   await release('other', JSON.parse(released.stdout));

@@ -36,7 +36,9 @@ test("without a prefix other programs' data is left out, which is told, and thei
   expect(namesIn(json)).toEqual(['ours for ever', 'their hash', 'theirs']);
   expect(json.leftOut).toBe(2);
   expect(text).not.toMatch(/redisson|user:1/);
-  expect(stderr).toMatch(/^redlockctl: 2 keys that never expire left out: without a prefix most likely no lock/m);
+  expect(stderr).toMatch(
+    /^redlockctl: 2 keys that never expire left out: without a prefix most likely no lock/m,
+  );
   expect(code).toBe(0);
   const status = await answerOf(masters, ['status', 'user:1', '--prefix', '']);
   expect(status.json.locks[0]).toMatchObject({ state: 'orphan', holders: [{ kind: 'hash' }] });
@@ -57,7 +59,8 @@ test.each([
   ['deploy-[b]', ['deploy-b']],
   ['nothing', []],
 ])('the pattern %s', async (pattern, names) => {
-  for (const name of ['deploy-a', 'deploy-b', 'backup']) await masters[0]?.command('set', `redlock:${name}`, 'x');
+  for (const name of ['deploy-a', 'deploy-b', 'backup'])
+    await masters[0]?.command('set', `redlock:${name}`, 'x');
   expect(namesIn((await answerOf(masters, ['list', pattern])).json)).toEqual(names);
 });
 
@@ -83,7 +86,8 @@ test('ten thousand locks by SCAN and never by KEYS, in many steps of a master', 
   expect(stdout.split('\n')).toHaveLength(10_002);
   for (const master of masters) {
     const stats = String(await master.command('info', 'commandstats'));
-    const calls = (name: string) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1]);
+    const calls = (name: string) =>
+      Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1]);
     expect(stats).not.toMatch(/cmdstat_keys:/);
     expect(calls('scan')).toBeGreaterThanOrEqual(10);
     expect(calls('eval')).toBeGreaterThanOrEqual(10);
@@ -91,7 +95,8 @@ test('ten thousand locks by SCAN and never by KEYS, in many steps of a master', 
 });
 
 async function fill(master: TestMaster): Promise<void> {
-  const script = "for i = 1, 10000 do redis.call('set', 'redlock:fill-' .. i, ARGV[1], 'px', 600000) end";
+  const script =
+    "for i = 1, 10000 do redis.call('set', 'redlock:fill-' .. i, ARGV[1], 'px', 600000) end";
   await master.command('eval', script, 0, newValue());
   await master.command('config', 'resetstat');
 }

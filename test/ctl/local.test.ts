@@ -20,7 +20,10 @@ afterEach(() => {
 
 async function ctl(...words: string[]): Promise<RunResult> {
   const env = { REDLOCK_LOCAL_DIRECTORY: folder, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
-  const result = await startCli(words, { program: 'redlockctl', env: { HOME: process.env.HOME, ...env } }).result;
+  const result = await startCli(words, {
+    program: 'redlockctl',
+    env: { HOME: process.env.HOME, ...env },
+  }).result;
   servers.push(...pids());
   return result;
 }
@@ -34,7 +37,8 @@ function pids(): number[] {
   }
 }
 
-const states = ({ stdout }: RunResult) => JSON.parse(stdout).masters.map(({ state }: { state: string }) => state);
+const states = ({ stdout }: RunResult) =>
+  JSON.parse(stdout).masters.map(({ state }: { state: string }) => state);
 
 test('stopped, started, started again without harm, stopped', async () => {
   expect((await ctl('local', 'status')).code).toBe(69);
@@ -43,7 +47,9 @@ test('stopped, started, started again without harm, stopped', async () => {
   expect(started.code).toBe(0);
   expect(states(started)).toEqual(['running', 'running', 'running']);
   const first = pids();
-  expect((await ctl('local', 'start')).stdout).toMatch(/^MASTER +STATE\nunix:\/\/.*m1\.sock +running\n/);
+  expect((await ctl('local', 'start')).stdout).toMatch(
+    /^MASTER +STATE\nunix:\/\/.*m1\.sock +running\n/,
+  );
   expect(pids()).toEqual(first);
   expect(await ctl('status', 'job', '--local')).toMatchObject({ code: 0 });
   expect((await ctl('local', 'stop')).code).toBe(0);
@@ -67,7 +73,10 @@ test('stop asks before it ends locks', async () => {
   });
   await expect.poll(async () => (await ctl('status', 'job', '--local')).code).toBe(75);
   const refused = await ctl('local', 'stop');
-  expect(refused).toMatchObject({ code: 64, stderr: expect.stringMatching(/1 lock is held on them \(say --yes/) });
+  expect(refused).toMatchObject({
+    code: 64,
+    stderr: expect.stringMatching(/1 lock is held on them \(say --yes/),
+  });
   expect(states(await ctl('local', 'status', '--json'))).toEqual(['running', 'running', 'running']);
   job.signal('SIGTERM');
   await job.result;
@@ -87,5 +96,7 @@ test('a job whose folder of servers was moved away is stopped, and has lost its 
   renameSync(folder, `${folder}.old`);
   const { code, stderr } = await job.result;
   expect(code).toBe(79);
-  expect(stderr).toMatch(/^redlock-run: lost: "job": masters-replaced: the local masters were removed/);
+  expect(stderr).toMatch(
+    /^redlock-run: lost: "job": masters-replaced: the local masters were removed/,
+  );
 });

@@ -33,7 +33,10 @@ beforeEach(() => {
     place(join(bin, name), `exec '${process.execPath}' '${programs}${name}.js' "$@"`);
   place(join(bin, 'npm'), 'true');
   place(join(bin, 'backup'), 'echo "backed up under $REDLOCK_NAME"');
-  place(join(bin, 'worker'), 'trap "echo told to stop; exit 0" TERM; echo working; while :; do sleep 0.1; done');
+  place(
+    join(bin, 'worker'),
+    'trap "echo told to stop; exit 0" TERM; echo working; while :; do sleep 0.1; done',
+  );
   place(join(folder, 'deploy.sh'), 'echo deployed');
   place(join(folder, 'build.sh'), 'echo built');
   place(join(folder, 'migrate.sh'), 'echo "$1 $2" | sed "s/[0-9]\\{16\\}/FENCE/"');
@@ -80,7 +83,8 @@ describe('recipes', () => {
   test('GitHub Actions: every step, as its runner runs it', async () => {
     const { jobs } = parse(block('GitHub Actions'));
     const texts: string[] = [];
-    for (const step of jobs.deploy.steps) texts.push(await shell(step.run, 'bash', '-e', '-o', 'pipefail', '-c'));
+    for (const step of jobs.deploy.steps)
+      texts.push(await shell(step.run, 'bash', '-e', '-o', 'pipefail', '-c'));
     expect(texts).toEqual(['', 'deployed\n']);
   });
 
@@ -108,7 +112,10 @@ describe('recipes', () => {
   });
 
   test('a job of several steps: nobody else has the lock meanwhile, and it is free in the end', async () => {
-    const script = block('A job of several steps').replace('./build.sh', 'redlockctl status deploy-production || true');
+    const script = block('A job of several steps').replace(
+      './build.sh',
+      'redlockctl status deploy-production || true',
+    );
     const words = (await shell(script)).split('\n');
     expect(words[0]).toMatch(/^"deploy-production": held by /);
     expect(words.slice(-4)).toEqual([
@@ -122,12 +129,20 @@ describe('recipes', () => {
 
   test('a job of several steps, held in the background: given back at the end, and when the script is killed', async () => {
     const [, script = ''] = blocks('A job of several steps');
-    const says = await shell(script.replace('./build.sh', 'redlockctl status deploy-production || true'));
-    expect(says).toMatch(/^"deploy-production": held by .*redlockctl hold(.*\n)*held: .*\ndeployed\nreleased: .*\n$/);
+    const says = await shell(
+      script.replace('./build.sh', 'redlockctl status deploy-production || true'),
+    );
+    expect(says).toMatch(
+      /^"deploy-production": held by .*redlockctl hold(.*\n)*held: .*\ndeployed\nreleased: .*\n$/,
+    );
     for (const master of masters) expect(await locksOn(master)).toEqual([]);
     const killed = script.replace('./build.sh', () => 'kill -9 $$');
     await expect(shell(killed)).rejects.toMatchObject({ signal: 'SIGKILL' });
-    await eventually('given back', async () => (await locksOn(masters[0] as never)).length === 0, 3_000);
+    await eventually(
+      'given back',
+      async () => (await locksOn(masters[0] as never)).length === 0,
+      3_000,
+    );
   });
 
   test('several steps on GitHub: every step a shell of its own, held from the second to the last', async () => {
@@ -140,7 +155,8 @@ describe('recipes', () => {
     const counts: number[] = [];
     for (const step of jobs.deploy.steps) {
       texts.push(await shell(step.run, 'bash', '-e', '-o', 'pipefail', '-c'));
-      for (const [, name = '', value = ''] of readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm)) env[name] = value;
+      for (const [, name = '', value = ''] of readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm))
+        env[name] = value;
       counts.push((await locksOn(masters[0] as never)).length);
     }
     expect(counts).toEqual([0, 1, 1, 1, 0]);
@@ -155,27 +171,39 @@ describe('recipes', () => {
   test('several steps on GitLab: the lines are one shell', async () => {
     const [, text = ''] = /<!-- steps:gitlab -->\n```yaml\n([\s\S]*?)```/.exec(page) ?? [];
     const { script } = parse(text)['deploy-in-steps'];
-    expect(await shell(`set -e\n${script.join('\n')}`)).toMatch(/^built\nheld: .*\ndeployed\nreleased: .*\n$/);
+    expect(await shell(`set -e\n${script.join('\n')}`)).toMatch(
+      /^built\nheld: .*\ndeployed\nreleased: .*\n$/,
+    );
   });
 
   const canBeFirst = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 
-  test.skipIf(!canBeFirst)('a container: as process 1, TERM reaches the job and the lock is given back', async () => {
-    const [, words = '[]'] = /^ENTRYPOINT (.*)$/m.exec(block('A container whose first process is redlock-run')) ?? [];
-    // The shell tells the pid outside of the namespace of what becomes process 1 in it.
-    const container = spawn('unshare', ['--pid', '--fork', '--mount-proc', ...JSON.parse(words)], { cwd: folder, env });
-    const exited = new Promise((resolve) => container.once('exit', resolve));
-    let said = '';
-    container.stdout.on('data', (data) => {
-      said += data;
-    });
-    await eventually('it works', () => said.includes('working'), 10_000);
-    const children = readFileSync(`/proc/${container.pid}/task/${container.pid}/children`, 'utf8').trim().split(' ');
-    process.kill(Number(children[0]), 'SIGTERM');
-    await exited;
-    expect(said).toBe('working\ntold to stop\n');
-    expect(await locksOn(masters[0] as never)).toEqual([]);
-  });
+  test.skipIf(!canBeFirst)(
+    'a container: as process 1, TERM reaches the job and the lock is given back',
+    async () => {
+      const [, words = '[]'] =
+        /^ENTRYPOINT (.*)$/m.exec(block('A container whose first process is redlock-run')) ?? [];
+      // The shell tells the pid outside of the namespace of what becomes process 1 in it.
+      const container = spawn(
+        'unshare',
+        ['--pid', '--fork', '--mount-proc', ...JSON.parse(words)],
+        { cwd: folder, env },
+      );
+      const exited = new Promise((resolve) => container.once('exit', resolve));
+      let said = '';
+      container.stdout.on('data', (data) => {
+        said += data;
+      });
+      await eventually('it works', () => said.includes('working'), 10_000);
+      const children = readFileSync(`/proc/${container.pid}/task/${container.pid}/children`, 'utf8')
+        .trim()
+        .split(' ');
+      process.kill(Number(children[0]), 'SIGTERM');
+      await exited;
+      expect(said).toBe('working\ntold to stop\n');
+      expect(await locksOn(masters[0] as never)).toEqual([]);
+    },
+  );
 });
 
 test('the transcript of somebody who finds out why a job waits, and ends it', async () => {
@@ -185,7 +213,9 @@ test('the transcript of somebody who finds out why a job waits, and ends it', as
   writeFileSync(stuck, '#!/bin/sh\nsleep 60\n');
   chmodSync(stuck, 0o755);
   const holder = rig.start(['deploy', '--', stuck]);
-  await expect.poll(async () => (await locksOn(masters[2] as never)).length, { timeout: 10_000 }).toBe(1);
+  await expect
+    .poll(async () => (await locksOn(masters[2] as never)).length, { timeout: 10_000 })
+    .toBe(1);
   const startedAt = performance.now();
   let token = '';
   for (const part of text.split(/^(?=\$ )/m)) {
@@ -209,15 +239,22 @@ test('the night after which somebody asks why the job of 02:00 did not run', asy
   const [, text = ''] = /<!-- transcript:history -->\n```console\n([\s\S]*?)```/.exec(page) ?? [];
   writeFileSync(join(folder, 'restore.sh'), '#!/bin/sh\nsleep 2\nexit 3\n', { mode: 0o755 });
   const holder = rig.start(['nightly-backup', '--', join(folder, 'restore.sh')]);
-  await expect.poll(async () => (await locksOn(masters[2] as never)).length, { timeout: 10_000 }).toBe(1);
-  const job = spawnSync('redlock-run', ['-w', '500ms', 'nightly-backup', '--', 'backup'], { cwd: folder, env });
+  await expect
+    .poll(async () => (await locksOn(masters[2] as never)).length, { timeout: 10_000 })
+    .toBe(1);
+  const job = spawnSync('redlock-run', ['-w', '500ms', 'nightly-backup', '--', 'backup'], {
+    cwd: folder,
+    env,
+  });
   expect(job.status).toBe(75);
   await holder.result;
   for (const part of text.split(/^(?=\$ )/m)) {
     const [, command = '', expected = ''] = /^\$ (.*)\n([\s\S]*)$/.exec(part) ?? [];
     expect(normalisedRuns(await shell(`exec 2>&1; ${command}`))).toBe(normalisedRuns(expected));
   }
-  expect(readFileSync(join(folder, 'night.html'), 'utf8')).toContain('backup: did not run: held by');
+  expect(readFileSync(join(folder, 'night.html'), 'utf8')).toContain(
+    'backup: did not run: held by',
+  );
 });
 
 /** Without what differs from one night to another. */

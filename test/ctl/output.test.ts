@@ -12,16 +12,27 @@ const count = 5_000;
 /** A line for bash, in which redlockctl is "$0" "$1". */
 function shell(line: string) {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
-  const options = { env, timeout: 30_000, killSignal: 'SIGKILL' as const, encoding: 'utf8' as const };
+  const options = {
+    env,
+    timeout: 30_000,
+    killSignal: 'SIGKILL' as const,
+    encoding: 'utf8' as const,
+  };
   return spawnSync('bash', ['-c', line, interpreter, pathOf('redlockctl')], options);
 }
 
 beforeEach(async () => {
-  await masters[0]?.command('eval', `for i = 1, ${count} do redis.call('set', 'redlock:l' .. i, 'x') end`, 0);
+  await masters[0]?.command(
+    'eval',
+    `for i = 1, ${count} do redis.call('set', 'redlock:l' .. i, 'x') end`,
+    0,
+  );
 });
 
 test('all of it reaches who reads slowly: a pipe holds less than a tenth', () => {
-  const { stdout } = shell('"$0" "$1" list --json | { sleep 1; cat; } | tail -c 1000000; echo "code $PIPESTATUS"');
+  const { stdout } = shell(
+    '"$0" "$1" list --json | { sleep 1; cat; } | tail -c 1000000; echo "code $PIPESTATUS"',
+  );
   expect(stdout).toMatch(/"name":"l999".*\n\s*code 0\n$/s);
 });
 

@@ -12,7 +12,13 @@ import { clock, newClaim, redlockOn } from '../redis/rig.ts';
 import { eventually } from '../servers/processes.ts';
 import { type CliRun, type RunOptions, type RunResult, startCli } from '../servers/run-cli.ts';
 
-export const note = { host: 'web1', pid: 4711, user: 'ops', since: '2026-11-21T02:00:00.314Z', label: 'deploy.sh' };
+export const note = {
+  host: 'web1',
+  pid: 4711,
+  user: 'ops',
+  since: '2026-11-21T02:00:00.314Z',
+  label: 'deploy.sh',
+};
 export const holderOfNote = { kind: 'redlock-run', ...note };
 
 interface Place {
@@ -20,12 +26,20 @@ interface Place {
 }
 
 /** Starts redlockctl on these masters. */
-export function startCtl(masters: readonly Place[], words: readonly string[], options: RunOptions = {}): CliRun {
+export function startCtl(
+  masters: readonly Place[],
+  words: readonly string[],
+  options: RunOptions = {},
+): CliRun {
   const env = { ...environmentFor(masters), ...options.env };
   return startCli(words, { ...options, program: 'redlockctl', env });
 }
 
-export function ctl(masters: readonly Place[], words: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+export function ctl(
+  masters: readonly Place[],
+  words: readonly string[],
+  options: RunOptions = {},
+): Promise<RunResult> {
   return startCtl(masters, words, options).result;
 }
 
@@ -43,10 +57,18 @@ export async function answerOf(
   words: readonly string[],
   options: RunOptions = {},
 ): Promise<Answer> {
-  const [text, json] = await Promise.all([ctl(masters, words, options), ctl(masters, [...words, '--json'], options)]);
+  const [text, json] = await Promise.all([
+    ctl(masters, words, options),
+    ctl(masters, [...words, '--json'], options),
+  ]);
   if (text.code !== json.code)
     throw new Error(`text exits ${text.code}, JSON ${json.code}\n${text.stderr}${json.stderr}`);
-  return { code: text.code, text: text.stdout, stderr: text.stderr, json: json.stdout && JSON.parse(json.stdout) };
+  return {
+    code: text.code,
+    text: text.stdout,
+    stderr: text.stderr,
+    json: json.stdout && JSON.parse(json.stdout),
+  };
 }
 
 /** A value as redlock-run writes it, with a token of its own. */
@@ -55,9 +77,15 @@ export function newValue(): string {
 }
 
 /** Holds the lock on these masters, as redlock-run does. */
-export async function hold(masters: readonly TestMaster[], resource: string, ttlMs = 60_000): Promise<Lease> {
+export async function hold(
+  masters: readonly TestMaster[],
+  resource: string,
+  ttlMs = 60_000,
+): Promise<Lease> {
   const { redlock } = redlockOn(masters, { prefix: 'redlock:' });
-  const attempt = await redlock.attempt(newClaim({ resources: [resource], value: newValue(), ttlMs }));
+  const attempt = await redlock.attempt(
+    newClaim({ resources: [resource], value: newValue(), ttlMs }),
+  );
   if (attempt.kind !== 'acquired') throw new Error(`free, but ${attempt.kind}`);
   await redlock.settled();
   return attempt.lease;
@@ -80,10 +108,15 @@ export async function queueUp(
       newClaim: () => newClaim({ resources: [resource] }),
     };
     const waiterId = `waiter${index + 1}`;
-    return waitForLock({ ...parts, waiterId }, { waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal });
+    return waitForLock(
+      { ...parts, waiterId },
+      { waitMs: null, giveUpAfterMs: 10_000, aborted: aborted.signal },
+    );
   });
   await eventually(`${count} in line`, async () => {
-    const lengths = await Promise.all(masters.map((master) => master.command('zcard', `{redlock:${resource}}:queue`)));
+    const lengths = await Promise.all(
+      masters.map((master) => master.command('zcard', `{redlock:${resource}}:queue`)),
+    );
     return lengths.every((length) => length === count);
   });
   return async () => {

@@ -22,19 +22,27 @@ interface Expected {
   readonly listCode?: number;
 }
 
-async function expectState(places: readonly { url: string }[], expected: Expected, env: Record<string, string> = {}) {
+async function expectState(
+  places: readonly { url: string }[],
+  expected: Expected,
+  env: Record<string, string> = {},
+) {
   const [status, list] = await Promise.all([
     answerOf(places, ['status', 'deploy'], { env }),
     answerOf(places, ['list'], { env }),
   ]);
   expect(status.text.split('\n')[0]).toMatch(expected.headline);
-  expect(status.json.locks).toEqual([expect.objectContaining({ name: 'deploy', ...expected.lock })]);
+  expect(status.json.locks).toEqual([
+    expect.objectContaining({ name: 'deploy', ...expected.lock }),
+  ]);
   expect(status.code).toBe(expected.code);
   expect(list.code).toBe(expected.listCode ?? 0);
   if (expected.row === null) expect(list).toMatchObject({ text: '', json: { locks: [] } });
   else {
     expect(list.text.split('\n')[1]).toMatch(expected.row);
-    expect(list.json.locks).toEqual([expect.objectContaining({ name: 'deploy', ...expected.lock })]);
+    expect(list.json.locks).toEqual([
+      expect.objectContaining({ name: 'deploy', ...expected.lock }),
+    ]);
   }
 }
 
@@ -106,7 +114,10 @@ test("another library's string, without an expiry", async () => {
 
 test('a hash of another library', async () => {
   await Promise.all(masters.map((master) => master.command('hset', key, 'id', 1)));
-  const lock = { state: 'held', holders: [expect.objectContaining({ kind: 'hash', token: null, votes: 3 })] };
+  const lock = {
+    state: 'held',
+    holders: [expect.objectContaining({ kind: 'hash', token: null, votes: 3 })],
+  };
   const headline =
     /^"deploy": held by another program \(a key of type hash\); on 3 of 3 masters; it never expires by itself$/;
   await expectState(masters, {
@@ -138,7 +149,9 @@ test('kept after one run of those who share it: the other goes on', async () => 
   await run(['--shared', '--hold-at-least', '1m', 'deploy', '--', 'true']);
   const reader = start(['--shared', 'deploy', '--', 'sh', '-c', 'echo ready; exec sleep 60']);
   await reader.says('stdout', /ready/);
-  expect((await ctl(masters, ['status', 'deploy'])).stdout).toMatch(/^"deploy": shared by 2, 1 ended; /);
+  expect((await ctl(masters, ['status', 'deploy'])).stdout).toMatch(
+    /^"deploy": shared by 2, 1 ended; /,
+  );
   expect((await ctl(masters, ['list'])).stdout).toMatch(/^deploy .* shared by 2, 1 ended$/m);
   reader.signal('SIGTERM');
   await reader.result;
@@ -151,7 +164,8 @@ test('an orphan on one master keeps nobody out', async () => {
     holders: [expect.objectContaining({ ...holderOfNote, votes: 1 })],
     votes: votes('free', 'held', 'free'),
   };
-  const headline = /^"deploy": free; a remainder on 1 of 3 masters, fewer than the quorum of 2, keeps nobody out$/;
+  const headline =
+    /^"deploy": free; a remainder on 1 of 3 masters, fewer than the quorum of 2, keeps nobody out$/;
   await expectState(masters, {
     code: 0,
     headline,
@@ -162,7 +176,10 @@ test('an orphan on one master keeps nobody out', async () => {
 
 test('a split: each master shows another holder', async () => {
   for (const master of masters) await master.command('set', key, newValue(), 'px', 60_000);
-  const lock = { state: 'split', holders: [1, 1, 1].map((count) => expect.objectContaining({ votes: count })) };
+  const lock = {
+    state: 'split',
+    holders: [1, 1, 1].map((count) => expect.objectContaining({ votes: count })),
+  };
   const headline =
     /^"deploy": split: no quorum of 2 shows one holder, and none is free: nobody can get it; lease ends in/;
   await expectState(masters, { code: 75, headline, lock, row: /^deploy +split +1\/3 / });
@@ -172,7 +189,11 @@ test('a queue of five, in order', async () => {
   await hold(masters, 'deploy');
   const leave = await queueUp(masters, 'deploy', 5);
   const queue = [1, 2, 3, 4, 5].map((place) =>
-    expect.objectContaining({ place, id: expect.stringMatching(/^waiter[1-5]$/), waitedMs: expect.any(Number) }),
+    expect.objectContaining({
+      place,
+      id: expect.stringMatching(/^waiter[1-5]$/),
+      waitedMs: expect.any(Number),
+    }),
   );
   const headline = / unless extended; 5 waiting$/;
   await expectState(masters, {
@@ -204,28 +225,56 @@ test('one master frozen: held all the same, and it is said which and why', async
   const failure = { cause: 'timeout', message: 'no answer within 1500 ms' };
   const lock = {
     state: 'held',
-    votes: [...votes('held', 'held'), expect.objectContaining({ master: all()[2].url, vote: 'failed', failure })],
+    votes: [
+      ...votes('held', 'held'),
+      expect.objectContaining({ master: all()[2].url, vote: 'failed', failure }),
+    ],
   };
-  await expectState(masters, { code: 75, headline: /held by .* on 2 of 3 masters/, lock, row: /^deploy +held +2\/3 / });
+  await expectState(masters, {
+    code: 75,
+    headline: /held by .* on 2 of 3 masters/,
+    lock,
+    row: /^deploy +held +2\/3 /,
+  });
 });
 
 test('a majority down: nobody can tell, and what is seen is said', async () => {
   await hold(masters, 'deploy');
   await Promise.all([all()[0].kill(), all()[1].kill()]);
-  const headline = /^"deploy": unknown: no quorum: only 1 of 3 masters can tell; seen: held by ops@web1, pid 4711/;
+  const headline =
+    /^"deploy": unknown: no quorum: only 1 of 3 masters can tell; seen: held by ops@web1, pid 4711/;
   const lock = { state: 'unknown', votes: votes('failed', 'failed', 'held') };
-  await expectState(masters, { code: 69, headline, lock, row: /^deploy +unknown +1\/3 /, listCode: 69 });
+  await expectState(masters, {
+    code: 69,
+    headline,
+    lock,
+    row: /^deploy +unknown +1\/3 /,
+    listCode: 69,
+  });
 });
 
 test('masters that have just restarted do not vote, which is why a job waits on free masters', async () => {
   const headline = /^"deploy": unknown: no quorum: only 0 of 3 masters can tell$/;
-  const failure = { cause: 'restarted', message: expect.stringMatching(/^restarted \d+ s ago and may have forgotten/) };
-  const lock = { state: 'unknown', votes: [1, 2, 3].map(() => expect.objectContaining({ vote: 'failed', failure })) };
-  await expectState(masters, { code: 69, headline, lock, row: null }, { REDLOCK_RESTART_GRACE: '1h' });
+  const failure = {
+    cause: 'restarted',
+    message: expect.stringMatching(/^restarted \d+ s ago and may have forgotten/),
+  };
+  const lock = {
+    state: 'unknown',
+    votes: [1, 2, 3].map(() => expect.objectContaining({ vote: 'failed', failure })),
+  };
+  await expectState(
+    masters,
+    { code: 69, headline, lock, row: null },
+    { REDLOCK_RESTART_GRACE: '1h' },
+  );
 });
 
 test('a replica in the list', async () => {
-  const [primary, replica] = (await startMasters(2, { transport: 'tcp' })) as [TestMaster, TestMaster];
+  const [primary, replica] = (await startMasters(2, { transport: 'tcp' })) as [
+    TestMaster,
+    TestMaster,
+  ];
   await replica.command('replicaof', '127.0.0.1', new URL(primary.url).port);
   await eventually('a replica', async () =>
     String(await replica.command('info', 'replication')).includes('role:slave'),
@@ -247,7 +296,10 @@ test('one server under two addresses', async () => {
     cause: 'unfit',
     message: expect.stringMatching(/^is the same server as unix:.*it would vote twice/),
   };
-  const lock = { state: 'unfit', votes: expect.arrayContaining([expect.objectContaining({ failure })]) };
+  const lock = {
+    state: 'unfit',
+    votes: expect.arrayContaining([expect.objectContaining({ failure })]),
+  };
   const headline = /^"deploy": unknown: a server is in the list of masters that must not be there$/;
   const places = [first, second, { url: `unix://${other}` }];
   await expectState(places, { code: 78, headline, lock, row: null, listCode: 78 });

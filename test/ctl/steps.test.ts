@@ -24,7 +24,13 @@ const run = (name: string, flags: readonly string[] = ['-n']) =>
 async function acquired(name: string, ...flags: string[]) {
   const { code, stdout } = await ctl(masters, ['acquire', name, '--json', ...flags]);
   expect(code).toBe(0);
-  return JSON.parse(stdout) as { name: string; token: string; fence: number; ttlMs: number; validMs: number };
+  return JSON.parse(stdout) as {
+    name: string;
+    token: string;
+    fence: number;
+    ttlMs: number;
+    validMs: number;
+  };
 }
 
 test('taken, shown, looked at, extended, given back; nobody else gets it meanwhile', async () => {
@@ -36,12 +42,21 @@ test('taken, shown, looked at, extended, given back; nobody else gets it meanwhi
   expect(await ctl(masters, ['acquire', 'deploy', '-n'])).toMatchObject({ code: 75, stdout: '' });
   expect((await ctl(masters, ['status', 'deploy'])).stdout).toMatch(token);
   expect((await ctl(masters, ['check', 'deploy', '--token', token])).code).toBe(0);
-  const extended = await ctl(masters, ['extend', 'deploy', '--token', token, '--ttl', '1m', '--json']);
+  const extended = await ctl(masters, [
+    'extend',
+    'deploy',
+    '--token',
+    token,
+    '--ttl',
+    '1m',
+    '--json',
+  ]);
   expect(JSON.parse(extended.stdout)).toMatchObject({
     outcome: 'held',
     validMs: expect.toSatisfy((ms) => ms > 50_000),
   });
-  for (const master of masters) expect(await master.command('pttl', 'redlock:deploy')).toBeGreaterThan(50_000);
+  for (const master of masters)
+    expect(await master.command('pttl', 'redlock:deploy')).toBeGreaterThan(50_000);
   expect(await ctl(masters, ['release', 'deploy', '--token', token])).toMatchObject({ code: 0 });
   expect((await run('deploy')).code).toBe(0);
 });
@@ -73,7 +88,10 @@ test('the plain output is the token alone, and it may begin with a dash', async 
 test('who waits gets it when it is given back', async () => {
   const { token } = await acquired('queue');
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s']);
-  await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1);
+  await eventually(
+    'in line',
+    async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1,
+  );
   await ctl(masters, ['release', 'queue', '--token', token]);
   expect((await waiting.result).code).toBe(0);
 });
@@ -81,16 +99,23 @@ test('who waits gets it when it is given back', async () => {
 test('a signal while it waits: no place and no key is left, and it dies of it', async () => {
   await takeBy('them', masters, 'held');
   const waiting = startCtl(masters, ['acquire', 'held']);
-  await eventually('in line', async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 1);
+  await eventually(
+    'in line',
+    async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 1,
+  );
   waiting.signal('SIGTERM');
   expect((await waiting.result).signal).toBe('SIGTERM');
-  for (const master of masters) expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);
+  for (const master of masters)
+    expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);
 });
 
 describe('lost', () => {
   test('with another token, after its end, and in other hands: 79, and nothing of others is touched', async () => {
     const { token } = await acquired('short', '--ttl', '1s');
-    await eventually('expired', async () => (await ctl(masters, ['check', 'short', '--token', token])).code === 79);
+    await eventually(
+      'expired',
+      async () => (await ctl(masters, ['check', 'short', '--token', token])).code === 79,
+    );
     await takeBy('them', masters, 'short');
     for (const verb of ['check', 'extend', 'release']) {
       const { code, stderr } = await ctl(masters, [verb, 'short', '--token', token]);
@@ -127,7 +152,10 @@ test('check needs no words inside a run, and a lock or a token outside', async (
   const env = environmentFor(masters);
   const program = new URL('../../bin/redlockctl.js', import.meta.url).pathname;
   const inside = await runCli(['inside', '--', process.execPath, program, 'check'], { env });
-  expect(inside).toMatchObject({ code: 0, stdout: expect.stringMatching(/^held: "inside": for another /) });
+  expect(inside).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^held: "inside": for another /),
+  });
   expect(await ctl(masters, ['check'])).toMatchObject({ code: 64 });
   expect(await ctl(masters, ['extend', 'x'])).toMatchObject({ code: 64 });
 });
@@ -146,12 +174,23 @@ test('standing: a quorum decides, and silence is no answer', () => {
     standingOf(
       values.map((value, index) => ({
         master: `m${index}`,
-        sight: value === undefined ? silent : { ...sight(value), type: value === null ? null : 'string' },
+        sight:
+          value === undefined
+            ? silent
+            : { ...sight(value), type: value === null ? null : 'string' },
         doubt: null,
       })),
       't',
     ).kind;
-  expect([of('t', 't', null), of('t', 't', undefined), of('t', 't', 'u')]).toEqual(['held', 'held', 'held']);
-  expect([of('t', null, null), of('t', 'u', 'u'), of(null, null, undefined)]).toEqual(['lost', 'lost', 'lost']);
+  expect([of('t', 't', null), of('t', 't', undefined), of('t', 't', 'u')]).toEqual([
+    'held',
+    'held',
+    'held',
+  ]);
+  expect([of('t', null, null), of('t', 'u', 'u'), of(null, null, undefined)]).toEqual([
+    'lost',
+    'lost',
+    'lost',
+  ]);
   expect([of('t', null, undefined), of('t', undefined, undefined)]).toEqual(['unknown', 'unknown']);
 });

@@ -34,7 +34,8 @@ test('of a lock on the screen it is known that its run has ended, at the price o
   const survey = surveyOf(masters);
   const watch = new Watch(survey);
   await watch.step([]);
-  const ended = () => watch.locks.filter(({ holders }) => holders[0]?.endedAt !== null).map(({ name }) => name);
+  const ended = () =>
+    watch.locks.filter(({ holders }) => holders[0]?.endedAt !== null).map(({ name }) => name);
   const countOfEvals = async () => {
     const stats = String(await all()[0].command('info', 'commandstats'));
     await all()[0].command('config', 'resetstat');
@@ -51,12 +52,16 @@ test('of a lock on the screen it is known that its run has ended, at the price o
 function surveyOf(those: readonly TestMaster[]): Survey {
   const roster = new Roster();
   const settings = { prefix: 'redlock:', restartGraceMs: 0 };
-  const inspectors = those.map(({ url }) => new Inspector(parseAddress(url), settings, roster, clock));
+  const inspectors = those.map(
+    ({ url }) => new Inspector(parseAddress(url), settings, roster, clock),
+  );
   return new Survey(inspectors, clock, { answerMs: 5_000 });
 }
 
 test('without a terminal it says what to use instead', async () => {
-  const stderr = expect.stringMatching(/^redlockctl: top: no terminal \(redlockctl list prints once/);
+  const stderr = expect.stringMatching(
+    /^redlockctl: top: no terminal \(redlockctl list prints once/,
+  );
   expect(await ctl(masters, ['top'])).toMatchObject({ code: 64, stdout: '', stderr });
 });
 
@@ -84,9 +89,14 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
     const leave = await queueUp(masters, 'deploy', 2);
     await start();
     const screen = await terminal.shows(/^deploy +held .* 2, /m);
-    expect(screen).toMatch(/^redlockctl top {2}3 masters, quorum 2 {2}2 locks, 2 waiting {2}\d\d:\d\d:\d\d\n/);
-    for (const { url } of masters) expect(screen).toMatch(new RegExp(`^${url} +\\d+\\.\\d ms *$`, 'm'));
-    expect(screen).toMatch(/^NAME .*\ndeploy .*\nbackup +held +3\/3 +\S+ +\S+ +deploy\.sh ops@web1/m);
+    expect(screen).toMatch(
+      /^redlockctl top {2}3 masters, quorum 2 {2}2 locks, 2 waiting {2}\d\d:\d\d:\d\d\n/,
+    );
+    for (const { url } of masters)
+      expect(screen).toMatch(new RegExp(`^${url} +\\d+\\.\\d ms *$`, 'm'));
+    expect(screen).toMatch(
+      /^NAME .*\ndeploy .*\nbackup +held +3\/3 +\S+ +\S+ +deploy\.sh ops@web1/m,
+    );
     expect(await terminal.ask('alternate_on')).toBe('1');
     await leave();
     await terminal.shows(/2 locks, 0 waiting/);
@@ -107,7 +117,9 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
     await start();
     await terminal.shows(/no locks/);
     const [survivor] = await eventually('it runs', () =>
-      nonEmpty(survivorsOf(terminal.mark).filter(({ command }) => command.includes('redlockctl.js'))),
+      nonEmpty(
+        survivorsOf(terminal.mark).filter(({ command }) => command.includes('redlockctl.js')),
+      ),
     );
     process.kill(survivor?.pid ?? 0, 'SIGTERM');
     await expectClean(143);
@@ -129,7 +141,11 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
   });
 
   test('asks each master one page and one look a second, whatever there is', async () => {
-    await all()[0].command('eval', "for i = 1, 5000 do redis.call('set', 'redlock:l' .. i, 'x') end", 0);
+    await all()[0].command(
+      'eval',
+      "for i = 1, 5000 do redis.call('set', 'redlock:l' .. i, 'x') end",
+      0,
+    );
     await start();
     await terminal.shows(/^l\d+ +orphan/m);
     for (const master of masters) await master.command('config', 'resetstat');
@@ -137,7 +153,8 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
     const stats = String(await all()[0].command('info', 'commandstats'));
     await terminal.press('q');
     await terminal.shows(/code 0\n/);
-    const calls = (name: string) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+    const calls = (name: string) =>
+      Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
     expect(calls('scan')).toBeGreaterThanOrEqual(2);
     expect(calls('scan')).toBeLessThanOrEqual(4);
     expect(calls('eval')).toBe(calls('scan'));

@@ -32,7 +32,15 @@ type Held = Pick<Claim, 'resources' | 'sharing' | 'value'>;
 
 const slotOf = (value: string, slot: number): Claim => {
   const sharing = { kind: 'slots', slotCount: 2, slot } as const;
-  return { ...alone, resources: [resource], sharing, value, ttlMs: 30_000, isFenced: false, waiter: null };
+  return {
+    ...alone,
+    resources: [resource],
+    sharing,
+    value,
+    ttlMs: 30_000,
+    isFenced: false,
+    waiter: null,
+  };
 };
 
 test('counted on each master, two places are held by three, and the judge says so', async () => {
@@ -40,16 +48,25 @@ test('counted on each master, two places are held by three, and the judge says s
   const held: RedlockSemaphore[] = [];
   for (const holder of [0, 1, 2]) {
     const own = urlsFor(holder).map((url) => {
-      const client = new Redis({ path: new URL(url).pathname, retryStrategy: null, maxRetriesPerRequest: 0 });
+      const client = new Redis({
+        path: new URL(url).pathname,
+        retryStrategy: null,
+        maxRetriesPerRequest: 0,
+      });
       client.on('error', () => {});
       return client;
     });
     clients.push(...own);
-    const semaphore = new RedlockSemaphore(own, resource, 2, { acquireAttemptsLimit: 1, lockTimeout: 30_000 });
+    const semaphore = new RedlockSemaphore(own, resource, 2, {
+      acquireAttemptsLimit: 1,
+      lockTimeout: 30_000,
+    });
     if (await semaphore.tryAcquire()) held.push(semaphore);
   }
   expect(held).toHaveLength(3);
-  const [last, ...others] = [0, 1, 2].map((index): Held => slotOf(`holder ${index}`, index + 1)) as [Held, ...Held[]];
+  const [last, ...others] = [0, 1, 2].map(
+    (index): Held => slotOf(`holder ${index}`, index + 1),
+  ) as [Held, ...Held[]];
   expect(objectionTo(last, others, nameOf)).toBe('3 holders of 2 slots');
   await Promise.all(held.map((semaphore) => semaphore.release().catch(() => {})));
   for (const client of clients) client.disconnect();
@@ -59,13 +76,25 @@ test('held slot by slot, they are held by two, and the judge is content', async 
   const held: Claim[] = [];
   for (const holder of [0, 1, 2]) {
     const handles = urlsFor(holder).map((url) => handleOn(url));
-    const redlock = new Redlock(handles, clock, { masterTimeoutMs: 500, reserveMs: 1_000 }, () => {});
+    const redlock = new Redlock(
+      handles,
+      clock,
+      { masterTimeoutMs: 500, reserveMs: 1_000 },
+      () => {},
+    );
     let count = 0;
     const newClaim = () => {
       count += 1;
       return slotOf(`holder ${holder}.${count}`, 1);
     };
-    const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: `w${holder}` };
+    const parts = {
+      redlock,
+      clock,
+      random: Math.random,
+      report: () => {},
+      newClaim,
+      waiterId: `w${holder}`,
+    };
     const acquisition = await waitForLock(parts, {
       waitMs: 0,
       giveUpAfterMs: 5_000,

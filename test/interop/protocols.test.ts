@@ -35,10 +35,13 @@ const keys = async () => (await master.keys()).filter((one) => !one.endsWith(':h
 /** What redlock-run and redlockctl do under a protocol. */
 function ours(protocol: string) {
   const env = () => environment(protocol);
-  const once = (...flags: string[]) => runCli([...flags, '-n', 'job', '--', 'echo', 'ran'], { env: env() });
+  const once = (...flags: string[]) =>
+    runCli([...flags, '-n', 'job', '--', 'echo', 'ran'], { env: env() });
   const ctl = (...words: string[]) => runCli(words, { env: env(), program: 'redlockctl' });
   const holding = async (...flags: string[]): Promise<CliRun> => {
-    const job = startCli([...flags, 'job', '--', 'sh', '-c', 'echo ready; exec sleep 60'], { env: env() });
+    const job = startCli([...flags, 'job', '--', 'sh', '-c', 'echo ready; exec sleep 60'], {
+      env: env(),
+    });
     await job.says('stdout', /ready/);
     return job;
   };
@@ -126,7 +129,9 @@ describe.each([
   test('theirs that crashed: ours a second after its time, by GETSET and not before', async () => {
     await client().acquire(seconds(1));
     const endsAt = Number(await master.get(key)) * unitMs;
-    const { code, stdout } = await runCli(['-w', '20s', 'job', '--', 'date', '+%s%3N'], { env: env() });
+    const { code, stdout } = await runCli(['-w', '20s', 'job', '--', 'date', '+%s%3N'], {
+      env: env(),
+    });
     expect(code).toBe(0);
     expect(Number(stdout)).toBeGreaterThan(endsAt + 1_000);
     expect(Number(stdout)).toBeLessThan(endsAt + 4_000);
@@ -171,7 +176,10 @@ describe.each([
     };
     const own = async () => {
       for (let served = 0; served < 3; ) {
-        const job = startCli(['-n', 'job', '--', 'sh', '-c', 'echo in; read line'], { env: env(), stdin: 'pipe' });
+        const job = startCli(['-n', 'job', '--', 'sh', '-c', 'echo in; read line'], {
+          env: env(),
+          stdin: 'pipe',
+        });
         job.child.stdout?.on('data', enter);
         await Promise.race([job.says('stdout', /in/), job.result]).catch(() => {});
         if (job.stdout !== '') {
@@ -231,7 +239,10 @@ describe.each([
     await ended(job);
     await client().acquire(seconds(1));
     const theirs = await state();
-    expect(theirs).toMatchObject({ state: 'held', holders: [{ kind: 'string', token: await master.get(key) }] });
+    expect(theirs).toMatchObject({
+      state: 'held',
+      holders: [{ kind: 'string', token: await master.get(key) }],
+    });
     expect(theirs.remainingMs).toBeLessThan(4_500);
     await eventually('over', async () => (await state()).state === 'free', 8_000);
     expect(await master.get(key)).not.toBeNull();
@@ -300,14 +311,24 @@ describe('setnx', () => {
 
   test('is for one master and one lock that is held alone', async () => {
     const env = environment('setnx');
-    const two = await runCli(['job', '--', 'true'], { env: { ...env, REDLOCK_MASTERS: `${master.url},redis://h:1` } });
-    expect([two.code, two.stderr]).toEqual([78, expect.stringMatching(/^redlock-run: protocol: setnx: .*one master/)]);
+    const two = await runCli(['job', '--', 'true'], {
+      env: { ...env, REDLOCK_MASTERS: `${master.url},redis://h:1` },
+    });
+    expect([two.code, two.stderr]).toEqual([
+      78,
+      expect.stringMatching(/^redlock-run: protocol: setnx: .*one master/),
+    ]);
     const local = await runCli(['--local', 'job', '--', 'true'], { env });
     expect(local.code).toBe(78);
     for (const flags of [['--shared'], ['--slots', '2'], ['--replace'], ['other']]) {
-      expect([flags, (await runCli([...flags, 'job', '--', 'true'], { env })).code]).toEqual([flags, 64]);
+      expect([flags, (await runCli([...flags, 'job', '--', 'true'], { env })).code]).toEqual([
+        flags,
+        64,
+      ]);
     }
-    const wrong = await runCli(['job', '--', 'true'], { env: { ...env, REDLOCK_PROTOCOL: 'setxn' } });
+    const wrong = await runCli(['job', '--', 'true'], {
+      env: { ...env, REDLOCK_PROTOCOL: 'setxn' },
+    });
     expect([wrong.code, wrong.stderr]).toEqual([78, expect.stringContaining('not a protocol')]);
   });
 });

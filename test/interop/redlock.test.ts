@@ -32,7 +32,9 @@ interface Foreign {
 }
 
 const version = (name: string) =>
-  JSON.parse(readFileSync(new URL(`../../node_modules/${name}/package.json`, import.meta.url), 'utf8')).version;
+  JSON.parse(
+    readFileSync(new URL(`../../node_modules/${name}/package.json`, import.meta.url), 'utf8'),
+  ).version;
 
 /** Tries once. */
 const redlock: Foreign = {
@@ -71,13 +73,17 @@ describe.each([
     REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
     REDLOCK_RESTART_GRACE: '0',
   });
-  const once = (name: string) => runCli(['--prefix', prefix, '-n', name, '--', 'echo', 'ran'], { env: environment() });
+  const once = (name: string) =>
+    runCli(['--prefix', prefix, '-n', name, '--', 'echo', 'ran'], { env: environment() });
 
   /** A redlock-run that holds the name until it is stopped. */
   async function holding(name: string): Promise<CliRun> {
-    const job = startCli(['--prefix', prefix, '--ttl', '5s', name, '--', 'sh', '-c', 'echo ready; exec sleep 60'], {
-      env: environment(),
-    });
+    const job = startCli(
+      ['--prefix', prefix, '--ttl', '5s', name, '--', 'sh', '-c', 'echo ready; exec sleep 60'],
+      {
+        env: environment(),
+      },
+    );
     await job.says('stdout', /ready/);
     return job;
   }
@@ -125,7 +131,8 @@ describe.each([
       [1, 0],
       [2, 75],
     ] as const) {
-      for (const master of masters.slice(0, count)) await master.command('set', `${prefix}part`, 'them', 'px', 10_000);
+      for (const master of masters.slice(0, count))
+        await master.command('set', `${prefix}part`, 'them', 'px', 10_000);
       expect(await once('part')).toMatchObject({ code });
       expect(await masters[0]?.get(`${prefix}part`)).toBe('them');
     }

@@ -6,7 +6,15 @@ import { expect } from 'vitest';
 import type { AcquireOptions, RedlockOptions } from '../../src/library.ts';
 import { environmentFor } from '../cli/rig.ts';
 import { runCli } from '../servers/run-cli.ts';
-import { collector, countOf, errorOf, redlockOn, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  collector,
+  countOf,
+  errorOf,
+  redlockOn,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 export const { masters } = useMasters(3);
 
@@ -26,7 +34,10 @@ export async function attempts(retries: NonNullable<AcquireOptions['retries']>) 
   const { events, onEvent } = collector();
   const beganAt = performance.now();
   expect((await errorOf(take({ retries }, { onEvent }))).kind).toBe('busy');
-  return { count: events.filter(({ kind }) => kind === 'waiting').length + 1, tookMs: performance.now() - beganAt };
+  return {
+    count: events.filter(({ kind }) => kind === 'waiting').length + 1,
+    tookMs: performance.now() - beganAt,
+  };
 }
 
 export async function triesOnce(): Promise<void> {
@@ -108,7 +119,9 @@ export async function locksAllOrNone(): Promise<void> {
 /** So many are let in, and the next one is not. */
 export async function countsSlots(): Promise<void> {
   const redlock = redlockOn(masters, { waitMs: 0 });
-  const leases = await Promise.all([1, 2].map(() => redlock.acquire('job', 5_000, { slots: 2, keepAlive: true })));
+  const leases = await Promise.all(
+    [1, 2].map(() => redlock.acquire('job', 5_000, { slots: 2, keepAlive: true })),
+  );
   expect((await errorOf(redlock.acquire('job', 5_000, { slots: 2 }))).kind).toBe('busy');
   for (const lease of leases) await lease.release();
 }
@@ -117,8 +130,12 @@ export async function countsSlots(): Promise<void> {
 export async function isTakenOver(): Promise<void> {
   const lease = await take();
   const options = { env: environmentFor(masters), program: 'redlockctl' } as const;
-  expect(await runCli(['extend', 'job', '--token', lease.token], options)).toMatchObject({ code: 0 });
-  expect(await runCli(['release', 'job', '--token', lease.token], options)).toMatchObject({ code: 0 });
+  expect(await runCli(['extend', 'job', '--token', lease.token], options)).toMatchObject({
+    code: 0,
+  });
+  expect(await runCli(['release', 'job', '--token', lease.token], options)).toMatchObject({
+    code: 0,
+  });
   expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', reason: 'expired' });
 }
 
@@ -151,7 +168,10 @@ export async function nodesFailApart(): Promise<void> {
   const [, second, third] = masters;
   for (const master of [second, third]) await master?.kill();
   const error = await errorOf(take({ giveUpAfterMs: 0 }));
-  expect(error).toMatchObject({ kind: 'unreachable', failures: [{ failed: { cause: 'connection' } }, {}] });
+  expect(error).toMatchObject({
+    kind: 'unreachable',
+    failures: [{ failed: { cause: 'connection' } }, {}],
+  });
   for (const master of [second, third]) await master?.restart();
 }
 
@@ -184,7 +204,9 @@ export async function usesAndReturns(options?: AcquireOptions): Promise<void> {
     return signal.aborted;
   };
   const { keepAlive, ...others } = options ?? {};
-  expect(await (options ? redlock.using('job', 500, others, work) : redlock.using('job', 500, work))).toBe(false);
+  expect(
+    await (options ? redlock.using('job', 500, others, work) : redlock.using('job', 500, work)),
+  ).toBe(false);
 }
 
 export async function quorumIsThatOfTheList(): Promise<void> {

@@ -22,7 +22,13 @@ export class Consumer {
   static async of(packed: Packed): Promise<Consumer> {
     const consumer = new Consumer(await install(packed));
     for (const name of ['@types', '@ioredis']) mkdirSync(consumer.#module(name));
-    for (const name of ['@types/node', 'undici-types', 'ioredis', 'ioredis-5', '@ioredis/commands']) {
+    for (const name of [
+      '@types/node',
+      'undici-types',
+      'ioredis',
+      'ioredis-5',
+      '@ioredis/commands',
+    ]) {
       symlinkSync(join(modules, name), consumer.#module(name));
     }
     return consumer;
@@ -41,7 +47,8 @@ export class Consumer {
    */
   async complaintsAbout(...texts: string[]): Promise<string[]> {
     const files = texts.map((_, index) => `program-${index}.mts`);
-    for (const [index, text] of texts.entries()) writeFileSync(join(this.folder, files[index] as string), text);
+    for (const [index, text] of texts.entries())
+      writeFileSync(join(this.folder, files[index] as string), text);
     const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
     const target = ['--noEmit', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
     const words = [join(modules, 'typescript', 'bin', 'tsc'), ...target, ...strict, ...files];
@@ -53,14 +60,20 @@ export class Consumer {
     const complaints = said.split(/\n(?=\S)/);
     const isOfAnother = (complaint: string, file: string) =>
       /^program-/.test(complaint) && !complaint.startsWith(`${file}(`);
-    return files.map((file) => complaints.filter((complaint) => !isOfAnother(complaint, file)).join('\n'));
+    return files.map((file) =>
+      complaints.filter((complaint) => !isOfAnother(complaint, file)).join('\n'),
+    );
   }
 
   /** TypeScript as JavaScript for this Node. */
   async translated(text: string): Promise<string> {
     const input = join(this.folder, 'program.ts');
     writeFileSync(input, text);
-    const build = await rolldown({ input, external: ['redlock-run', 'ioredis'], transform: { target: 'node20' } });
+    const build = await rolldown({
+      input,
+      external: ['redlock-run', 'ioredis'],
+      transform: { target: 'node20' },
+    });
     const { output } = await build.generate({ format: 'esm' });
     await build.close();
     return output[0].code;

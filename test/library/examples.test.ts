@@ -28,20 +28,26 @@ test('every example is found', () => {
   expect(examples.length).toBeGreaterThan(8);
 });
 
-describe.each(examples.map(([, title = '', code = '']) => [title, code] as const))('%s', (_title, code) => {
-  test('compiles', () => {
-    expect(complaints.get(code)).toBe('');
-  });
+describe.each(examples.map(([, title = '', code = '']) => [title, code] as const))(
+  '%s',
+  (_title, code) => {
+    test('compiles', () => {
+      expect(complaints.get(code)).toBe('');
+    });
 
-  test('prints what it says', async () => {
-    const there = code.replace(/redis:\/\/10\.0\.0\.(\d):6379/g, (_, number) => masters[number - 1]?.url ?? '');
-    const { stdout, stderr } = await consumer.run(await consumer.translated(there));
-    const said = [...code.matchAll(/console\.log\(.*?\/\/ (.*)$/gm)].map(([, line]) => line);
-    expect(stdout).toBe(`${said.join('\n')}\n`);
-    expect(stderr).toBe('');
-    await untilNothingIsLeft(masters);
-  });
-});
+    test('prints what it says', async () => {
+      const there = code.replace(
+        /redis:\/\/10\.0\.0\.(\d):6379/g,
+        (_, number) => masters[number - 1]?.url ?? '',
+      );
+      const { stdout, stderr } = await consumer.run(await consumer.translated(there));
+      const said = [...code.matchAll(/console\.log\(.*?\/\/ (.*)$/gm)].map(([, line]) => line);
+      expect(stdout).toBe(`${said.join('\n')}\n`);
+      expect(stderr).toBe('');
+      await untilNothingIsLeft(masters);
+    });
+  },
+);
 
 describe('tables', () => {
   test.each([...new Set([...Object.keys(redlockRules), ...Object.keys(acquireRules)])])(
@@ -53,9 +59,13 @@ describe('tables', () => {
 
   test('have every kind of error, reason and event', () => {
     const source = readFileSync(new URL('../../src/library/error.ts', import.meta.url), 'utf8');
-    const kinds = [...source.matchAll(/^ \* - `([\w-]+)`(?:, `([\w-]+)`)?:/gm)].flatMap(([, ...words]) => words);
-    for (const kind of kinds.filter(Boolean)) expect(text).toMatch(new RegExp(`^\\| .*\`${kind}\``, 'm'));
+    const kinds = [...source.matchAll(/^ \* - `([\w-]+)`(?:, `([\w-]+)`)?:/gm)].flatMap(
+      ([, ...words]) => words,
+    );
+    for (const kind of kinds.filter(Boolean))
+      expect(text).toMatch(new RegExp(`^\\| .*\`${kind}\``, 'm'));
     const events = readFileSync(new URL('../../src/lock/events.ts', import.meta.url), 'utf8');
-    for (const [, kind] of events.matchAll(/readonly kind: '([\w-]+)'/g)) expect(text).toContain(`\`${kind}\``);
+    for (const [, kind] of events.matchAll(/readonly kind: '([\w-]+)'/g))
+      expect(text).toContain(`\`${kind}\``);
   });
 });

@@ -32,18 +32,23 @@ function waiter(resource: Resources, options: AcquireOptions) {
   const acquiring = redlock.acquire(resource, 5_000, options);
   acquiring.catch(() => {});
   const isInLine = async () => {
-    while (!events.some((event) => event.kind === 'waiting' && event.place !== null)) await sleep(10);
+    while (!events.some((event) => event.kind === 'waiting' && event.place !== null))
+      await sleep(10);
   };
   return { acquiring, isInLine: isInLine() };
 }
 
 describe('shared', () => {
   test('beside others who share it, never beside one who does not', async () => {
-    const readers = await Promise.all([1, 2].map(() => redlockOn(masters).acquire('form', 5_000, { shared: true })));
+    const readers = await Promise.all(
+      [1, 2].map(() => redlockOn(masters).acquire('form', 5_000, { shared: true })),
+    );
     expect(await refusal('form', { shared: true })).toBeNull();
     const error = await errorOf(redlockOn(masters).acquire('form', 5_000, { waitMs: 0 }));
     expect(error).toMatchObject({ kind: 'busy', holder: 'shared' });
-    expect(error.message).toMatch(/^busy: "form": held by others who share it; lease ends in .*\(raise waitMs\)$/);
+    expect(error.message).toMatch(
+      /^busy: "form": held by others who share it; lease ends in .*\(raise waitMs\)$/,
+    );
     expect(await refusal('form', { slots: 2 })).toBe('busy');
     await readers[0]?.release();
     expect(await refusal('form')).toBe('busy');
@@ -99,7 +104,9 @@ describe('shared', () => {
 describe('slots', () => {
   test('so many and no more, and a free one is found whichever it is', async () => {
     const redlock = redlockOn(masters);
-    const leases = await Promise.all([1, 2, 3].map(() => redlock.acquire('form', 5_000, { slots: 3, waitMs: 0 })));
+    const leases = await Promise.all(
+      [1, 2, 3].map(() => redlock.acquire('form', 5_000, { slots: 3, waitMs: 0 })),
+    );
     const error = await errorOf(redlock.acquire('form', 5_000, { slots: 3, waitMs: 0 }));
     expect(error).toMatchObject({ kind: 'busy', holder: 'slots 3' });
     await leases[1]?.release();
@@ -127,7 +134,10 @@ describe('slots', () => {
       }
     };
     const script = `echo +1 >> ${file}; sleep 0.15; echo -1 >> ${file}`;
-    const programs = Array.from({ length: 4 }, () => job('--slots', '2', 'form', '-c', script).result);
+    const programs = Array.from(
+      { length: 4 },
+      () => job('--slots', '2', 'form', '-c', script).result,
+    );
     await Promise.all([1, 2, 3, 4].map(() => work(redlockOn(masters))));
     expect((await Promise.all(programs)).map(({ code }) => code)).toEqual([0, 0, 0, 0]);
     const changes = readFileSync(file, 'utf8').trim().split('\n').map(Number);
@@ -151,7 +161,11 @@ describe('several resources', () => {
     names.length = 0;
     expect(lease).toMatchObject({ resource: 'c', resources: ['c', 'b', 'a'] });
     expect(lease.fence).toBeGreaterThan(Number(other.fence));
-    expect(await Promise.all(['a', 'b', 'c'].map((name) => refusal(name)))).toEqual(['busy', 'busy', 'busy']);
+    expect(await Promise.all(['a', 'b', 'c'].map((name) => refusal(name)))).toEqual([
+      'busy',
+      'busy',
+      'busy',
+    ]);
     expect(await codeOf('-n', 'b')).toBe(75);
     expect(await lease.release()).toBe(true);
     expect(await codeOf('-n', 'b')).toBe(0);
@@ -161,7 +175,10 @@ describe('several resources', () => {
     const lease = await redlockOn(masters).acquire(['a', 'b'], 5_000);
     await lease.extend();
     for (const master of masters) await master.command('del', 'redlock:b');
-    expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', message: expect.stringMatching(/"a" "b"/) });
+    expect(await errorOf(lease.extend())).toMatchObject({
+      kind: 'lost',
+      message: expect.stringMatching(/"a" "b"/),
+    });
     await lease.release();
   });
 
@@ -203,7 +220,9 @@ describe('supersede', () => {
     const newer = waiter('form', { supersede: true });
     const error = await errorOf(older.acquiring);
     expect(error).toMatchObject({ kind: 'superseded', holder: null });
-    expect(error.message).toMatch(new RegExp(`^busy: "form": superseded by a newer run, pid ${process.pid} on [^:]+$`));
+    expect(error.message).toMatch(
+      new RegExp(`^busy: "form": superseded by a newer run, pid ${process.pid} on [^:]+$`),
+    );
     expect(holder.signal.aborted).toBe(false);
     await holder.release();
     await (await patient.acquiring).release();
@@ -242,8 +261,16 @@ describe('mistakes are told before anything is sent', () => {
     [/^resource: no name/, undefined as never, {}],
     [/4097 bytes long \(at most 4096\)$/, 'a'.repeat(4_097), {}],
     [/^resource: 101 names \(at most 100\)$/, many, {}],
-    [/^slots: with several names: all or nothing of what\? \(leave one out\)$/, ['a', 'b'], { slots: 2 }],
-    [/^slots: with shared: any number of holders, or so many\? \(leave one out\)$/, 'a', { slots: 2, shared: true }],
+    [
+      /^slots: with several names: all or nothing of what\? \(leave one out\)$/,
+      ['a', 'b'],
+      { slots: 2 },
+    ],
+    [
+      /^slots: with shared: any number of holders, or so many\? \(leave one out\)$/,
+      'a',
+      { slots: 2, shared: true },
+    ],
     [/^option: "slots": "0" will not do \(write 1 to 1000\)$/, 'a', { slots: 0 }],
     [/"slots": "1.5" will not do/, 'a', { slots: 1.5 }],
     [/"slots": "1001" will not do/, 'a', { slots: 1_001 }],
@@ -253,7 +280,10 @@ describe('mistakes are told before anything is sent', () => {
   ] satisfies [RegExp, Resources, AcquireOptions][])('%s', async (message, resource, options) => {
     const { events, onEvent } = collector();
     const call = redlockOn(masters, { onEvent }).acquire(resource, 2_000, options);
-    expect(await errorOf(call)).toMatchObject({ kind: 'usage', message: expect.stringMatching(message) });
+    expect(await errorOf(call)).toMatchObject({
+      kind: 'usage',
+      message: expect.stringMatching(message),
+    });
     expect(events).toEqual([]);
   });
 

@@ -32,16 +32,21 @@ const nonsense = [
   ['a fence beyond counting', grant('9000000000000000000')],
 ] as const;
 
-test.each(nonsense)('%s from a majority: unreachable, with the reason of each', async (_, reply) => {
-  const redlock = redlockOn(await answering(reply, 3));
-  const lease = await redlock.acquire('job', 9_000, { waitMs: 0 });
-  expect((await errorOf(lease.extend())).kind).toBe('unreachable');
-  const error = await errorOf(redlock.acquire('other', 9_000, { waitMs: 0 }));
-  expect(error.kind).toBe('unreachable');
-  expect(error.failures.length).toBeGreaterThanOrEqual(2);
-  expect(error.message).toMatch(/^no quorum: "other": .*(unexpected reply|fencing counter)[^\n]*$/);
-  await lease.release();
-});
+test.each(nonsense)(
+  '%s from a majority: unreachable, with the reason of each',
+  async (_, reply) => {
+    const redlock = redlockOn(await answering(reply, 3));
+    const lease = await redlock.acquire('job', 9_000, { waitMs: 0 });
+    expect((await errorOf(lease.extend())).kind).toBe('unreachable');
+    const error = await errorOf(redlock.acquire('other', 9_000, { waitMs: 0 }));
+    expect(error.kind).toBe('unreachable');
+    expect(error.failures.length).toBeGreaterThanOrEqual(2);
+    expect(error.message).toMatch(
+      /^no quorum: "other": .*(unexpected reply|fencing counter)[^\n]*$/,
+    );
+    await lease.release();
+  },
+);
 
 test.each(nonsense)('%s from one of three changes nothing', async (_, reply) => {
   const redlock = redlockOn([...(await answering(reply, 1)), ...masters.slice(0, 2)]);
@@ -72,21 +77,28 @@ test.each([
   ['ioredis 4', Redis4 as unknown as typeof Redis],
   ['ioredis 5', Redis5 as unknown as typeof Redis],
   ['ioredis 6', Redis],
-] as const)('%s: a wait beside a master that says anything to a subscriber ends as it should', async (_, Client) => {
-  const waits = Object.entries(strangeReplies).map(async ([name, bytes]) => {
-    const hostile = await startHostile(
-      behind((words) => (/^eval$/i.test(words[0] ?? '') ? refusal() + bytes : bytes || '+OK\r\n')),
-    );
-    // The client itself is not ours to protect: it is lent before it connects.
-    const source = Client ? clientsOf([hostile], { lazyConnect: true }, Client) : [hostile];
-    const holder = redlockOn(masters.slice(0, 2));
-    const lease = await holder.acquire(name, 9_000);
-    const waiter = redlockOn([...masters.slice(0, 2), ...source]);
-    expect((await errorOf(waiter.acquire(name, 9_000, { waitMs: 1_500 }))).kind, name).toBe('busy');
-    const next = waiter.acquire(name, 9_000);
-    expect(await lease.release(), name).toBe(true);
-    expect(await (await next).release(), name).toBe(true);
-  });
-  await Promise.all(waits);
-  await untilNothingIsLeft(masters);
-});
+] as const)(
+  '%s: a wait beside a master that says anything to a subscriber ends as it should',
+  async (_, Client) => {
+    const waits = Object.entries(strangeReplies).map(async ([name, bytes]) => {
+      const hostile = await startHostile(
+        behind((words) =>
+          /^eval$/i.test(words[0] ?? '') ? refusal() + bytes : bytes || '+OK\r\n',
+        ),
+      );
+      // The client itself is not ours to protect: it is lent before it connects.
+      const source = Client ? clientsOf([hostile], { lazyConnect: true }, Client) : [hostile];
+      const holder = redlockOn(masters.slice(0, 2));
+      const lease = await holder.acquire(name, 9_000);
+      const waiter = redlockOn([...masters.slice(0, 2), ...source]);
+      expect((await errorOf(waiter.acquire(name, 9_000, { waitMs: 1_500 }))).kind, name).toBe(
+        'busy',
+      );
+      const next = waiter.acquire(name, 9_000);
+      expect(await lease.release(), name).toBe(true);
+      expect(await (await next).release(), name).toBe(true);
+    });
+    await Promise.all(waits);
+    await untilNothingIsLeft(masters);
+  },
+);

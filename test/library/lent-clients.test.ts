@@ -9,7 +9,15 @@ import { Redis as Redis5 } from 'ioredis-5';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { startMasters } from '../servers/masters.ts';
-import { clientsOf, collector, countOf, errorOf, redlockOn, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  clientsOf,
+  collector,
+  countOf,
+  errorOf,
+  redlockOn,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters } = useMasters(3);
 const proxies: FaultyProxy[] = [];
@@ -91,16 +99,24 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
   test('that log in by a password are logged in, and a wrong one is told', async () => {
     const [guarded] = await startMasters(1, { config: { requirepass: 'secret' } });
     if (!guarded) throw new Error('no master');
-    const lease = await redlockOn(clientsOf([guarded], { password: 'secret' }, Client)).acquire('job', 2_000);
+    const lease = await redlockOn(clientsOf([guarded], { password: 'secret' }, Client)).acquire(
+      'job',
+      2_000,
+    );
     expect(await lease.release()).toBe(true);
-    const error = await errorOf(redlockOn(clientsOf([guarded], { password: 'wrong' }, Client)).acquire('job', 2_000));
+    const error = await errorOf(
+      redlockOn(clientsOf([guarded], { password: 'wrong' }, Client)).acquire('job', 2_000),
+    );
     expect(error.kind).toBe('misconfigured');
     expect(error.message).not.toMatch(/secret|wrong/);
   });
 
   test('would send again what was on its way when a connection broke; nothing of an attempt is', async () => {
     for (const { url } of masters) proxies.push(await FaultyProxy.start(url));
-    const redlock = redlockOn(clientsOf(proxies, {}, Client), { giveUpAfterMs: 0, masterTimeoutMs: 500 });
+    const redlock = redlockOn(clientsOf(proxies, {}, Client), {
+      giveUpAfterMs: 0,
+      masterTimeoutMs: 500,
+    });
     await redlock.using('other', 5_000, () => {}); // All are connected.
     for (const proxy of proxies) proxy.holdRequests();
     for (const master of masters) await master.command('config', 'resetstat');
@@ -112,13 +128,17 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     }
     expect((await failing).kind).toBe('unreachable');
     await sleep(500);
-    for (const master of masters) expect(await master.command('info', 'commandstats')).not.toContain('cmdstat_set:');
+    for (const master of masters)
+      expect(await master.command('info', 'commandstats')).not.toContain('cmdstat_set:');
   });
 
   test('whose connection is cut with the request on its way set no key either', async () => {
     for (const { url } of masters) proxies.push(await FaultyProxy.start(url));
     for (const proxy of proxies.slice(1)) proxy.dropReplies();
-    const redlock = redlockOn(clientsOf(proxies, {}, Client), { giveUpAfterMs: 0, masterTimeoutMs: 200 });
+    const redlock = redlockOn(clientsOf(proxies, {}, Client), {
+      giveUpAfterMs: 0,
+      masterTimeoutMs: 200,
+    });
     const failing = errorOf(redlock.acquire('job', 60_000));
     await sleep(100);
     for (const proxy of proxies) proxy.cut();
@@ -152,8 +172,16 @@ describe('what is no master', () => {
       () => [new Redis({ sentinels: [{ host: 'h', port: 1 }], name: 'm', lazyConnect: true })],
       /sentinels/,
     ],
-    ['one server twice', () => [client(), client()], /the same server as unix:.* \(list each server once\)/],
-    ['one server by a client and a URL', () => [client(), masters[0]?.url ?? ''], /the same server/],
+    [
+      'one server twice',
+      () => [client(), client()],
+      /the same server as unix:.* \(list each server once\)/,
+    ],
+    [
+      'one server by a client and a URL',
+      () => [client(), masters[0]?.url ?? ''],
+      /the same server/,
+    ],
   ])('%s is refused at once', (_what, sources, message) => {
     expect(() => redlockOn(sources())).toThrow(message);
   });

@@ -3,13 +3,23 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { collector, countOf, errorOf, redlockOn, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  collector,
+  countOf,
+  errorOf,
+  redlockOn,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters } = useMasters(3);
 
 /** Works until it is asked to stop, and tells what it was asked with. */
 function untilAsked(signal: AbortSignal): Promise<unknown> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
+  return new Promise((resolve) =>
+    signal.addEventListener('abort', () => resolve(signal.reason), { once: true }),
+  );
 }
 
 /** Keeps the event loop from doing anything else. */
@@ -48,30 +58,45 @@ test('a minority that freezes changes nothing', async () => {
     expect(lease.validMs).toBeGreaterThan(300);
   });
   masters[0]?.thaw();
-  expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['acquired', 'extended', 'released']));
+  expect(events.map(({ kind }) => kind)).toEqual(
+    expect.arrayContaining(['acquired', 'extended', 'released']),
+  );
   await untilNothingIsLeft(masters);
 });
 
 test.each([
-  ['taken', () => takeBy('thief', masters, 'job'), /taken: masters show the value of somebody else/],
-  ['expired', () => Promise.all(masters.map((master) => master.flush())), /expired: too few masters/],
-] as const)('%s: a quorum says so, and nobody waits for the rest of the validity', async (why, happens, message) => {
-  let validMs = -1;
-  const error = await errorOf(
-    redlockOn(masters).using('job', 3_000, async (signal, lease) => {
-      await happens();
-      await untilAsked(signal);
-      validMs = lease.validMs;
-    }),
-  );
-  expect(error).toMatchObject({ kind: 'lost', reason: why });
-  expect(error.message).toMatch(message);
-  expect(validMs).toBe(0);
-  if (why === 'taken') expect(await masters[0]?.get('redlock:job')).toBe('thief');
-});
+  [
+    'taken',
+    () => takeBy('thief', masters, 'job'),
+    /taken: masters show the value of somebody else/,
+  ],
+  [
+    'expired',
+    () => Promise.all(masters.map((master) => master.flush())),
+    /expired: too few masters/,
+  ],
+] as const)(
+  '%s: a quorum says so, and nobody waits for the rest of the validity',
+  async (why, happens, message) => {
+    let validMs = -1;
+    const error = await errorOf(
+      redlockOn(masters).using('job', 3_000, async (signal, lease) => {
+        await happens();
+        await untilAsked(signal);
+        validMs = lease.validMs;
+      }),
+    );
+    expect(error).toMatchObject({ kind: 'lost', reason: why });
+    expect(error.message).toMatch(message);
+    expect(validMs).toBe(0);
+    if (why === 'taken') expect(await masters[0]?.get('redlock:job')).toBe('thief');
+  },
+);
 
 test('taken, and the work ends before anybody has noticed: that comes out when the lock is released', async () => {
-  const error = await errorOf(redlockOn(masters).using('job', 30_000, () => takeBy('thief', masters, 'job')));
+  const error = await errorOf(
+    redlockOn(masters).using('job', 30_000, () => takeBy('thief', masters, 'job')),
+  );
   expect(error).toMatchObject({ kind: 'lost', reason: 'taken' });
 });
 
@@ -186,7 +211,8 @@ test('release: once, whoever calls it how often; the signal stays silent; extend
   for (const master of masters) await master.command('config', 'resetstat');
   expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', reason: 'released' });
   await sleep(1_000);
-  for (const master of masters) expect(await master.command('info', 'commandstats')).not.toContain('cmdstat_eval:');
+  for (const master of masters)
+    expect(await master.command('info', 'commandstats')).not.toContain('cmdstat_eval:');
 });
 
 test('release without a quorum: resolves with false, in time, and tells what stays behind for how long', async () => {

@@ -44,19 +44,24 @@ test('is imported by its name, and a program that has released and closed ends b
   await untilNothingIsLeft(masters);
 });
 
-test.skipIf(!process.features.require_module)('is required by CommonJS as well, where Node can', async () => {
-  const text = `
+test.skipIf(!process.features.require_module)(
+  'is required by CommonJS as well, where Node can',
+  async () => {
+    const text = `
     const { Redlock, RedlockError } = require('redlock-run');
     const redlock = new Redlock(process.argv.slice(2), { restartGraceMs: 0 });
     redlock.using('job', 5_000, () => console.log('ran', typeof RedlockError)).finally(() => redlock.close());
   `;
-  expect((await program(text, 'program.cjs')).stdout).toBe('ran function\n');
-});
+    expect((await program(text, 'program.cjs')).stdout).toBe('ran function\n');
+  },
+);
 
 test('has nothing else to offer, and no default', async () => {
   const { stdout } = await program(`console.log(Object.keys(await import('redlock-run')).join());`);
   expect(stdout).toBe('Redlock,RedlockError\n');
-  await expect(program(`await import('redlock-run/dist/main.js');`)).rejects.toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
+  await expect(program(`await import('redlock-run/dist/main.js');`)).rejects.toThrow(
+    /ERR_PACKAGE_PATH_NOT_EXPORTED/,
+  );
 });
 
 test('what nobody handles is no unhandled rejection: lost locks, freed waiters, masters that are gone', async () => {
@@ -128,12 +133,19 @@ describe('types', () => {
 
 test('publint has nothing to say', async () => {
   const pkgDir = join(consumer.folder, 'node_modules', 'redlock-run');
-  const { messages, pkg } = await publint({ pkgDir, level: 'suggestion', strict: true, pack: false });
+  const { messages, pkg } = await publint({
+    pkgDir,
+    level: 'suggestion',
+    strict: true,
+    pack: false,
+  });
   expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
 });
 
 test('attw has nothing to say of it as an ES module', async () => {
-  const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(packed.tarball))));
+  const analysis = await checkPackage(
+    createPackageFromTarballData(new Uint8Array(readFileSync(packed.tarball))),
+  );
   if (!analysis.types) throw new Error('no types');
   // What its profile "esm-only" leaves out: Node without exports, and CommonJS without require of ES modules.
   const others = ['node10', 'node16-cjs'];
@@ -143,6 +155,8 @@ test('attw has nothing to say of it as an ES module', async () => {
   expect(ours).toEqual([]);
   expect(Object.keys(analysis.entrypoints)).toContain('.');
   for (const kind of ['node16-esm', 'bundler'] as const) {
-    expect(analysis.entrypoints['.']?.resolutions[kind].resolution?.fileName).toMatch(/library\.d\.ts$/);
+    expect(analysis.entrypoints['.']?.resolutions[kind].resolution?.fileName).toMatch(
+      /library\.d\.ts$/,
+    );
   }
 });

@@ -33,12 +33,22 @@ import {
   usesAndReturns,
   usesWithoutPartialLocks,
 } from './behaviour.ts';
-import { clientsOf, collector, countOf, errorOf, redlockOn, takeBy, untilNothingIsLeft } from './rig.ts';
+import {
+  clientsOf,
+  collector,
+  countOf,
+  errorOf,
+  redlockOn,
+  takeBy,
+  untilNothingIsLeft,
+} from './rig.ts';
 
 const tables = new Map(
-  [...readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8').matchAll(tablePattern())].map(
-    ([, name = '', rows = '']) => [name, rows.trim().split('\n').slice(2).map(cellsOf)],
-  ),
+  [
+    ...readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8').matchAll(
+      tablePattern(),
+    ),
+  ].map(([, name = '', rows = '']) => [name, rows.trim().split('\n').slice(2).map(cellsOf)]),
 );
 
 function tablePattern(): RegExp {
@@ -53,7 +63,9 @@ function cellsOf(row: string): readonly [there: string, here: string] {
 const rows: Record<string, Record<string, () => unknown>> = {
   redsync: {
     '`redsync.New(pools...)`': () => {
-      expect(() => redlockOn([masters[0]?.url ?? '', masters[0]?.url ?? ''])).toThrow(/same server/);
+      expect(() => redlockOn([masters[0]?.url ?? '', masters[0]?.url ?? ''])).toThrow(
+        /same server/,
+      );
     },
     '`NewMutex(name, WithExpiry(d))`': locksAndUnlocks,
     '`WithTries(n)`': countsTries,
@@ -157,7 +169,10 @@ const rows: Record<string, Record<string, () => unknown>> = {
   },
   'redis-semaphore': {
     '`new RedlockMutex(clients, key)`, `Mutex`': async () => {
-      const theirs = new RedlockMutex(clientsOf(masters), 'job', { acquireAttemptsLimit: 1, refreshInterval: 0 });
+      const theirs = new RedlockMutex(clientsOf(masters), 'job', {
+        acquireAttemptsLimit: 1,
+        refreshInterval: 0,
+      });
       const redlock = redlockOn(masters, { prefix: 'mutex:', waitMs: 0 });
       expect(await theirs.tryAcquire()).toBe(true);
       expect((await errorOf(redlock.acquire('job', 5_000))).kind).toBe('busy');

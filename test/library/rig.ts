@@ -8,7 +8,14 @@ import { afterEach } from 'vitest';
 import type { LockEvent, MasterSource, RedlockOptions } from '../../src/library.ts';
 import { Redlock, RedlockError } from '../../src/library.ts';
 
-export { countOf, locksOn, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
+export {
+  countOf,
+  locksOn,
+  type TestMaster,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from '../cli/rig.ts';
 
 const opened: Redlock[] = [];
 const clients: { disconnect(): void }[] = [];
@@ -22,18 +29,28 @@ interface Place {
   readonly url: string;
 }
 
-export function redlockOn(places: readonly (Place | MasterSource)[], options: RedlockOptions = {}): Redlock {
-  const sources = places.map((place) => (typeof place !== 'string' && 'url' in place ? place.url : place));
+export function redlockOn(
+  places: readonly (Place | MasterSource)[],
+  options: RedlockOptions = {},
+): Redlock {
+  const sources = places.map((place) =>
+    typeof place !== 'string' && 'url' in place ? place.url : place,
+  );
   const redlock = new Redlock(sources, { restartGraceMs: 0, ...options });
   opened.push(redlock);
   return redlock;
 }
 
 /** Clients as a program has them, with the settings of ioredis itself unless told otherwise. */
-export function clientsOf(places: readonly Place[], options: object = {}, Client: typeof Redis = Redis): Redis[] {
+export function clientsOf(
+  places: readonly Place[],
+  options: object = {},
+  Client: typeof Redis = Redis,
+): Redis[] {
   return places.map(({ url }) => {
     const { protocol, pathname, hostname, port } = new URL(url);
-    const place = protocol === 'unix:' ? { path: pathname } : { host: hostname, port: Number(port) };
+    const place =
+      protocol === 'unix:' ? { path: pathname } : { host: hostname, port: Number(port) };
     const client = new Client({ ...place, ...options });
     client.on('error', () => {}); // Programs have one, or ioredis writes to stderr.
     clients.push(client);
@@ -42,7 +59,10 @@ export function clientsOf(places: readonly Place[], options: object = {}, Client
 }
 
 /** The events of one Redlock, with a way to wait for one of them. */
-export function collector(): { readonly events: LockEvent[]; readonly onEvent: (event: LockEvent) => void } {
+export function collector(): {
+  readonly events: LockEvent[];
+  readonly onEvent: (event: LockEvent) => void;
+} {
   const events: LockEvent[] = [];
   return { events, onEvent: (event) => void events.push(event) };
 }

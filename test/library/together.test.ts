@@ -16,7 +16,10 @@ test('redlock-run is busy while the library holds, and says who does', async () 
   expect(code).toBe(75);
   expect(stderr).toMatch(/held by .*, my-service, since/);
   await lease.release();
-  expect(await runCli(['-n', 'job', '--', 'echo', 'ran'], { env: env() })).toMatchObject({ code: 0, stdout: 'ran\n' });
+  expect(await runCli(['-n', 'job', '--', 'echo', 'ran'], { env: env() })).toMatchObject({
+    code: 0,
+    stdout: 'ran\n',
+  });
 });
 
 test('the library is busy while redlock-run holds, and says who does', async () => {
@@ -49,9 +52,13 @@ test('both wait in one queue, in the order of their arrival', async () => {
 });
 
 test('the fencing number goes on across both', async () => {
-  const first = await redlockOn(masters).using('job', 5_000, (_signal, lease) => Number(lease.fence));
+  const first = await redlockOn(masters).using('job', 5_000, (_signal, lease) =>
+    Number(lease.fence),
+  );
   const { stdout } = await runCli(['job', '--', 'printenv', 'REDLOCK_FENCE'], { env: env() });
-  const third = await redlockOn(clientsOf(masters)).using('job', 5_000, (_signal, lease) => Number(lease.fence));
+  const third = await redlockOn(clientsOf(masters)).using('job', 5_000, (_signal, lease) =>
+    Number(lease.fence),
+  );
   expect(Number(stdout)).toBeGreaterThan(first);
   expect(third).toBeGreaterThan(Number(stdout));
 });
@@ -62,7 +69,10 @@ test('redlockctl shows the holder, and break takes the lock from it: the signal 
     redlock.using('job', 3_000, async (signal) => {
       const { stdout } = await runCli(['status', 'job'], { env: env(), program: 'redlockctl' });
       expect(stdout).toMatch(/"job": held by .*, my-service, since .*; on 3 of 3 masters/);
-      const { code } = await runCli(['break', 'job', '--yes'], { env: env(), program: 'redlockctl' });
+      const { code } = await runCli(['break', 'job', '--yes'], {
+        env: env(),
+        program: 'redlockctl',
+      });
       expect(code).toBe(0);
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
     }),

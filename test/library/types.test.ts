@@ -47,7 +47,10 @@ test('what is locked is one resource or several, held in a form that is said by 
   const redlock = new Redlock(['redis://10.0.0.1']);
   expectTypeOf(redlock.acquire).parameter(0).toEqualTypeOf<string | readonly string[]>();
   expectTypeOf(redlock.acquire).parameter(0).toEqualTypeOf<Resources>();
-  const text = () => redlock.using(['a', 'b'], 1_000, { shared: true }, (_signal, { resources }) => resources.join());
+  const text = () =>
+    redlock.using(['a', 'b'], 1_000, { shared: true }, (_signal, { resources }) =>
+      resources.join(),
+    );
   expectTypeOf(text).returns.toEqualTypeOf<Promise<string>>();
   expectTypeOf<{ shared: true }>().toExtend<AcquireOptions>();
   expectTypeOf<{ slots: 3; supersede: undefined }>().toExtend<AcquireOptions>();
@@ -96,7 +99,12 @@ test('kinds of errors and events can be told apart completely', () => {
 });
 
 test('options may be left out and may be undefined', () => {
-  expectTypeOf<{ waitMs: undefined; retries: { count: 3; delayMs: undefined } }>().toExtend<AcquireOptions>();
-  expectTypeOf<{ retries: { count: 1; delayMs: (attemptCount: number) => number } }>().toExtend<AcquireOptions>();
+  expectTypeOf<{
+    waitMs: undefined;
+    retries: { count: 3; delayMs: undefined };
+  }>().toExtend<AcquireOptions>();
+  expectTypeOf<{
+    retries: { count: 1; delayMs: (attemptCount: number) => number };
+  }>().toExtend<AcquireOptions>();
   expectTypeOf<{ retries: { delayMs: 1 } }>().not.toExtend<AcquireOptions>();
 });

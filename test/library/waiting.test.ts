@@ -4,7 +4,15 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { AcquireOptions, RedlockOptions } from '../../src/library.ts';
-import { countOf, errorOf, locksOn, redlockOn, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  countOf,
+  errorOf,
+  locksOn,
+  redlockOn,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters } = useMasters(3);
 afterEach(() => untilNothingIsLeft(masters));
@@ -43,7 +51,9 @@ test('waitMs 0 tries once: busy says who holds it, and leaves no place in the qu
 test('waitMs bounds the wait', async () => {
   await takeBy('them', masters, 'job');
   const beganAt = performance.now();
-  expect((await errorOf(redlockOn(masters).acquire('job', 5_000, { waitMs: 400 }))).kind).toBe('busy');
+  expect((await errorOf(redlockOn(masters).acquire('job', 5_000, { waitMs: 400 }))).kind).toBe(
+    'busy',
+  );
   expect(performance.now() - beganAt).toBeGreaterThan(390);
   expect(performance.now() - beganAt).toBeLessThan(1_000);
   for (const master of masters) await master.flush();
@@ -57,7 +67,9 @@ test('a signal ends the wait, with its reason as the cause; what is held stays h
   await sleep(300);
   giving.abort('enough');
   expect(await waiting).toMatchObject({ kind: 'aborted', cause: 'enough' });
-  expect((await errorOf(redlock.acquire('job', 5_000, { signal: AbortSignal.abort() }))).kind).toBe('aborted');
+  expect((await errorOf(redlock.acquire('job', 5_000, { signal: AbortSignal.abort() }))).kind).toBe(
+    'aborted',
+  );
   expect(await Promise.all(masters.map(locksOn))).toEqual(masters.map(() => ['redlock:job']));
   await lease.release();
   const late = new AbortController();
@@ -76,7 +88,9 @@ test('any number wait under one signal without a warning of Node, and leave no l
   const removed = vi.spyOn(giving.signal, 'removeEventListener');
   const redlock = redlockOn(masters);
   const lease = await redlock.acquire('job', 5_000, { signal: giving.signal });
-  const waiting = Array.from({ length: 20 }, () => errorOf(redlock.acquire('job', 5_000, { signal: giving.signal })));
+  const waiting = Array.from({ length: 20 }, () =>
+    errorOf(redlock.acquire('job', 5_000, { signal: giving.signal })),
+  );
   await sleep(300);
   giving.abort();
   for (const error of await Promise.all(waiting)) expect(error.kind).toBe('aborted');
@@ -125,8 +139,13 @@ describe('retries instead of a wait', () => {
 
   test('a delay that is no time is a mistake, and no busy loop', async () => {
     await takeBy('them', masters, 'job');
-    const asking = redlockOn(masters).acquire('job', 5_000, { retries: { count: 3, delayMs: () => Number.NaN } });
-    expect(await errorOf(asking)).toMatchObject({ kind: 'usage', message: expect.stringMatching(/returned NaN/) });
+    const asking = redlockOn(masters).acquire('job', 5_000, {
+      retries: { count: 3, delayMs: () => Number.NaN },
+    });
+    expect(await errorOf(asking)).toMatchObject({
+      kind: 'usage',
+      message: expect.stringMatching(/returned NaN/),
+    });
     for (const master of masters) await master.flush();
   });
 });
@@ -143,7 +162,9 @@ describe('no quorum', () => {
       /^no quorum: "job": unix:.*(no such socket|connection refused).*\(check that a majority/,
     );
     expect(error.failures).toHaveLength(2);
-    expect((await errorOf(redlock.acquire('job', 5_000, { giveUpAfterMs: 600 }))).kind).toBe('unreachable');
+    expect((await errorOf(redlock.acquire('job', 5_000, { giveUpAfterMs: 600 }))).kind).toBe(
+      'unreachable',
+    );
     expect(performance.now() - beganAt).toBeGreaterThan(600);
     for (const master of masters.slice(1)) await master.restart();
   });
@@ -151,7 +172,9 @@ describe('no quorum', () => {
   test('masterTimeoutMs bounds each master, and a grant that comes too late is none', async () => {
     for (const master of masters) await master.freeze();
     const beganAt = performance.now();
-    const asking = errorOf(redlockOn(masters).acquire('job', 5_000, { masterTimeoutMs: 100, giveUpAfterMs: 0 }));
+    const asking = errorOf(
+      redlockOn(masters).acquire('job', 5_000, { masterTimeoutMs: 100, giveUpAfterMs: 0 }),
+    );
     expect((await asking).message).toMatch(/no answer within 100 ms/);
     expect(performance.now() - beganAt).toBeLessThan(1_000);
     for (const master of masters) master.thaw();
@@ -178,7 +201,9 @@ test('fence: larger for every later holder, and none where none is wanted', asyn
     fences.push(await redlock.using('job', 2_000, (_signal, lease) => Number(lease.fence)));
   }
   expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
-  expect(await redlock.using('job', 2_000, { fence: false }, (_signal, lease) => lease.fence)).toBeNull();
+  expect(
+    await redlock.using('job', 2_000, { fence: false }, (_signal, lease) => lease.fence),
+  ).toBeNull();
 });
 
 test('newToken: its tokens are what the keys show; the same one twice is refused', async () => {
@@ -226,7 +251,10 @@ describe('mistakes are told before anything is sent', () => {
   test.each([
     [{ retryCount: 3 }, /^option: "retryCount": unknown \(there are waitMs, /],
     [{ waitMS: 3 }, /did you mean waitMs\?/],
-    [{ waitMs: -1 }, /^option: "waitMs": "-1" will not do \(write milliseconds, or null for ever\)$/],
+    [
+      { waitMs: -1 },
+      /^option: "waitMs": "-1" will not do \(write milliseconds, or null for ever\)$/,
+    ],
     [{ waitMs: '10s' }, /will not do/],
     [{ masterTimeoutMs: 0 }, /more than 0/],
     [{ driftFactor: 1 }, /from 0 to below 1/],
@@ -236,7 +264,10 @@ describe('mistakes are told before anything is sent', () => {
   ])('%j', async (options, message) => {
     expect(() => redlockOn(masters, options as RedlockOptions)).toThrow(message);
     const call = redlockOn(masters).acquire('job', 2_000, options as AcquireOptions);
-    expect(await errorOf(call)).toMatchObject({ kind: 'usage', message: expect.stringMatching(message) });
+    expect(await errorOf(call)).toMatchObject({
+      kind: 'usage',
+      message: expect.stringMatching(message),
+    });
   });
 
   test.each([
@@ -245,15 +276,25 @@ describe('mistakes are told before anything is sent', () => {
     ['job', 0.5, {}, /not a time to live/],
     ['job', Number.NaN, {}, /not a time to live/],
     ['job', 100_000_000, {}, /from 1 to a day/],
-    ['job', 100, { masterTimeoutMs: 90 }, /^timings: ttl 100 ms, .* could run out before a master has answered/],
+    [
+      'job',
+      100,
+      { masterTimeoutMs: 90 },
+      /^timings: ttl 100 ms, .* could run out before a master has answered/,
+    ],
     ['job', 150, { keepAlive: true }, /no time for two extensions/],
     ['job', 2_000, { signal: {} as AbortSignal }, /write an AbortSignal/],
   ])('%j %d %j', async (resource, ttlMs, options, message) => {
     const call = redlockOn(masters).acquire(resource, ttlMs, options);
-    expect(await errorOf(call)).toMatchObject({ kind: 'usage', message: expect.stringMatching(message) });
+    expect(await errorOf(call)).toMatchObject({
+      kind: 'usage',
+      message: expect.stringMatching(message),
+    });
   });
 
   test('using without a function', async () => {
-    expect(await errorOf(redlockOn(masters).using('job', 2_000, {} as never))).toMatchObject({ kind: 'usage' });
+    expect(await errorOf(redlockOn(masters).using('job', 2_000, {} as never))).toMatchObject({
+      kind: 'usage',
+    });
   });
 });

@@ -19,9 +19,14 @@ test.each(groups)('%s; %s; %s; %s', { timeout: 120_000 }, async (...group) => {
         behind((words) => (/^eval$/i.test(words[0] ?? '') ? refusal() : bytes || '+OK\r\n')),
       );
       const env = environmentFor([hostile, ...masters]);
-      for (const master of masters) await master.command('set', `redlock:${name}`, 'someone', 'px', 60_000);
+      for (const master of masters)
+        await master.command('set', `redlock:${name}`, 'someone', 'px', 60_000);
       const busy = await run(['-w', '2s', name, '--', 'true'], { env });
-      expect([name, busy.code, busy.stderr]).toEqual([name, 75, expect.stringMatching(/^redlock-run: .*held/m)]);
+      expect([name, busy.code, busy.stderr]).toEqual([
+        name,
+        75,
+        expect.stringMatching(/^redlock-run: .*held/m),
+      ]);
       for (const master of masters) await master.command('pexpire', `redlock:${name}`, 1_500);
       const free = await run(['-w', '20s', name, '--', 'echo', 'ran'], { env });
       expect([name, free.code, free.stdout]).toEqual([name, 0, 'ran\n']);

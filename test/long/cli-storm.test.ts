@@ -12,14 +12,18 @@ const { masters, run } = useMasters(3);
 
 /** Processes that want each core for themselves. */
 function crowd(count: number): ChildProcess[] {
-  return Array.from({ length: count }, () => spawn('/bin/sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' }));
+  return Array.from({ length: count }, () =>
+    spawn('/bin/sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' }),
+  );
 }
 
 test('40 runs with -n at once beside busy loops: they run, or the lock is held; no master counts as mute', async () => {
   const busy = crowd(12);
   try {
     const job = ['-n', '--ttl', '30s', 'storm', '--', 'sleep', '0.1'];
-    const results = await Promise.all(Array.from({ length: 40 }, () => run(job, { timeoutMs: 170_000 })));
+    const results = await Promise.all(
+      Array.from({ length: 40 }, () => run(job, { timeoutMs: 170_000 })),
+    );
     const told = results
       .filter(({ code }) => code !== 0 && code !== 75)
       .map(({ code, stderr }) => `${code}: ${stderr}`);
@@ -51,8 +55,12 @@ test('masters that close each connection: one line, whatever Node thinks of it',
   const closer = createServer((socket) => socket.on('error', () => {}).destroy());
   await new Promise<void>((resolve) => closer.listen(0, '127.0.0.1', resolve));
   const { port } = closer.address() as AddressInfo;
-  const urls = [port, port, port].map((one, index) => `redis://127.0.0.${index + 1}:${one}`).join(',');
-  const { code, stderr } = await run(['-q', '-w', '3s', 'x', '--', 'true'], { env: { REDLOCK_MASTERS: urls } });
+  const urls = [port, port, port]
+    .map((one, index) => `redis://127.0.0.${index + 1}:${one}`)
+    .join(',');
+  const { code, stderr } = await run(['-q', '-w', '3s', 'x', '--', 'true'], {
+    env: { REDLOCK_MASTERS: urls },
+  });
   expect(stderr).toMatch(/^redlock-run: no quorum: "x": [^\n]*connection [^\n]*\n$/);
   expect(code).toBe(69);
   closer.close();
@@ -66,13 +74,17 @@ test('a foreign value of 60 MB is somebody else who holds it: 75', async () => {
   const { code, stderr } = await run(['-n', '--ttl', '60s', 'big', '--', 'true'], {
     env: { REDLOCK_MASTER_TIMEOUT: '10s' },
   });
-  expect(stderr).toMatch(/^redlock-run: busy: "big": held by another program \(value x{40}\.\.\.\); lease ends in /);
+  expect(stderr).toMatch(
+    /^redlock-run: busy: "big": held by another program \(value x{40}\.\.\.\); lease ends in /,
+  );
   expect(code).toBe(75);
 });
 
 test('an empty foreign value is somebody else who holds it: 75', async () => {
   for (const master of masters) await master.command('set', 'redlock:empty', '', 'px', 60_000);
   const { code, stderr } = await run(['-n', 'empty', '--', 'true']);
-  expect(stderr).toMatch(/^redlock-run: busy: "empty": held by another program \(an empty value\); lease ends in /);
+  expect(stderr).toMatch(
+    /^redlock-run: busy: "empty": held by another program \(an empty value\); lease ends in /,
+  );
   expect(code).toBe(75);
 });

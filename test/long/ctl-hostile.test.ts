@@ -112,15 +112,22 @@ describe.each([
   });
 });
 
-test.each(shapes)('the doctor, of a master that answers %s', { timeout: 120_000 }, async (_, reply) => {
-  const hostile = await startHostile(reply);
-  const answer = await ctl([hostile, ...masters], 'doctor', '--json');
-  isFine(answer, [78]);
-  const grades = json(answer).findings.flatMap((finding: { master: string; check: string; grade: string }) =>
-    finding.master === hostile.url && ['reachable', 'rights'].includes(finding.check) ? [finding.grade] : [],
-  );
-  expect(grades).toContain('error');
-});
+test.each(shapes)(
+  'the doctor, of a master that answers %s',
+  { timeout: 120_000 },
+  async (_, reply) => {
+    const hostile = await startHostile(reply);
+    const answer = await ctl([hostile, ...masters], 'doctor', '--json');
+    isFine(answer, [78]);
+    const grades = json(answer).findings.flatMap(
+      (finding: { master: string; check: string; grade: string }) =>
+        finding.master === hostile.url && ['reachable', 'rights'].includes(finding.check)
+          ? [finding.grade]
+          : [],
+    );
+    expect(grades).toContain('error');
+  },
+);
 
 test.each(Object.entries(strangeReplies))(
   'the doctor, of a master that answers %s to all but INFO and ROLE',
@@ -134,7 +141,10 @@ test.each(Object.entries(strangeReplies))(
 test('a master that answers nonsense is named, and its vote is a failed one', async () => {
   const hostile = await startHostile(behind(() => '+OK\r\n'));
   const [lock] = json(await ctl([hostile, ...masters], 'status', 'deploy', '--json')).locks;
-  expect(lock).toMatchObject({ state: 'held', votes: [{ vote: 'failed' }, { vote: 'held' }, { vote: 'held' }] });
+  expect(lock).toMatchObject({
+    state: 'held',
+    votes: [{ vote: 'failed' }, { vote: 'held' }, { vote: 'held' }],
+  });
   expect(lock.votes[0].failure.message).toMatch(/^unexpected reply: /);
   const { stderr } = await ctl([hostile, ...masters], 'list');
   expect(stderr).toMatch(`redlockctl: ${hostile.url}: unexpected reply: `);
@@ -144,30 +154,44 @@ test.each([
   ['OK', () => '+OK\r\n'],
   ['an echo', echo],
   ['nil', () => '$-1\r\n'],
-] as const)('two of three that answer %s to everything are no quorum', { timeout: 60_000 }, async (_, reply) => {
-  const those = [await startHostile(reply), await startHostile(reply), ...masters.slice(0, 1)];
-  const [status, listed, history, broken] = [
-    await ctl(those, 'status', 'deploy'),
-    await ctl(those, 'list'),
-    await ctl(those, 'history'),
-    await ctl(those, 'break', 'deploy', '--yes'),
-  ];
-  for (const answer of [status, listed, history, broken]) isFine(answer, [69]);
-  expect(status.stdout).toMatch(/^"deploy": unknown: no quorum: only 1 of 3 masters can tell/);
-  expect(broken.stderr).toMatch(/no-quorum: "deploy"/);
-  expect(await masters[0]?.get(key)).toBe(value);
-});
+] as const)(
+  'two of three that answer %s to everything are no quorum',
+  { timeout: 60_000 },
+  async (_, reply) => {
+    const those = [await startHostile(reply), await startHostile(reply), ...masters.slice(0, 1)];
+    const [status, listed, history, broken] = [
+      await ctl(those, 'status', 'deploy'),
+      await ctl(those, 'list'),
+      await ctl(those, 'history'),
+      await ctl(those, 'break', 'deploy', '--yes'),
+    ];
+    for (const answer of [status, listed, history, broken]) isFine(answer, [69]);
+    expect(status.stdout).toMatch(/^"deploy": unknown: no quorum: only 1 of 3 masters can tell/);
+    expect(broken.stderr).toMatch(/no-quorum: "deploy"/);
+    expect(await masters[0]?.get(key)).toBe(value);
+  },
+);
 
 const evil = '\u001b]0;PWNED\u0007\u001b[31m\u009b31m\u007f\u202e\u200f\u2066\ufeff\u2028';
 
 describe('what a server says', () => {
   const says: readonly (readonly [name: string, reply: Reply])[] = [
-    ['in errors', (words) => (/^(info|role)$/i.test(words[0] ?? '') ? null : `-ERR ${evil}${'x'.repeat(5_000)}\r\n`)],
+    [
+      'in errors',
+      (words) =>
+        /^(info|role)$/i.test(words[0] ?? '') ? null : `-ERR ${evil}${'x'.repeat(5_000)}\r\n`,
+    ],
     [
       'in INFO, ROLE and CONFIG',
       (words) => {
         if (/^info$/i.test(words[0] ?? '')) {
-          const fields = ['redis_version', 'redis_mode', 'maxmemory_policy', 'run_id', 'uptime_in_seconds'];
+          const fields = [
+            'redis_version',
+            'redis_mode',
+            'maxmemory_policy',
+            'run_id',
+            'uptime_in_seconds',
+          ];
           return info({
             ...Object.fromEntries(fields.map((field) => [field, evil])),
             maxmemory: evil,
@@ -176,7 +200,8 @@ describe('what a server says', () => {
         }
         if (/^role$/i.test(words[0] ?? '')) return list(bulk(evil));
         if (/^config$/i.test(words[0] ?? '')) return list(bulk(words[2] ?? ''), bulk(evil));
-        if (/^time$/i.test(words[0] ?? '')) return list(bulk(String(Math.floor(Date.now() / 1000))), bulk('0'));
+        if (/^time$/i.test(words[0] ?? ''))
+          return list(bulk(String(Math.floor(Date.now() / 1000))), bulk('0'));
         if (/^ping$/i.test(words[0] ?? '')) return '+PONG\r\n';
         return '*0\r\n';
       },
@@ -185,15 +210,26 @@ describe('what a server says', () => {
       'in names and values',
       behind((words) => {
         if (/^scan$/i.test(words[0] ?? '')) return list(bulk('0'), list(bulk(`redlock:${evil}`)));
-        return list(list(bulk(evil), bulk(evil), ':9\r\n', bulk(evil), list(bulk(evil), ':1\r\n'), '*0\r\n'));
+        return list(
+          list(bulk(evil), bulk(evil), ':9\r\n', bulk(evil), list(bulk(evil), ':1\r\n'), '*0\r\n'),
+        );
       }),
     ],
   ];
 
   test.each(says)('%s acts neither as text nor in JSON', { timeout: 60_000 }, async (_, reply) => {
     const greeting = behind(() => null);
-    const [hostile] = [await startHostile((words, socket) => reply(words, socket) ?? greeting(words, socket))];
-    const all = [['status', 'deploy'], ['list'], ['history'], ['doctor'], ['acl'], ['break', 'deploy', '--yes']];
+    const [hostile] = [
+      await startHostile((words, socket) => reply(words, socket) ?? greeting(words, socket)),
+    ];
+    const all = [
+      ['status', 'deploy'],
+      ['list'],
+      ['history'],
+      ['doctor'],
+      ['acl'],
+      ['break', 'deploy', '--yes'],
+    ];
     for (const words of all) {
       for (const more of [[], ['--json']]) {
         const answer = await ctl([hostile as HostileMaster], ...words, ...more);
@@ -218,7 +254,8 @@ describe('what a server says', () => {
       return /^time$/i.test(words[0] ?? '') ? time() : greeting(words, socket);
     });
     const { findings } = json(await ctl([hostile], 'doctor', '--json'));
-    const said = (check: string) => findings.find((finding: { check: string }) => finding.check === check);
+    const said = (check: string) =>
+      findings.find((finding: { check: string }) => finding.check === check);
     expect(said('mode')).toMatchObject({ grade: 'error', message: 'runs in cluster mode' });
     expect(said('version')).toMatchObject({ grade: 'ok', message: 'Valkey 9.1.2' });
     expect((await ctl([hostile], 'acl')).stderr).toMatch(/for Valkey 9\.1\.2 /);
@@ -246,24 +283,32 @@ describe('a server that has always another page of names', () => {
   test('is cut off after so many names, and that is told', { timeout: 60_000 }, async () => {
     const hostile = await startHostile(endless);
     const { code, stderr } = await ctl([hostile, ...masters], 'list');
-    expect(stderr).toMatch(`${hostile.url}: has more than 100000 names: cut off, names may be missing`);
+    expect(stderr).toMatch(
+      `${hostile.url}: has more than 100000 names: cut off, names may be missing`,
+    );
     expect(code).toBe(0);
   });
 
   test('is given up after ten seconds, and that is told', { timeout: 60_000 }, async () => {
     const hostile = await startHostile(repeating);
     const { code, stdout, stderr } = await ctl([hostile, ...masters], 'list');
-    expect(stderr).toMatch(`${hostile.url}: has not told all of its names within 10s: cut off, names may be missing`);
+    expect(stderr).toMatch(
+      `${hostile.url}: has not told all of its names within 10s: cut off, names may be missing`,
+    );
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('deploy') });
   });
 
   test.each([
     ['endless', endless],
     ['repeating', repeating],
-  ])('does not keep a person waiting who types a name (%s)', { timeout: 60_000 }, async (_, reply) => {
-    const hostile = await startHostile(reply);
-    const words = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
-    const { code, stdout } = await ctl([hostile, ...masters], ...words);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'deploy\n' });
-  });
+  ])(
+    'does not keep a person waiting who types a name (%s)',
+    { timeout: 60_000 },
+    async (_, reply) => {
+      const hostile = await startHostile(reply);
+      const words = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
+      const { code, stdout } = await ctl([hostile, ...masters], ...words);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'deploy\n' });
+    },
+  );
 });

@@ -21,17 +21,36 @@ afterEach(async () => {
 });
 
 /** So many of each kind of run, each started anew when it ends, while everything goes wrong; resolves with what they wrote. */
-async function underFire(name: string, masterCount: number, kinds: readonly string[][]): Promise<string[]> {
+async function underFire(
+  name: string,
+  masterCount: number,
+  kinds: readonly string[][],
+): Promise<string[]> {
   const masters = await startMasters(masterCount);
   const log = join(scratchFolder(), name);
   writeFileSync(log, '');
-  const env = { REDLOCK_MASTERS: masters.map(({ url }) => url).join(','), REDLOCK_RESTART_GRACE: `${ttlMs}ms` };
+  const env = {
+    REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+    REDLOCK_RESTART_GRACE: `${ttlMs}ms`,
+  };
   const running = new Set<CliRun>();
   const all: CliRun[] = [];
   let isOpen = true;
   const begin = (kind: readonly string[]) => {
     const [role = '', ...options] = kind;
-    const words = ['--ttl', `${ttlMs}ms`, '-k', '300ms', ...options, name, '--', 'bash', job, log, role];
+    const words = [
+      '--ttl',
+      `${ttlMs}ms`,
+      '-k',
+      '300ms',
+      ...options,
+      name,
+      '--',
+      'bash',
+      job,
+      log,
+      role,
+    ];
     const run = new CliRun(words, { env, timeoutMs: lastsMs + 60_000 });
     running.add(run);
     all.push(run);
@@ -45,7 +64,8 @@ async function underFire(name: string, masterCount: number, kinds: readonly stri
   const began = Date.now();
   while (Date.now() - began < lastsMs) {
     await sleep(300 + Math.random() * 700);
-    if (Math.random() < 0.15) disturb(masters[Math.floor(Math.random() * masters.length)] as TestMaster);
+    if (Math.random() < 0.15)
+      disturb(masters[Math.floor(Math.random() * masters.length)] as TestMaster);
     else [...running][Math.floor(Math.random() * running.size)]?.signal('SIGKILL');
   }
   isOpen = false;
@@ -55,7 +75,9 @@ async function underFire(name: string, masterCount: number, kinds: readonly stri
   await eventually(
     'no key is left but counters and histories',
     async () =>
-      (await Promise.all(masters.map((master) => master.keys()))).flat().every((key) => /:(fence|history)$/.test(key)),
+      (await Promise.all(masters.map((master) => master.keys())))
+        .flat()
+        .every((key) => /:(fence|history)$/.test(key)),
     15_000,
   );
   return readFileSync(log, 'utf8').trim().split('\n');
@@ -82,7 +104,10 @@ async function befall(master: TestMaster): Promise<void> {
   else master.thaw();
 }
 
-it('two slots, twenty who want one, three masters: never three', { timeout: lastsMs + 120_000, retry: 0 }, async () => {
+it('two slots, twenty who want one, three masters: never three', {
+  timeout: lastsMs + 120_000,
+  retry: 0,
+}, async () => {
   const kinds = Array.from({ length: 20 }, () => ['slot', '--slots', '2']);
   const seen = await underFire('slots', 3, kinds);
   expect(seen.filter((line) => line.startsWith('clash'))).toEqual([]);

@@ -6,7 +6,8 @@ import { type Job, note, ownMasters, startJob } from '../supervision/rig.ts';
 
 const busy =
   'for i in $(seq 16); do (trap "" TERM; while :; do :; done) & done; echo ready; while :; do sleep 600; done';
-const many = 'for i in $(seq 1000); do sleep 600 & done; trap "" TERM; echo ready; while :; do sleep 600; done';
+const many =
+  'for i in $(seq 1000); do sleep 600 & done; trap "" TERM; echo ready; while :; do sleep 600; done';
 
 const jobs = [
   ['sixteen busy processes', busy],
@@ -23,13 +24,20 @@ const cases = jobs.flatMap(([title, script]) =>
   events.map(([event, happens, state]) => ({ title, script, event, happens, state })),
 );
 
-it.each(cases)('$title, $event', { timeout: 120_000 }, async ({ title, script, event, happens, state }) => {
-  const flags = ['--ttl', '8s', '-k', '1s'];
-  const job = await startJob(await ownMasters(), ['bash', '-c', script], { flags, timeoutMs: 60_000 }).ready();
-  job.happens();
-  happens(job);
-  const outcome = await job.outcome(state);
-  note(`${title}, ${event}`, outcome);
-  expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
-  if (event !== 'SIGSTOP for ever') expect(outcome.signal).toBe(event);
-});
+it.each(cases)(
+  '$title, $event',
+  { timeout: 120_000 },
+  async ({ title, script, event, happens, state }) => {
+    const flags = ['--ttl', '8s', '-k', '1s'];
+    const job = await startJob(await ownMasters(), ['bash', '-c', script], {
+      flags,
+      timeoutMs: 60_000,
+    }).ready();
+    job.happens();
+    happens(job);
+    const outcome = await job.outcome(state);
+    note(`${title}, ${event}`, outcome);
+    expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
+    if (event !== 'SIGSTOP for ever') expect(outcome.signal).toBe(event);
+  },
+);

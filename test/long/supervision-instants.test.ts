@@ -46,7 +46,10 @@ it(`nothing is left at any of ${instantCount} instants`, { timeout: 1_200_000 },
     // Half of them while it starts, most of those around the start of the command.
     const afterMs = index % 2 ? random.next().value * 1_200 : 150 + random.next().value * 450;
     const names = Object.keys(ways) as (keyof typeof ways)[];
-    return { afterMs, way: names[Math.floor(random.next().value * names.length)] as keyof typeof ways };
+    return {
+      afterMs,
+      way: names[Math.floor(random.next().value * names.length)] as keyof typeof ways,
+    };
   });
   const lane = async () => {
     for (let instant = instants.pop(); instant; instant = instants.pop()) {
@@ -56,7 +59,9 @@ it(`nothing is left at any of ${instantCount} instants`, { timeout: 1_200_000 },
       await pass(afterMs);
       await ways[way](job);
       const left = pass(15_000).then(() => {
-        throw new Error(`${way} after ${afterMs} ms: ${JSON.stringify([job.run.survivors(), job.witness.alive])}`);
+        throw new Error(
+          `${way} after ${afterMs} ms: ${JSON.stringify([job.run.survivors(), job.witness.alive])}`,
+        );
       });
       const { code, signal } = await Promise.race([job.run.result, left]);
       left.catch(() => {}); // It was in time.
@@ -64,7 +69,8 @@ it(`nothing is left at any of ${instantCount} instants`, { timeout: 1_200_000 },
       await job.nothingLeft();
       expect(guardsOf(job.run.pid)).toEqual([]);
       const phase = job.run.stdout === '' ? 'before the job was up' : 'later';
-      tally[`${way}, ${phase}: ${code ?? signal}`] = (tally[`${way}, ${phase}: ${code ?? signal}`] ?? 0) + 1;
+      tally[`${way}, ${phase}: ${code ?? signal}`] =
+        (tally[`${way}, ${phase}: ${code ?? signal}`] ?? 0) + 1;
       await job.cleanUp();
     }
   };

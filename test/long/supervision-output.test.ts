@@ -21,7 +21,9 @@ it.each([
   const ours = await time(line);
   expect(ours.stdout).toBe('2147483648\n');
   expect(ours.stderr).not.toMatch(/not extended|lost:/);
-  process.stderr.write(`  ${title}: ${Math.round(ours.elapsedMs)} ms, ${Math.round(alone.elapsedMs)} ms without us\n`);
+  process.stderr.write(
+    `  ${title}: ${Math.round(ours.elapsedMs)} ms, ${Math.round(alone.elapsedMs)} ms without us\n`,
+  );
   expect(ours.elapsedMs).toBeLessThan(1.5 * alone.elapsedMs + 2_000);
 });
 
@@ -36,7 +38,11 @@ async function time(line: string) {
     ...noConfiguration,
   };
   const startedAt = performance.now();
-  const child = spawn('bash', ['-c', `rl() { "${process.execPath}" "${program}" "$@"; }; ${line}`], { env, cwd: home });
+  const child = spawn(
+    'bash',
+    ['-c', `rl() { "${process.execPath}" "${program}" "$@"; }; ${line}`],
+    { env, cwd: home },
+  );
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (text) => {

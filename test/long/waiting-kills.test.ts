@@ -38,7 +38,12 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
       .trim()
       .split('\n')
       .map((line) => line.split(' '))
-      .map(([what = '', pid, fence, at]) => ({ what, pid: Number(pid), fence: Number(fence), atMs: Number(at) / 1e6 }));
+      .map(([what = '', pid, fence, at]) => ({
+        what,
+        pid: Number(pid),
+        fence: Number(fence),
+        atMs: Number(at) / 1e6,
+      }));
 
   const env = {
     REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
@@ -68,7 +73,9 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
   /** Who has the key already has it until it expires, whether his job has begun or not. */
   const kill = async (run: CliRun | undefined) => {
     run?.signal('SIGKILL');
-    const values = await Promise.all(masters.map((master) => master.get('redlock:kills').catch(() => null)));
+    const values = await Promise.all(
+      masters.map((master) => master.get('redlock:kills').catch(() => null)),
+    );
     if (values.some((value) => value?.includes(`"pid":${run?.pid},`))) holderKills.push(Date.now());
   };
   let mastersDue = began + 5_000;
@@ -107,7 +114,10 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
   expect(fences).toEqual([...fences].sort((a, b) => a - b));
   expect(new Set(fences).size).toBe(fences.length);
   // Nobody was inside from the end of a job, or the kill of its run, until the next one began.
-  const left = [...seen.filter(({ what }) => what === 'end').map(({ atMs }) => atMs), ...holderKills];
+  const left = [
+    ...seen.filter(({ what }) => what === 'end').map(({ atMs }) => atMs),
+    ...holderKills,
+  ];
   const stalls = begins
     .filter(({ atMs }) => atMs < endedAt)
     .map(({ atMs }) => atMs - Math.max(...left.filter((at) => at < atMs)))
@@ -121,7 +131,9 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
   await eventually(
     'no key is left but the counter',
     async () =>
-      (await Promise.all(masters.map((master) => master.keys()))).flat().every((key) => /:(fence|history)$/.test(key)),
+      (await Promise.all(masters.map((master) => master.keys())))
+        .flat()
+        .every((key) => /:(fence|history)$/.test(key)),
     15_000,
   );
 });

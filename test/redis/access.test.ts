@@ -27,7 +27,9 @@ test.each([
   ['a wrong password of a user', 'job:wrong@', /^WRONGPASS /],
 ])('%s: denied', async (_title, login, message) => {
   const master = await oneMaster(acl);
-  expect(await acquireAt(master.url.replace('://', `://${login}`))).toEqual(failed('denied', message));
+  expect(await acquireAt(master.url.replace('://', `://${login}`))).toEqual(
+    failed('denied', message),
+  );
   expect(await master.keys()).toEqual([]);
 });
 
@@ -45,16 +47,25 @@ test('rights that do not suffice: denied, with what is missing', async () => {
 });
 
 test('without the right to name a script by its digest: every question is answered', async () => {
-  const master = await oneMaster({ user: ['job', 'on', 'nopass', '~*', '&*', '+@all', '-evalsha'] });
+  const master = await oneMaster({
+    user: ['job', 'on', 'nopass', '~*', '&*', '+@all', '-evalsha'],
+  });
   const handle = handleOn(withLogin(master.url, 'job:x'));
   const ask = async () => (await handle.extend(newClaim(), null, lasting)).kind;
-  expect([await ask(), await ask(), await ask(), await ask()]).toEqual(['gone', 'gone', 'gone', 'gone']);
+  expect([await ask(), await ask(), await ask(), await ask()]).toEqual([
+    'gone',
+    'gone',
+    'gone',
+    'gone',
+  ]);
   handle.close();
 });
 
 test('a database that there is not: a failure that says so', async () => {
   const master = await oneMaster();
-  expect(await acquireAt(`${master.url}?db=99`)).toEqual(failed('denied', /DB index is out of range/));
+  expect(await acquireAt(`${master.url}?db=99`)).toEqual(
+    failed('denied', /DB index is out of range/),
+  );
   const guarded = await oneMaster({ requirepass: 'x' });
   expect(await acquireAt(`${withLogin(guarded.url, ':wrong')}?db=1`)).toMatchObject({
     kind: 'failed',
@@ -83,7 +94,10 @@ test.each([
     expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
     expect(await master.command('eval', look, 0)).toBe(claim.value);
     await master.command('client', 'kill', 'type', 'normal', 'skipme', 'yes');
-    await eventually('extended', async () => (await handle.extend(claim, null, lasting)).kind === 'extended');
+    await eventually(
+      'extended',
+      async () => (await handle.extend(claim, null, lasting)).kind === 'extended',
+    );
     expect(await handle.heal(claim, null, lasting)).toEqual({ kind: 'healed' });
     expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
     expect(await master.command('eval', look, 0)).toBeNull();

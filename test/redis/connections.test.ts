@@ -45,18 +45,25 @@ async function oneMaster(config: Record<string, string> = {}): Promise<TestMaste
 test('a server that closes each connection', async () => {
   const server = createServer((socket) => socket.on('error', () => {}).destroy());
   const messages = new Set(await attempts(await listening(server)));
-  expect([...messages]).toSatisfy((all: string[]) => all.every((one) => /^connection (closed|reset)$/.test(one)));
+  expect([...messages]).toSatisfy((all: string[]) =>
+    all.every((one) => /^connection (closed|reset)$/.test(one)),
+  );
   server.close();
 });
 
 test('one that closes it when it is asked', async () => {
-  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end()));
+  const server = createServer((socket) =>
+    socket.on('error', () => {}).once('data', () => socket.end()),
+  );
   expect(new Set(await attempts(await listening(server)))).toEqual(new Set(['connection closed']));
   server.close();
 });
 
 test('one that says why it closes it', async () => {
-  for (const why of ['ERR max number of clients reached', 'DENIED Redis is running in protected mode.']) {
+  for (const why of [
+    'ERR max number of clients reached',
+    'DENIED Redis is running in protected mode.',
+  ]) {
     const server = createServer((socket) => socket.on('error', () => {}).end(`-${why}\r\n`));
     expect(await attempts(await listening(server))).toContain(why);
     server.close();
@@ -74,7 +81,10 @@ test('a frozen master', async () => {
 });
 
 test('a TLS port, spoken to in the clear', async () => {
-  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(scratchFolder(), name)) as [string, string];
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(scratchFolder(), name)) as [
+    string,
+    string,
+  ];
   const words = [
     'req',
     '-x509',
@@ -93,7 +103,8 @@ test('a TLS port, spoken to in the clear', async () => {
   const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) });
   server.on('tlsClientError', () => {});
   server.on('connection', (socket) => open.add(socket));
-  for (const message of await attempts(await listening(server))) expect(message).toMatch(/^[ -~]{5,100}$/);
+  for (const message of await attempts(await listening(server)))
+    expect(message).toMatch(/^[ -~]{5,100}$/);
   for (const socket of open) socket.destroy();
   server.close();
 });

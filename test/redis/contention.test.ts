@@ -26,7 +26,11 @@ afterAll(async () => {
 });
 
 /** Waits for the lock; `waitMs` null: for ever. */
-function acquireBy({ redlock, events }: Rig, waitMs: number | null = null, aborted = never()): Promise<Acquisition> {
+function acquireBy(
+  { redlock, events }: Rig,
+  waitMs: number | null = null,
+  aborted = never(),
+): Promise<Acquisition> {
   const patience = { waitMs, giveUpAfterMs: 10_000, aborted };
   const report = (event: LockEvent) => events.push(event);
   const waiterId = randomBytes(8).toString('hex');

@@ -23,13 +23,16 @@ afterAll(async () => {
 
 /** The fences of a holder who froze until his lock had expired, and of the one after him. */
 async function twoHolders(resource: string): Promise<{ frozen: number; next: number }> {
-  const first = await redlockOn(masters).redlock.attempt(newClaim({ resources: [resource], ttlMs: 1_000 }));
+  const first = await redlockOn(masters).redlock.attempt(
+    newClaim({ resources: [resource], ttlMs: 1_000 }),
+  );
   await eventually('the first lock has expired', async () => {
     const left = await Promise.all(masters.map(locksOn));
     return left.every((keys) => !keys.includes(resource));
   });
   const second = await redlockOn(masters).redlock.attempt(newClaim({ resources: [resource] }));
-  if (first.kind !== 'acquired' || second.kind !== 'acquired') throw new Error('both acquire a free lock');
+  if (first.kind !== 'acquired' || second.kind !== 'acquired')
+    throw new Error('both acquire a free lock');
   return { frozen: first.lease.fence ?? 0, next: second.lease.fence ?? 0 };
 }
 
@@ -40,7 +43,8 @@ it('a conditional UPDATE refuses a holder who wakes up late', async () => {
   database.run('CREATE TABLE inventory (item TEXT PRIMARY KEY, stock INTEGER, fence INTEGER)');
   database.run("INSERT INTO inventory VALUES ('bolt', 40, 0)");
   const update = (stock: number, fence: number) => {
-    const statement = "UPDATE inventory SET stock = ?, fence = ? WHERE item = 'bolt' AND fence <= ?";
+    const statement =
+      "UPDATE inventory SET stock = ?, fence = ? WHERE item = 'bolt' AND fence <= ?";
     database.run(statement, [stock, fence, fence]);
     return database.getRowsModified();
   };
@@ -67,7 +71,8 @@ async function startStore() {
   let object = { body: 'first', fence: '0', version: 1 };
   const server = createServer((request, response) => {
     const etag = `"${object.version}"`;
-    if (request.method !== 'PUT') return response.writeHead(200, { etag, fence: object.fence }).end(object.body);
+    if (request.method !== 'PUT')
+      return response.writeHead(200, { etag, fence: object.fence }).end(object.body);
     if (request.headers['if-match'] !== etag) return response.writeHead(412).end();
     request.setEncoding('utf8').on('data', (body: string) => {
       object = { body, fence: String(request.headers.fence), version: object.version + 1 };

@@ -31,7 +31,9 @@ async function nextFence(): Promise<number> {
 
 async function expectLarger(fences: readonly number[]): Promise<void> {
   expect(fences.every(Number.isSafeInteger)).toBe(true);
-  expect(fences.every((fence, index) => index === 0 || fence > (fences[index - 1] as number))).toBe(true);
+  expect(fences.every((fence, index) => index === 0 || fence > (fences[index - 1] as number))).toBe(
+    true,
+  );
 }
 
 test('grows by one from holder to holder while all is well', async () => {
@@ -67,13 +69,16 @@ test('grows while masters lose their counters, are frozen or are down, any two a
 });
 
 test('is written back to a quorum when the masters counted differently', async () => {
-  for (const [index, master] of masters.entries()) await master.command('set', '{r}:fence', `10${index}`);
+  for (const [index, master] of masters.entries())
+    await master.command('set', '{r}:fence', `10${index}`);
   const { redlock, events } = redlockOn(masters);
   const attempt = await redlock.attempt(newClaim());
   if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
   expect(events).toContainEqual({ kind: 'writing-back', fence: attempt.lease.fence });
   const counts = (await Promise.all(masters.map((master) => master.get('{r}:fence')))).map(Number);
-  expect(counts.filter((count) => count >= (attempt.lease.fence ?? Number.NaN)).length).toBeGreaterThanOrEqual(3);
+  expect(
+    counts.filter((count) => count >= (attempt.lease.fence ?? Number.NaN)).length,
+  ).toBeGreaterThanOrEqual(3);
   await redlock.release(attempt.lease.claim);
   await untilNothingIsLeft(masters);
 });

@@ -25,8 +25,10 @@ afterAll(async () => {
 });
 
 const count = { before: 41, given: 50 };
-const claimOf = (changes: Partial<Claim>) => newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], ...changes });
-const run = ({ script, keys, words }: ScriptCall) => master.command('eval', script, keys.length, ...keys, ...words);
+const claimOf = (changes: Partial<Claim>) =>
+  newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], ...changes });
+const run = ({ script, keys, words }: ScriptCall) =>
+  master.command('eval', script, keys.length, ...keys, ...words);
 
 /** What each script is asked, and its answer in one word or more; the counter that it leaves. */
 const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: number]>> = {
@@ -36,7 +38,10 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
     const refusal = acquisitionOf(reply, null);
     if (refusal.kind !== 'refused') return [refusal.kind, Number.NaN];
     const free = refusal.freeSlots ? `, free ${refusal.freeSlots}` : '';
-    return [`refused: ${wordOf(refusal.holder)} ${seconds(refusal.remainingMs)}${free}`, count.before];
+    return [
+      `refused: ${wordOf(refusal.holder)} ${seconds(refusal.remainingMs)}${free}`,
+      count.before,
+    ];
   },
   async extend(claim) {
     const { kind } = extensionOf(await run(calls.toExtend(claim, count.given, '')));
@@ -65,7 +70,8 @@ async function release(claim: Claim, keepMs: number): Promise<[answer: string, c
 function check(table: string, changes: Partial<Claim>): void {
   test.each(rowsOf(table))('$before', async ({ before, cells }) => {
     const keys = ['k', 'l'].slice(0, before.split(' & ').length);
-    const states = async () => (await Promise.all(keys.map((key) => stateOf(master, key)))).join(' & ');
+    const states = async () =>
+      (await Promise.all(keys.map((key) => stateOf(master, key)))).join(' & ');
     const found: Record<string, string> = {};
     for (const script of Object.keys(cells)) {
       await master.flush();
@@ -74,9 +80,11 @@ function check(table: string, changes: Partial<Claim>): void {
         await arrange(master, before.split(' & ')[index] as string, key);
       }
       const arranged = await states();
-      const [answer = '', countAfter] = (await asks[script]?.(claimOf({ ...changes, resources: keys }))) ?? [];
+      const [answer = '', countAfter] =
+        (await asks[script]?.(claimOf({ ...changes, resources: keys }))) ?? [];
       found[script] = cellOf(answer, arranged, await states());
-      for (const key of keys) expect(await master.get(`{${key}}:fence`), `${script}: count`).toBe(String(countAfter));
+      for (const key of keys)
+        expect(await master.get(`{${key}}:fence`), `${script}: count`).toBe(String(countAfter));
     }
     expect(found).toEqual(cells);
   });

@@ -14,7 +14,8 @@ const clients: Redis[] = [];
 /** A client that neither retries nor resends; an impatient one is for commands that will not be answered. */
 function clientOf(url: string, isImpatient = false): Redis {
   const { protocol, pathname, hostname, port } = new URL(url);
-  const address = protocol === 'unix:' ? { path: pathname } : { host: hostname, port: Number(port) };
+  const address =
+    protocol === 'unix:' ? { path: pathname } : { host: hostname, port: Number(port) };
   const client = new Redis({
     ...address,
     retryStrategy: () => null,
@@ -90,7 +91,11 @@ test.each(['unix', 'tcp'] as const)(
   async (transport) => {
     const master = await oneMaster(transport);
     const proxy = await FaultyProxy.start(master.url);
-    const [client, deaf, mute] = [clientOf(proxy.url), clientOf(proxy.url, true), clientOf(proxy.url, true)] as const;
+    const [client, deaf, mute] = [
+      clientOf(proxy.url),
+      clientOf(proxy.url, true),
+      clientOf(proxy.url, true),
+    ] as const;
     for (const each of [client, deaf, mute])
       await eventually('answered', () => each.set('passed', '1').catch(() => null));
 

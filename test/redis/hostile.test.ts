@@ -61,16 +61,54 @@ const nonsense: Readonly<Record<string, string>> = {
   'granted, and a negative fence': grant(-1),
   'granted, and a fence beyond 2^53': grant('9000000000000000000'),
   'granted, and a fence of the year 3000': grant(32_503_680_000_000_000),
-  'granted, and too much': list(':1\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n', ':5\r\n'),
+  'granted, and too much': list(
+    ':1\r\n',
+    ':5\r\n',
+    ':5\r\n',
+    ':5\r\n',
+    ':5\r\n',
+    ':5\r\n',
+    ':5\r\n',
+  ),
   'refused by nothing': list(':0\r\n', '$-1\r\n', ':5\r\n', ':-1\r\n', ...time, ...alone),
   'refused by a number': list(':0\r\n', ':5\r\n', ':5\r\n', ':-1\r\n', ...time, ...alone),
-  'refused by text that is too long': list(':0\r\n', bulk('x'.repeat(5_000)), ':5\r\n', ':-1\r\n', ...time, ...alone),
+  'refused by text that is too long': list(
+    ':0\r\n',
+    bulk('x'.repeat(5_000)),
+    ':5\r\n',
+    ':-1\r\n',
+    ...time,
+    ...alone,
+  ),
   'refused for text': list(':0\r\n', bulk('x'), bulk('5'), ':-1\r\n', ...time, ...alone),
-  'refused for less than no time': list(':0\r\n', bulk('x'), ':-2\r\n', ':-1\r\n', ...time, ...alone),
+  'refused for less than no time': list(
+    ':0\r\n',
+    bulk('x'),
+    ':-2\r\n',
+    ':-1\r\n',
+    ...time,
+    ...alone,
+  ),
   'refused without a time': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ...alone),
-  'refused at a time that is none': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ':-5\r\n', ':5\r\n', ...alone),
+  'refused at a time that is none': list(
+    ':0\r\n',
+    bulk('x'),
+    ':5\r\n',
+    ':-1\r\n',
+    ':-5\r\n',
+    ':5\r\n',
+    ...alone,
+  ),
   'refused, and no more': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ...time),
-  'refused with slots that are none': list(':0\r\n', bulk('x'), ':5\r\n', ':-1\r\n', ...time, bulk(''), bulk('1')),
+  'refused with slots that are none': list(
+    ':0\r\n',
+    bulk('x'),
+    ':5\r\n',
+    ':-1\r\n',
+    ...time,
+    bulk(''),
+    bulk('1'),
+  ),
   'extended at no time': list(':1\r\n', '$-1\r\n', '$-1\r\n', bulk('')),
   'extended, and no more': list(':1\r\n', ...time),
   'extended, and wanted by a number': list(':1\r\n', ...time, ':5\r\n'),
@@ -98,7 +136,10 @@ describe.each(Object.entries(nonsense))('%s', (_, reply) => {
     const attempt = await redlock.attempt(newClaim());
     if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
     expect(await redlock.extend(attempt.lease)).toMatchObject({ kind: 'extended' });
-    expect(await redlock.release(attempt.lease.claim)).toMatchObject({ isConfirmed: true, missing: null });
+    expect(await redlock.release(attempt.lease.claim)).toMatchObject({
+      isConfirmed: true,
+      missing: null,
+    });
     const other = await redlock.attempt(newClaim());
     expect(other.kind).toBe('acquired');
     if (other.kind === 'acquired') await redlock.release(other.lease.claim);
@@ -210,7 +251,8 @@ test('a message wakes a waiter whatever it is and however it is cut, until somet
       if (words[0] !== 'SUBSCRIBE') return refusal();
       const confirmed = list(bulk('subscribe'), channelOf(words), ':1\r\n');
       const messages =
-        list(bulk('message'), channelOf(words), bulk('')) + list(bulk('message'), channelOf(words), bulk('é'));
+        list(bulk('message'), channelOf(words), bulk('')) +
+        list(bulk('message'), channelOf(words), bulk('é'));
       const send = (at: number) => {
         const byte = Buffer.from(confirmed + messages).subarray(at, at + 1);
         if (byte.length > 0) socket.write(byte, () => setImmediate(send, at + 1));

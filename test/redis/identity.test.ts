@@ -35,10 +35,15 @@ test.each([
   const objections = await Promise.all(handles.map((handle) => handle.identify()));
   const unfit = { kind: 'failed', cause: 'unfit', message: expect.stringMatching(twice) };
   expect(objections.filter((failed) => failed !== null)).toEqual([unfit]);
-  expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'unfit', failures: [{ failed: unfit }] });
+  expect(await redlock.attempt(newClaim())).toMatchObject({
+    kind: 'unfit',
+    failures: [{ failed: unfit }],
+  });
   await redlock.settled();
   await untilNothingIsLeft(masters);
-  expect(await first.command('eval', "redis.call('select', 1) return redis.call('exists', 'r')", 0)).toBe(0);
+  expect(
+    await first.command('eval', "redis.call('select', 1) return redis.call('exists', 'r')", 0),
+  ).toBe(0);
 });
 
 test('13. the same server twice is found out by whoever answers, not by position (S5)', async () => {
@@ -54,7 +59,10 @@ test('13. a replica: unfit, named, and nothing is left (S6)', async () => {
   const { redlock } = redlockOn([second, replica]);
   const attempt = await redlock.attempt(newClaim());
   const message = expect.stringMatching(/^is a replica/);
-  expect(attempt).toMatchObject({ kind: 'unfit', failures: [{ master: replica.url, failed: { message } }] });
+  expect(attempt).toMatchObject({
+    kind: 'unfit',
+    failures: [{ master: replica.url, failed: { message } }],
+  });
   await redlock.settled();
   await untilNothingIsLeft([second]);
 });
@@ -64,7 +72,10 @@ test('a server that has restarted is another one, at the same address', async ()
   const claim = newClaim();
   expect((await redlock.attempt(claim)).kind).toBe('acquired');
   await first.restart();
-  await eventually('acquired again', async () => (await redlock.attempt(claim)).kind === 'acquired');
+  await eventually(
+    'acquired again',
+    async () => (await redlock.attempt(claim)).kind === 'acquired',
+  );
   await redlock.release(claim);
   await untilNothingIsLeft(masters);
 });
@@ -78,7 +89,9 @@ test('a server that will not say who it is may vote', async () => {
 test('a master that has restarted within the grace does not count, says for how long, and keeps nothing', async () => {
   const { redlock } = redlockOn(masters, { restartGraceMs: 3_600_000 });
   const attempt = await redlock.attempt(newClaim());
-  const message = expect.stringMatching(/^restarted \d+ s ago and may have forgotten .*: counts again in 3[56]\d\d s$/);
+  const message = expect.stringMatching(
+    /^restarted \d+ s ago and may have forgotten .*: counts again in 3[56]\d\d s$/,
+  );
   const failed = { kind: 'failed', cause: 'restarted', message };
   expect(attempt).toMatchObject({
     kind: 'unreachable',
@@ -98,7 +111,10 @@ test('when the grace is over it counts, on the same connection', async () => {
   const handle = handleOn(first, { restartGraceMs: 1_500 });
   await first.restart();
   const [claim, startedAt] = [newClaim(), performance.now()];
-  await eventually('granted', async () => (await handle.acquire(claim, lasting)).kind === 'granted');
+  await eventually(
+    'granted',
+    async () => (await handle.acquire(claim, lasting)).kind === 'granted',
+  );
   expect(performance.now() - startedAt).toBeGreaterThan(1_400);
   await handle.release(claim, 0);
 });

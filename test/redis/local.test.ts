@@ -43,7 +43,9 @@ function newFolder(): string {
 function serversIn(folder: string): Map<string, number> {
   if (!existsSync(folder)) return new Map();
   const files = readdirSync(folder).filter((name) => name.endsWith('.pid'));
-  const all = files.map((name) => [name.slice(0, 2), Number(readFileSync(join(folder, name), 'utf8'))] as const);
+  const all = files.map(
+    (name) => [name.slice(0, 2), Number(readFileSync(join(folder, name), 'utf8'))] as const,
+  );
   return new Map(all.filter(([, pid]) => isAlive(pid)));
 }
 
@@ -57,7 +59,8 @@ async function servers(folder: string, count = 3): Promise<Map<string, number>> 
 /** Every server that was ever started here and is alive, also one that has lost its socket and its pid file to another. */
 function everStartedIn(folder: string): number[] {
   const pids = new Set(logsOf(folder).flatMap((log) => log.match(/^\d+(?=:)/gm) ?? []));
-  const isOurs = (pid: number) => isAlive(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
+  const isOurs = (pid: number) =>
+    isAlive(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
   return [...pids].map(Number).filter(isOurs);
 }
 
@@ -93,7 +96,9 @@ afterEach(async () => {
 
 test('ten processes at once start three servers, and all find the same ones', async () => {
   const directory = newFolder();
-  const answers = await Promise.all(Array.from({ length: 10 }, () => startInAnotherProcess(directory)));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => startInAnotherProcess(directory)),
+  );
   expect(new Set(answers)).toEqual(
     new Set([['m1', 'm2', 'm3'].map((name) => join(directory, `${name}.sock`)).join(' ')]),
   );
@@ -114,7 +119,9 @@ test('a server that died is replaced, the others are left alone, and a frozen on
   await end(one);
   process.kill(two, 'SIGSTOP');
   await eventually('m2 frozen', () => isFrozen(two));
-  await Promise.all(Array.from({ length: 10 }, () => startLocalMasters({ directory, environment })));
+  await Promise.all(
+    Array.from({ length: 10 }, () => startLocalMasters({ directory, environment })),
+  );
   process.kill(two, 'SIGCONT');
 
   const after = await servers(directory);
@@ -142,7 +149,9 @@ test('a starter that was killed in its turn delays the next one, but does not ke
   writeFileSync(join(directory, 'turn.7'), '');
   const longAgo = new Date(Date.now() - lifetimeMs - 1_000);
   utimesSync(join(directory, 'turn.7'), longAgo, longAgo);
-  await Promise.all(Array.from({ length: 10 }, () => startLocalMasters({ directory, environment })));
+  await Promise.all(
+    Array.from({ length: 10 }, () => startLocalMasters({ directory, environment })),
+  );
   await servers(directory);
   expect(startsIn(directory)).toHaveLength(3);
 });
@@ -152,7 +161,9 @@ test('no server program: says so, and how to get one', async () => {
   const nowhere = { PATH: scratchFolder(), HOME: scratchFolder() };
   const attempt = startLocalMasters({ directory, environment: nowhere });
   await expect(attempt).rejects.toThrow(NoServerProgram);
-  await expect(attempt).rejects.toThrow(/^local masters: .*: not found on PATH \(install one.*--master\)$/);
+  await expect(attempt).rejects.toThrow(
+    /^local masters: .*: not found on PATH \(install one.*--master\)$/,
+  );
   expect(existsSync(directory)).toBe(false);
 });
 
@@ -167,7 +178,11 @@ test('a server that does not start: says its last words', async () => {
 });
 
 const refused = [
-  ['open to others', (path: string) => makeFolder(path, 0o755), /is open to other users \(mode 755\)/],
+  [
+    'open to others',
+    (path: string) => makeFolder(path, 0o755),
+    /is open to other users \(mode 755\)/,
+  ],
   ['a symbolic link', (path: string) => symlinkSync(scratchFolder(), path), /is a symbolic link/],
   ['a file', (path: string) => writeFileSync(path, ''), /is not a directory/],
 ] as const;
@@ -175,7 +190,9 @@ const refused = [
 test.each(refused)('a folder that is %s is refused', async (_, make, why) => {
   const directory = join(scratchFolder(), `refused${refused.findIndex((row) => row[2] === why)}`);
   make(directory);
-  const refusal = await startLocalMasters({ directory, environment }).catch((error: Error) => error.message);
+  const refusal = await startLocalMasters({ directory, environment }).catch(
+    (error: Error) => error.message,
+  );
   expect(refusal).toMatch(why);
   // Its user has named it, so it may hold anything.
   expect(refusal).toMatch(/ \(set localDirectory to another folder\)$/);
@@ -192,7 +209,9 @@ test.runIf(process.getuid?.() === 0)('a folder of another user is refused', asyn
 
 describe('a run that goes on while its servers are replaced', () => {
   /** What it finds when it looks again, after `change`, and after a later run has started what is missing. */
-  async function looksAfter(change: (directory: string, pids: Map<string, number>) => Promise<void> | void) {
+  async function looksAfter(
+    change: (directory: string, pids: Map<string, number>) => Promise<void> | void,
+  ) {
     const directory = newFolder();
     const isSame = rememberServers(await startLocalMasters({ directory, environment }));
     const pids = await servers(directory);
@@ -238,7 +257,9 @@ describe('a run that goes on while its servers are replaced', () => {
 
 test('a path that no socket can have is refused', async () => {
   const directory = join(scratchFolder(), 'x'.repeat(100));
-  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(/path too long for a unix socket/);
+  await expect(startLocalMasters({ directory, environment })).rejects.toThrow(
+    /path too long for a unix socket/,
+  );
 });
 
 /** Runs the built module in a process whose every open descriptor is a pipe that we read to its end. */

@@ -31,7 +31,9 @@ async function leaseOn(rig: Rig, ttlMs = 60_000): Promise<Lease> {
 
 const valuesOf = () => Promise.all(masters.map((master) => master.get('r')));
 const everywhere = (value: string) =>
-  eventually('our value on every master', async () => (await valuesOf()).every((standing) => standing === value));
+  eventually('our value on every master', async () =>
+    (await valuesOf()).every((standing) => standing === value),
+  );
 
 /** What may befall the key on one master. */
 const blows = {
@@ -46,30 +48,39 @@ const blows = {
 type Blow = keyof typeof blows;
 
 describe('one of three masters', () => {
-  test.each(['deleted', 'forgotten'] as const)('%s: extended, and it shows our value again', async (blow) => {
-    const rig = redlockOn(masters);
-    const lease = await leaseOn(rig);
-    await blows[blow](masters[0] as TestMaster);
-    await eventually('a new connection', async () => (await rig.redlock.extend(lease)).kind === 'extended');
-    await eventually('healed', async () => {
-      await rig.redlock.extend(lease);
-      return rig.events.some(({ kind }) => kind === 'master-healed');
-    });
-    await everywhere(lease.claim.value);
-    expect(await rig.redlock.release(lease.claim)).toMatchObject({ isConfirmed: true });
-    await untilNothingIsLeft(masters);
-  });
+  test.each(['deleted', 'forgotten'] as const)(
+    '%s: extended, and it shows our value again',
+    async (blow) => {
+      const rig = redlockOn(masters);
+      const lease = await leaseOn(rig);
+      await blows[blow](masters[0] as TestMaster);
+      await eventually(
+        'a new connection',
+        async () => (await rig.redlock.extend(lease)).kind === 'extended',
+      );
+      await eventually('healed', async () => {
+        await rig.redlock.extend(lease);
+        return rig.events.some(({ kind }) => kind === 'master-healed');
+      });
+      await everywhere(lease.claim.value);
+      expect(await rig.redlock.release(lease.claim)).toMatchObject({ isConfirmed: true });
+      await untilNothingIsLeft(masters);
+    },
+  );
 
-  test.each(['taken', 'made_a_hash'] as const)('%s: extended, and it is let alone', async (blow) => {
-    const rig = redlockOn(masters);
-    const lease = await leaseOn(rig);
-    await blows[blow](masters[0] as TestMaster);
-    expect(await rig.redlock.extend(lease)).toMatchObject({ kind: 'extended', extendedCount: 2 });
-    await rig.redlock.release(lease.claim);
-    await rig.redlock.settled();
-    expect(await masters[0]?.command('type', 'r')).toBe(blow === 'taken' ? 'string' : 'hash');
-    await untilNothingIsLeft(masters.slice(1));
-  });
+  test.each(['taken', 'made_a_hash'] as const)(
+    '%s: extended, and it is let alone',
+    async (blow) => {
+      const rig = redlockOn(masters);
+      const lease = await leaseOn(rig);
+      await blows[blow](masters[0] as TestMaster);
+      expect(await rig.redlock.extend(lease)).toMatchObject({ kind: 'extended', extendedCount: 2 });
+      await rig.redlock.release(lease.claim);
+      await rig.redlock.settled();
+      expect(await masters[0]?.command('type', 'r')).toBe(blow === 'taken' ? 'string' : 'hash');
+      await untilNothingIsLeft(masters.slice(1));
+    },
+  );
 
   test('one after the other may forget, with an extension in between: held all along', async () => {
     const rig = redlockOn(masters);
@@ -111,7 +122,9 @@ describe('two of three masters', () => {
       expect(await masters[2]?.get('r')).toBe(lease.claim.value);
       for (const [index, blow] of [first, second].entries()) {
         const standing = await masters[index]?.command('type', 'r');
-        expect(standing).toBe({ deleted: 'none', forgotten: 'none', taken: 'string', made_a_hash: 'hash' }[blow]);
+        expect(standing).toBe(
+          { deleted: 'none', forgotten: 'none', taken: 'string', made_a_hash: 'hash' }[blow],
+        );
         if (blow === 'taken') expect(await masters[index]?.get('r')).toBe('them');
       }
       await rig.redlock.release(lease.claim);
@@ -127,7 +140,10 @@ test('deleted on all three: lost, and no key comes back', async () => {
   for (const master of masters) await master.command('del', 'r');
   expect(await rig.redlock.extend(lease)).toEqual({ kind: 'lost', reason: 'expired' });
   await untilNothingIsLeft(masters);
-  expect(await rig.redlock.release(lease.claim)).toMatchObject({ releasedCount: 0, isConfirmed: true });
+  expect(await rig.redlock.release(lease.claim)).toMatchObject({
+    releasedCount: 0,
+    isConfirmed: true,
+  });
 });
 
 test('extended on a quorum, but after the validity had ended: lost', async () => {
@@ -141,7 +157,10 @@ test('all frozen: not proven and not lost; extended as before when they answer a
   const rig = redlockOn(masters, { masterTimeoutMs: 100 });
   const lease = await leaseOn(rig);
   for (const master of masters) await master.freeze();
-  expect(await rig.redlock.extend(lease)).toMatchObject({ kind: 'unreachable', failures: { length: 3 } });
+  expect(await rig.redlock.extend(lease)).toMatchObject({
+    kind: 'unreachable',
+    failures: { length: 3 },
+  });
   for (const master of masters) master.thaw();
   expect(await rig.redlock.extend(lease)).toMatchObject({ kind: 'extended' });
   await rig.redlock.release(lease.claim);

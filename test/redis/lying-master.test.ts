@@ -6,7 +6,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Claim } from '../../src/lock/types.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
-import { bulk, type HostileMaster, list, startHostile, toScripts } from '../servers/hostile-master.ts';
+import {
+  bulk,
+  type HostileMaster,
+  list,
+  startHostile,
+  toScripts,
+} from '../servers/hostile-master.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { clock, handleOn, lasting, never, newClaim, type Rig, redlockOn } from './rig.ts';
@@ -43,14 +49,29 @@ function acquireBy(rig: Rig, claim: Partial<Claim>, waitMs: number | null, abort
   const report = (event: Rig['events'][number]) => rig.events.push(event);
   const waiterId = randomBytes(6).toString('hex');
   const newOne = () => newClaim(claim);
-  const parts = { redlock: rig.redlock, clock, random: Math.random, report, newClaim: newOne, waiterId };
+  const parts = {
+    redlock: rig.redlock,
+    clock,
+    random: Math.random,
+    report,
+    newClaim: newOne,
+    waiterId,
+  };
   return waitForLock(parts, { waitMs, giveUpAfterMs: 10_000, aborted });
 }
 
 describe('slots', () => {
   const onSlot = (slot: number) => ({ sharing: { kind: 'slots', slotCount: 2, slot } }) as const;
   const free = (...slots: number[]) =>
-    list(':0\r\n', bulk('slots 2'), ':0\r\n', ':-1\r\n', ...now, bulk(''), list(...slots.map((one) => `:${one}\r\n`)));
+    list(
+      ':0\r\n',
+      bulk('slots 2'),
+      ':0\r\n',
+      ':-1\r\n',
+      ...now,
+      bulk(''),
+      list(...slots.map((one) => `:${one}\r\n`)),
+    );
 
   async function holdSlots(...slots: number[]): Promise<void> {
     for (const slot of slots) {
@@ -105,23 +126,30 @@ describe('a lock that another holds', () => {
   test.each([
     ['1970', ':0\r\n'],
     ['2200', ':7258118400\r\n'],
-  ])('a place in the queue is that of now, also where a master says that it is %s', async (_, seconds) => {
-    const rig = await behind(await liarThatSays(refused('them', [seconds, ':0\r\n'])));
-    const ended = new AbortController();
-    const acquisition = acquireBy(rig, {}, null, ended.signal);
-    const score = async (master: TestMaster) =>
-      Number(((await master.command('zrange', '{r}:queue', 0, 0, 'withscores')) as string[])[1]);
-    for (const master of masters) {
-      await eventually('a place', async () => Number.isFinite(await score(master)));
-      expect(Math.abs((await score(master)) / 1_000 - Date.now())).toBeLessThan(60_000);
-    }
-    ended.abort();
-    expect(await acquisition).toEqual({ kind: 'aborted' });
-  });
+  ])(
+    'a place in the queue is that of now, also where a master says that it is %s',
+    async (_, seconds) => {
+      const rig = await behind(await liarThatSays(refused('them', [seconds, ':0\r\n'])));
+      const ended = new AbortController();
+      const acquisition = acquireBy(rig, {}, null, ended.signal);
+      const score = async (master: TestMaster) =>
+        Number(((await master.command('zrange', '{r}:queue', 0, 0, 'withscores')) as string[])[1]);
+      for (const master of masters) {
+        await eventually('a place', async () => Number.isFinite(await score(master)));
+        expect(Math.abs((await score(master)) / 1_000 - Date.now())).toBeLessThan(60_000);
+      }
+      ended.abort();
+      expect(await acquisition).toEqual({ kind: 'aborted' });
+    },
+  );
 
   test('the holder is told that most masters show', async () => {
     const rig = await behind(await liarThatSays(refused('a false one')));
-    expect(await acquireBy(rig, {}, 0)).toMatchObject({ kind: 'busy', holder: 'them', holderCount: 1 });
+    expect(await acquireBy(rig, {}, 0)).toMatchObject({
+      kind: 'busy',
+      holder: 'them',
+      holderCount: 1,
+    });
   });
 
   test('no holder is told where most masters show none', async () => {

@@ -44,7 +44,9 @@ describe('nothing is queued and nothing is sent twice', () => {
 
   test('a server that was down when it was asked, and comes up: no key', async () => {
     await tcp.kill();
-    expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ message: 'connection refused' });
+    expect(await handle.acquire(newClaim(), lasting)).toMatchObject({
+      message: 'connection refused',
+    });
     await tcp.restart();
     await handle.identify();
     await sleep(100);
@@ -106,7 +108,11 @@ describe('nothing is queued and nothing is sent twice', () => {
       await tcp.command('script', 'flush');
       expect((await call()).kind).not.toBe('failed');
     }
-    const pair = [handle.acquire(claim, lasting), tcp.command('script', 'flush'), handle.release(claim, 0)];
+    const pair = [
+      handle.acquire(claim, lasting),
+      tcp.command('script', 'flush'),
+      handle.release(claim, 0),
+    ];
     await Promise.all(pair);
     expect(await tcp.get('r')).toBeNull();
   });
@@ -142,7 +148,9 @@ test('a fresh connection costs one round trip: AUTH, INFO and ROLE go out with t
   proxy.delay(100);
   const handle = handleOn(proxy);
   const startedAt = performance.now();
-  expect(await handle.acquire(newClaim({ resources: ['fast'] }), lasting)).toMatchObject({ kind: 'granted' });
+  expect(await handle.acquire(newClaim({ resources: ['fast'] }), lasting)).toMatchObject({
+    kind: 'granted',
+  });
   expect(performance.now() - startedAt).toBeLessThan(190);
   await proxy.stop();
 });

@@ -8,7 +8,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { acquireAt, failed, handleOn, lasting, locksOn, newClaim, redlockOn, untilNothingIsLeft } from './rig.ts';
+import {
+  acquireAt,
+  failed,
+  handleOn,
+  lasting,
+  locksOn,
+  newClaim,
+  redlockOn,
+  untilNothingIsLeft,
+} from './rig.ts';
 
 let masters: TestMaster[] = [];
 let first: TestMaster;
@@ -34,22 +43,38 @@ async function nextFence(): Promise<number> {
 }
 
 describe('a counter that no counting has made', () => {
-  const poison = ['9000000000000000000', '9007199254740992', '9007199254740991', '-5', 'abc', '1e10', '0x10', ' 5', ''];
+  const poison = [
+    '9000000000000000000',
+    '9007199254740992',
+    '9007199254740991',
+    '-5',
+    'abc',
+    '1e10',
+    '0x10',
+    ' 5',
+    '',
+  ];
 
   test.each(poison)('%j is not counted from, and says so; nothing is written', async (count) => {
     await first.command('set', '{r}:fence', count);
-    const why = failed('reply', /^FENCE \{r\}:fence holds no number that counting makes \(delete this key\)$/);
+    const why = failed(
+      'reply',
+      /^FENCE \{r\}:fence holds no number that counting makes \(delete this key\)$/,
+    );
     expect(await acquireAt(first)).toEqual(why);
-    expect(await handleOn(first).acquire(newClaim({ sharing: { kind: 'shared' } }), lasting)).toEqual(why);
+    expect(
+      await handleOn(first).acquire(newClaim({ sharing: { kind: 'shared' } }), lasting),
+    ).toEqual(why);
     expect(await first.keys()).toEqual(['{r}:fence']);
     const claim = newClaim();
     await first.command('set', 'r', claim.value, 'px', 60_000);
     expect(await handleOn(first).extend(claim, 7, lasting)).toEqual(why);
     expect(await handleOn(first).heal(claim, 7, lasting)).toEqual(why);
     expect(await first.get('{r}:fence')).toBe(count);
-    expect((await handleOn(first).acquire(newClaim({ isFenced: false, resources: ['s'] }), lasting)).kind).toBe(
-      'granted',
-    );
+    expect(
+      (await handleOn(first).acquire(newClaim({ isFenced: false, resources: ['s'] }), lasting))
+        .kind,
+    ).toBe('granted');
   });
 
   test('more than a day ahead of our clock: no vote, and the lock is given back', async () => {
@@ -87,18 +112,28 @@ describe('a counter that no counting has made', () => {
       expect(fences.every(Number.isSafeInteger)).toBe(true);
       expect(fences.toSorted((a, b) => a - b)).toEqual(fences);
       expect(new Set(fences).size).toBe(fences.length);
-      for (const master of masters) expect(Number(await master.get('{r}:fence'))).toBeLessThan(2 ** 51);
+      for (const master of masters)
+        expect(Number(await master.get('{r}:fence'))).toBeLessThan(2 ** 51);
     },
   );
 });
 
 describe('what others hold', () => {
   test('a value of 60 MB is somebody else, at once, and little of it is sent', async () => {
-    await first.command('eval', "redis.call('set', 'r', string.rep('x', 60000000), 'px', 60000)", 0);
+    await first.command(
+      'eval',
+      "redis.call('set', 'r', string.rep('x', 60000000), 'px', 60000)",
+      0,
+    );
     const { redlock } = redlockOn([first], { masterTimeoutMs: 10_000 });
-    expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'busy', holder: 'x'.repeat(1_024) });
+    expect(await redlock.attempt(newClaim())).toMatchObject({
+      kind: 'busy',
+      holder: 'x'.repeat(1_024),
+    });
     const shared = newClaim({ sharing: { kind: 'shared' } });
-    expect(await handleOn(first).acquire(shared, lasting)).toMatchObject({ holder: 'x'.repeat(1_024) });
+    expect(await handleOn(first).acquire(shared, lasting)).toMatchObject({
+      holder: 'x'.repeat(1_024),
+    });
   });
 
   test.each(['exclusive', 'shared'] as const)('an empty value is held, %s', async (kind) => {
@@ -136,7 +171,10 @@ test('scripts that the server has forgotten cost no vote', async () => {
     await forget();
     expect(await redlock.extend(attempt.lease)).toMatchObject({ kind: 'extended' });
     await forget();
-    expect(await redlock.release(attempt.lease.claim)).toMatchObject({ isConfirmed: true, releasedCount: 1 });
+    expect(await redlock.release(attempt.lease.claim)).toMatchObject({
+      isConfirmed: true,
+      releasedCount: 1,
+    });
     await forget();
   }
 });
@@ -177,20 +215,23 @@ describe('a router that forgets connections', () => {
     };
   }
 
-  test.each(['release', 'releaseOnQuorum'] as const)('%s is sent again on a new one', async (how) => {
-    const routers = await Promise.all(masters.map(router));
-    const { redlock } = redlockOn(routers, { masterTimeoutMs: 10_000 });
-    const attempt = await redlock.attempt(newClaim());
-    if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
-    // All three have it, so that none is asked for the first time by the release.
-    await eventually('set everywhere', async () =>
-      (await Promise.all(masters.map(locksOn))).every(({ length }) => length === 1),
-    );
-    for (const { forget } of routers) forget();
-    const released = await redlock[how](attempt.lease.claim);
-    expect(released).toMatchObject({ isConfirmed: true, missing: null });
-    await redlock.settled();
-    await untilNothingIsLeft(masters);
-    for (const { stop } of routers) await stop();
-  });
+  test.each(['release', 'releaseOnQuorum'] as const)(
+    '%s is sent again on a new one',
+    async (how) => {
+      const routers = await Promise.all(masters.map(router));
+      const { redlock } = redlockOn(routers, { masterTimeoutMs: 10_000 });
+      const attempt = await redlock.attempt(newClaim());
+      if (attempt.kind !== 'acquired') throw new Error(attempt.kind);
+      // All three have it, so that none is asked for the first time by the release.
+      await eventually('set everywhere', async () =>
+        (await Promise.all(masters.map(locksOn))).every(({ length }) => length === 1),
+      );
+      for (const { forget } of routers) forget();
+      const released = await redlock[how](attempt.lease.claim);
+      expect(released).toMatchObject({ isConfirmed: true, missing: null });
+      await redlock.settled();
+      await untilNothingIsLeft(masters);
+      for (const { stop } of routers) await stop();
+    },
+  );
 });

@@ -20,7 +20,11 @@ afterAll(async () => {
   nothingLeft();
 });
 
-function wait({ redlock, events }: Rig, waitMs: number | null = null, aborted = never()): Promise<Acquisition> {
+function wait(
+  { redlock, events }: Rig,
+  waitMs: number | null = null,
+  aborted = never(),
+): Promise<Acquisition> {
   const report = (event: Rig['events'][number]) => events.push(event);
   const waiterId = randomBytes(6).toString('hex');
   const parts = { redlock, clock, random: Math.random, report, newClaim, waiterId };
@@ -37,7 +41,9 @@ async function hold(ttlMs = 60_000): Promise<{ rig: Rig; lease: Lease }> {
 /** So many wait behind the holder, on every master. */
 function untilInLine(count: number): Promise<unknown> {
   return eventually(`${count} in line`, async () => {
-    const lengths = await Promise.all(masters.map((master) => master.command('zcard', '{r}:queue')));
+    const lengths = await Promise.all(
+      masters.map((master) => master.command('zcard', '{r}:queue')),
+    );
     return lengths.every((length) => length === count);
   });
 }
@@ -49,7 +55,9 @@ async function leaseOf(acquisition: Promise<Acquisition>): Promise<Lease> {
 }
 
 const keysLeft = async () =>
-  (await Promise.all(masters.map((master) => master.keys()))).flat().filter((key) => !/:(fence|history)$/.test(key));
+  (await Promise.all(masters.map((master) => master.keys())))
+    .flat()
+    .filter((key) => !/:(fence|history)$/.test(key));
 
 test('twenty waiters are served in the order in which they came, each within a poll, and nothing is left', async () => {
   const holder = await hold();
@@ -167,7 +175,8 @@ test('a holder of another library, who calls nobody, is waited for by the expiry
 
 test('one connection hears as many waiters as there are, and waits as often as one likes', async () => {
   const [master] = masters as [TestMaster];
-  const connections = async () => ((await master.command('client', 'list')) as string).trim().split('\n').length;
+  const connections = async () =>
+    ((await master.command('client', 'list')) as string).trim().split('\n').length;
   const before = await connections();
   const handle = handleOn(master);
   const warnings: Error[] = [];
@@ -181,7 +190,8 @@ test('one connection hears as many waiters as there are, and waits as often as o
       expect(await handle.listen(claim, () => heard.add(id))).toHaveProperty('close');
     }
   }
-  for (let count = 0; count < 15; count += 1) await master.command('publish', `{r}:wake:w${count}`, '');
+  for (let count = 0; count < 15; count += 1)
+    await master.command('publish', `{r}:wake:w${count}`, '');
   await eventually('all have heard', () => heard.size === 15);
   expect(await connections()).toBe(before + 1);
   process.off('warning', warned);

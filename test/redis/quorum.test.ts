@@ -21,7 +21,8 @@ afterAll(async () => {
   nothingLeft();
 });
 
-const namesOf = (masters: readonly { name: string }[]) => masters.map(({ name }) => name).join(' ') || 'none';
+const namesOf = (masters: readonly { name: string }[]) =>
+  masters.map(({ name }) => name).join(' ') || 'none';
 const takeBy = (value: string, masters: readonly TestMaster[]) =>
   Promise.all(masters.map((master) => master.command('set', 'r', value, 'px', 60_000)));
 
@@ -43,10 +44,13 @@ describe('five masters', () => {
       await takeBy('them', taken);
       const claim = newClaim();
       const attempt = await redlock.attempt(claim);
-      expect(attempt.kind, `taken: ${namesOf(taken)}`).toBe(taken.length <= 2 ? 'acquired' : 'busy');
+      expect(attempt.kind, `taken: ${namesOf(taken)}`).toBe(
+        taken.length <= 2 ? 'acquired' : 'busy',
+      );
       if (attempt.kind === 'acquired') await redlock.release(claim);
       await redlock.settled();
-      for (const master of five) expect(await master.get('r')).toBe(taken.includes(master) ? 'them' : null);
+      for (const master of five)
+        expect(await master.get('r')).toBe(taken.includes(master) ? 'them' : null);
       await Promise.all(five.map((master) => master.flush()));
     }
   });
@@ -61,14 +65,19 @@ describe('five masters', () => {
       for (const frozen of subsetsOf(five)) {
         const isQuorate = frozen.length <= 2;
         const warm = isQuorate ? patient : hasty;
-        const cold = () => redlockOn(five, { masterTimeoutMs: isQuorate ? 5_000 : masterTimeoutMs });
+        const cold = () =>
+          redlockOn(five, { masterTimeoutMs: isQuorate ? 5_000 : masterTimeoutMs });
         const { redlock } = title.startsWith('with') ? warm : cold();
         await Promise.all(frozen.map((master) => master.freeze()));
         const claim = newClaim();
         const [attempt, elapsedMs] = await timed(redlock.attempt(claim));
-        expect(attempt.kind, `frozen: ${namesOf(frozen)}`).toBe(isQuorate ? 'acquired' : 'unreachable');
+        expect(attempt.kind, `frozen: ${namesOf(frozen)}`).toBe(
+          isQuorate ? 'acquired' : 'unreachable',
+        );
         expect(elapsedMs).toBeLessThan(1_500);
-        const [, releasedAfterMs] = await timed<unknown>(isQuorate ? redlock.release(claim) : redlock.settled());
+        const [, releasedAfterMs] = await timed<unknown>(
+          isQuorate ? redlock.release(claim) : redlock.settled(),
+        );
         expect(releasedAfterMs).toBeLessThan(1_500);
         for (const master of frozen) master.thaw();
         await untilNothingIsLeft(five);
@@ -78,11 +87,15 @@ describe('five masters', () => {
 
   test('any of them down: acquired when three are up, else unreachable at once', async () => {
     for (const down of subsetsOf(five)) {
-      const places = five.map((master) => (down.includes(master) ? `unix://${master.directory}/none` : master));
+      const places = five.map((master) =>
+        down.includes(master) ? `unix://${master.directory}/none` : master,
+      );
       const { redlock } = redlockOn(places, { masterTimeoutMs: 5_000 });
       const claim = newClaim();
       const [attempt, elapsedMs] = await timed(redlock.attempt(claim));
-      expect(attempt.kind, `down: ${namesOf(down)}`).toBe(down.length <= 2 ? 'acquired' : 'unreachable');
+      expect(attempt.kind, `down: ${namesOf(down)}`).toBe(
+        down.length <= 2 ? 'acquired' : 'unreachable',
+      );
       expect(elapsedMs).toBeLessThan(1_500);
       await redlock.release(claim);
       await untilNothingIsLeft(five);
@@ -94,7 +107,10 @@ describe('five masters', () => {
     const [taken, first, second, third] = five as [TestMaster, TestMaster, TestMaster, TestMaster];
     await takeBy('them', [taken]);
     for (const master of [first, second, third]) await master.freeze();
-    expect(await redlock.attempt(newClaim())).toMatchObject({ kind: 'unreachable', failures: { length: 3 } });
+    expect(await redlock.attempt(newClaim())).toMatchObject({
+      kind: 'unreachable',
+      failures: { length: 3 },
+    });
     for (const master of [first, second, third]) master.thaw();
     await untilNothingIsLeft(five.filter((master) => master !== taken));
     expect(await locksOn(taken)).toEqual(['r']);
@@ -113,7 +129,9 @@ test('a release on a quorum waits for no master that has stopped answering, and 
     await redlock.attempt(claim);
     for (const master of three) await expect.poll(() => master.get('r')).toBe(claim.value);
     await redlock.attempt(newClaim({ resources: [claim.value] })); // All have answered by now, or owe this.
-    await expect.poll(() => Promise.all(three.map((master) => master.get(claim.value)))).not.toContain(null);
+    await expect
+      .poll(() => Promise.all(three.map((master) => master.get(claim.value))))
+      .not.toContain(null);
     await sleep(50);
     await slow.freeze();
     const releasing = release(claim);
@@ -127,15 +145,18 @@ test('a release on a quorum waits for no master that has stopped answering, and 
 });
 
 describe('an even number of masters', () => {
-  test.each([2, 4])('%i, half of them taken: busy at once, and our half is given back', async (masterCount) => {
-    const masters = all.slice(0, masterCount);
-    await takeBy('them', masters.slice(0, masterCount / 2));
-    const { redlock } = redlockOn(masters, { masterTimeoutMs: 5_000 });
-    const [attempt, elapsedMs] = await timed(redlock.attempt(newClaim()));
-    expect(attempt).toMatchObject({ kind: 'busy', holder: 'them' });
-    expect(elapsedMs).toBeLessThan(1_000);
-    await untilNothingIsLeft(masters.slice(masterCount / 2));
-  });
+  test.each([2, 4])(
+    '%i, half of them taken: busy at once, and our half is given back',
+    async (masterCount) => {
+      const masters = all.slice(0, masterCount);
+      await takeBy('them', masters.slice(0, masterCount / 2));
+      const { redlock } = redlockOn(masters, { masterTimeoutMs: 5_000 });
+      const [attempt, elapsedMs] = await timed(redlock.attempt(newClaim()));
+      expect(attempt).toMatchObject({ kind: 'busy', holder: 'them' });
+      expect(elapsedMs).toBeLessThan(1_000);
+      await untilNothingIsLeft(masters.slice(masterCount / 2));
+    },
+  );
 
   test.each([2, 4])('%i, half of them down: unreachable at once', async (masterCount) => {
     const masters = all.slice(0, masterCount / 2);
@@ -156,26 +177,32 @@ test.each([
   [5, 2],
   [6, 2],
   [7, 3],
-])('%i masters do with %i of them taken or down, and not with one more', async (masterCount, spareCount) => {
-  const masters = all.slice(0, masterCount);
-  for (const missingCount of [spareCount, spareCount + 1]) {
-    const present = masters.slice(missingCount);
-    const absent = masters.slice(0, missingCount);
-    const isEnough = missingCount === spareCount;
-    const down = redlockOn([...present, ...absent.map((master) => `unix://${master.directory}/none`)]);
-    const claim = newClaim();
-    expect((await down.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'unreachable');
-    await down.redlock.release(claim);
-    await untilNothingIsLeft(masters);
+])(
+  '%i masters do with %i of them taken or down, and not with one more',
+  async (masterCount, spareCount) => {
+    const masters = all.slice(0, masterCount);
+    for (const missingCount of [spareCount, spareCount + 1]) {
+      const present = masters.slice(missingCount);
+      const absent = masters.slice(0, missingCount);
+      const isEnough = missingCount === spareCount;
+      const down = redlockOn([
+        ...present,
+        ...absent.map((master) => `unix://${master.directory}/none`),
+      ]);
+      const claim = newClaim();
+      expect((await down.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'unreachable');
+      await down.redlock.release(claim);
+      await untilNothingIsLeft(masters);
 
-    await takeBy('them', absent);
-    const taken = redlockOn(masters);
-    expect((await taken.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'busy');
-    await taken.redlock.release(claim);
-    await untilNothingIsLeft(present);
-    await Promise.all(absent.map((master) => master.flush()));
-  }
-});
+      await takeBy('them', absent);
+      const taken = redlockOn(masters);
+      expect((await taken.redlock.attempt(claim)).kind).toBe(isEnough ? 'acquired' : 'busy');
+      await taken.redlock.release(claim);
+      await untilNothingIsLeft(present);
+      await Promise.all(absent.map((master) => master.flush()));
+    }
+  },
+);
 
 test('a master whose connection is made only after the release keeps nothing', async () => {
   const [first, second, slow] = all.slice(0, 3) as [TestMaster, TestMaster, TestMaster];
@@ -187,7 +214,9 @@ test('a master whose connection is made only after the release keeps nothing', a
   await redlock.release(claim);
   await masters[2]?.identify();
   await sleep(100);
-  expect(await slow.command('eval', "redis.call('select', 1) return redis.call('exists', 'r')", 0)).toBe(0);
+  expect(
+    await slow.command('eval', "redis.call('select', 1) return redis.call('exists', 'r')", 0),
+  ).toBe(0);
   await untilNothingIsLeft(all);
   await proxy.stop();
 });

@@ -11,7 +11,10 @@ afterAll(async () => {
   nothingLeft();
 });
 
-async function oneMaster(config: Record<string, string | string[]> = {}, options: object = {}): Promise<TestMaster> {
+async function oneMaster(
+  config: Record<string, string | string[]> = {},
+  options: object = {},
+): Promise<TestMaster> {
   const [master] = await startMasters(1, { config, ...options });
   return master as TestMaster;
 }
@@ -27,10 +30,15 @@ describe('out of memory', () => {
     expect(await handle.acquire(newClaim({ resources: ['s'] }), lasting)).toEqual(
       failed('reply', /^OOM command not allowed/),
     );
-    expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ kind: 'refused', holder: claim.value });
+    expect(await handle.acquire(newClaim(), lasting)).toMatchObject({
+      kind: 'refused',
+      holder: claim.value,
+    });
     expect(await handle.extend(claim, 7, lasting)).toMatchObject({ kind: 'extended' });
     expect(await master.get('{r}:fence')).toBe('7');
-    expect(await handle.heal(newClaim({ resources: ['s'] }), 1, lasting)).toEqual(failed('reply', /^OOM/));
+    expect(await handle.heal(newClaim({ resources: ['s'] }), 1, lasting)).toEqual(
+      failed('reply', /^OOM/),
+    );
     expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
     expect(await master.keys()).toEqual(['{r}:fence']);
   });
@@ -92,7 +100,9 @@ describe('no vote', () => {
 
   test('something that is no Redis at all: a vote not given', async () => {
     const { createServer } = await import('node:net');
-    const web = createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+    const web = createServer((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    );
     await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
     const { port } = web.address() as { port: number };
     expect(await acquireAt(`redis://127.0.0.1:${port}`)).toEqual(

@@ -32,7 +32,10 @@ export interface RigOptions extends Partial<RedisMasterSettings> {
   readonly roster?: Roster;
 }
 
-export function handleOn(place: Place, { prefix = '', restartGraceMs = 0, roster = new Roster() }: RigOptions = {}) {
+export function handleOn(
+  place: Place,
+  { prefix = '', restartGraceMs = 0, roster = new Roster() }: RigOptions = {},
+) {
   const handle = new RedisMaster(addressOf(place), { prefix, restartGraceMs }, roster, clock);
   handles.push(handle);
   return handle;
@@ -65,7 +68,11 @@ export function redlockOn(places: readonly Place[], options: RigOptions = {}): R
   const masters = places.map((place) => handleOn(place, { ...options, roster }));
   const events: LockEvent[] = [];
   const settings = { masterTimeoutMs: options.masterTimeoutMs ?? 1_000, reserveMs: 0 };
-  return { redlock: new Redlock(masters, clock, settings, (event) => events.push(event)), masters, events };
+  return {
+    redlock: new Redlock(masters, clock, settings, (event) => events.push(event)),
+    masters,
+    events,
+  };
 }
 
 /** A wish with a value of its own; `ttlMs` is far longer than any test. */
@@ -94,11 +101,17 @@ export async function locksOn(master: Keeper): Promise<string[]> {
 /** Waits until no master keeps any lock: what a frozen one was told it does only when it has thawed. */
 export async function untilNothingIsLeft(masters: readonly Keeper[]): Promise<void> {
   for (const master of masters) {
-    await eventually(`${master.name} keeps nothing`, async () => (await locksOn(master)).length === 0, 2_000);
+    await eventually(
+      `${master.name} keeps nothing`,
+      async () => (await locksOn(master)).length === 0,
+      2_000,
+    );
   }
 }
 
 /** Every subset of a list, the empty one and the whole one included. */
 export function subsetsOf<Item>(items: readonly Item[]): Item[][] {
-  return Array.from({ length: 2 ** items.length }, (_, bits) => items.filter((_, index) => (bits >> index) & 1));
+  return Array.from({ length: 2 ** items.length }, (_, bits) =>
+    items.filter((_, index) => (bits >> index) & 1),
+  );
 }

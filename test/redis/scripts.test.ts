@@ -32,21 +32,33 @@ type Words = (string | number)[];
 const keys = ['k', 'n', 'q', 'w', 'b'];
 /** Mark and slot. */
 const alone = ['', 0] as const;
-const run = (script: string, ...words: Words) => master.command('eval', script, keys.length, ...keys, ...words);
+const run = (script: string, ...words: Words) =>
+  master.command('eval', script, keys.length, ...keys, ...words);
 /** At the end of a refusal: the time, nothing newer, no slots. */
 const refusedAt = [expect.any(Number), expect.any(Number), '', []];
 const pttl = async (key: string) => Number(await master.command('pttl', key));
-const about = (ms: number) => expect.toSatisfy((left: number) => left > ms - 1_000 && left <= ms, `about ${ms}`);
+const about = (ms: number) =>
+  expect.toSatisfy((left: number) => left > ms - 1_000 && left <= ms, `about ${ms}`);
 const forgotten = -2;
 const forever = -1;
 
 /** The key as text, whatever its type. */
 async function standing(): Promise<string | null> {
   const type = await master.command('type', 'k');
-  return type === 'hash' ? `{field: ${await master.command('hget', 'k', 'field')}}` : master.get('k');
+  return type === 'hash'
+    ? `{field: ${await master.command('hget', 'k', 'field')}}`
+    : master.get('k');
 }
 
-type RaiseRow = readonly [Before, number | null, number, unknown, string | null, number, number | null];
+type RaiseRow = readonly [
+  Before,
+  number | null,
+  number,
+  unknown,
+  string | null,
+  number,
+  number | null,
+];
 
 describe.each([
   ['those that are sent', plainScripts],
@@ -54,7 +66,8 @@ describe.each([
 ])('%s', (_, scripts) => {
   /** As one that does not wait. */
   const acquire = (...words: Words) => run(scripts.acquire, ...words, '', '', ...alone, 'call:');
-  const release = (...words: Words) => run(scripts.release, ...words, '', '', ...alone, '', 'call:', '');
+  const release = (...words: Words) =>
+    run(scripts.release, ...words, '', '', ...alone, '', 'call:', '');
   const extend = (...words: Words) => run(scripts.extend, ...words, ...alone, '');
   const repair = (...words: Words) => run(scripts.repair, ...words, ...alone);
 
@@ -66,16 +79,20 @@ describe.each([
       ['foreign', 41, [0, 'them', about(5_000), -1, ...refusedAt], 'them', 5_000],
       ['eternal', 41, [0, 'them', forever, -1, ...refusedAt], 'them', forever],
       ['hash', 41, [0, '(a hash)', forever, -1, ...refusedAt], '{field: x}', forever],
-    ] as const)('%s, counter %j -> %j; then %s for %i ms', async (before, count, reply, value, leftMs) => {
-      await arrange[before]();
-      if (count !== null) await master.command('set', 'n', count);
-      expect(await acquire('us', 30_000, 90_000)).toEqual(reply);
-      expect(await standing()).toBe(value);
-      expect(await pttl('k')).toEqual(leftMs === forever ? forever : about(leftMs));
-      const isGranted = reply[0] === 1;
-      expect(await pttl('n')).toEqual(isGranted ? about(90_000) : forever);
-      if (count !== null) expect(await master.get('n')).toBe(String(isGranted ? count + 1 : count));
-    });
+    ] as const)(
+      '%s, counter %j -> %j; then %s for %i ms',
+      async (before, count, reply, value, leftMs) => {
+        await arrange[before]();
+        if (count !== null) await master.command('set', 'n', count);
+        expect(await acquire('us', 30_000, 90_000)).toEqual(reply);
+        expect(await standing()).toBe(value);
+        expect(await pttl('k')).toEqual(leftMs === forever ? forever : about(leftMs));
+        const isGranted = reply[0] === 1;
+        expect(await pttl('n')).toEqual(isGranted ? about(90_000) : forever);
+        if (count !== null)
+          expect(await master.get('n')).toBe(String(isGranted ? count + 1 : count));
+      },
+    );
 
     test('without a fence: granted, 0, and no counter appears', async () => {
       expect(await acquire('us', 30_000, 0)).toEqual([1, 0]);
@@ -128,7 +145,8 @@ describe.each([
       await arrange.ours();
       const [, seconds, micros] = (await extend('us', 30_000, 0, 0)) as number[];
       const [laterSeconds, laterMicros] = ((await master.command('time')) as string[]).map(Number);
-      const passed = (Number(laterSeconds) - Number(seconds)) * 1_000_000 + Number(laterMicros) - Number(micros);
+      const passed =
+        (Number(laterSeconds) - Number(seconds)) * 1_000_000 + Number(laterMicros) - Number(micros);
       expect(passed).toSatisfy((micros) => micros > 0 && micros < 1_000_000);
     });
   });
@@ -172,18 +190,30 @@ describe.each([
       ['foreign', 9_000, 0, 'them', 5_000],
       ['eternal', 9_000, 0, 'them', forever],
       ['hash', 9_000, 0, '{field: x}', forever],
-    ] as const)('%s, keep for %i ms -> %i; then %j for %i ms', async (before, keepMs, reply, value, leftMs) => {
-      await arrange[before]();
-      await master.command('set', 'n', 41);
-      expect(await release('us', keepMs)).toBe(reply);
-      expect(await standing()).toBe(value);
-      expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
-      expect(await master.get('n')).toBe('41');
-    });
+    ] as const)(
+      '%s, keep for %i ms -> %i; then %j for %i ms',
+      async (before, keepMs, reply, value, leftMs) => {
+        await arrange[before]();
+        await master.command('set', 'n', 41);
+        expect(await release('us', keepMs)).toBe(reply);
+        expect(await standing()).toBe(value);
+        expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
+        expect(await master.get('n')).toBe('41');
+      },
+    );
   });
 
   describe('the line that a release leaves', () => {
-    const wordsFor = (line: string, keepMs: number) => ['us', keepMs, '', '', ...alone, line, 'call:', 'h'];
+    const wordsFor = (line: string, keepMs: number) => [
+      'us',
+      keepMs,
+      '',
+      '',
+      ...alone,
+      line,
+      'call:',
+      'h',
+    ];
     const leave = (line: string, keepMs = 0) => run(scripts.release, ...wordsFor(line, keepMs));
     const lines = async () => {
       const entries = (await master.command('xrange', 'h', '-', '+')) as [string, string[]][];
@@ -222,7 +252,8 @@ describe.each([
     });
 
     test('the newest thousand or so are kept', async () => {
-      const script = "for i = 1, 2500 do redis.call('xadd', 'h', '*', 'run', string.rep('x', 300)) end";
+      const script =
+        "for i = 1, 2500 do redis.call('xadd', 'h', '*', 'run', string.rep('x', 300)) end";
       await master.command('eval', script, 0);
       await leave('newest');
       const kept = await lines();
@@ -232,7 +263,8 @@ describe.each([
 
     /** The lock is released and the next in line called, whatever becomes of the line. */
     async function releases(
-      as: (script: string, words: Words) => Promise<unknown> = (script, words) => run(script, ...words),
+      as: (script: string, words: Words) => Promise<unknown> = (script, words) =>
+        run(script, ...words),
     ) {
       await arrange.ours();
       await master.command('zadd', 'q', 1, 'next');
@@ -267,7 +299,11 @@ describe.each([
       ['its time to live', ['~*', '&*', '+@all', '-pexpire']],
     ])('no right to %s: released all the same', async (_what, rules) => {
       await master.command('acl', 'setuser', 'few', 'reset', 'on', 'nopass', ...rules);
-      const client = new Redis({ path: master.url.slice('unix://'.length), username: 'few', password: 'any' });
+      const client = new Redis({
+        path: master.url.slice('unix://'.length),
+        username: 'few',
+        password: 'any',
+      });
       try {
         await releases((script, words) => client.eval(script, keys.length, ...keys, ...words));
       } finally {
@@ -280,7 +316,8 @@ describe.each([
   describe('the queue', () => {
     const enter = (id: string, arrival: number, value = id) =>
       run(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
-    const place = async (id: string, arrival: number) => ((await enter(id, arrival)) as number[])[3];
+    const place = async (id: string, arrival: number) =>
+      ((await enter(id, arrival)) as number[])[3];
     const giveBack = (value: string, id: string, arrival: number | string = '') =>
       run(scripts.release, value, 0, id, arrival, ...alone, '', 'call:', '');
     const line = () => master.command('zrange', 'q', 0, -1);
@@ -353,7 +390,9 @@ describe.each([
       if (title.startsWith('a free key')) await master.command('del', 'k');
       await longAgo('first');
       const calls: string[] = [];
-      const stop = await master.hear(['call:first', 'call:second'], (channel) => calls.push(channel));
+      const stop = await master.hear(['call:first', 'call:second'], (channel) =>
+        calls.push(channel),
+      );
       await act();
       await stop();
       expect(calls).toEqual(Array.from({ length: count }, () => 'call:first'));
@@ -373,11 +412,14 @@ describe.each([
     test('passes over whoever does not hear his call, and calls the next', async () => {
       for (const act of [() => release('them', 0), () => place('last', 4)]) {
         await arrange.foreign();
-        for (const [arrival, id] of ['dead', 'gone', 'alive', 'last'].entries()) await place(id, arrival);
+        for (const [arrival, id] of ['dead', 'gone', 'alive', 'last'].entries())
+          await place(id, arrival);
         await longAgo('dead', 'gone', 'alive');
         if (act.toString().includes('place')) await master.command('del', 'k');
         const calls: string[] = [];
-        const stop = await master.hear(['call:alive', 'call:last'], (channel) => calls.push(channel));
+        const stop = await master.hear(['call:alive', 'call:last'], (channel) =>
+          calls.push(channel),
+        );
         await act();
         await stop();
         expect([calls, await line()]).toEqual([['call:alive'], ['alive', 'last']]);
@@ -431,5 +473,8 @@ describe.each([
 });
 
 function about16Digits() {
-  return expect.toSatisfy((fence: number) => String(fence).length === 16, 'a number of sixteen digits');
+  return expect.toSatisfy(
+    (fence: number) => String(fence).length === 16,
+    'a number of sixteen digits',
+  );
 }

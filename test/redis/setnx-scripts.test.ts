@@ -26,7 +26,8 @@ afterAll(async () => {
 
 const calls = callsOf('setnx-ms');
 const noteKey = '{k}:owner';
-const run = ({ script, keys, words }: ScriptCall) => master.command('eval', script, keys.length, ...keys, ...words);
+const run = ({ script, keys, words }: ScriptCall) =>
+  master.command('eval', script, keys.length, ...keys, ...words);
 /** In halves. */
 const seconds = (ms: number | null) => (ms === null || ms === -1 ? '∞' : Math.round(ms / 500) / 2);
 const claim = newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], isFenced: false });
@@ -44,7 +45,11 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
   release: () => release('us', 0),
   keep: () => release('us', 9_000),
   async look() {
-    const [[type, value, leftMs] = []] = (await run(calls.toLook(['k'], ''))) as [string, string | null, number][];
+    const [[type, value, leftMs] = []] = (await run(calls.toLook(['k'], ''))) as [
+      string,
+      string | null,
+      number,
+    ][];
     return value == null ? `${type}` : `${await whose(value)} ${seconds(leftMs ?? null)}`;
   },
   break: (holder) => release(holder, 0),
@@ -69,10 +74,16 @@ async function arrange(state: string): Promise<void> {
   const endsAt = Date.now() + Number(end) * 1_000;
   const isOurs = who === 'us' || who === 'else';
   if (who === 'hash') await master.command('hset', 'k', 'field', 'x');
-  else if (who === 'word') await master.command('set', 'k', 'word', ...(end === '' ? [] : ['px', Number(end) * 1_000]));
-  else if (who === 'seconds') await master.command('set', 'k', `${(endsAt / 1_000).toFixed(3)}1234`);
-  else if (end !== '') await master.command('set', 'k', endsAt, ...(isOurs ? ['pxat', endsAt + 1_000] : []));
-  const lastsMs = Math.max(1, who === 'moved' || who === 'note' ? 60_000 : endsAt + 1_000 - Date.now());
+  else if (who === 'word')
+    await master.command('set', 'k', 'word', ...(end === '' ? [] : ['px', Number(end) * 1_000]));
+  else if (who === 'seconds')
+    await master.command('set', 'k', `${(endsAt / 1_000).toFixed(3)}1234`);
+  else if (end !== '')
+    await master.command('set', 'k', endsAt, ...(isOurs ? ['pxat', endsAt + 1_000] : []));
+  const lastsMs = Math.max(
+    1,
+    who === 'moved' || who === 'note' ? 60_000 : endsAt + 1_000 - Date.now(),
+  );
   const named = { us: endsAt, else: endsAt, moved: endsAt - 77, note: 77 }[who];
   if (named !== undefined)
     await master.command('set', noteKey, `${named} ${who === 'else' ? who : 'us'}`, 'px', lastsMs);
@@ -87,7 +98,9 @@ async function stateOf(): Promise<string> {
   const owner = time === text ? value : note === '' ? 'them' : 'moved';
   const leftMs = Number(await master.command('pttl', 'k'));
   if (text === 'word')
-    return [owner, text, seconds(leftMs)].filter((word) => word !== 'them' && word !== '∞').join(' ');
+    return [owner, text, seconds(leftMs)]
+      .filter((word) => word !== 'them' && word !== '∞')
+      .join(' ');
   const isInSeconds = text.includes('.');
   const endsInMs = Number(text) * (isInSeconds ? 1_000 : 1) - Date.now();
   const isLate = Math.abs(Number(await master.command('pttl', noteKey)) - endsInMs - 1_000) > 100;
@@ -104,7 +117,11 @@ function check(table: string): void {
       const arranged = await stateOf();
       const [who = ''] = before.split(' ');
       const holder = who === 'us' || who === 'else' ? who : await master.get('k').catch(() => null);
-      found[script] = cellOf((await asks[script]?.(holder ?? 'nobody')) ?? '', arranged, await stateOf());
+      found[script] = cellOf(
+        (await asks[script]?.(holder ?? 'nobody')) ?? '',
+        arranged,
+        await stateOf(),
+      );
     }
     expect(found).toEqual(cells);
   });

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestMaster } from '../servers/masters.ts';
 
 /** As a state says it: ms left, -1 or null: for ever. */
-export const seconds = (ms: number | null) => (ms === null || ms === -1 ? '∞' : Math.round(ms / 1_000));
+export const seconds = (ms: number | null) =>
+  ms === null || ms === -1 ? '∞' : Math.round(ms / 1_000);
 const fullOf = (word: string) => word.replace(/^slots/, 'slots ');
 export const wordOf = (value: string) => value.replace(/^slots /, 'slots');
 
@@ -17,8 +18,14 @@ export async function arrange(master: TestMaster, state: string, key: string): P
   const expiry = left === '∞' ? [] : ['px', Number(left) * 1_000 || 1];
   if (word) await master.command('set', key, fullOf(word), ...expiry);
   if (left === '0') await sleep(3);
-  for (const [, value = '', slot = '0', end] of beside?.matchAll(/(\w+)(?:@(\d))? (-?\d+)/g) ?? []) {
-    await master.command('zadd', `{${key}}:holders`, Date.now() + Number(end) * 1_000, `${slot} ${value}`);
+  for (const [, value = '', slot = '0', end] of beside?.matchAll(/(\w+)(?:@(\d))? (-?\d+)/g) ??
+    []) {
+    await master.command(
+      'zadd',
+      `{${key}}:holders`,
+      Date.now() + Number(end) * 1_000,
+      `${slot} ${value}`,
+    );
   }
 }
 
@@ -26,20 +33,37 @@ export async function stateOf(master: TestMaster, key: string): Promise<string> 
   const type = await master.command('type', key);
   const value = type === 'string' ? await master.get(key) : null;
   const leftMs = await master.command('pttl', key);
-  const members = (await master.command('zrange', `{${key}}:holders`, 0, -1, 'withscores')) as string[];
+  const members = (await master.command(
+    'zrange',
+    `{${key}}:holders`,
+    0,
+    -1,
+    'withscores',
+  )) as string[];
   const now = Date.now();
   const ends = members.map((text, index) => (index % 2 === 0 ? text : Number(text) - now));
   return stateIn([type, value, leftMs], ends);
 }
 
 /** `members` is flat: slot and value, then ms left, of each who stands beside the key. */
-export function stateIn([type, value, leftMs]: unknown[], members: readonly (string | number)[]): string {
+export function stateIn(
+  [type, value, leftMs]: unknown[],
+  members: readonly (string | number)[],
+): string {
   const beside = members.flatMap((member, index) => {
     if (index % 2 === 1) return [];
     const [slot, who] = String(member).split(' ');
     return [`${who}${slot === '0' ? '' : `@${slot}`} ${seconds(Number(members[index + 1]))}`];
   });
   const held =
-    typeof value === 'string' ? `${wordOf(value)} ${seconds(leftMs as number)}` : type === 'none' ? '' : type;
-  return [held, beside.length > 0 ? `(${beside.join(', ')})` : ''].filter((text) => text !== '').join(' ') || '-';
+    typeof value === 'string'
+      ? `${wordOf(value)} ${seconds(leftMs as number)}`
+      : type === 'none'
+        ? ''
+        : type;
+  return (
+    [held, beside.length > 0 ? `(${beside.join(', ')})` : '']
+      .filter((text) => text !== '')
+      .join(' ') || '-'
+  );
 }

@@ -9,7 +9,9 @@ export interface Row {
 
 export function rowsOf(table: string): Row[] {
   const lines = table.split('\n').filter((line) => line.trim() !== '');
-  const [[, ...columns] = [], ...rows] = lines.map((line) => line.split('|').map((text) => text.trim()));
+  const [[, ...columns] = [], ...rows] = lines.map((line) =>
+    line.split('|').map((text) => text.trim()),
+  );
   return rows.map(([before = '', ...cells]) => ({
     before,
     cells: Object.fromEntries(columns.map((column, index) => [column, cells[index] ?? ''])),

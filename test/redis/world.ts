@@ -33,18 +33,33 @@ export function redisWorld(serverOf: () => TestMaster, protocol: Protocol = 'red
   };
 }
 
-function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMaster[], protocol: Protocol): Server {
+function serverBehind(
+  proxy: FaultyProxy,
+  master: TestMaster,
+  handles: RedisMaster[],
+  protocol: Protocol,
+): Server {
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
   const settings = { prefix, restartGraceMs: 0, protocol };
   return {
     handle() {
-      const handle = new RedisMaster(parseAddress(proxy.url), settings, new Roster(), createSystemClock());
+      const handle = new RedisMaster(
+        parseAddress(proxy.url),
+        settings,
+        new Roster(),
+        createSystemClock(),
+      );
       handles.push(handle);
       return handle;
     },
     async look(...resources) {
-      const inspector = new Inspector(parseAddress(proxy.url), settings, new Roster(), createSystemClock());
+      const inspector = new Inspector(
+        parseAddress(proxy.url),
+        settings,
+        new Roster(),
+        createSystemClock(),
+      );
       const sights = await inspector.look(resources);
       inspector.close();
       return sights;
@@ -64,7 +79,12 @@ function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMast
       if ((await master.get(keyOf(resource))) === null) return [];
       const [seconds = 0, micros = 0] = ((await master.command('time')) as string[]).map(Number);
       const least = `(${seconds * 1_000 + Math.floor(micros / 1_000)}`;
-      const members = await master.command('zrangebyscore', `{${keyOf(resource)}}:holders`, least, '+inf');
+      const members = await master.command(
+        'zrangebyscore',
+        `{${keyOf(resource)}}:holders`,
+        least,
+        '+inf',
+      );
       return (members as string[]).map((member) => member.replace(/^0 /, '')).sort();
     },
     async counter(resource) {
@@ -80,7 +100,10 @@ function serverBehind(proxy: FaultyProxy, master: TestMaster, handles: RedisMast
       return seconds * 1_000 + Math.floor(micros / 1_000);
     },
     async history(resource) {
-      const lines = (await master.command('xrange', historyKeyOf(prefix, resource), '-', '+')) as [string, string[]][];
+      const lines = (await master.command('xrange', historyKeyOf(prefix, resource), '-', '+')) as [
+        string,
+        string[],
+      ][];
       return lines.map(([, [, line = '']]) => line);
     },
     freeze: () => master.freeze(),

@@ -31,11 +31,16 @@ export class FaultyProxy {
   #mode: Mode = 'pass';
   #delayMs = 0;
 
-  private constructor(target: URL, server: Server, address: { path: string } | { host: string; port: number }) {
+  private constructor(
+    target: URL,
+    server: Server,
+    address: { path: string } | { host: string; port: number },
+  ) {
     this.#target = target;
     this.#server = server;
     this.#address = address;
-    this.url = 'path' in address ? `unix://${address.path}` : `redis://${address.host}:${address.port}`;
+    this.url =
+      'path' in address ? `unix://${address.path}` : `redis://${address.host}:${address.port}`;
     server.on('connection', (client) => this.#join(client));
   }
 
@@ -45,9 +50,12 @@ export class FaultyProxy {
     const url = new URL(target);
     count += 1;
     const wish =
-      url.protocol === 'unix:' ? { path: join(scratchFolder(), `proxy${count}`) } : { host: '127.0.0.1', port: 0 };
+      url.protocol === 'unix:'
+        ? { path: join(scratchFolder(), `proxy${count}`) }
+        : { host: '127.0.0.1', port: 0 };
     await listen(server, wish);
-    const address = 'path' in wish ? wish : { host: wish.host, port: (server.address() as AddressInfo).port };
+    const address =
+      'path' in wish ? wish : { host: wish.host, port: (server.address() as AddressInfo).port };
     return new FaultyProxy(url, server, address);
   }
 
@@ -56,7 +64,8 @@ export class FaultyProxy {
     this.#mode = 'pass';
     this.#delayMs = 0;
     if (!this.#server.listening) await listen(this.#server, this.#address);
-    for (const wire of this.#wires) for (const chunk of wire.held.splice(0)) wire.master.write(chunk);
+    for (const wire of this.#wires)
+      for (const chunk of wire.held.splice(0)) wire.master.write(chunk);
   }
 
   /** Replies come so much later; requests pass at once. */
@@ -120,7 +129,10 @@ export class FaultyProxy {
   }
 }
 
-function listen(server: Server, address: { path: string } | { host: string; port: number }): Promise<void> {
+function listen(
+  server: Server,
+  address: { path: string } | { host: string; port: number },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(address, () => {

@@ -24,7 +24,9 @@ const sockets = new Set<Socket>();
 
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
-  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+  await Promise.all(
+    servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))),
+  );
 });
 
 let count = 0;
@@ -64,7 +66,9 @@ export async function startHostile(reply: Reply): Promise<HostileMaster> {
 }
 
 /** The first whole command: an array of bulk strings, as clients send them. */
-function commandIn(bytes: Buffer): { readonly words: readonly string[]; readonly byteCount: number } | null {
+function commandIn(
+  bytes: Buffer,
+): { readonly words: readonly string[]; readonly byteCount: number } | null {
   let at = 0;
   const number = () => {
     const end = bytes.indexOf('\r\n', at);
@@ -88,16 +92,30 @@ function commandIn(bytes: Buffer): { readonly words: readonly string[]; readonly
 export const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 export const list = (...items: readonly string[]) => `*${items.length}\r\n${items.join('')}`;
 /** What a master answers that grants a lock, with this fence. */
-export const grant = (fence: number | string = 1_700_000_000_000_000) => list(':1\r\n', `:${fence}\r\n`);
+export const grant = (fence: number | string = 1_700_000_000_000_000) =>
+  list(':1\r\n', `:${fence}\r\n`);
 /** What a master answers where another client holds the lock for so long. */
 export const refusal = (remainingMs = 60_000) => {
   const time = [`:${Math.floor(Date.now() / 1000)}\r\n`, ':5\r\n'];
-  return list(':0\r\n', bulk('someone'), `:${remainingMs}\r\n`, ':1\r\n', ...time, bulk(''), list());
+  return list(
+    ':0\r\n',
+    bulk('someone'),
+    `:${remainingMs}\r\n`,
+    ':1\r\n',
+    ...time,
+    bulk(''),
+    list(),
+  );
 };
 /** What an echo server answers. */
 export const echo: Reply = (words) => list(...words.map(bulk));
 
-const facts = ['redis_version:7.0.15', 'redis_mode:standalone', 'role:master', 'uptime_in_seconds:100000'];
+const facts = [
+  'redis_version:7.0.15',
+  'redis_mode:standalone',
+  'role:master',
+  'uptime_in_seconds:100000',
+];
 
 /** INFO of a server that is fine, with these fields changed; null: it has none. */
 export function info(changes: Readonly<Record<string, string | null>> = {}): string {
@@ -121,7 +139,9 @@ export function behind(reply: Reply): Reply {
 }
 
 /** Of a server that is fine, but for its answers to scripts; `nth` counts these from 0. */
-export function toScripts(answer: (words: readonly string[], nth: number, socket: Socket) => string | null): Reply {
+export function toScripts(
+  answer: (words: readonly string[], nth: number, socket: Socket) => string | null,
+): Reply {
   let nth = -1;
   return behind((words, socket) => {
     if (!/^eval$/i.test(words[0] ?? '')) return '-ERR unknown command\r\n';

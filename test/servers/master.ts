@@ -35,17 +35,29 @@ export class TestMaster {
   #server: ChildProcess | undefined;
   #control: Redis | undefined;
 
-  private constructor(name: string, directory: string, program: ServerProgram, options: MasterOptions, port: number) {
+  private constructor(
+    name: string,
+    directory: string,
+    program: ServerProgram,
+    options: MasterOptions,
+    port: number,
+  ) {
     this.name = name;
     this.directory = directory;
     this.#program = program;
     this.#options = options;
     this.#address = port === 0 ? { path: join(directory, 's') } : { host: '127.0.0.1', port };
-    this.url = 'path' in this.#address ? `unix://${this.#address.path}` : `redis://127.0.0.1:${port}`;
+    this.url =
+      'path' in this.#address ? `unix://${this.#address.path}` : `redis://127.0.0.1:${port}`;
   }
 
   /** Starts a server in a new folder and returns when it answers. */
-  static async start(name: string, directory: string, program: ServerProgram, options: MasterOptions) {
+  static async start(
+    name: string,
+    directory: string,
+    program: ServerProgram,
+    options: MasterOptions,
+  ) {
     mkdirSync(directory);
     const master = new TestMaster(
       name,
@@ -122,7 +134,10 @@ export class TestMaster {
   }
 
   /** Hears what is published on these channels. The function that it resolves with ends that, after everything so far. */
-  async hear(channels: readonly string[], onCall: (channel: string) => void): Promise<() => Promise<void>> {
+  async hear(
+    channels: readonly string[],
+    onCall: (channel: string) => void,
+  ): Promise<() => Promise<void>> {
     const ear = this.#connect();
     this.#control = undefined;
     ear.on('message', onCall);
@@ -155,7 +170,8 @@ export class TestMaster {
     const { path, argv0, environment } = this.#program;
     const server = spawn(path, this.#words(), { argv0, env: environment, stdio: 'ignore' });
     const pid = server.pid;
-    if (pid === undefined) throw await new Promise<Error>((resolve) => server.once('error', resolve));
+    if (pid === undefined)
+      throw await new Promise<Error>((resolve) => server.once('error', resolve));
     dieWithUs(pid);
     this.pids.push(pid);
     this.#server = server;
@@ -164,7 +180,10 @@ export class TestMaster {
       if (this.#server === server) this.#server = undefined;
     });
     await eventually(`${this.name} answers`, async () => {
-      if (!this.isRunning) throw new Error(`${this.name} did not start:\n${readFileSync(join(this.directory, 'log'))}`);
+      if (!this.isRunning)
+        throw new Error(
+          `${this.name} did not start:\n${readFileSync(join(this.directory, 'log'))}`,
+        );
       return this.command('ping').catch((error) => /NOAUTH|NOPERM|WRONGPASS/.test(String(error)));
     });
   }
@@ -175,7 +194,9 @@ export class TestMaster {
       ...('path' in address
         ? { port: '0', unixsocket: address.path, unixsocketperm: '700' }
         : { port: String(address.port), bind: address.host }),
-      ...(this.#options.persist ? { appendonly: 'yes', appendfsync: 'always' } : { appendonly: 'no' }),
+      ...(this.#options.persist
+        ? { appendonly: 'yes', appendfsync: 'always' }
+        : { appendonly: 'no' }),
       save: '',
       dir: this.directory,
       logfile: join(this.directory, 'log'),

@@ -17,13 +17,22 @@ const started: TestMaster[] = [];
 let count = 0;
 
 /** So many empty masters m1, m2, ... that answer. Fails when this machine has no server program: `npm test` gets one. */
-export async function startMasters(howMany: number, options: MasterOptions = {}): Promise<TestMaster[]> {
+export async function startMasters(
+  howMany: number,
+  options: MasterOptions = {},
+): Promise<TestMaster[]> {
   const program = await findServerProgram(process.env);
-  if (program === null) throw new Error('no redis-server on this machine (run `npm test`, which gets one)');
+  if (program === null)
+    throw new Error('no redis-server on this machine (run `npm test`, which gets one)');
   return Promise.all(
     Array.from({ length: howMany }, async (_, index) => {
       count += 1;
-      const master = await TestMaster.start(`m${index + 1}`, join(scratchFolder(), String(count)), program, options);
+      const master = await TestMaster.start(
+        `m${index + 1}`,
+        join(scratchFolder(), String(count)),
+        program,
+        options,
+      );
       started.push(master);
       return master;
     }),

@@ -23,7 +23,10 @@ export async function pack(): Promise<Packed> {
   mkdirSync(folder);
   const { stdout } = await npm(root, 'pack', '--json', '--pack-destination', folder);
   const [packed] = JSON.parse(stdout);
-  return { tarball: join(folder, packed.filename), files: packed.files.map(({ path }: { path: string }) => path) };
+  return {
+    tarball: join(folder, packed.filename),
+    files: packed.files.map(({ path }: { path: string }) => path),
+  };
 }
 
 /** Installs a package into an empty folder, and returns that. */
@@ -43,5 +46,8 @@ function npm(cwd: string, ...words: string[]) {
   const script = process.env.npm_execpath;
   const [program, first] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []];
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  return run(program as string, [...(first as string[]), ...words, ...quiet], { cwd, timeout: 100_000 });
+  return run(program as string, [...(first as string[]), ...words, ...quiet], {
+    cwd,
+    timeout: 100_000,
+  });
 }

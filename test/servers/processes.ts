@@ -32,7 +32,8 @@ export async function eventually<T>(
   const endAt = performance.now() + timeoutMs;
   for (;;) {
     const value = await condition();
-    if (value !== false && value !== null && value !== undefined) return value as NonNullable<Exclude<T, false>>;
+    if (value !== false && value !== null && value !== undefined)
+      return value as NonNullable<Exclude<T, false>>;
     if (performance.now() > endAt) throw new Error(`not within ${timeoutMs} ms: ${description}`);
     await sleep(5);
   }

@@ -47,7 +47,9 @@ export const isStandalone = Boolean(other);
 export const interpreter = other ? '/usr/bin/env' : process.execPath;
 /** The path of a program. */
 export const pathOf = (name: string): string =>
-  other ? join(dirname(resolve(other)), name) : fileURLToPath(new URL(`../../bin/${name}.js`, import.meta.url));
+  other
+    ? join(dirname(resolve(other)), name)
+    : fileURLToPath(new URL(`../../bin/${name}.js`, import.meta.url));
 /** That of redlock-run. */
 export const program = pathOf('redlock-run');
 
@@ -62,7 +64,14 @@ export class CliRun {
 
   constructor(words: readonly string[], options: RunOptions) {
     const home = mkdtempSync(join(scratchFolder(), 'home-'));
-    const { env = {}, cwd = home, stdin = '', timeoutMs = 20_000, through = [], program = 'redlock-run' } = options;
+    const {
+      env = {},
+      cwd = home,
+      stdin = '',
+      timeoutMs = 20_000,
+      through = [],
+      program = 'redlock-run',
+    } = options;
     const [file = '', ...rest] = [...through, interpreter, pathOf(program), ...words];
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
@@ -90,8 +99,16 @@ export class CliRun {
   }
 
   /** Waits until the program has written this, and returns the match. */
-  async says(stream: 'stdout' | 'stderr', pattern: RegExp, timeoutMs = 10_000): Promise<RegExpExecArray> {
-    return eventually(`${stream} says ${pattern}`, () => pattern.exec(this[stream]), timeoutMs).catch((error) => {
+  async says(
+    stream: 'stdout' | 'stderr',
+    pattern: RegExp,
+    timeoutMs = 10_000,
+  ): Promise<RegExpExecArray> {
+    return eventually(
+      `${stream} says ${pattern}`,
+      () => pattern.exec(this[stream]),
+      timeoutMs,
+    ).catch((error) => {
       throw new Error(`${error.message}\n${this.#streams()}`);
     });
   }
@@ -163,7 +180,10 @@ export function startCli(words: readonly string[], options: RunOptions = {}): Cl
 }
 
 /** Runs the built redlock-run with these words to its end. Any exit code is a result. */
-export async function runCli(words: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+export async function runCli(
+  words: readonly string[],
+  options: RunOptions = {},
+): Promise<RunResult> {
   return startCli(words, options).result;
 }
 

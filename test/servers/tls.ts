@@ -7,7 +7,10 @@ import { onTestFinished } from 'vitest';
 import { pemFile } from './pem.ts';
 
 /** Returns the port on 127.0.0.1, until the test is over; with a version it asks for a certificate of the client. */
-export async function tlsFront(socketPath: string, requiredVersion: SecureVersion | null = null): Promise<number> {
+export async function tlsFront(
+  socketPath: string,
+  requiredVersion: SecureVersion | null = null,
+): Promise<number> {
   const pem = (name: string) => readFileSync(pemFile(name));
   const open = new Set<Socket>();
   const server = createServer(

@@ -26,7 +26,10 @@ let folder: string | undefined;
 export function scratchFolder(): string {
   if (folder !== undefined) return folder;
   folder = mkdtempSync(join(realpathSync(tmpdir()), 'redlock-test-'));
-  shell = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  shell = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   shell.unref();
   (shell.stdin as Socket).unref();
   shell.stdin?.on('error', () => {}); // It ends before us only when somebody kills it.

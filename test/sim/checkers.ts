@@ -25,7 +25,9 @@ export const checkers = {
     if (fact.kind !== 'acquired') return null;
     const { holding } = fact;
     const soon = witness.world.now + grainMs;
-    const others = [...witness.live()].filter((one) => one !== holding && one.isBelieved && one.validUntil > soon);
+    const others = [...witness.live()].filter(
+      (one) => one !== holding && one.isBelieved && one.validUntil > soon,
+    );
     return objectionTo(
       holding,
       eachOnce(others),
@@ -37,13 +39,16 @@ export const checkers = {
   oneChild(fact, witness) {
     if (fact.kind !== 'child-running') return null;
     const { holding } = fact;
-    const others = [...witness.live()].filter(({ value, tree }) => value !== holding.value && tree?.isRunning);
+    const others = [...witness.live()].filter(
+      ({ value, tree }) => value !== holding.value && tree?.isRunning,
+    );
     return objectionTo(holding, eachOnce(others), ({ value }) => `the command of ${value}`);
   },
 
   /** No command outlives the validity of its lease, nor the release of its lock. */
   childUnderLease(fact, { world }) {
-    if (fact.kind !== 'expired' && fact.kind !== 'released' && fact.kind !== 'child-running') return null;
+    if (fact.kind !== 'expired' && fact.kind !== 'released' && fact.kind !== 'child-running')
+      return null;
     const { holding } = fact;
     if (!holding.tree?.isRunning) return null;
     if (fact.kind === 'child-running' && holding.validUntil > world.now) return null;
@@ -59,7 +64,8 @@ export const checkers = {
       .living(redis.now)
       .flatMap(({ slot }) => (slot > 0 ? [slot] : []));
     const isDoubled = new Set(slots).size < slots.length;
-    if (fact.before === null && isDoubled) return `${fact.by} stands on a slot of another on ${name}`;
+    if (fact.before === null && isDoubled)
+      return `${fact.by} stands on a slot of another on ${name}`;
     if (fact.before === null || fact.before === fact.by) return null;
     return `${fact.by} changed ${fact.key} on ${fact.server.name}, where ${fact.before} stood`;
   },
@@ -88,10 +94,15 @@ export const checkers = {
     if (fence === null) return null;
     const since = firstGrantAt.get(value) ?? world.now;
     for (const earlier of holdings.values()) {
-      if (earlier === fact.holding || (earlier.lease.fence ?? 0) < fence || !haveCommon(earlier, fact.holding))
+      if (
+        earlier === fact.holding ||
+        (earlier.lease.fence ?? 0) < fence ||
+        !haveCommon(earlier, fact.holding)
+      )
         continue;
       const isEarlier = earlier.acquiredAt < since || areRivals(earlier, { resources, sharing });
-      if (isEarlier) return `${value} got number ${fence}, an earlier holder ${earlier.lease.fence}`;
+      if (isEarlier)
+        return `${value} got number ${fence}, an earlier holder ${earlier.lease.fence}`;
     }
     return null;
   },
@@ -105,7 +116,8 @@ export const checkers = {
       for (const resource of program.wish.resources) {
         const shown = [...redis.shownAt(prefix + resource).keys()];
         const left = shown.find((value) => program.values.includes(value));
-        if (left !== undefined) return `${left} is left on ${name}, for ${redis.remainingMs(prefix + resource)} ms`;
+        if (left !== undefined)
+          return `${left} is left on ${name}, for ${redis.remainingMs(prefix + resource)} ms`;
       }
       return redis.waits(program.waiterId) && !endpoint.wasDoubled && !program.leavesPlace
         ? `${program.waiterId} is left in the queue of ${name}`
@@ -132,7 +144,9 @@ export const checkers = {
     if (fact.kind !== 'ended') return null;
     const { name, startedAt, allowedMs, stoppedMsBefore, machine } = fact.program;
     const tookMs = world.now - startedAt - (machine.stoppedMs - stoppedMsBefore);
-    return tookMs > allowedMs ? `${name} took ${Math.round(tookMs)} ms of at most ${Math.round(allowedMs)}` : null;
+    return tookMs > allowedMs
+      ? `${name} took ${Math.round(tookMs)} ms of at most ${Math.round(allowedMs)}`
+      : null;
   },
 
   /** Node has nothing to complain of: what it does, it says on the stderr of the user. */
@@ -146,7 +160,9 @@ export const checkers = {
     const times = [...witness.holdings.values()].map(({ acquiredAt }) => acquiredAt);
     const isWon = times.some((at) => at >= fact.sinceAt && at <= fact.sinceAt + fact.ms);
     const isHeld = [...witness.live()].some((holding) => holding.isBelieved);
-    return isWon || isHeld ? null : `nobody got the lock within ${Math.round(fact.ms)} ms of good health`;
+    return isWon || isHeld
+      ? null
+      : `nobody got the lock within ${Math.round(fact.ms)} ms of good health`;
   },
   ...waitingCheckers,
   ...formCheckers,
@@ -172,7 +188,9 @@ function absenceOf(holding: Holding, resource: string, witness: Witness): string
     const goneAt = redis.shownAt(prefix + resource).get(holding.value) ?? Number.NEGATIVE_INFINITY;
     return goneAt > holding.validUntil - grainMs;
   });
-  const excused = servers.filter((server) => !isKept.includes(server) && witness.wasRobbed(server, holding));
+  const excused = servers.filter(
+    (server) => !isKept.includes(server) && witness.wasRobbed(server, holding),
+  );
   if (isKept.length + excused.length >= quorumOf(masterCount)) return null;
   const names = isKept.map(({ name }) => name).join(' ');
   const validMs = (holding.validUntil - world.now).toFixed(1);

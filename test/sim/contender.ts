@@ -89,7 +89,8 @@ export class Contender {
   /** Draws nothing where nobody runs inside of another. */
   #inner(): ChildHabits | null {
     const random = this.#random;
-    const { nestedChance, stubbornChance, leftoverChance, workMs, graceMs, ttlMs } = this.#crowd.options;
+    const { nestedChance, stubbornChance, leftoverChance, workMs, graceMs, ttlMs } =
+      this.#crowd.options;
     if (nestedChance === 0 || !random.chance(nestedChance)) return null;
     return {
       workMs: random.around(workMs),

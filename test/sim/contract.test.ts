@@ -38,7 +38,10 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
   const settings = { prefix, restartGraceMs: 0, protocol };
   const newProcess = () => {
-    const process = new SimProcess(stage.machine(`c${endpoints.length + 1}`), `p${endpoints.length + 1}`);
+    const process = new SimProcess(
+      stage.machine(`c${endpoints.length + 1}`),
+      `p${endpoints.length + 1}`,
+    );
     const endpoint = new Endpoint(stage.network, process, server, 0);
     endpoints.push(endpoint);
     return { endpoint, clock: realSystem.createSystemClock(() => {}, process.machine) };
@@ -50,7 +53,12 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     },
     look(...resources) {
       const { endpoint, clock } = newProcess();
-      return new realSystem.Inspector(endpoint.address, settings, new realSystem.Roster(), clock).look(resources);
+      return new realSystem.Inspector(
+        endpoint.address,
+        settings,
+        new realSystem.Roster(),
+        clock,
+      ).look(resources);
     },
     async read(resource) {
       const value = redis.get(keyOf(resource));

@@ -47,7 +47,12 @@ export class Endpoint {
   }
 
   roundTripMs(): number {
-    return this.#network.delayMs() + this.#network.delayMs() + this.link.toServer.slowMs + this.link.toClient.slowMs;
+    return (
+      this.#network.delayMs() +
+      this.#network.delayMs() +
+      this.link.toServer.slowMs +
+      this.link.toClient.slowMs
+    );
   }
 
   dialling(): void {

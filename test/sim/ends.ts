@@ -35,14 +35,20 @@ export class Ends {
   of(resource: string): End | undefined {
     const last = this.#last.get(resource);
     if (!last) return undefined;
-    const yieldedAt = this.#servers.flatMap(({ redis }) => redis.yieldedAt.get(this.#prefix + resource) ?? []);
+    const yieldedAt = this.#servers.flatMap(
+      ({ redis }) => redis.yieldedAt.get(this.#prefix + resource) ?? [],
+    );
     const leftUntil = Math.max(...last.leftUntil.filter((at) => at <= this.#world.now));
     const freeAt = Math.max(last.freeAt, leftUntil, ...yieldedAt);
     return { freeAt, waiters: last.waiters, isLeft: freeAt === leftUntil };
   }
 
   /** In so many ms; `isExpiring`: without anybody who gives it up. */
-  add({ resources, sharing }: Pick<Claim, 'resources' | 'sharing'>, keepMs: number, isExpiring = false): void {
+  add(
+    { resources, sharing }: Pick<Claim, 'resources' | 'sharing'>,
+    keepMs: number,
+    isExpiring = false,
+  ): void {
     for (const resource of resources) {
       const last = this.#last.get(resource);
       const keptUntil = this.#world.now + keepMs;
@@ -56,14 +62,17 @@ export class Ends {
   /** Who has waited goes without: it is the turn of the next one where he was the first in line on any master. */
   addPlace({ resources, sharing, waiter }: Claim): void {
     const isFirst = (resource: string) =>
-      this.#servers.some(({ redis }) => redis.queueOf(this.#prefix + resource).head(redis.now) === waiter?.id);
+      this.#servers.some(
+        ({ redis }) => redis.queueOf(this.#prefix + resource).head(redis.now) === waiter?.id,
+      );
     if (waiter) this.add({ resources: resources.filter(isFirst), sharing }, 0);
   }
 
   #waitersFor(resource: string): string[] {
     const counts = new Map<string, number>();
     for (const { redis } of this.#servers) {
-      for (const { id } of redis.queueOf(this.#prefix + resource).places()) counts.set(id, (counts.get(id) ?? 0) + 1);
+      for (const { id } of redis.queueOf(this.#prefix + resource).places())
+        counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return [...counts].flatMap(([id, count]) => (count >= quorumOf(this.#masterCount) ? [id] : []));
   }

@@ -37,7 +37,11 @@ export class EventHeap {
     for (;;) {
       let child = 2 * index + 1;
       if (child >= items.length) break;
-      if (child + 1 < items.length && isBefore(items[child + 1] as Scheduled, items[child] as Scheduled)) child += 1;
+      if (
+        child + 1 < items.length &&
+        isBefore(items[child + 1] as Scheduled, items[child] as Scheduled)
+      )
+        child += 1;
       if (!isBefore(items[child] as Scheduled, last)) break;
       items[index] = items[child] as Scheduled;
       index = child;

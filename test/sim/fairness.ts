@@ -19,24 +19,38 @@ export function unfairnessOf(options: Options): string[] {
   const { ttlMs, marginMs, clientDrift, masterDrift, downMs } = options;
   const rateRatio = (1 + masterDrift) / (1 - clientDrift);
   const isForgetful = options.restartEveryMs !== null && options.memory === 'none';
-  const isStopped = options.pauseEveryMs !== null && !options.hasGuard && options.pauseMs > marginMs / 2;
+  const isStopped =
+    options.pauseEveryMs !== null && !options.hasGuard && options.pauseMs > marginMs / 2;
   const isAsleep =
-    options.suspendEveryMs !== null && options.suspendMs > marginMs - longestTimerMs - unnoticedMs - marginMs / 8;
+    options.suspendEveryMs !== null &&
+    options.suspendMs > marginMs - longestTimerMs - unnoticedMs - marginMs / 8;
   const breaches: [boolean, string][] = [
-    [rateRatio > ttlMs / (ttlMs - driftMsOf(ttlMs)), 'clocks run at rates further apart than the drift allows for'],
+    [
+      rateRatio > ttlMs / (ttlMs - driftMsOf(ttlMs)),
+      'clocks run at rates further apart than the drift allows for',
+    ],
     [options.masterStepEveryMs !== null, 'the clock of a master is set'],
     [options.evictEveryMs !== null, 'masters evict keys'],
     [isForgetful && options.restartGraceMs < ttlMs, 'masters come back empty and vote at once'],
-    [isForgetful && options.wallSpreadMs > downMs.least, "masters' clocks disagree by more than a restart takes"],
+    [
+      isForgetful && options.wallSpreadMs > downMs.least,
+      "masters' clocks disagree by more than a restart takes",
+    ],
     [isStopped, 'programs stop for longer than the margin, and nobody guards their commands'],
     [isAsleep, 'machines sleep for longer than the margin'],
     [options.isListedTwice, 'one server is listed twice and cannot be told'],
-    [options.foreignSkewMs > toleratedMs, 'the clocks of other programs differ by more than a second'],
+    [
+      options.foreignSkewMs > toleratedMs,
+      'the clocks of other programs differ by more than a second',
+    ],
     [
       options.foreignCount > 0 && options.foreignTtlMs < ttlMs + longerMs,
       'other programs write times that are over as soon as our lease',
     ],
-    [options.nestedChance > 0 && options.isOutOfReach, 'a run inside of another one is out of its reach'],
+    [
+      options.nestedChance > 0 && options.isOutOfReach,
+      'a run inside of another one is out of its reach',
+    ],
     [options.flaws.length > 0, 'the scripts are wrong'],
   ];
   return breaches.flatMap(([isBroken, what]) => (isBroken ? [what] : []));

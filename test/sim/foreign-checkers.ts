@@ -11,16 +11,24 @@ export const foreignCheckers = {
   /** Nobody of ours believes that he holds the lock, or has a command under it, while a program of others holds it by its own clock. */
   foreign(fact: Fact, witness: Witness): string | null {
     const soon = witness.world.now + grainMs;
-    const isHolding = (one: Holding) => (one.isBelieved && one.validUntil > soon) || one.tree?.isRunning === true;
+    const isHolding = (one: Holding) =>
+      (one.isBelieved && one.validUntil > soon) || one.tree?.isRunning === true;
     const isTheirs = (one: ForeignHolding) => one.isBelieved && one.validUntil > soon;
     if (fact.kind === 'foreign-acquired') {
       const { who, resource } = fact.holding;
-      const ours = [...witness.live()].find((one) => one.resources.includes(resource) && isHolding(one));
+      const ours = [...witness.live()].find(
+        (one) => one.resources.includes(resource) && isHolding(one),
+      );
       return ours ? `${who} acquired ${resource} beside ${ours.value}` : null;
     }
-    if (fact.kind !== 'acquired' && fact.kind !== 'proven' && fact.kind !== 'child-running') return null;
+    if (fact.kind !== 'acquired' && fact.kind !== 'proven' && fact.kind !== 'child-running')
+      return null;
     const { holding } = fact;
-    const theirs = witness.foreignHoldings.find((one) => holding.resources.includes(one.resource) && isTheirs(one));
-    return theirs ? `${holding.value} holds ${theirs.resource} beside ${theirs.who} (${fact.kind})` : null;
+    const theirs = witness.foreignHoldings.find(
+      (one) => holding.resources.includes(one.resource) && isTheirs(one),
+    );
+    return theirs
+      ? `${holding.value} holds ${theirs.resource} beside ${theirs.who} (${fact.kind})`
+      : null;
   },
 };

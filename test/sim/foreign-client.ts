@@ -43,7 +43,10 @@ export class ForeignClient {
     this.#world = crowd.network.world;
     this.#random = this.#world.random.stream(name);
     const skewMs = this.#random.between(-options.foreignSkewMs, options.foreignSkewMs);
-    const clock = { rate: 1 + this.#random.between(-drift, drift), wallOffsetMs: redis.wallMs() - epochMs + skewMs };
+    const clock = {
+      rate: 1 + this.#random.between(-drift, drift),
+      wallOffsetMs: redis.wallMs() - epochMs + skewMs,
+    };
     this.#machine = new Machine(this.#world, name, clock);
     this.#unitMs = options.protocol === 'setnx' ? 1_000 : 1;
     this.#startLater();
@@ -76,7 +79,9 @@ export class ForeignClient {
         return (await client.call(...words.map(String))) as string | number | null;
       },
     };
-    const lock = new SetnxLock(redis, prefix + resource, () => Math.floor(this.#machine.wall() / this.#unitMs));
+    const lock = new SetnxLock(redis, prefix + resource, () =>
+      Math.floor(this.#machine.wall() / this.#unitMs),
+    );
     await client.connect();
     try {
       const pollMs = this.#random.between(10, 1_000);
@@ -102,7 +107,9 @@ export class ForeignClient {
     witness.foreignHoldings.push(holding);
     witness.tell({ kind: 'foreign-acquired', holding });
     const longestMs = Math.max(0, leftMs - options.foreignSlackMs);
-    const workMs = this.#random.chance(0.3) ? longestMs : Math.min(longestMs, this.#random.around(options.workMs));
+    const workMs = this.#random.chance(0.3)
+      ? longestMs
+      : Math.min(longestMs, this.#random.around(options.workMs));
     if (this.#random.chance(deathChance)) {
       this.#world.after(this.#random.between(0, workMs), () => {
         if (!holding.isBelieved) return;

@@ -29,9 +29,14 @@ export const formCheckers = {
     if (cause?.kind !== 'not-acquired' || cause.acquisition.kind !== 'busy') return null;
     for (const other of witness.programs) {
       const cameLater = other.startedAt > program.startedAt + joinedMs;
-      if (!cameLater || !areOpposed(program.wish, other.wish) || bothYield(program, other)) continue;
+      if (!cameLater || !areOpposed(program.wish, other.wish) || bothYield(program, other))
+        continue;
       const holding = heldBy(other, witness);
-      if (holding && holding.acquiredAt < witness.world.now - joinedMs && isBehind(holding, program, witness))
+      if (
+        holding &&
+        holding.acquiredAt < witness.world.now - joinedMs &&
+        isBehind(holding, program, witness)
+      )
         return `${program.name} got nothing, and ${holding.value} did, who came later`;
     }
     return null;
@@ -47,7 +52,8 @@ export const formCheckers = {
       const isNewer = ({ id, arrival }: { id: string; arrival: number }) =>
         arrival > waiter.arrivalUs && parseWaiterId(id).traits.includes('newest');
       const newer = waitingOnQuorum(witness, resource, fact.holding, isNewer);
-      if (newer !== null) return `${value} acquired ${resource} although ${newer} had come after it`;
+      if (newer !== null)
+        return `${value} acquired ${resource} although ${newer} had come after it`;
     }
     const since = witness.firstGrantAt.get(value) ?? witness.world.now;
     for (const earlier of witness.holdings.values()) {
@@ -55,7 +61,13 @@ export const formCheckers = {
       const other = claim.waiter;
       // Who could not start in time tries again, and may be entered with another arrival.
       const isHimself = other?.id === waiter.id;
-      if (claim.yields === 'never' || other === null || isHimself || !haveCommon(earlier, fact.holding)) continue;
+      if (
+        claim.yields === 'never' ||
+        other === null ||
+        isHimself ||
+        !haveCommon(earlier, fact.holding)
+      )
+        continue;
       // Attempts that overlap of two who share it: neither is the earlier one.
       if (other.arrivalUs <= waiter.arrivalUs || earlier.acquiredAt >= since) continue;
       const servedAt = witness.firstGrantAt.get(earlier.value) ?? earlier.acquiredAt;
@@ -74,7 +86,8 @@ export const formCheckers = {
     const { servers, programs, masterCount } = witness;
     const other = programs.find(({ waiterId }) => waiterId === by);
     if (program.wish.yields !== 'lock') return `${program.name} was stopped, and would not be`;
-    if (other?.wish.yields !== 'lock') return `${program.name} was stopped for ${by}, who does not ask for it`;
+    if (other?.wish.yields !== 'lock')
+      return `${program.name} was stopped for ${by}, who does not ask for it`;
     const holding = heldBy(program, witness);
     if (holding && !isBefore(holding, other, witness))
       return `${program.name} was stopped for ${by}, who came before it`;
@@ -83,9 +96,12 @@ export const formCheckers = {
     const seenBy = servers.filter(({ redis }) => redis.everWaited.has(by));
     if (seenBy.length < quorumOf(masterCount))
       return `${program.name} was stopped for ${by}, who waits on ${seenBy.length}`;
-    const haveSlots = program.wish.form === 'slots' && other.wish.slotCount === program.wish.slotCount;
+    const haveSlots =
+      program.wish.form === 'slots' && other.wish.slotCount === program.wish.slotCount;
     const slot = haveSlots ? freeSlotOf(program, witness) : null;
-    return slot === null ? null : `${program.name} was stopped for ${by}, and slot ${slot} was free`;
+    return slot === null
+      ? null
+      : `${program.name} was stopped for ${by}, and slot ${slot} was free`;
   },
 
   /** When all is well whoever would give it up is told at once, and has done so as soon as his command could be stopped. */
@@ -117,7 +133,9 @@ function isJudged({ wellSince }: Witness, ...programs: readonly ProgramRecord[])
 /** By the masters' clocks; so is one who never waited, and came later by the world's. */
 function isBehind({ lease }: Holding, program: ProgramRecord, witness: Witness): boolean {
   const { waiter } = lease.claim;
-  return waiter === null || witness.isPunctual || waiter.arrivalUs > arrivalOf(program.waiterId, witness);
+  return (
+    waiter === null || witness.isPunctual || waiter.arrivalUs > arrivalOf(program.waiterId, witness)
+  );
 }
 
 /** By the masters' clocks; so is one who never waited. */
@@ -146,7 +164,9 @@ function freeSlotOf(program: ProgramRecord, witness: Witness): number | null {
       .some((one) => one.slot === slot);
   };
   const slots = Array.from({ length: slotCount }, (_, index) => index + 1);
-  return slots.find((slot) => servers.filter(isFreeOn(slot)).length >= quorumOf(masterCount)) ?? null;
+  return (
+    slots.find((slot) => servers.filter(isFreeOn(slot)).length >= quorumOf(masterCount)) ?? null
+  );
 }
 
 /** Who holds it alone, or shares it, and listens, is called by whoever takes a place. */
@@ -154,15 +174,21 @@ function lateNoticeOf(program: ProgramRecord, by: string, witness: Witness): str
   const { servers, programs, prefix, masterCount, world } = witness;
   const holding = heldBy(program, witness);
   const asker = programs.find(({ waiterId }) => waiterId === by);
-  if (!holding || !asker || program.wish.form === 'slots' || !isJudged(witness, program, asker)) return null;
+  if (!holding || !asker || program.wish.form === 'slots' || !isJudged(witness, program, asker))
+    return null;
   const places = servers.map(({ redis }) => {
-    const all = program.wish.resources.flatMap((resource) => redis.queueOf(prefix + resource).places());
+    const all = program.wish.resources.flatMap((resource) =>
+      redis.queueOf(prefix + resource).places(),
+    );
     return Math.min(...all.flatMap(({ id, enteredAt }) => (id === by ? enteredAt : [])));
   });
-  const askedAt = places.sort((a, b) => a - b)[quorumOf(masterCount) - 1] ?? Number.POSITIVE_INFINITY;
+  const askedAt =
+    places.sort((a, b) => a - b)[quorumOf(masterCount) - 1] ?? Number.POSITIVE_INFINITY;
   const lateMs = world.now - askedAt;
   const isLate = askedAt > holding.acquiredAt + listeningMs && lateMs > hearingMs;
-  return isLate ? `${program.name} was told of ${by} ${Math.round(lateMs)} ms after he asked` : null;
+  return isLate
+    ? `${program.name} was told of ${by} ${Math.round(lateMs)} ms after he asked`
+    : null;
 }
 
 function bothYield(one: ProgramRecord, other: ProgramRecord): boolean {

@@ -41,7 +41,15 @@ export class HoldProgram {
     this.#diesSilently = diesSilently;
     this.front = new SimProcess(machine, `${name}:front`);
     this.holder = new StepProgram(around, machine, name, resource, Number.POSITIVE_INFINITY);
-    this.#record = { name, asker, machine, value: null, askerGoneAt: null, stoppedMsBefore: 0, end: null };
+    this.#record = {
+      name,
+      asker,
+      machine,
+      value: null,
+      askerGoneAt: null,
+      stoppedMsBefore: 0,
+      end: null,
+    };
     this.front.onDeath(() => {
       this.#pipe(this.holder.process, () => this.#hear(false));
       if (!this.#isPrinted) this.#goes();
@@ -79,7 +87,11 @@ export class HoldProgram {
           recordOf: () => null,
           handOver: ({ claim }) => {
             record.value = claim.value;
-            const ticket = { resource: name, token: parseValue(claim.value).token, value: claim.value };
+            const ticket = {
+              resource: name,
+              token: parseValue(claim.value).token,
+              value: claim.value,
+            };
             witness.tickets.add(ticket);
             this.#pipe(front, () => this.#print(ticket, tell));
             return new Promise((resolve) => {

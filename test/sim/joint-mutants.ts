@@ -49,7 +49,11 @@ export const jointMutants: readonly Mutant[] = [
     'a master grants as long as it sees fewer holders than slots',
     within(20, 'slots', 'exclusion', 'ownership'),
   ),
-  inScript('slot-not-looked-at', 'a slot is granted twice', within(10, 'slots', 'ownership', 'exclusion')),
+  inScript(
+    'slot-not-looked-at',
+    'a slot is granted twice',
+    within(10, 'slots', 'ownership', 'exclusion'),
+  ),
   inScript(
     'any-number-of-slots',
     'who counts other slots is let in',
@@ -70,8 +74,16 @@ export const jointMutants: readonly Mutant[] = [
     'the names that are free are held while another is refused',
     within(20, 'several-names', 'litter', 'liveness'),
   ),
-  inScript('names-released-first-only', 'only the first name is released', within(10, 'several-names', 'litter')),
-  inScript('fence-of-the-first-name', 'only the first name counts', within(20, 'several-names', 'fence')),
+  inScript(
+    'names-released-first-only',
+    'only the first name is released',
+    within(10, 'several-names', 'litter'),
+  ),
+  inScript(
+    'fence-of-the-first-name',
+    'only the first name counts',
+    within(20, 'several-names', 'fence'),
+  ),
   inScript(
     'superseded-keeps-his-place',
     'a newer one who yields waits behind the older ones',
@@ -82,7 +94,11 @@ export const jointMutants: readonly Mutant[] = [
     'who was superseded by one that is served at once never hears of it',
     rarely(80, 'newest-wins', 'newest'),
   ),
-  inScript('replaced-for-anybody', 'a holder is stopped for whoever waits', rarely(30, 'newest-wins', 'replaced')),
+  inScript(
+    'replaced-for-anybody',
+    'a holder is stopped for whoever waits',
+    rarely(30, 'newest-wins', 'replaced'),
+  ),
   inSource(
     'replaced-on-one-word',
     'a holder gives way on the word of one master',

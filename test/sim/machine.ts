@@ -40,7 +40,8 @@ export class Machine implements ClockSources {
   /** In steps of 10 ms, as os.uptime gives it. */
   readonly boot = (): number => Math.floor((5_000 + this.world.now * this.rate) / 10) * 10;
 
-  readonly wall = (): number => Math.floor(epochMs + this.world.now * this.rate + this.#wallOffsetMs);
+  readonly wall = (): number =>
+    Math.floor(epochMs + this.world.now * this.rate + this.#wallOffsetMs);
 
   get isAsleep(): boolean {
     return this.#asleepSince !== null;

@@ -18,7 +18,11 @@ if ('text' in wanted) {
   process[wanted.exitCode === 0 ? 'stdout' : 'stderr'].write(wanted.text);
   process.exitCode = wanted.exitCode;
 } else {
-  process.exitCode = await (wanted.mutants ? printMutants() : wanted.pictures ? drawAll() : runWorlds(wanted));
+  process.exitCode = await (wanted.mutants
+    ? printMutants()
+    : wanted.pictures
+      ? drawAll()
+      : runWorlds(wanted));
 }
 
 async function runWorlds(wanted: Wanted): Promise<number> {
@@ -36,12 +40,17 @@ async function runWorlds(wanted: Wanted): Promise<number> {
     for (const line of outcome.lines) console.log(line);
     tally.add(Tally.rowOf(outcome));
   } else {
-    console.log(`profiles ${profiles.join(' ')}, seeds ${seed} to ${seed + runs - 1}: each alone prints its options`);
+    console.log(
+      `profiles ${profiles.join(' ')}, seeds ${seed} to ${seed + runs - 1}: each alone prints its options`,
+    );
     await runEverywhere(tally);
   }
   for (const line of tally.summary()) console.log(line);
-  const silent = profiles.filter((profile) => !isFair(profile) && !tally.hasFired(profile, firesOf(profile)));
-  for (const profile of silent) console.log(`hostile profile ${profile}: no checker fired that should have`);
+  const silent = profiles.filter(
+    (profile) => !isFair(profile) && !tally.hasFired(profile, firesOf(profile)),
+  );
+  for (const profile of silent)
+    console.log(`hostile profile ${profile}: no checker fired that should have`);
   return tally.unfair.length > 0 || silent.length > 0 ? 1 : 0;
 }
 
@@ -60,13 +69,19 @@ async function runShare(
 function runEverywhere(tally: Tally): Promise<unknown> {
   const count = os.availableParallelism();
   const shares = Array.from({ length: count }, (_, index) => {
-    const worker = fork(process.argv[1] as string, [...process.argv.slice(2), '--share', `${index}/${count}`], {
-      // They are heard, and told with the run that they belong to.
-      execArgv: ['--no-warnings'],
-    });
+    const worker = fork(
+      process.argv[1] as string,
+      [...process.argv.slice(2), '--share', `${index}/${count}`],
+      {
+        // They are heard, and told with the run that they belong to.
+        execArgv: ['--no-warnings'],
+      },
+    );
     worker.on('message', (row) => tally.add(row as ReturnType<typeof Tally.rowOf>));
     return new Promise<void>((resolve, reject) => {
-      worker.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`))));
+      worker.on('exit', (code) =>
+        code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`)),
+      );
     });
   });
   return Promise.all(shares);

@@ -4,7 +4,16 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Mutant } from './mutant.ts';
@@ -20,7 +29,10 @@ const parts = [
 /** The folder of the checkout, from wherever this file has been compiled to. */
 export function checkout(): string {
   for (let folder = import.meta.dirname; ; folder = path.dirname(folder)) {
-    if (existsSync(path.join(folder, 'src', 'lock')) && existsSync(path.join(folder, 'package.json'))) {
+    if (
+      existsSync(path.join(folder, 'src', 'lock')) &&
+      existsSync(path.join(folder, 'package.json'))
+    ) {
       if (!folder.includes('node_modules')) return folder;
     }
   }
@@ -42,11 +54,18 @@ export function buildMutants(): string {
   cpSync(path.join(root, 'src'), path.join(aside, 'in', 'src'), { recursive: true });
   for (const file of ours(root)) cpSync(path.join(root, file), path.join(aside, 'in', file));
   compile(root, aside);
-  for (const { name } of [...mutants, { name: 'src' }]) addScripts(root, path.join(aside, 'out', name));
+  for (const { name } of [...mutants, { name: 'src' }])
+    addScripts(root, path.join(aside, 'out', name));
   const shadow = path.join(aside, 'node_modules', 'ioredis');
   mkdirSync(shadow, { recursive: true });
-  writeFileSync(path.join(shadow, 'package.json'), '{"name":"ioredis","type":"module","exports":"./index.js"}');
-  writeFileSync(path.join(shadow, 'index.js'), "export { Redis } from '../../out/test/sim/sim-ioredis.js';\n");
+  writeFileSync(
+    path.join(shadow, 'package.json'),
+    '{"name":"ioredis","type":"module","exports":"./index.js"}',
+  );
+  writeFileSync(
+    path.join(shadow, 'index.js'),
+    "export { Redis } from '../../out/test/sim/sim-ioredis.js';\n",
+  );
   try {
     renameSync(aside, folder);
   } catch {
@@ -60,15 +79,21 @@ export async function loadMutant(built: string, { name }: Mutant): Promise<Syste
     const url = pathToFileURL(path.join(built, name, `${module}.js`)).href;
     return [module, await import(/* @vite-ignore */ url)] as const;
   };
-  return systemOf(Object.fromEntries(await Promise.all(modulePaths.map(load))) as unknown as Modules);
+  return systemOf(
+    Object.fromEntries(await Promise.all(modulePaths.map(load))) as unknown as Modules,
+  );
 }
 
 function writeMutant(root: string, target: string, { name, edits }: Mutant): void {
-  for (const part of parts) cpSync(path.join(root, 'src', part), path.join(target, part), { recursive: true });
+  for (const part of parts)
+    cpSync(path.join(root, 'src', part), path.join(target, part), { recursive: true });
   for (const { file, from, to } of edits) {
     const text = readFileSync(path.join(target, file), 'utf8');
     const count = text.split(from).length - 1;
-    if (count !== 1) throw new Error(`mutant ${name} does not apply: found ${count} times in src/${file}: ${from}`);
+    if (count !== 1)
+      throw new Error(
+        `mutant ${name} does not apply: found ${count} times in src/${file}: ${from}`,
+      );
     writeFileSync(
       path.join(target, file),
       text.replace(from, () => to),
@@ -87,7 +112,9 @@ function compile(root: string, folder: string): void {
   writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(config));
   writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
   const compiler = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  execFileSync(process.execPath, [compiler, '-p', folder], { stdio: ['ignore', 'inherit', 'inherit'] });
+  execFileSync(process.execPath, [compiler, '-p', folder], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
 }
 
 /** The compiler leaves behind what is not TypeScript. */
@@ -98,7 +125,9 @@ function addScripts(root: string, target: string): void {
 
 function ours(root: string): string[] {
   const names = readdirSync(path.join(root, 'test', 'sim'));
-  return names.filter((name) => /(?<!\.test)\.ts$/.test(name)).map((name) => path.join('test', 'sim', name));
+  return names
+    .filter((name) => /(?<!\.test)\.ts$/.test(name))
+    .map((name) => path.join('test', 'sim', name));
 }
 
 function fingerprint(root: string): string {

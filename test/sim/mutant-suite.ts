@@ -6,7 +6,10 @@ import type { Mutant } from './mutant.ts';
 import { buildMutants } from './mutant-build.ts';
 
 /** A test for each: it is caught by the checker that is there for it, within its number of seeds. */
-export function huntEach(some: readonly Mutant[], options: { readonly timeout?: number } = {}): void {
+export function huntEach(
+  some: readonly Mutant[],
+  options: { readonly timeout?: number } = {},
+): void {
   const silent = process.listeners('warning');
   beforeAll(() => {
     process.removeAllListeners('warning');
@@ -18,6 +21,9 @@ export function huntEach(some: readonly Mutant[], options: { readonly timeout?: 
 
   it.each(some)('$name: $breaks', options, async (mutant) => {
     const caught = await hunt(mutant);
-    expect(caught, `not caught by ${mutant.caughtBy.join(' or ')} in ${mutant.withinSeeds} seeds`).not.toBeNull();
+    expect(
+      caught,
+      `not caught by ${mutant.caughtBy.join(' or ')} in ${mutant.withinSeeds} seeds`,
+    ).not.toBeNull();
   });
 }

@@ -8,7 +8,8 @@ import type { Mutant } from './mutant.ts';
 import { checkout } from './mutant-build.ts';
 import { mutants } from './mutants.ts';
 
-const head = '| mutant | what it breaks | world | caught by | seeds needed |\n| --- | --- | --- | --- | --- |';
+const head =
+  '| mutant | what it breaks | world | caught by | seeds needed |\n| --- | --- | --- | --- | --- |';
 const marks = { begin: '<!-- mutants -->', end: '<!-- /mutants -->' };
 
 /** What a row begins with, whatever the hunt brings. */
@@ -24,7 +25,9 @@ export async function printMutants(): Promise<number> {
   for (const mutant of mutants) {
     const caught = await hunt(mutant);
     if (!caught) missedCount += 1;
-    const seeds = caught ? `${caught.seed} (of ${mutant.withinSeeds})` : `**none of ${mutant.withinSeeds}**`;
+    const seeds = caught
+      ? `${caught.seed} (of ${mutant.withinSeeds})`
+      : `**none of ${mutant.withinSeeds}**`;
     rows.push(`${rowStart(mutant)} ${caught?.by ?? '**nobody**'} | ${seeds} |`);
     console.log(rows.at(-1));
   }
@@ -37,6 +40,7 @@ function write(rows: readonly string[]): void {
   const text = readFileSync(page, 'utf8');
   const [before, rest] = text.split(marks.begin);
   const after = rest?.split(marks.end)[1];
-  if (before === undefined || after === undefined) throw new Error(`test/README.md has no ${marks.begin}`);
+  if (before === undefined || after === undefined)
+    throw new Error(`test/README.md has no ${marks.begin}`);
   writeFileSync(page, `${before}${marks.begin}\n${head}\n${rows.join('\n')}\n${marks.end}${after}`);
 }

@@ -27,7 +27,14 @@ export interface Mutant {
 
 type Rest = Pick<Mutant, 'profile' | 'caughtBy' | 'withinSeeds' | 'isRare'>;
 
-export const inSource = (name: string, breaks: string, rest: Rest, file: string, from: string, to: string): Mutant => ({
+export const inSource = (
+  name: string,
+  breaks: string,
+  rest: Rest,
+  file: string,
+  from: string,
+  to: string,
+): Mutant => ({
   name,
   breaks,
   edits: [{ file, from, to }],
@@ -48,10 +55,17 @@ export const inScript = (flaw: Flaw, breaks: string, rest: Rest): Mutant => ({
   ...rest,
 });
 
-export const within = (withinSeeds: number, profile: FairProfile, ...caughtBy: Property[]): Rest => ({
+export const within = (
+  withinSeeds: number,
+  profile: FairProfile,
+  ...caughtBy: Property[]
+): Rest => ({
   profile,
   caughtBy,
   withinSeeds,
 });
 
-export const rarely = (...rest: Parameters<typeof within>): Rest => ({ ...within(...rest), isRare: true });
+export const rarely = (...rest: Parameters<typeof within>): Rest => ({
+  ...within(...rest),
+  isRare: true,
+});

@@ -34,7 +34,9 @@ export class NestedProgram {
     this.#outer = outer;
     this.#habits = habits;
     this.process = new SimProcess(machine, name);
-    const endpoints = around.servers.map((server, index) => new Endpoint(around.network, this.process, server, index));
+    const endpoints = around.servers.map(
+      (server, index) => new Endpoint(around.network, this.process, server, index),
+    );
     const { resources } = outer;
     this.record = {
       name,
@@ -45,7 +47,13 @@ export class NestedProgram {
       wish: { resources, form: 'exclusive', slotCount: 1, yields: 'never' },
       within: outer,
       startedAt: machine.world.now,
-      allowedMs: giveUpAfterMs + habits.workMs + (habits.leftoverMs ?? 0) + 2 * graceMs + 4 * masterTimeoutMs + ttlMs,
+      allowedMs:
+        giveUpAfterMs +
+        habits.workMs +
+        (habits.leftoverMs ?? 0) +
+        2 * graceMs +
+        4 * masterTimeoutMs +
+        ttlMs,
       stoppedMsBefore: machine.stoppedMs,
       keepMs: 0,
       endedAt: null,
@@ -87,7 +95,13 @@ export class NestedProgram {
     const outerLock = observedOuterLock(system, witness, this.#outer, this.#lease(), parts, tell);
     const onStopping = () => run.post({ kind: 'lost', reason: 'stalled' });
     const guard = new SimGuard(system, process, { graceMs, slackMs: marginMs / 4 }, onStopping);
-    const runSettings = { ...options, holdAtLeastMs: 0, maxRunMs: null, stopSignal: 'SIGTERM', keepsBackground: false };
+    const runSettings = {
+      ...options,
+      holdAtLeastMs: 0,
+      maxRunMs: null,
+      stopSignal: 'SIGTERM',
+      keepsBackground: false,
+    };
     const run = new system.Run(runSettings as never, {
       redlock: outerLock,
       clock,
@@ -103,7 +117,8 @@ export class NestedProgram {
           const now = clock.now();
           const stopInMs = system.stopAtOf(lease, graceMs + marginMs) - now;
           await guard.confirm(stopInMs, system.stopAtOf(lease, marginMs) - now);
-          if (clock.now() < system.stopAtOf(acquisition.lease, graceMs + marginMs)) return acquisition;
+          if (clock.now() < system.stopAtOf(acquisition.lease, graceMs + marginMs))
+            return acquisition;
         }
       },
       startChild: () => {
@@ -129,7 +144,9 @@ export class NestedProgram {
     const { ending } = await run.start();
     const { cause } = ending;
     this.record.cause = cause;
-    process.world.mark(`nested run ends: ${cause.kind === 'not-acquired' ? cause.acquisition.kind : cause.kind}`);
+    process.world.mark(
+      `nested run ends: ${cause.kind === 'not-acquired' ? cause.acquisition.kind : cause.kind}`,
+    );
     process.world.note(process.name, `ends: ${cause.kind}`);
     guard.done();
     for (const inspector of inspectors) inspector.close();
@@ -142,7 +159,12 @@ export class NestedProgram {
     const names = this.process.world.random.stream(`${this.process.name} names`).chance(0.5)
       ? resources
       : resources.slice(0, 1);
-    return { names, token: value.split(' ')[0] ?? '', fence: lease.fence, ttlMs: lease.claim.ttlMs };
+    return {
+      names,
+      token: value.split(' ')[0] ?? '',
+      fence: lease.fence,
+      ttlMs: lease.claim.ttlMs,
+    };
   }
 
   #note(event: RunEvent): void {

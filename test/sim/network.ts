@@ -129,7 +129,10 @@ export class Network {
     const name = `${machine}-${server}`;
     let link = this.#links.get(name);
     if (!link) {
-      link = { toServer: new Direction(this, `${name} out`), toClient: new Direction(this, `${name} back`) };
+      link = {
+        toServer: new Direction(this, `${name} out`),
+        toClient: new Direction(this, `${name} back`),
+      };
       this.#links.set(name, link);
     }
     return link;

@@ -17,7 +17,9 @@ export function observedRedlock(
   settings: RedlockSettings,
   report: Report,
 ) {
-  type Words<Name extends 'attempt' | 'extend' | 'release'> = Parameters<InstanceType<typeof Redlock>[Name]>;
+  type Words<Name extends 'attempt' | 'extend' | 'release'> = Parameters<
+    InstanceType<typeof Redlock>[Name]
+  >;
 
   class ObservedRedlock extends Redlock {
     override async attempt(...words: Words<'attempt'>) {

@@ -19,7 +19,8 @@ export function olderProtocol(weather: Disturb): Disturb {
       contenderCount: random.integer(2, 3),
       foreignCount: scene === 'one' ? random.integer(0, 1) : random.integer(2, 4),
       foreignSkewMs: 850,
-      foreignTtlMs: calm.ttlMs + random.between(3_000, 6_000) + (scene === 'inAnyWeather' ? foreignSlackMs : 0),
+      foreignTtlMs:
+        calm.ttlMs + random.between(3_000, 6_000) + (scene === 'inAnyWeather' ? foreignSlackMs : 0),
       foreignSlackMs,
       waitMs: random.pick([0, 4_000, 12_000, 12_000]),
       thinkMs: random.between(100, 1_500),
@@ -36,7 +37,11 @@ export function olderHostileProfiles(fair: Disturb) {
   return {
     'older-protocol-clocks-apart': {
       fires: ['foreign'],
-      disturb: disturbedBy(({ ttlMs }) => ({ foreignCount: 2, foreignSkewMs: 10_000, workMs: 2 * ttlMs })),
+      disturb: disturbedBy(({ ttlMs }) => ({
+        foreignCount: 2,
+        foreignSkewMs: 10_000,
+        workMs: 2 * ttlMs,
+      })),
     },
     'older-protocol-short-times': {
       fires: ['foreign'],

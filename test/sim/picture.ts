@@ -50,10 +50,15 @@ export function svgOf({ title, ms, lanes, notes }: Picture): string {
   const order: readonly Bar['kind'][] = ['away', 'key', 'belief', 'command'];
   const rows = lanes.flatMap(({ name, bars }, index) => [
     `<text x="12" y="${middle(index) + 4}" font-weight="600">${name}</text>`,
-    ...order.flatMap((kind) => bars.filter((one) => one.kind === kind).map((one) => bar(one, middle(index)))),
+    ...order.flatMap((kind) =>
+      bars.filter((one) => one.kind === kind).map((one) => bar(one, middle(index))),
+    ),
     ...notes
       .filter(({ lane }) => lane === name)
-      .map(({ atMs, text }) => `<text x="${x(atMs)}" y="${middle(index) - 12}" font-size="10">▾ ${text}</text>`),
+      .map(
+        ({ atMs, text }) =>
+          `<text x="${x(atMs)}" y="${middle(index) - 12}" font-size="10">▾ ${text}</text>`,
+      ),
   ]);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">`,

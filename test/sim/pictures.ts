@@ -17,7 +17,14 @@ interface Story {
 }
 
 const sampleMs = 2;
-const timings = { ttlMs: 1_000, graceMs: 150, marginMs: 100, reserveMs: 250, masterTimeoutMs: 50, extendEveryMs: 333 };
+const timings = {
+  ttlMs: 1_000,
+  graceMs: 150,
+  marginMs: 100,
+  reserveMs: 250,
+  masterTimeoutMs: 50,
+  extendEveryMs: 333,
+};
 
 export const stories: Readonly<Record<string, Story>> = {
   lease: {
@@ -51,7 +58,8 @@ export const stories: Readonly<Record<string, Story>> = {
     },
   },
   lost: {
-    title: 'A run is cut off from three of five masters: its command ignores the stop signal and is killed',
+    title:
+      'A run is cut off from three of five masters: its command ignores the stop signal and is killed',
     ms: 2_100,
     stage: () => new Stage({ masterCount: 5, ...timings, restartGraceMs: 0 }),
     script(stage, tell) {
@@ -78,7 +86,8 @@ export async function draw({ title, ms, stage: build, script }: Story): Promise<
   const stage = build();
   const notes: Note[] = [];
   const lanes = new Map<string, Lane>();
-  for (const name of ['c1', 'c2', ...stage.servers.map((server) => server.name)]) lanes.set(name, { name, bars: [] });
+  for (const name of ['c1', 'c2', ...stage.servers.map((server) => server.name)])
+    lanes.set(name, { name, bars: [] });
   script(stage, (text, lane = 'c1') => notes.push({ atMs: stage.world.now, text, lane }));
   for (let at = 0; at < ms; at += sampleMs) stage.world.at(at, () => sample(stage, lanes));
   await stage.pass(ms);

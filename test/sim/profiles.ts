@@ -71,7 +71,12 @@ const inAnyWeather =
 
 export const fairProfiles = {
   calm: () => ({}),
-  contention: (_, random) => ({ contenderCount: random.integer(6, 14), thinkMs: 60, waitMs: 4_000, signalChance: 0.1 }),
+  contention: (_, random) => ({
+    contenderCount: random.integer(6, 14),
+    thinkMs: 60,
+    waitMs: 4_000,
+    signalChance: 0.1,
+  }),
   'sudden-deaths': (_, random) => ({
     contenderCount: random.integer(6, 14),
     thinkMs: 60,
@@ -110,7 +115,10 @@ export const fairProfiles = {
     thinkMs: 60,
     ...anyOf(lossy, partitions, slowMasters)(calm, random),
   }),
-  'one-master': (calm, random) => ({ masterCount: 1, ...anyOf(lossy, partitions, slowMasters)(calm, random) }),
+  'one-master': (calm, random) => ({
+    masterCount: 1,
+    ...anyOf(lossy, partitions, slowMasters)(calm, random),
+  }),
   'many-contenders': (_, random) => ({
     contenderCount: random.integer(60, 150),
     thinkMs: 60,
@@ -178,7 +186,13 @@ export const fairProfiles = {
   storm: (calm, random) => ({
     clientDrift: fairDrift,
     masterDrift: fairDrift,
-    ...anyOf(lossy, partitions, slowMasters, random.pick([restarts, forgetfulRestarts]), pauses)(calm, random),
+    ...anyOf(
+      lossy,
+      partitions,
+      slowMasters,
+      random.pick([restarts, forgetfulRestarts]),
+      pauses,
+    )(calm, random),
   }),
 } satisfies Record<string, Disturb>;
 
@@ -227,11 +241,20 @@ export const hostileProfiles = {
   },
   'long-pauses-unguarded': {
     fires: ['childUnderLease', 'oneChild'],
-    disturb: ({ ttlMs }: Options) => ({ pauseEveryMs: 200, pauseMs: 3 * ttlMs, hasGuard: false, workMs: 2 * ttlMs }),
+    disturb: ({ ttlMs }: Options) => ({
+      pauseEveryMs: 200,
+      pauseMs: 3 * ttlMs,
+      hasGuard: false,
+      workMs: 2 * ttlMs,
+    }),
   },
   'long-suspends': {
     fires: ['childUnderLease', 'oneChild'],
-    disturb: ({ ttlMs }: Options) => ({ suspendEveryMs: 300, suspendMs: 3 * ttlMs, workMs: 2 * ttlMs }),
+    disturb: ({ ttlMs }: Options) => ({
+      suspendEveryMs: 300,
+      suspendMs: 3 * ttlMs,
+      workMs: 2 * ttlMs,
+    }),
   },
   'slots-and-memory-lost': {
     fires: ['exclusion', 'oneChild'],
@@ -276,7 +299,9 @@ export function isFair(profile: Profile): profile is FairProfile {
 
 export function optionsFor(profile: Profile, random: Random): Options {
   const calm = calmOptions(random);
-  const disturb: Disturb = isFair(profile) ? fairProfiles[profile] : hostileProfiles[profile].disturb;
+  const disturb: Disturb = isFair(profile)
+    ? fairProfiles[profile]
+    : hostileProfiles[profile].disturb;
   const options = { ...calm, ...disturb(calm, random) };
   const isWell = options.restartGraceMs > 0 ? options.restartGraceMs : 0;
   return { ...options, calmMs: 4 * options.ttlMs + isWell + 6_000 };

@@ -110,7 +110,15 @@ export class Program {
     const { waitMs, habits, inner } = this.#plan;
     const roundMs = 2 * masterTimeoutMs + 2_100;
     const innerMs = inner ? inner.workMs + (inner.leftoverMs ?? 0) + 2 * graceMs + roundMs : 0;
-    return innerMs + waitMs + habits.workMs + (habits.leftoverMs ?? 0) + 2 * graceMs + 4 * roundMs + ttlMs;
+    return (
+      innerMs +
+      waitMs +
+      habits.workMs +
+      (habits.leftoverMs ?? 0) +
+      2 * graceMs +
+      4 * roundMs +
+      ttlMs
+    );
   }
 
   #died(): void {
@@ -131,7 +139,8 @@ export class Program {
     const clock = system.createSystemClock(() => world.mark('jump of a clock noticed'), machine);
     const roster = new system.Roster();
     const masters = this.record.endpoints.map(
-      ({ address }) => new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock),
+      ({ address }) =>
+        new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock),
     );
     const report = (event: RunEvent) => this.#note(event);
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs };
@@ -140,14 +149,30 @@ export class Program {
     const onStopping = () => run.post({ kind: 'lost', reason: 'stalled' });
     const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
     this.#guard = guard;
-    const parts = { redlock, clock, random: this.#random.next, report, newClaim: () => this.#newClaim() };
-    const settings = { ...options, ...this.#plan, stopSignal: 'SIGTERM', keepsBackground: false } as const;
+    const parts = {
+      redlock,
+      clock,
+      random: this.#random.next,
+      report,
+      newClaim: () => this.#newClaim(),
+    };
+    const settings = {
+      ...options,
+      ...this.#plan,
+      stopSignal: 'SIGTERM',
+      keepsBackground: false,
+    } as const;
     const run = new system.Run(settings, {
       ...parts,
       guard: guard ?? { setDeadlines: () => {}, done: () => {} },
       acquire: (aborted) => {
         const recordOf = ({ value }: Claim) => value;
-        return this.#acquire({ ...parts, waiterId: this.record.waiterId, recordOf }, masters, aborted, guard);
+        return this.#acquire(
+          { ...parts, waiterId: this.record.waiterId, recordOf },
+          masters,
+          aborted,
+          guard,
+        );
       },
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       suspendUs: () => process.pause(),
@@ -157,7 +182,8 @@ export class Program {
     this.finished = await run.start();
     const { cause } = this.finished.ending;
     this.record.cause = cause;
-    if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'superseded') world.mark('superseded');
+    if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'superseded')
+      world.mark('superseded');
     world.note(process.name, `ends: ${this.finished.ending.cause.kind}`);
     guard?.done();
     for (const master of masters) master.close();
@@ -207,14 +233,18 @@ export class Program {
   /** As in src/claim.ts: a slot is drawn by chance. */
   #sharing(): Sharing {
     const { form, slotCount } = this.#plan.wish;
-    return form === 'slots' ? { kind: form, slotCount, slot: this.#random.integer(1, slotCount) } : { kind: form };
+    return form === 'slots'
+      ? { kind: form, slotCount, slot: this.#random.integer(1, slotCount) }
+      : { kind: form };
   }
 
   #waiterId(name: string): string {
     const { system } = this.#around;
     const { form, yields } = this.#plan.wish;
     const isPlain = form === 'exclusive' && yields === 'never';
-    return isPlain ? name : system.waiterIdOf({ sharing: this.#sharing(), yields }, name, `1@${name}`);
+    return isPlain
+      ? name
+      : system.waiterIdOf({ sharing: this.#sharing(), yields }, name, `1@${name}`);
   }
 
   async #acquire(

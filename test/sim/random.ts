@@ -11,7 +11,11 @@ export class Random {
 
   constructor(seed: number | string, label = '') {
     this.#seed = `${seed}/${label}`;
-    [this.#a, this.#b, this.#c] = [1, 2, 3].map((salt) => hashOf(`${salt}${this.#seed}`)) as [number, number, number];
+    [this.#a, this.#b, this.#c] = [1, 2, 3].map((salt) => hashOf(`${salt}${this.#seed}`)) as [
+      number,
+      number,
+      number,
+    ];
     for (let count = 0; count < 12; count += 1) this.next();
   }
 
@@ -57,6 +61,7 @@ export class Random {
 /** FNV-1a, 32 bits. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  for (let index = 0; index < text.length; index += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash;
 }

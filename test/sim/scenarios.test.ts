@@ -19,22 +19,26 @@ const endingOf = ({ finished }: Program) => [finished?.ending.cause, finished?.e
 async function leaseOf(stage: Stage, actor: Actor): Promise<Lease> {
   const acquisition = stage.acquire(actor, 0);
   await stage.pass(40);
-  if (acquisition.value?.kind !== 'acquired') throw new Error(`not acquired: ${JSON.stringify(acquisition.value)}`);
+  if (acquisition.value?.kind !== 'acquired')
+    throw new Error(`not acquired: ${JSON.stringify(acquisition.value)}`);
   return acquisition.value.lease;
 }
 
 describe('an attempt', () => {
-  it.each([2, 4])('1. %i masters, split evenly: refused in one round trip (H1)', async (masterCount) => {
-    const stage = new Stage({ masterCount });
-    each(stage.servers.slice(masterCount / 2), ({ redis }) => redis.put(key, 'another', 60_000));
-    const actor = stage.actor('a');
-    const attempt = stage.start(actor, () => actor.redlock.attempt(actor.newClaim()));
-    // One round trip to connect, and one to ask.
-    await stage.pass(5);
-    expect(attempt.value).toMatchObject({ kind: 'busy', holder: 'another' });
-    await stage.pass(20);
-    expect(stage.values.filter((value) => value === null)).toHaveLength(masterCount / 2);
-  });
+  it.each([2, 4])(
+    '1. %i masters, split evenly: refused in one round trip (H1)',
+    async (masterCount) => {
+      const stage = new Stage({ masterCount });
+      each(stage.servers.slice(masterCount / 2), ({ redis }) => redis.put(key, 'another', 60_000));
+      const actor = stage.actor('a');
+      const attempt = stage.start(actor, () => actor.redlock.attempt(actor.newClaim()));
+      // One round trip to connect, and one to ask.
+      await stage.pass(5);
+      expect(attempt.value).toMatchObject({ kind: 'busy', holder: 'another' });
+      await stage.pass(20);
+      expect(stage.values.filter((value) => value === null)).toHaveLength(masterCount / 2);
+    },
+  );
 
   it('2. masters that answer after the ttl: never held, and nothing is left (S1)', async () => {
     const stage = new Stage({ masterCount: 5 });
@@ -59,7 +63,9 @@ describe('an attempt', () => {
   it('4. six contenders on five masters with up to 25 ms between them: a winner within half a second (O10)', async () => {
     for (let seed = 1; seed <= 25; seed += 1) {
       const stage = new Stage({ masterCount: 5, leastMs: 1, jitterMs: 6 }, seed);
-      const acquisitions = [1, 2, 3, 4, 5, 6].map((number) => stage.acquire(stage.actor(`a${number}`), 5_000));
+      const acquisitions = [1, 2, 3, 4, 5, 6].map((number) =>
+        stage.acquire(stage.actor(`a${number}`), 5_000),
+      );
       await stage.pass(500);
       const winners = acquisitions.filter(({ value }) => value?.kind === 'acquired');
       expect(winners, `seed ${seed}`).toHaveLength(1);
@@ -138,7 +144,9 @@ describe('holding', () => {
     await stage.pass(100);
     each(stage.servers, (server) => server.thaw());
     await stage.pass(4_000);
-    expect(program.events.filter(({ kind }) => kind === 'extension-failed').length).toBeGreaterThan(0);
+    expect(program.events.filter(({ kind }) => kind === 'extension-failed').length).toBeGreaterThan(
+      0,
+    );
     expect(endingOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 0 }]);
     expect(stage.findings).toEqual([]);
   });
@@ -180,7 +188,9 @@ describe('holding', () => {
       const program = stage.program('a', { habits: { workMs: 10 * ttlMs } });
       await stage.pass(11 * ttlMs);
       const extensionCount = program.finished?.extensionCount ?? Number.NaN;
-      expect(extensionCount, `ttl ${ttlMs}`).toSatisfy((count: number) => count >= 28 && count <= 60);
+      expect(extensionCount, `ttl ${ttlMs}`).toSatisfy(
+        (count: number) => count >= 28 && count <= 60,
+      );
     }
   });
 });
@@ -193,7 +203,10 @@ describe('releasing', () => {
     each(stage.servers, ({ redis }) => redis.put(key, null));
     await stage.pass(100);
     expect(endingOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 3 }]);
-    expect(program.events.slice(-2)).toMatchObject([{ kind: 'released', releasedCount: 0 }, { kind: 'found-gone' }]);
+    expect(program.events.slice(-2)).toMatchObject([
+      { kind: 'released', releasedCount: 0 },
+      { kind: 'found-gone' },
+    ]);
   });
 
   it('12. during an extension that is under way, a thousand times: no key is left, and none comes back (O8)', async () => {
@@ -274,7 +287,10 @@ describe('the fence', () => {
         stage.server(forgetful).redis.restore(null);
         stage.server(forgetful).start();
       }
-      const program = stage.program(`a${fences.length}`, { waitMs: 60_000, habits: { workMs: 50 } });
+      const program = stage.program(`a${fences.length}`, {
+        waitMs: 60_000,
+        habits: { workMs: 50 },
+      });
       await stage.pass(300);
       fences.push(program.finished?.fence);
     }
@@ -349,7 +365,8 @@ describe('found by the simulator', () => {
     const winner = stage.program('winner', { waitMs: 60_000 });
     await stage.pass(100);
     each(stage.servers.slice(1), ({ redis }) => redis.put(key, null));
-    for (let count = 0; stage.witness.holdings.size === 0 && count < 200; count += 1) await stage.pass(10);
+    for (let count = 0; stage.witness.holdings.size === 0 && count < 200; count += 1)
+      await stage.pass(10);
     await stage.pass(10);
     expect(stage.witness.holdings.size).toBe(1);
     expect(winner.finished).toBeNull();
@@ -360,7 +377,12 @@ describe('found by the simulator', () => {
   it('slots that are held by a bare quorum each: the first in line asks less and less often', async () => {
     const stage = new Stage();
     const put = (index: number, slot: number) =>
-      hold(stage.server(index).redis, key, { value: `holder ${slot}`, mark: 'slots 2', slot }, 60_000);
+      hold(
+        stage.server(index).redis,
+        key,
+        { value: `holder ${slot}`, mark: 'slots 2', slot },
+        60_000,
+      );
     for (const [index, slot] of [
       [0, 1],
       [1, 1],

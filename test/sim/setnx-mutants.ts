@@ -25,7 +25,11 @@ export const setnxMutants: readonly Mutant[] = [
     'a release removes whatever time stands there',
     within(20, 'older-protocol', 'ownership'),
   ),
-  inScript('note-counts-for-any-time', 'a note makes any time ours', within(60, 'older-protocol', 'ownership')),
+  inScript(
+    'note-counts-for-any-time',
+    'a note makes any time ours',
+    within(60, 'older-protocol', 'ownership'),
+  ),
   inSource(
     'time-for-a-third-of-the-lease',
     'an extension is for less than the lease that it proves',

@@ -61,7 +61,9 @@ export class Shell {
     const random = this.#random;
     const { vanishChance, resourceCount, workMs, ttlMs } = this.#crowd.options;
     const resource = `r${random.integer(1, resourceCount)}`;
-    const ticket = random.chance(0.5) ? await this.#hold(shell, resource) : await this.#acquire(shell, resource);
+    const ticket = random.chance(0.5)
+      ? await this.#hold(shell, resource)
+      : await this.#acquire(shell, resource);
     if (ticket !== null) {
       for (let count = random.integer(0, 4); count > 0; count -= 1) {
         await new Promise<void>((resolve) => shell.timer(random.around(workMs / 3), resolve));
@@ -70,7 +72,8 @@ export class Shell {
       if (!random.chance(vanishChance)) await this.#step(shell, 'release', ticket);
     }
     // It has other things to do.
-    if (random.chance(0.3)) await new Promise<void>((resolve) => shell.timer(random.around(ttlMs), resolve));
+    if (random.chance(0.3))
+      await new Promise<void>((resolve) => shell.timer(random.around(ttlMs), resolve));
     shell.die();
   }
 
@@ -122,7 +125,11 @@ export class Shell {
   async #step(shell: SimProcess, verb: StepVerb, ticket: Ticket): Promise<void> {
     const { system, options, witness } = this.#crowd;
     const { world } = shell;
-    const program = this.#program(shell, ticket.resource, roundCount * options.masterTimeoutMs + 1_000);
+    const program = this.#program(
+      shell,
+      ticket.resource,
+      roundCount * options.masterTimeoutMs + 1_000,
+    );
     const askedAt = world.now;
     const wasShown = witness.tickets.isShown(ticket);
     if (verb === 'release') witness.ended(ticket.value, 0);
@@ -134,7 +141,15 @@ export class Shell {
         check: () => system.look(named, ways),
       }[verb]();
       world.mark(`step: ${verb} ${answer.kind}`);
-      witness.tell({ kind: 'answered', verb, ticket, answer, machine: shell.machine, askedAt, wasShown });
+      witness.tell({
+        kind: 'answered',
+        verb,
+        ticket,
+        answer,
+        machine: shell.machine,
+        askedAt,
+        wasShown,
+      });
       return answer;
     });
     world.note(shell.name, `${verb}: ${answer?.kind}`);
@@ -161,7 +176,8 @@ export class Shell {
     main: (ways: Ways) => Promise<Result>,
   ): Promise<Result | null> {
     return new Promise((resolve) => {
-      const tell = (result: Result | null) => shell.world.after(0, () => shell.deliver(() => resolve(result)));
+      const tell = (result: Result | null) =>
+        shell.world.after(0, () => shell.deliver(() => resolve(result)));
       program.process.onDeath(() => tell(null));
       void program.run(main).then(tell);
     });

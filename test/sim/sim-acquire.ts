@@ -48,11 +48,13 @@ export class Acquisition {
     for (const [index, key] of this.#keys.entries()) {
       if (newer !== null) this.#yield(key, this.#id, known);
       const knownCount = known.get(key);
-      if (knownCount !== undefined) callFront(redis, key, this.#channel(index), this.#id, knownCount);
+      if (knownCount !== undefined)
+        callFront(redis, key, this.#channel(index), this.#id, knownCount);
     }
     if (newer !== null) return this.#answer('', 0, newer);
     if (this.#id !== '') {
-      for (const key of this.#keys) redis.queueOf(key).see(this.#id, this.#arrival, now, redis.trueTime);
+      for (const key of this.#keys)
+        redis.queueOf(key).see(this.#id, this.#arrival, now, redis.trueTime);
     }
     const free = new Set<string>();
     const ours = new Set<string>();
@@ -150,7 +152,8 @@ export class Acquisition {
 
   #freeSlots(taken: ReadonlyMap<number, number>): number[] {
     const all = Array.from({ length: this.#slotCount }, (_, index) => index + 1);
-    if (this.#redis.flaws.has('slots-counted')) return this.#heldCount() < this.#slotCount ? all : [];
+    if (this.#redis.flaws.has('slots-counted'))
+      return this.#heldCount() < this.#slotCount ? all : [];
     return all.filter((number) => !taken.has(number));
   }
 
@@ -167,9 +170,11 @@ export class Acquisition {
     const channel = this.#channel(this.#keys.indexOf(key));
     for (const other of queue.waiters(redis.now)) {
       if (other === this.#id) return false;
-      if (this.#isReader() && (has(other, 'shared') || redis.flaws.has('readers-pass-the-writer'))) continue;
+      if (this.#isReader() && (has(other, 'shared') || redis.flaws.has('readers-pass-the-writer')))
+        continue;
       const isCalled = isFree || this.#slotCount > 0;
-      const hasJustAsked = queue.seenAt(other) > redis.now - 500 && !redis.flaws.has('refusal-always-calls');
+      const hasJustAsked =
+        queue.seenAt(other) > redis.now - 500 && !redis.flaws.has('refusal-always-calls');
       if (!isCalled || hasJustAsked || redis.hears(channel, other)) return true;
       queue.forget(other);
     }
@@ -215,21 +220,28 @@ export class Acquisition {
 
   #answer(holder: string, remainingMs: number, by = '', slots: readonly number[] = []): Reply {
     const hasPlace = this.#id !== '' && by === '';
-    const places = hasPlace ? this.#keys.map((key) => this.#redis.queueOf(key).rankOf(this.#id)) : [];
+    const places = hasPlace
+      ? this.#keys.map((key) => this.#redis.queueOf(key).rankOf(this.#id))
+      : [];
     return [0, holder, remainingMs, Math.max(-1, ...places), ...this.#redis.time(), by, slots];
   }
 
   #block(holder: string, remainingMs: number): void {
     this.#holder ??= holder;
-    if (this.#blockedMs >= 0) this.#blockedMs = remainingMs < 0 ? -1 : Math.max(this.#blockedMs, remainingMs);
+    if (this.#blockedMs >= 0)
+      this.#blockedMs = remainingMs < 0 ? -1 : Math.max(this.#blockedMs, remainingMs);
   }
 
   /** All of them, or the one on this slot. */
   #callHolders(key: string, holder: string, slot: number | null = null): void {
     if (!has(this.#id, 'replace')) return;
     const redis = this.#redis;
-    const holders = isMark(holder) ? redis.holdersOf(key).living(redis.now) : [{ value: holder, slot: 0 }];
-    const living = holders.filter((one) => slot === null || one.slot === slot).map(({ value }) => value);
+    const holders = isMark(holder)
+      ? redis.holdersOf(key).living(redis.now)
+      : [{ value: holder, slot: 0 }];
+    const living = holders
+      .filter((one) => slot === null || one.slot === slot)
+      .map(({ value }) => value);
     const channel = this.#channel(this.#keys.indexOf(key));
     for (const value of living) redis.hears(channel, `holder:${value.split(' ')[0]}`);
   }

@@ -41,7 +41,12 @@ export class SimTree implements Tree {
 
   #isObeying = false;
 
-  constructor(machine: Machine, name: string, habits: ChildHabits, onExit: (exit: ChildExit) => void) {
+  constructor(
+    machine: Machine,
+    name: string,
+    habits: ChildHabits,
+    onExit: (exit: ChildExit) => void,
+  ) {
     this.machine = machine;
     this.#habits = habits;
     this.#onExit = onExit;
@@ -72,7 +77,9 @@ export class SimTree implements Tree {
     for (let emptyCount = 0; emptyCount < emptyScanCount; ) {
       emptyCount = this.#alive.size === 0 ? emptyCount + 1 : 0;
       for (const process of this.#alive) {
-        process.timer(this.#habits.diesInMs, () => this.#end(process, { kind: 'signaled', signal: 'SIGKILL' }));
+        process.timer(this.#habits.diesInMs, () =>
+          this.#end(process, { kind: 'signaled', signal: 'SIGKILL' }),
+        );
       }
       if (emptyCount < emptyScanCount) await clock.sleep(this.#alive.size > 0 ? 1 : apartMs);
     }
@@ -103,18 +110,28 @@ export class SimTree implements Tree {
 }
 
 /** The hand that redlock-run has on the tree, as soon as the guard has started it; null: it has not. */
-export function childOf(started: Promise<Tree | null>, clock: Clock, exited: Promise<ChildExit>): Child {
+export function childOf(
+  started: Promise<Tree | null>,
+  clock: Clock,
+  exited: Promise<ChildExit>,
+): Child {
   let tree: Tree | null = null;
   void started.then((one) => {
     tree = one;
   });
-  const never = started.then((one) => (one === null ? neverStarted.exited : new Promise<never>(() => {})));
+  const never = started.then((one) =>
+    one === null ? neverStarted.exited : new Promise<never>(() => {}),
+  );
   return {
     started: started.then((one) => (one === null ? undefined : 1)),
     // The guard tells both on one pipe, in this order.
     exited: Promise.race([
       never,
-      Promise.all([exited, started]).then(([exit]) => ({ exit, leftCount: tree?.aliveCount ?? 0, agoMs: 0 })),
+      Promise.all([exited, started]).then(([exit]) => ({
+        exit,
+        leftCount: tree?.aliveCount ?? 0,
+        agoMs: 0,
+      })),
     ]),
     relay: (signal) => signal === 'SIGTERM' && tree?.stop(),
     stop: () => tree?.stop(),

@@ -4,7 +4,11 @@
 import type { SimRedis } from './sim-redis.ts';
 
 /** Returns what the server answers; undefined for a command that it does not know. */
-export function runCommand(redis: SimRedis, name: string, words: readonly (string | number)[]): unknown {
+export function runCommand(
+  redis: SimRedis,
+  name: string,
+  words: readonly (string | number)[],
+): unknown {
   const [key = '', value = ''] = words.map(String);
   const before = redis.get(key);
   switch (name) {

@@ -43,7 +43,9 @@ export class SimGuard implements GuardLink {
           };
           const settings = { stopSignal: 'SIGTERM', graceMs: options.graceMs } as const;
           this.#clock = clock;
-          this.#guard = new system.Guard(settings, guarded, clock, () => this.#pipe(ward, onStopping));
+          this.#guard = new system.Guard(settings, guarded, clock, () =>
+            this.#pipe(ward, onStopping),
+          );
           this.#pipe(ward, resolve);
         }),
       );
@@ -54,7 +56,9 @@ export class SimGuard implements GuardLink {
   setDeadlines(stopInMs: number, killInMs: number): void {
     const sent = this.#readings();
     this.#pipe(this.process, () => {
-      const passedMs = Math.max(...this.#readings().map((reading, index) => reading - (sent[index] ?? reading)));
+      const passedMs = Math.max(
+        ...this.#readings().map((reading, index) => reading - (sent[index] ?? reading)),
+      );
       const from = (this.#clock?.now() ?? 0) - passedMs + this.#slackMs;
       this.#guard?.setDeadlines(from + stopInMs, from + killInMs);
     });
@@ -88,7 +92,8 @@ export class SimGuard implements GuardLink {
   }
 
   async #kill(clock: Clock): Promise<void> {
-    if (this.#tree && this.#tree.aliveCount > 0) this.process.world.mark('child killed by the guard');
+    if (this.#tree && this.#tree.aliveCount > 0)
+      this.process.world.mark('child killed by the guard');
     await this.#tree?.kill(clock);
   }
 

@@ -17,7 +17,9 @@ export class SimHolders {
   living(now: number): SimHolder[] {
     if (now > this.#expiresAt) this.#ends.clear();
     for (const [member, { endsAt }] of this.#ends) if (endsAt <= now) this.#ends.delete(member);
-    return [...this.#ends.values()].sort((a, b) => a.endsAt - b.endsAt || (memberOf(a) < memberOf(b) ? -1 : 1));
+    return [...this.#ends.values()].sort(
+      (a, b) => a.endsAt - b.endsAt || (memberOf(a) < memberOf(b) ? -1 : 1),
+    );
   }
 
   add(holder: SimHolder): void {

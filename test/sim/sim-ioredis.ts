@@ -96,7 +96,9 @@ export class Redis {
     const socket = this.#socket;
     if (this.status === 'end') return pending.reject(closed());
     if (this.status !== 'ready' || socket === null || this.#isEnding) {
-      return pending.reject(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
+      return pending.reject(
+        new Error("Stream isn't writeable and enableOfflineQueue options is false"),
+      );
     }
     this.#pending.push(pending);
     socket.send(words);

@@ -20,7 +20,10 @@ export function runLook(redis: SimRedis, locks: readonly string[]): Reply {
       remainingMs,
       redis.get(`{${key}}:fence`),
       waiters,
-      holders.flatMap(({ slot, value, endsAt }) => [`${slot} ${value}`, Math.floor(endsAt - redis.now)]),
+      holders.flatMap(({ slot, value, endsAt }) => [
+        `${slot} ${value}`,
+        Math.floor(endsAt - redis.now),
+      ]),
     ];
   });
 }

@@ -38,7 +38,12 @@ export function last(redis: SimRedis, key: string): number {
   );
 }
 
-export function hold(redis: SimRedis, key: string, { value, mark, slot }: Stand, ttlMs: number): void {
+export function hold(
+  redis: SimRedis,
+  key: string,
+  { value, mark, slot }: Stand,
+  ttlMs: number,
+): void {
   if (mark === '') return redis.set(key, value, ttlMs);
   const holders = redis.holdersOf(key);
   holders.expireAt(redis.now + ttlMs);
@@ -69,8 +74,15 @@ export function leadersOf(redis: SimRedis, key: string, id: string): number | nu
 }
 
 /** Calls the first in line and, where he shares and could have it now, those right behind him who share; not those known to be there, nor beyond `id`. */
-export function callFront(redis: SimRedis, key: string, channel: string, id: string, known: number): void {
-  const isOpen = [null, 'shared'].includes(redis.get(key)) && !redis.flaws.has('sharer-called-alone');
+export function callFront(
+  redis: SimRedis,
+  key: string,
+  channel: string,
+  id: string,
+  known: number,
+): void {
+  const isOpen =
+    [null, 'shared'].includes(redis.get(key)) && !redis.flaws.has('sharer-called-alone');
   const queue = redis.queueOf(key);
   let sharerCount = 0;
   for (const [place, other] of queue.waiters(redis.now).entries()) {
@@ -98,7 +110,11 @@ export function told(holder: string): string {
  * The error for the first of these locks whose counter is corrupt; null: none is, or none is asked
  * for.
  */
-export function corruptAmong(redis: SimRedis, keys: readonly string[], keepMs: number): string | null {
+export function corruptAmong(
+  redis: SimRedis,
+  keys: readonly string[],
+  keepMs: number,
+): string | null {
   if (keepMs === 0) return null;
   return keys.map((key) => redis.corrupt(counterOf(key))).find((error) => error !== null) ?? null;
 }

@@ -36,7 +36,8 @@ export class SimQueue {
   /** The same, with all who are left. */
   waiters(now: number): string[] {
     this.#expire(now);
-    for (const [id, { seenAt }] of this.#places) if (seenAt <= now - silentMs) this.#places.delete(id);
+    for (const [id, { seenAt }] of this.#places)
+      if (seenAt <= now - silentMs) this.#places.delete(id);
     for (const [id, { at }] of this.#served) if (at <= now - silentMs) this.#served.delete(id);
     return this.#ids();
   }

@@ -40,7 +40,12 @@ export type Reply = string | number | readonly (Item | readonly (Item | readonly
  * Told after somebody is shown under a key who was not, or not until then, or is no more: before and after are his value or null.
  * `by` is the value of the script that does it; null: a fault, or somebody else's command, not a script.
  */
-export type OnChange = (key: string, before: string | null, after: string | null, by: string | null) => void;
+export type OnChange = (
+  key: string,
+  before: string | null,
+  after: string | null,
+  by: string | null,
+) => void;
 
 export class SimRedis {
   readonly #world: World;
@@ -120,18 +125,25 @@ export class SimRedis {
     const goneAt = this.goneAt(key);
     if (isTime(value)) {
       const shown = shownBy(this, key, value);
-      return new Map(shown ? [[shown.who, Math.min(goneAt, this.#trueTimeAt(shown.safeUntil))]] : []);
+      return new Map(
+        shown ? [[shown.who, Math.min(goneAt, this.#trueTimeAt(shown.safeUntil))]] : [],
+      );
     }
     if (!isMark(value)) return new Map([[value, goneAt]]);
     const living = this.holdersOf(key).living(this.now);
-    return new Map(living.map((one) => [one.value, Math.min(goneAt, this.#trueTimeAt(one.endsAt))]));
+    return new Map(
+      living.map((one) => [one.value, Math.min(goneAt, this.#trueTimeAt(one.endsAt))]),
+    );
   }
 
   /** Whether a value stands anywhere, shown or not. */
   hasTraceOf(value: string): boolean {
     const holders = [...this.#holders.values()].flatMap((one) => one.living(this.now));
     const isValue = (text: string | null) => text === value || text?.endsWith(` ${value}`);
-    return holders.some((one) => one.value === value) || this.keys().some((key) => isValue(this.get(key)));
+    return (
+      holders.some((one) => one.value === value) ||
+      this.keys().some((key) => isValue(this.get(key)))
+    );
   }
 
   /** A key is set or lost without any script: null removes it. */
@@ -142,13 +154,19 @@ export class SimRedis {
   snapshot(): Snapshot {
     const queues = new Map([...this.#queues].map(([key, queue]) => [key, queue.copy()]));
     const holders = new Map([...this.#holders].map(([key, one]) => [key, one.copy()]));
-    return { entries: new Map(this.#entries), queues, holders, histories: new Map(this.#histories) };
+    return {
+      entries: new Map(this.#entries),
+      queues,
+      holders,
+      histories: new Map(this.#histories),
+    };
   }
 
   /** Comes back with the memory of then, or with none. */
   restore(snapshot: Snapshot | null): void {
     this.#changing(this.keys(), null, () => {
-      for (const memory of [this.#entries, this.#queues, this.#holders, this.#histories]) memory.clear();
+      for (const memory of [this.#entries, this.#queues, this.#holders, this.#histories])
+        memory.clear();
     });
     for (const [key, lines] of snapshot?.histories ?? []) this.#histories.set(key, lines);
     for (const [key, entry] of snapshot?.entries ?? []) this.#entries.set(key, entry);
@@ -160,7 +178,9 @@ export class SimRedis {
     const locks = keys.filter((key) => !key.startsWith('{'));
     if (script === 'look') return runLook(this, locks);
     return this.#changing(locks, String(words[0]), () => {
-      return isSetnx(script) ? runSetnx(this, script, keys, words) : runScript(this, script, locks, words);
+      return isSetnx(script)
+        ? runSetnx(this, script, keys, words)
+        : runScript(this, script, locks, words);
     });
   }
 
@@ -199,7 +219,8 @@ export class SimRedis {
   /** The error for a counter that holds what no counting makes; null: it is none of those. */
   corrupt(counter: string): string | null {
     const count = this.get(counter);
-    if (count === null || (/^\d+$/.test(count) && Number(count) < Number.MAX_SAFE_INTEGER)) return null;
+    if (count === null || (/^\d+$/.test(count) && Number(count) < Number.MAX_SAFE_INTEGER))
+      return null;
     return `FENCE ${counter} holds no number that counting makes (delete this key)`;
   }
 
@@ -220,7 +241,8 @@ export class SimRedis {
     for (const [index, key] of keys.entries()) {
       const [before, after] = [shown[index] ?? new Map<string, number>(), this.shownAt(key)];
       for (const [value, goneAt] of before) {
-        if (after.get(value) !== goneAt) this.onChange(key, value, after.has(value) ? value : null, by);
+        if (after.get(value) !== goneAt)
+          this.onChange(key, value, after.has(value) ? value : null, by);
       }
       for (const value of after.keys()) if (!before.has(value)) this.onChange(key, null, value, by);
     }

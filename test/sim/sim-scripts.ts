@@ -20,7 +20,12 @@ import type { Reply, SimRedis, Words } from './sim-redis.ts';
 
 export type LockScript = 'acquire' | 'extend' | 'repair' | 'release';
 
-export function runScript(redis: SimRedis, script: LockScript, keys: readonly string[], words: Words): Reply {
+export function runScript(
+  redis: SimRedis,
+  script: LockScript,
+  keys: readonly string[],
+  words: Words,
+): Reply {
   switch (script) {
     case 'acquire':
       return new Acquisition(redis, keys, words).run();
@@ -52,10 +57,12 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
     else hold(redis, key, stand, ttlMs);
     const living = redis.holdersOf(key).living(redis.now);
     const slotCount = slotCountOf(stand.mark);
-    const isAsked = arrival !== '' && (slotCount === 0 || (stand.slot === 1 && living.length >= slotCount));
+    const isAsked =
+      arrival !== '' && (slotCount === 0 || (stand.slot === 1 && living.length >= slotCount));
     for (const other of isAsked ? queue.waiters(redis.now) : []) {
       const isInTheWay = stand.mark !== 'shared' || !has(other, 'shared');
-      const isNewer = queue.arrivalOf(other) > Number(arrival) || redis.flaws.has('replaced-for-anybody');
+      const isNewer =
+        queue.arrivalOf(other) > Number(arrival) || redis.flaws.has('replaced-for-anybody');
       const isWanted = has(other, 'replace') || redis.flaws.has('replaced-for-anybody');
       if (isInTheWay && isNewer && isWanted) wantedBy = other;
     }
@@ -89,13 +96,15 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
   const keepMs = Number(words[1]);
   const [id, arrival] = [String(words[2]), String(words[3])];
   const stand = standIn(words, 4);
-  for (const [index] of keys.entries()) redis.record(String(words[7 + keys.length + index] ?? ''), String(words[6]));
+  for (const [index] of keys.entries())
+    redis.record(String(words[7 + keys.length + index] ?? ''), String(words[6]));
   let best: State = 'gone';
   for (const [index, key] of keys.entries()) {
     const [queue, holders] = [redis.queueOf(key), redis.holdersOf(key)];
     const isSkipped = flaws.has('names-released-first-only') && index > 0;
     const found = isSkipped ? 'gone' : shown(redis, key, stand);
-    const isSparedByNone = found === 'taken' && stand.mark === '' && flaws.has('release-without-comparing');
+    const isSparedByNone =
+      found === 'taken' && stand.mark === '' && flaws.has('release-without-comparing');
     const state = isSparedByNone ? 'ours' : found;
     let isFreed = state === 'ours';
     const beforeMs = stand.mark === 'shared' ? last(redis, key) : 0;
@@ -105,10 +114,14 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
     } else if (state === 'ours') {
       holders.remove(stand);
       if (keepMs > 0) holders.add({ ...stand, endsAt: now + keepMs });
-      const lastMs = flaws.has('release-of-all-readers') && stand.mark === 'shared' ? 0 : last(redis, key);
+      const lastMs =
+        flaws.has('release-of-all-readers') && stand.mark === 'shared' ? 0 : last(redis, key);
       redis.set(key, lastMs > 0 ? stand.mark : null, lastMs);
       if (lastMs === 0) holders.clear();
-      isFreed = lastMs <= keepMs || (lastMs < beforeMs && !flaws.has('earlier-end-untold')) || stand.mark !== 'shared';
+      isFreed =
+        lastMs <= keepMs ||
+        (lastMs < beforeMs && !flaws.has('earlier-end-untold')) ||
+        stand.mark !== 'shared';
     }
     const leaves = id !== '' && arrival === '';
     let known = leaves ? leadersOf(redis, key, id) : null;
@@ -119,7 +132,8 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
     if (known === null && redis.get(key) === null && flaws.has('release-always-calls')) known = 0;
     if (known === null || flaws.has('release-calls-nobody')) continue;
     const channel = String(words[7 + index]);
-    if (flaws.has('release-calls-everybody')) for (const one of queue.places()) redis.hears(channel, one.id);
+    if (flaws.has('release-calls-everybody'))
+      for (const one of queue.places()) redis.hears(channel, one.id);
     callFront(redis, key, channel, flaws.has('release-calls-oneself') ? '' : id, known);
   }
   return best === 'ours' ? 1 : best === 'taken' ? 0 : -1;

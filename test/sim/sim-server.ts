@@ -134,12 +134,19 @@ export class SimServer {
       case 'EVAL': {
         const keyCount = Number(words[1]);
         const keys = words.slice(2, 2 + keyCount).map(String);
-        const reply = this.redis.run(scriptNamed(String(words[0])), keys, words.slice(2 + keyCount));
+        const reply = this.redis.run(
+          scriptNamed(String(words[0])),
+          keys,
+          words.slice(2 + keyCount),
+        );
         return typeof reply === 'string' ? replyError(reply) : reply;
       }
       case 'INFO':
-        if (hidesInfo) return replyError("NOPERM this user has no permissions to run the 'info' command");
-        return words[0] === 'server' ? this.#info() : `# Persistence\r\naof_enabled:${isDurable ? 1 : 0}\r\n`;
+        if (hidesInfo)
+          return replyError("NOPERM this user has no permissions to run the 'info' command");
+        return words[0] === 'server'
+          ? this.#info()
+          : `# Persistence\r\naof_enabled:${isDurable ? 1 : 0}\r\n`;
       case 'ROLE':
         return ['master', 0, []];
       case 'CONFIG':

@@ -10,7 +10,12 @@ export type SetnxScript = 'acquire.setnx' | 'extend.setnx' | 'release.setnx' | '
 /** How far clocks may differ from the master's. */
 const differenceMs = 1_000;
 
-export function runSetnx(redis: SimRedis, script: SetnxScript, keys: readonly string[], words: Words): Reply {
+export function runSetnx(
+  redis: SimRedis,
+  script: SetnxScript,
+  keys: readonly string[],
+  words: Words,
+): Reply {
   const [key = '', noteKey = ''] = keys;
   const value = String(words[0]);
   const [forMs = 0, unitMs = 1] = words.slice(1, 3).map(Number);
@@ -34,7 +39,11 @@ export function runSetnx(redis: SimRedis, script: SetnxScript, keys: readonly st
 }
 
 /** Whom a key with a time shows, until when he is safe from everybody, in ms of the server; null: it holds no time, or one that is over. */
-export function shownBy(redis: SimRedis, key: string, mark: string): { who: string; safeUntil: number } | null {
+export function shownBy(
+  redis: SimRedis,
+  key: string,
+  mark: string,
+): { who: string; safeUntil: number } | null {
   const endsAt = endOf(mark);
   if (endsAt === null || redis.now > endsAt + differenceMs) return null;
   return { who: ownerIn(redis.get(noteOf(key)), mark) ?? mark, safeUntil: endsAt - differenceMs };
@@ -44,7 +53,13 @@ export function isTime(text: string): boolean {
   return endOf(text) !== null;
 }
 
-function acquire(redis: SimRedis, key: string, noteKey: string, value: string, put: () => void): Reply {
+function acquire(
+  redis: SimRedis,
+  key: string,
+  noteKey: string,
+  value: string,
+  put: () => void,
+): Reply {
   const { flaws, now } = redis;
   const mark = redis.get(key);
   if (mark !== null && ownerOf(redis, mark, noteKey) !== value) {
@@ -66,7 +81,13 @@ function acquire(redis: SimRedis, key: string, noteKey: string, value: string, p
   return [1, 0];
 }
 
-function extend(redis: SimRedis, key: string, noteKey: string, value: string, put: () => void): Reply {
+function extend(
+  redis: SimRedis,
+  key: string,
+  noteKey: string,
+  value: string,
+  put: () => void,
+): Reply {
   const mark = redis.get(key);
   if (mark === null) return [-1];
   const isOurs = ownerOf(redis, mark, noteKey) === value;
@@ -75,7 +96,13 @@ function extend(redis: SimRedis, key: string, noteKey: string, value: string, pu
   return [1, ...redis.time(), ''];
 }
 
-function release(redis: SimRedis, key: string, noteKey: string, value: string, end: () => void): Reply {
+function release(
+  redis: SimRedis,
+  key: string,
+  noteKey: string,
+  value: string,
+  end: () => void,
+): Reply {
   const mark = redis.get(key);
   if (mark === null) return -1;
   const isOurs = mark === value || ownerOf(redis, mark, noteKey) === value;
@@ -90,10 +117,24 @@ function look(redis: SimRedis, key: string): [string, string | null, number, nul
   const endsAt = mark === null ? null : endOf(mark);
   const overAt = endsAt === null ? null : Math.ceil(endsAt + differenceMs - redis.now);
   if (mark === null || (overAt !== null && overAt < 0)) return ['none', null, -2, null, [], []];
-  return ['string', ownerOf(redis, mark, noteOf(key)) ?? mark, overAt ?? redis.remainingMs(key) ?? -1, null, [], []];
+  return [
+    'string',
+    ownerOf(redis, mark, noteOf(key)) ?? mark,
+    overAt ?? redis.remainingMs(key) ?? -1,
+    null,
+    [],
+    [],
+  ];
 }
 
-function write(redis: SimRedis, key: string, noteKey: string, value: string, ms: number, unitMs: number): void {
+function write(
+  redis: SimRedis,
+  key: string,
+  noteKey: string,
+  value: string,
+  ms: number,
+  unitMs: number,
+): void {
   const { flaws, now } = redis;
   const mark = flaws.has('time-without-the-second')
     ? Math.floor((now + ms) / unitMs)
@@ -112,7 +153,9 @@ function endOf(mark: string): number | null {
 
 function ownerOf(redis: SimRedis, mark: string, noteKey: string): string | null {
   const note = redis.get(noteKey);
-  return redis.flaws.has('note-counts-for-any-time') ? (note?.replace(/^\S+ /, '') ?? null) : ownerIn(note, mark);
+  return redis.flaws.has('note-counts-for-any-time')
+    ? (note?.replace(/^\S+ /, '') ?? null)
+    : ownerIn(note, mark);
 }
 
 /** The value of which the note says that this time is his. */

@@ -50,7 +50,9 @@ export class SimSocket implements Peer {
           endpoint.wasBroken = true;
           return;
         }
-        world.after(endpoint.roundTripMs(), () => process.deliver(() => end(server.isDown ? 'ECONNREFUSED' : null)));
+        world.after(endpoint.roundTripMs(), () =>
+          process.deliver(() => end(server.isDown ? 'ECONNREFUSED' : null)),
+        );
       };
       const timeout = process.timer(timeoutMs, () => end('ETIMEDOUT'));
       const secondKnock = process.timer(synMs, knock);
@@ -71,7 +73,11 @@ export class SimSocket implements Peer {
     const { server, process } = this.#endpoint;
     this.#owedCount += 1;
     if (command[0] === 'EVAL') this.#endpoint.sent(this);
-    process.world.trace.detail(process.world.now, process.name, () => `   sends ${server.name} ${inShort(command)}`);
+    process.world.trace.detail(
+      process.world.now,
+      process.name,
+      () => `   sends ${server.name} ${inShort(command)}`,
+    );
     this.#out.send(() => server.receive(this, command));
   }
 
@@ -121,7 +127,9 @@ export class SimSocket implements Peer {
     this.#back.cut();
     this.#out.isDead = true;
     const { process } = this.#endpoint;
-    process.world.after(this.#endpoint.roundTripMs(), () => process.deliver(() => this.#close('ECONNRESET')));
+    process.world.after(this.#endpoint.roundTripMs(), () =>
+      process.deliver(() => this.#close('ECONNRESET')),
+    );
   }
 
   /** Everything arrives and takes effect, and no answer comes, until the connection breaks. */
@@ -161,5 +169,7 @@ export class SimSocket implements Peer {
 /** For the log: scripts and values by their beginnings. */
 function inShort(words: readonly unknown[]): string {
   const texts = words.map((word) => String(word).trim());
-  return texts.map((text) => (text.length > 40 ? `${text.slice(0, 12).replace(/\s+/g, ' ')}…` : text)).join(' ');
+  return texts
+    .map((text) => (text.length > 40 ? `${text.slice(0, 12).replace(/\s+/g, ' ')}…` : text))
+    .join(' ');
 }

@@ -22,7 +22,8 @@ export class SimStream {
   }
 
   removeAllListeners(_event: 'data'): void {
-    this.#socket.onMessage = (channel) => this.#push(`*3\r\n${bulk('message')}${bulk(channel)}${bulk('')}`);
+    this.#socket.onMessage = (channel) =>
+      this.#push(`*3\r\n${bulk('message')}${bulk(channel)}${bulk('')}`);
   }
 
   /** Of a whole SUBSCRIBE to channels without line breaks. */

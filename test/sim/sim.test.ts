@@ -37,7 +37,10 @@ describe('in a fair world no checker fires', () => {
     for (const seed of seedsOf(profile)) {
       const outcome = await simulate(profile, seed);
       for (const [name, count] of outcome.marks) marks.set(name, (marks.get(name) ?? 0) + count);
-      expect(outcome.findings.slice(0, 3), `npm run sim -- --profile ${profile} --seed ${seed} --log`).toEqual([]);
+      expect(
+        outcome.findings.slice(0, 3),
+        `npm run sim -- --profile ${profile} --seed ${seed} --log`,
+      ).toEqual([]);
       expect(outcome.acquisitionCount).toBeGreaterThan(0);
     }
   });
@@ -116,7 +119,9 @@ describe('in a hostile world one fires', () => {
     for (let seed = 1; seed <= 25 && !fires.some((property) => found.has(property)); seed += 1) {
       for (const { property } of (await simulate(profile, seed)).findings) found.add(property);
     }
-    expect(fires).toEqual(expect.arrayContaining([...found].filter((property) => fires.includes(property))));
+    expect(fires).toEqual(
+      expect.arrayContaining([...found].filter((property) => fires.includes(property))),
+    );
     expect(fires.some((property) => found.has(property))).toBe(true);
   });
 });
@@ -154,9 +159,13 @@ describe('the pages', () => {
     expect(page).toContain(`npm run sim -- --profile ${profile} `);
   });
 
-  it.each(Object.entries(stories))('have a picture that can be drawn anew: %s', async (name, story) => {
-    const picture = await draw(story);
-    expect(page).toContain(`](${name}.svg)`);
-    for (const colour of ['#2b6cb0', '#c05621']) expect(picture.split(colour).length).toBeGreaterThan(5);
-  });
+  it.each(Object.entries(stories))(
+    'have a picture that can be drawn anew: %s',
+    async (name, story) => {
+      const picture = await draw(story);
+      expect(page).toContain(`](${name}.svg)`);
+      for (const colour of ['#2b6cb0', '#c05621'])
+        expect(picture.split(colour).length).toBeGreaterThan(5);
+    },
+  );
 });

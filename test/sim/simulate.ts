@@ -43,16 +43,26 @@ const deadWaiterMs = 3_000;
 const lateMs = 30_000;
 
 /** When masters are up again and vote, and the keys and places of those who have died, or could not give them up, are gone. */
-function wellSince(now: number, { downMs, restartGraceMs, ttlMs, tailChance, protocol }: Options): number {
+function wellSince(
+  now: number,
+  { downMs, restartGraceMs, ttlMs, tailChance, protocol }: Options,
+): number {
   if (tailChance > 0 || protocol !== 'redlock') return Number.POSITIVE_INFINITY;
   return now + downMs.most + restartGraceMs + Math.max(ttlMs * 1.02, deadWaiterMs);
 }
 
-export async function simulate(profile: Profile, seed: number, wishes: Wishes = {}): Promise<Outcome> {
+export async function simulate(
+  profile: Profile,
+  seed: number,
+  wishes: Wishes = {},
+): Promise<Outcome> {
   const { system = realSystem, changes = {}, isLogKept = false } = wishes;
   hosts().clear();
   const world = new World(`${profile} ${seed}`, isLogKept);
-  const options = { ...optionsFor(profile, new Random(`${profile} ${seed}`, 'options')), ...changes };
+  const options = {
+    ...optionsFor(profile, new Random(`${profile} ${seed}`, 'options')),
+    ...changes,
+  };
   const random = world.random.stream('clocks');
   const rate = (drift: number) => 1 + random.between(-drift, drift);
   const network = new Network(world, options);
@@ -64,11 +74,18 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
     };
     const redis = new SimRedis(world, clock, new Set(options.flaws));
     const { isDurable, isListedTwice: hidesInfo } = options;
-    return new SimServer(world, `m${index + 1}`, redis, { isDurable, hidesInfo, scriptNamed: system.scriptNamed });
+    return new SimServer(world, `m${index + 1}`, redis, {
+      isDurable,
+      hidesInfo,
+      scriptNamed: system.scriptNamed,
+    });
   });
   const listed = options.isListedTwice ? [...servers, servers[0] as SimServer] : servers;
   const machines = Array.from({ length: options.contenderCount }, (_, index) => {
-    const clock = { rate: rate(options.clientDrift), wallOffsetMs: random.between(-60_000, 60_000) };
+    const clock = {
+      rate: rate(options.clientDrift),
+      wallOffsetMs: random.between(-60_000, 60_000),
+    };
     return new Machine(world, `c${index + 1}`, clock);
   });
   const witness = new Witness(world, servers, prefix, options);
@@ -85,11 +102,18 @@ export async function simulate(profile: Profile, seed: number, wishes: Wishes = 
     isOpen: () => isOpen,
     isStormy: () => world.now < options.stormMs,
   };
-  const [shellMachines, others] = [machines.slice(0, options.shellCount), machines.slice(options.shellCount)];
+  const [shellMachines, others] = [
+    machines.slice(0, options.shellCount),
+    machines.slice(options.shellCount),
+  ];
   for (const machine of shellMachines) new Shell(machine, crowd);
   for (const machine of others) new Contender(machine, crowd);
-  for (let number = 1; number <= options.foreignCount; number += 1) new ForeignClient(`f${number}`, crowd);
-  const weather = new Weather({ world, network, servers, machines, witness, prefix, running }, options);
+  for (let number = 1; number <= options.foreignCount; number += 1)
+    new ForeignClient(`f${number}`, crowd);
+  const weather = new Weather(
+    { world, network, servers, machines, witness, prefix, running },
+    options,
+  );
 
   const onWarning = (warning: Error) => witness.tell({ kind: 'warned', warning: String(warning) });
   process.on('warning', onWarning);

@@ -52,13 +52,28 @@ export class Stage {
     hosts().clear();
     this.world = new World(`stage ${seed}`);
     const calm = calmOptions(new Random(seed));
-    const quiet = { leastMs: 1, jitterMs: 0, masterCount: 3, resourceCount: 1, isFenced: true, restartGraceMs: 0 };
+    const quiet = {
+      leastMs: 1,
+      jitterMs: 0,
+      masterCount: 3,
+      resourceCount: 1,
+      isFenced: true,
+      restartGraceMs: 0,
+    };
     this.options = { ...calm, ...timingsOf(1_000), ...quiet, ...changes };
     this.network = new Network(this.world, this.options);
     this.servers = Array.from({ length: this.options.masterCount }, (_, index) => {
-      const redis = new SimRedis(this.world, { rate: 1, wallOffsetMs: 0 }, new Set(this.options.flaws));
+      const redis = new SimRedis(
+        this.world,
+        { rate: 1, wallOffsetMs: 0 },
+        new Set(this.options.flaws),
+      );
       const { scriptNamed } = system;
-      return new SimServer(this.world, `m${index + 1}`, redis, { isDurable: false, hidesInfo: false, scriptNamed });
+      return new SimServer(this.world, `m${index + 1}`, redis, {
+        isDurable: false,
+        hidesInfo: false,
+        scriptNamed,
+      });
     });
     this.witness = new Witness(this.world, this.servers, prefix, this.options);
   }
@@ -86,10 +101,19 @@ export class Stage {
   }
 
   /** One invocation of redlock-run, which works for an hour unless the plan says otherwise. */
-  program(name: string, changes: Partial<Omit<Plan, 'habits'>> & { habits?: Partial<Plan['habits']> } = {}): Program {
+  program(
+    name: string,
+    changes: Partial<Omit<Plan, 'habits'>> & { habits?: Partial<Plan['habits']> } = {},
+  ): Program {
     const { options, network, servers, witness } = this;
     const around = { system, options, network, servers, witness, prefix };
-    const calmHabits = { workMs: 3_600_000, exitCode: 0, obeysInMs: 5, diesInMs: 1, leftoverMs: null };
+    const calmHabits = {
+      workMs: 3_600_000,
+      exitCode: 0,
+      obeysInMs: 5,
+      diesInMs: 1,
+      leftoverMs: null,
+    };
     const wish: Wish = { resources: [resource], form: 'exclusive', slotCount: 1, yields: 'never' };
     const plan = { wish, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, inner: null, ...changes };
     const habits = { ...calmHabits, ...changes.habits };
@@ -102,17 +126,33 @@ export class Stage {
     const process = new SimProcess(machine, name);
     const clock = system.createSystemClock(() => {}, machine);
     const roster = new system.Roster();
-    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol, ttlMs, isFenced } = this.options;
+    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol, ttlMs, isFenced } =
+      this.options;
     const masters = this.servers.map((server, index) => {
       const { address } = new Endpoint(this.network, process, server, index);
       return new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock);
     });
     const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
-    const redlock = observedRedlock(system, this.witness, machine, masters, clock, settings, () => {});
+    const redlock = observedRedlock(
+      system,
+      this.witness,
+      machine,
+      masters,
+      clock,
+      settings,
+      () => {},
+    );
     let count = 0;
     const newClaim = () => {
       count += 1;
-      return { ...alone, resources: [resource], value: `${name}.${count}`, ttlMs, isFenced, waiter: null };
+      return {
+        ...alone,
+        resources: [resource],
+        value: `${name}.${count}`,
+        ttlMs,
+        isFenced,
+        waiter: null,
+      };
     };
     return { process, clock, redlock, random: new Random(name), newClaim };
   }
@@ -128,7 +168,14 @@ export class Stage {
   /** Waits for the lock as redlock-run does. */
   acquire(actor: Actor, waitMs: number, giveUpAfterMs = 60_000) {
     const { redlock, clock, random, newClaim, process } = actor;
-    const parts = { redlock, clock, random: random.next, report: () => {}, newClaim, waiterId: process.name };
+    const parts = {
+      redlock,
+      clock,
+      random: random.next,
+      report: () => {},
+      newClaim,
+      waiterId: process.name,
+    };
     const patience = { waitMs, giveUpAfterMs, aborted: new AbortController().signal };
     return this.start(actor, () => system.waitForLock(parts, patience));
   }

@@ -21,8 +21,10 @@ export const stepCheckers = {
     const until = now + answer.validMs / machine.rate;
     const isHeldOn = witness.tickets.isShown(ticket, until - grainMs) || isRobbed;
     const isBelieved = witness.holdings.get(ticket.value)?.isBelieved ?? false;
-    if (!wasShown && !witness.tickets.isShown(ticket)) return `${verb} of ${ticket.value} says held, and it was not`;
-    if (isBelieved && !isHeldOn) return `${verb} of ${ticket.value} says held for ${answer.validMs} ms, and it is not`;
+    if (!wasShown && !witness.tickets.isShown(ticket))
+      return `${verb} of ${ticket.value} says held, and it was not`;
+    if (isBelieved && !isHeldOn)
+      return `${verb} of ${ticket.value} says held for ${answer.validMs} ms, and it is not`;
     return null;
   },
 
@@ -30,7 +32,9 @@ export const stepCheckers = {
   toldLost(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'answered' || fact.answer.kind !== 'lost' || !fact.wasShown) return null;
     const { verb, ticket } = fact;
-    return witness.tickets.isShown(ticket) ? `${verb} of ${ticket.value} says lost, and a quorum shows it` : null;
+    return witness.tickets.isShown(ticket)
+      ? `${verb} of ${ticket.value} says lost, and a quorum shows it`
+      : null;
   },
 
   /** What was told to be given back has been gone from a quorum; in calm weather it stays so; in the end nothing is left. */
@@ -44,13 +48,18 @@ export const stepCheckers = {
       const { ticket, askedAt } = fact;
       tickets.releasedAt.set(ticket.value, witness.world.now);
       const wasGone = tickets.wasGoneSince(ticket.value, askedAt);
-      if (!wasGone && tickets.isShown(ticket)) return `${ticket.value} is told to be released, and a quorum shows it`;
+      if (!wasGone && tickets.isShown(ticket))
+        return `${ticket.value} is told to be released, and a quorum shows it`;
     }
-    const value = fact.kind === 'answered' ? fact.ticket.value : fact.kind === 'key-changed' ? fact.by : null;
-    if (value === null || !tickets.releasedAt.has(value) || !witness.isCalm || witness.isDeadly) return null;
+    const value =
+      fact.kind === 'answered' ? fact.ticket.value : fact.kind === 'key-changed' ? fact.by : null;
+    if (value === null || !tickets.releasedAt.has(value) || !witness.isCalm || witness.isDeadly)
+      return null;
     const count = tickets.countOf(value);
     // A holder who has just extended heals a master that has just released, before he is called.
-    return count >= quorumOf(witness.masterCount) ? `${value} was told to be released, and stands on ${count}` : null;
+    return count >= quorumOf(witness.masterCount)
+      ? `${value} was told to be released, and stands on ${count}`
+      : null;
   },
 
   /** Who holds a lock for somebody does not go on when that has given it back. */
@@ -61,7 +70,9 @@ export const stepCheckers = {
     if (releasedAt === undefined) return null;
     const tookMs = world.now - releasedAt;
     const allowedMs = ttlMs + roundCount * masterTimeoutMs + fact.hold.machine.stoppedMs;
-    return tookMs > allowedMs ? `${fact.hold.name} went on for ${Math.round(tookMs)} ms after its release` : null;
+    return tookMs > allowedMs
+      ? `${fact.hold.name} went on for ${Math.round(tookMs)} ms after its release`
+      : null;
   },
 
   /** A lock that is held for somebody is given back soon after he has gone. */

@@ -21,10 +21,18 @@ export class StepProgram {
   readonly #interrupted = new AbortController();
   #tokenCount = 0;
 
-  constructor(around: Surroundings, machine: Machine, name: string, resource: string, allowedMs: number) {
+  constructor(
+    around: Surroundings,
+    machine: Machine,
+    name: string,
+    resource: string,
+    allowedMs: number,
+  ) {
     this.#around = around;
     this.process = new SimProcess(machine, name);
-    const endpoints = around.servers.map((server, index) => new Endpoint(around.network, this.process, server, index));
+    const endpoints = around.servers.map(
+      (server, index) => new Endpoint(around.network, this.process, server, index),
+    );
     this.record = {
       name,
       machine,
@@ -87,14 +95,26 @@ export class StepProgram {
       note: () => this.#note(),
       survey: async () => {
         const roster = new system.Roster();
-        const inspectors = addresses.map((address) => new system.Inspector(address, settings, roster, clock));
+        const inspectors = addresses.map(
+          (address) => new system.Inspector(address, settings, roster, clock),
+        );
         return new system.Survey(inspectors, clock, { answerMs: masterTimeoutMs });
       },
       redlock: async () => {
         const roster = new system.Roster();
-        const masters = addresses.map((address) => new system.RedisMaster(address, settings, roster, clock));
+        const masters = addresses.map(
+          (address) => new system.RedisMaster(address, settings, roster, clock),
+        );
         const lockSettings = { masterTimeoutMs, reserveMs: 0 };
-        const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, () => {});
+        const redlock = observedRedlock(
+          system,
+          witness,
+          machine,
+          masters,
+          clock,
+          lockSettings,
+          () => {},
+        );
         const close = () => {
           for (const master of masters) master.close();
         };
@@ -110,7 +130,8 @@ export class StepProgram {
   /** The first one is its name in the queues. */
   #newToken(): string {
     const token = `${this.record.name}.${this.#tokenCount}`;
-    if (this.#tokenCount > 0) this.record.values.push(this.#around.system.renderValue(token, this.#note()));
+    if (this.#tokenCount > 0)
+      this.record.values.push(this.#around.system.renderValue(token, this.#note()));
     this.#tokenCount += 1;
     return token;
   }

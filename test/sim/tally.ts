@@ -42,7 +42,8 @@ export class Tally {
   add(row: Row): void {
     const { profile, seed, first } = row;
     const isTold =
-      first !== null && (isFair(profile) || !this.#rows.some((one) => one.profile === profile && one.first));
+      first !== null &&
+      (isFair(profile) || !this.#rows.some((one) => one.profile === profile && one.first));
     this.#rows.push(row);
     if (!isTold) return;
     const title = isFair(profile) ? `FAILED ${profile}` : `as it should, ${profile}`;
@@ -62,7 +63,9 @@ export class Tally {
   }
 
   summary(): string[] {
-    const lines = [...new Set(this.#rows.map(({ profile }) => profile))].map((profile) => this.#lineOf(profile));
+    const lines = [...new Set(this.#rows.map(({ profile }) => profile))].map((profile) =>
+      this.#lineOf(profile),
+    );
     const seconds = (performance.now() - this.#beganAt) / 1000;
     const eventCount = sum(this.#rows.map((row) => row.eventCount));
     const speed = `${Math.round(eventCount / seconds)} events/s, ${(this.#rows.length / seconds).toFixed(1)} runs/s`;
@@ -76,15 +79,18 @@ export class Tally {
   #lineOf(profile: Profile): string {
     const rows = this.#rows.filter((row) => row.profile === profile);
     const counts = new Map<string, number>();
-    for (const name of rows.flatMap(({ properties }) => properties)) counts.set(name, (counts.get(name) ?? 0) + 1);
-    const fired = [...counts].map(([name, count]) => `${name} in ${count}`).join(', ') || 'nothing found';
+    for (const name of rows.flatMap(({ properties }) => properties))
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    const fired =
+      [...counts].map(([name, count]) => `${name} in ${count}`).join(', ') || 'nothing found';
     const acquired = sum(rows.map(({ acquisitionCount }) => acquisitionCount));
     return `${profile.padEnd(32)} ${String(rows.length).padStart(6)} runs ${String(acquired).padStart(8)} acquired  ${fired}`;
   }
 
   #marks(): string {
     const marks = new Map<string, number>();
-    for (const [name, count] of this.#rows.flatMap((row) => row.marks)) marks.set(name, (marks.get(name) ?? 0) + count);
+    for (const [name, count] of this.#rows.flatMap((row) => row.marks))
+      marks.set(name, (marks.get(name) ?? 0) + count);
     return `what happened: ${[...marks]
       .sort()
       .map(([name, count]) => `${name} ${count}`)

@@ -33,7 +33,9 @@ export class Tickets {
 
   /** Whether a quorum shows it, and will until then if nobody touches it. */
   isShown({ resource, value }: Ticket, until = this.#world.now): boolean {
-    const goneAts = this.#servers.map(({ redis }) => redis.shownAt(this.#prefix + resource).get(value) ?? 0);
+    const goneAts = this.#servers.map(
+      ({ redis }) => redis.shownAt(this.#prefix + resource).get(value) ?? 0,
+    );
     return goneAts.filter((goneAt) => goneAt > until).length >= this.#quorum;
   }
 

@@ -29,7 +29,11 @@ export const waitingCheckers = {
     const isReader = (id: string) => parseWaiterId(id).traits.includes('shared');
     const isAhead = ({ id, arrival }: { id: string; arrival: number }) => {
       if (id === waiter?.id || (sharing.kind === 'shared' && isReader(id))) return false;
-      return waiter === null || arrival < waiter.arrivalUs || (arrival === waiter.arrivalUs && id < waiter.id);
+      return (
+        waiter === null ||
+        arrival < waiter.arrivalUs ||
+        (arrival === waiter.arrivalUs && id < waiter.id)
+      );
     };
     for (const resource of resources) {
       const passed = waitingOnQuorum(witness, resource, fact.holding, isAhead);
@@ -51,8 +55,13 @@ export const waitingCheckers = {
     // One who shares it may have called the next one.
     const rounds = witness.acquiredSince(end.freeAt, fact.holding);
     const isLate = witness.hasLateDeath(end.freeAt);
-    const allowedMs = rounds * handOverMs + (isLate ? 1.02 * witness.ttlMs : 0) + (isLate || end.isLeft ? pollMs : 0);
-    return tookMs > allowedMs ? `${value} waited, and got the lock ${Math.round(tookMs)} ms after it was free` : null;
+    const allowedMs =
+      rounds * handOverMs +
+      (isLate ? 1.02 * witness.ttlMs : 0) +
+      (isLate || end.isLeft ? pollMs : 0);
+    return tookMs > allowedMs
+      ? `${value} waited, and got the lock ${Math.round(tookMs)} ms after it was free`
+      : null;
   },
 
   /** In calm weather a run costs each master a handful of commands, and a few a second while it waits or holds. */
@@ -62,7 +71,8 @@ export const waitingCheckers = {
     const livedMs = witness.world.now - startedAt;
     const evens = witness.masterCount % 2 === 0 ? evenCommands : 0;
     const { wish } = fact.program;
-    const isPlain = wish.form === 'exclusive' && wish.resources.length === 1 && wish.yields === 'never';
+    const isPlain =
+      wish.form === 'exclusive' && wish.resources.length === 1 && wish.yields === 'never';
     // Where holders have a bare quorum each of several slots, whoever is the first in line tries them all until he has learned to wait.
     const slots = wish.form === 'slots' ? 4 * wish.slotCount : 0;
     const base = baseCommands + evens + slots + (isPlain ? 0 : jointCommands);
@@ -89,7 +99,8 @@ export function waitingOnQuorum(
   const counts = new Map<string, number>();
   for (const { redis } of servers) {
     for (const place of redis.queueOf(prefix + resource).places()) {
-      if (place.enteredAt < since && isSo(place)) counts.set(place.id, (counts.get(place.id) ?? 0) + 1);
+      if (place.enteredAt < since && isSo(place))
+        counts.set(place.id, (counts.get(place.id) ?? 0) + 1);
     }
   }
   return [...counts].find(([, count]) => count >= quorumOf(masterCount))?.[0] ?? null;
@@ -97,6 +108,8 @@ export function waitingOnQuorum(
 
 /** Nothing but the contenders themselves gets in the way; some may die. */
 export function isCalm(options: Options): boolean {
-  const troubles = Object.entries(options).filter(([name]) => /EveryMs$/.test(name) && name !== 'extendEveryMs');
+  const troubles = Object.entries(options).filter(
+    ([name]) => /EveryMs$/.test(name) && name !== 'extendEveryMs',
+  );
   return troubles.every(([, value]) => value === null) && options.tailChance === 0;
 }

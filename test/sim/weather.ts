@@ -50,7 +50,9 @@ export class Weather {
     this.#every(options.restartEveryMs, () => this.#restart(this.#random.pick(servers)));
     this.#every(options.pauseEveryMs, () => this.#pause());
     this.#every(options.suspendEveryMs, () => this.#suspend(this.#random.pick(machines)));
-    this.#every(options.clientStepEveryMs, () => this.#random.pick(machines).stepWall(this.#random.between(-800, 800)));
+    this.#every(options.clientStepEveryMs, () =>
+      this.#random.pick(machines).stepWall(this.#random.between(-800, 800)),
+    );
     this.#every(options.masterStepEveryMs, () => this.#stepMaster(this.#random.pick(servers)));
     this.#every(options.evictEveryMs, () => this.#evict(this.#random.pick(servers)));
   }
@@ -140,7 +142,8 @@ export class Weather {
   #slowDown(): void {
     const links = this.#cutOff();
     const slowMs = this.#random.between(0, this.#options.slowMs);
-    for (const { toServer, toClient } of links) this.#random.pick([toServer, toClient]).slowMs = slowMs;
+    for (const { toServer, toClient } of links)
+      this.#random.pick([toServer, toClient]).slowMs = slowMs;
   }
 
   #restart(server: SimServer): void {

@@ -16,16 +16,33 @@ export interface Wish {
 
 /** Draws nothing for a world in which everybody wants one resource alone, so that its seeds stay what they are. */
 export function drawWish(options: Options, random: Random): Wish {
-  const { resourceCount, nameCount, readerChance, slotCount, otherSlotsChance, supersedeChance, replaceChance } =
-    options;
+  const {
+    resourceCount,
+    nameCount,
+    readerChance,
+    slotCount,
+    otherSlotsChance,
+    supersedeChance,
+    replaceChance,
+  } = options;
   const one = `r${random.integer(1, resourceCount)}`;
   const wish: Wish = { resources: [one], form: 'exclusive', slotCount: 1, yields: 'never' };
-  const isPlain = nameCount + slotCount === 2 && readerChance + supersedeChance + replaceChance === 0;
+  const isPlain =
+    nameCount + slotCount === 2 && readerChance + supersedeChance + replaceChance === 0;
   if (isPlain) return wish;
-  const yields = random.chance(replaceChance) ? 'lock' : random.chance(supersedeChance) ? 'place' : 'never';
+  const yields = random.chance(replaceChance)
+    ? 'lock'
+    : random.chance(supersedeChance)
+      ? 'place'
+      : 'never';
   const isReader = random.chance(readerChance);
   if (slotCount > 1 && !isReader && !random.chance(otherSlotsChance / 2)) {
-    return { ...wish, form: 'slots', slotCount: random.chance(otherSlotsChance) ? slotCount + 1 : slotCount, yields };
+    return {
+      ...wish,
+      form: 'slots',
+      slotCount: random.chance(otherSlotsChance) ? slotCount + 1 : slotCount,
+      yields,
+    };
   }
   const resources = new Set([one]);
   for (let count = random.integer(1, nameCount); count > 1; count -= 1)
@@ -36,7 +53,10 @@ export function drawWish(options: Options, random: Random): Wish {
 
 type Held = Pick<Claim, 'resources' | 'sharing'>;
 
-export function haveCommon(one: Pick<Claim, 'resources'>, other: Pick<Claim, 'resources'>): boolean {
+export function haveCommon(
+  one: Pick<Claim, 'resources'>,
+  other: Pick<Claim, 'resources'>,
+): boolean {
   return one.resources.some((resource) => other.resources.includes(resource));
 }
 
@@ -45,7 +65,8 @@ export function areRivals(one: Held, other: Held): boolean {
   if (!haveCommon(one, other)) return false;
   const [a, b] = [one.sharing, other.sharing];
   if (a.kind === 'shared' && b.kind === 'shared') return false;
-  if (a.kind === 'slots' && b.kind === 'slots') return a.slotCount !== b.slotCount || a.slot === b.slot;
+  if (a.kind === 'slots' && b.kind === 'slots')
+    return a.slotCount !== b.slotCount || a.slot === b.slot;
   return true;
 }
 
@@ -63,16 +84,19 @@ export function objectionTo<One extends Held>(
   nameOf: (one: One) => string,
 ): string | null {
   const rival = others.find((other) => areRivals(holder, other));
-  if (rival) return `${nameOf(rival)} (${formOf(rival)}) beside ${nameOf(holder)} (${formOf(holder)})`;
+  if (rival)
+    return `${nameOf(rival)} (${formOf(rival)}) beside ${nameOf(holder)} (${formOf(holder)})`;
   const { sharing } = holder;
   if (sharing.kind !== 'slots') return null;
   const beside = others.filter((other) => haveCommon(holder, other));
-  if (beside.length >= sharing.slotCount) return `${beside.length + 1} holders of ${sharing.slotCount} slots`;
+  if (beside.length >= sharing.slotCount)
+    return `${beside.length + 1} holders of ${sharing.slotCount} slots`;
   const isNoSlot = sharing.slot < 1 || sharing.slot > sharing.slotCount;
   return isNoSlot ? `${nameOf(holder)} has slot ${sharing.slot} of ${sharing.slotCount}` : null;
 }
 
 function formOf({ resources, sharing }: Held): string {
-  const how = sharing.kind === 'slots' ? `slot ${sharing.slot} of ${sharing.slotCount}` : sharing.kind;
+  const how =
+    sharing.kind === 'slots' ? `slot ${sharing.slot} of ${sharing.slotCount}` : sharing.kind;
   return `${how} ${resources.join(' and ')}`;
 }

@@ -123,7 +123,11 @@ export class Witness {
   readonly stopMs: number;
 
   readonly #live = new Set<Holding>();
-  readonly #robberies: { readonly server: SimServer; readonly value: string; readonly at: number }[] = [];
+  readonly #robberies: {
+    readonly server: SimServer;
+    readonly value: string;
+    readonly at: number;
+  }[] = [];
 
   constructor(world: World, servers: readonly SimServer[], prefix: string, options: Options) {
     this.world = world;
@@ -145,10 +149,12 @@ export class Witness {
       server.redis.onChange = (key, before, after, by) => {
         if (by === null && before !== null && after !== before)
           this.#robberies.push({ server, value: before, at: world.now });
-        if (by !== null && after === by && !this.firstGrantAt.has(by)) this.firstGrantAt.set(by, world.now);
+        if (by !== null && after === by && !this.firstGrantAt.has(by))
+          this.firstGrantAt.set(by, world.now);
         if (after === null && by !== null && by === before && !this.holdings.has(by))
           world.mark('partial grant undone');
-        if (before === null && by !== null && this.holdings.has(by)) world.mark('late grant or heal');
+        if (before === null && by !== null && this.holdings.has(by))
+          world.mark('late grant or heal');
         this.tickets.changed(before);
         this.tell({ kind: 'key-changed', key, server, before, by });
       };
@@ -240,12 +246,16 @@ export class Witness {
   /** Whether somebody has died so shortly before that he may have left keys, or stand in the way of others. */
   hasLateDeath(before: number): boolean {
     const soMuchLaterMs = this.ttlMs * 1.02 + 1_000;
-    return this.programs.some(({ wasKilled, endedAt }) => wasKilled && (endedAt ?? 0) > before - soMuchLaterMs);
+    return this.programs.some(
+      ({ wasKilled, endedAt }) => wasKilled && (endedAt ?? 0) > before - soMuchLaterMs,
+    );
   }
 
   /** How many have acquired any of these since then. */
   acquiredSince(at: number, claim: { readonly resources: readonly string[] }): number {
-    return [...this.holdings.values()].filter((one) => one.acquiredAt >= at && haveCommon(one, claim)).length;
+    return [...this.holdings.values()].filter(
+      (one) => one.acquiredAt >= at && haveCommon(one, claim),
+    ).length;
   }
 
   childStarted(holding: Holding, tree: Tree): void {
@@ -256,7 +266,8 @@ export class Witness {
   /** A machine has woken up: what was alive on it runs again. */
   woke(machine: Machine): void {
     for (const holding of this.live()) {
-      if (holding.machine === machine && holding.tree?.isRunning) this.tell({ kind: 'child-running', holding });
+      if (holding.machine === machine && holding.tree?.isRunning)
+        this.tell({ kind: 'child-running', holding });
     }
   }
 
@@ -288,7 +299,8 @@ export class Witness {
       if (holding.validUntil !== validUntil) return;
       this.tell({ kind: 'expired', holding });
       // Whoever was told of it has not given it back: it is left to expire.
-      if (holding.isBelieved && this.tickets.has(holding.value)) this.ends.add(holding, 0.02 * this.ttlMs, true);
+      if (holding.isBelieved && this.tickets.has(holding.value))
+        this.ends.add(holding, 0.02 * this.ttlMs, true);
     });
     this.tell({ kind: 'proven', holding });
   }

@@ -40,7 +40,10 @@ describe('what cannot be meant is one line that names it, and 64', () => {
 
 it('--help names every option and every profile', () => {
   const told = parsed('--help');
-  expect(told).toMatchObject({ exitCode: 0, text: expect.stringMatching(/^Usage: npm run sim -- \[options\]\n/) });
+  expect(told).toMatchObject({
+    exitCode: 0,
+    text: expect.stringMatching(/^Usage: npm run sim -- \[options\]\n/),
+  });
   for (const word of [
     '--seed',
     '--runs',

@@ -50,16 +50,25 @@ export function parseWords(argv: readonly string[]): Wanted | Told {
     text += more;
   };
   const command = new Command('npm run sim --')
-    .description('Runs redlock-run as it is in worlds that follow from a seed, and checks what it promises.')
+    .description(
+      'Runs redlock-run as it is in worlds that follow from a seed, and checks what it promises.',
+    )
     .addOption(
-      new Option('--profile <name>', 'kind of world: fair (all of them), hostile (all of them), or one')
+      new Option(
+        '--profile <name>',
+        'kind of world: fair (all of them), hostile (all of them), or one',
+      )
         .argParser(profilesOf)
         .default(fairNames, 'fair'),
     )
     .option('--seed <number>', 'the first seed', wholeNumberFrom(0), 1)
     .option('--runs <number>', 'how many seeds, one after the other', wholeNumberFrom(1), 1)
     .option('--log', 'tell one run event by event')
-    .option('--mutant <name>', 'with this deliberate mistake, one of the table in test/README.md', mutantNamed)
+    .option(
+      '--mutant <name>',
+      'with this deliberate mistake, one of the table in test/README.md',
+      mutantNamed,
+    )
     .option('--mutants', 'hunt all mutants and print the table')
     .option('--pictures', 'draw the pictures of docs/')
     .addOption(new Option('--share <index/count>').argParser(shareOf).hideHelp())
@@ -74,7 +83,8 @@ export function parseWords(argv: readonly string[]): Wanted | Told {
   try {
     const wanted = command.parse(argv, { from: 'user' }).opts<Wanted>();
     const isOneRun = wanted.profile.length * wanted.runs === 1;
-    if (wanted.log && !isOneRun) command.error("error: option '--log' needs one --profile and one run");
+    if (wanted.log && !isOneRun)
+      command.error("error: option '--log' needs one --profile and one run");
     return wanted;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;

@@ -27,7 +27,12 @@ export class World {
 
   at(instant: number, action: () => void): Scheduled {
     this.#sequence += 1;
-    const item = { at: Math.max(instant, this.now), sequence: this.#sequence, action, isCancelled: false };
+    const item = {
+      at: Math.max(instant, this.now),
+      sequence: this.#sequence,
+      action,
+      isCancelled: false,
+    };
     this.#heap.push(item);
     return item;
   }

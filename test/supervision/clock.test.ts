@@ -8,8 +8,12 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pass, sharedMasters, startFamily } from './rig.ts';
 
-const got = spawnSync(process.execPath, ['src/dev/faketime.js'], { encoding: 'utf8', timeout: 60_000 });
-if (got.status !== 0) process.stderr.write(`  SKIPPED: another time of day: ${got.stderr.trim()}\n`);
+const got = spawnSync(process.execPath, ['src/dev/faketime.js'], {
+  encoding: 'utf8',
+  timeout: 60_000,
+});
+if (got.status !== 0)
+  process.stderr.write(`  SKIPPED: another time of day: ${got.stderr.trim()}\n`);
 
 const folder = mkdtempSync(path.join(tmpdir(), 'time-of-day-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -43,39 +43,48 @@ it.skipIf(obstacle !== null)(
     expect(linesOf(result)).toEqual([
       expect.stringMatching(/the command left 1 process behind; ending them/),
       expect.stringMatching(
-        new RegExp(`warning: "theirs": cannot kill ${pid} \\(another user's.*the lock is not released`),
+        new RegExp(
+          `warning: "theirs": cannot kill ${pid} \\(another user's.*the lock is not released`,
+        ),
       ),
     ]);
     for (const master of masters) expect(await master.get('redlock:theirs')).not.toBeNull();
   },
 );
 
-it.skipIf(obstacle !== null)('as the job itself is told of in the same way when the lock is lost', async () => {
-  const run = asNobody([
-    '--ttl',
-    '5s',
-    '-k',
-    '500ms',
-    'ours',
-    '--',
-    become,
-    '--reuid=0',
-    '--regid=0',
-    '--clear-groups',
-    'sh',
-    '-c',
-    'echo "pid $$"; exec sleep 600 >&- 2>&-',
-  ]);
-  const [, pid = ''] = await run.says('stdout', /pid (\d+)/);
-  foreign.push(Number(pid));
-  for (const master of masters) await master.flush();
-  const result = await run.result;
-  expect(result.code).toBe(79);
-  expect(linesOf(result)[0]).toMatch(new RegExp(`warning: "ours": cannot kill ${pid} `));
-});
+it.skipIf(obstacle !== null)(
+  'as the job itself is told of in the same way when the lock is lost',
+  async () => {
+    const run = asNobody([
+      '--ttl',
+      '5s',
+      '-k',
+      '500ms',
+      'ours',
+      '--',
+      become,
+      '--reuid=0',
+      '--regid=0',
+      '--clear-groups',
+      'sh',
+      '-c',
+      'echo "pid $$"; exec sleep 600 >&- 2>&-',
+    ]);
+    const [, pid = ''] = await run.says('stdout', /pid (\d+)/);
+    foreign.push(Number(pid));
+    for (const master of masters) await master.flush();
+    const result = await run.result;
+    expect(result.code).toBe(79);
+    expect(linesOf(result)[0]).toMatch(new RegExp(`warning: "ours": cannot kill ${pid} `));
+  },
+);
 
 function asNobody(words: readonly string[]): CliRun {
-  const env = { REDLOCK_MASTERS: masters.map(({ url }) => url).join(','), REDLOCK_RESTART_GRACE: '0', HOME: '/' };
+  const env = {
+    REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+    REDLOCK_RESTART_GRACE: '0',
+    HOME: '/',
+  };
   return new CliRun(words, { env, cwd: '/', through: ['setpriv', ...nobody] });
 }
 
@@ -88,8 +97,19 @@ function findObstacle(): string | null {
   chmodSync(become, 0o4755);
   chmodSync(scratchFolder(), 0o711);
   chmodSync(folder, 0o755);
-  const trial = spawnSync('setpriv', [...nobody, become, '--reuid=0', '--regid=0', '--clear-groups', 'id', '-u']);
-  if (String(trial.stdout).trim() !== '0') return 'the temporary folder allows no set-user-ID programs';
-  const reads = spawnSync('setpriv', [...nobody, process.execPath, program, '--version'], { cwd: '/' });
+  const trial = spawnSync('setpriv', [
+    ...nobody,
+    become,
+    '--reuid=0',
+    '--regid=0',
+    '--clear-groups',
+    'id',
+    '-u',
+  ]);
+  if (String(trial.stdout).trim() !== '0')
+    return 'the temporary folder allows no set-user-ID programs';
+  const reads = spawnSync('setpriv', [...nobody, process.execPath, program, '--version'], {
+    cwd: '/',
+  });
   return reads.status === 0 ? null : 'nobody may not read this checkout';
 }

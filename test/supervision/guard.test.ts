@@ -25,8 +25,11 @@ it.concurrent('has a name, a session, a folder and an environment of its own', a
   const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
     .split('\0')
     .map((line) => line.split('=')[0]);
-  expect(names.filter((name) => name && !/^(LD_|DYLD_|FAKETIME)/.test(name)).sort()).toEqual(['PATH']);
-  const found = (...words: string[]) => spawnSync('pgrep', words, { encoding: 'utf8' }).stdout.split('\n');
+  expect(names.filter((name) => name && !/^(LD_|DYLD_|FAKETIME)/.test(name)).sort()).toEqual([
+    'PATH',
+  ]);
+  const found = (...words: string[]) =>
+    spawnSync('pgrep', words, { encoding: 'utf8' }).stdout.split('\n');
   expect(found('-x', 'node')).not.toContain(String(pid));
   expect(found('-f', 'redlock-run')).not.toContain(String(pid));
   expect(found('-x', 'node')).toContain(String(job.run.pid)); // This look can find something.
@@ -37,7 +40,20 @@ it.concurrent('has a name, a session, a folder and an environment of its own', a
 it.concurrent('ignores every signal that can be ignored, and does its work afterwards', async () => {
   const job = await startJob(await sharedMasters(), stays, { flags: patient }).ready();
   const pid = job.guardPid;
-  for (const signal of ['HUP', 'INT', 'QUIT', 'TERM', 'TSTP', 'TTIN', 'USR1', 'USR2', 'PIPE', 'ALRM', 'XCPU', 'PWR']) {
+  for (const signal of [
+    'HUP',
+    'INT',
+    'QUIT',
+    'TERM',
+    'TSTP',
+    'TTIN',
+    'USR1',
+    'USR2',
+    'PIPE',
+    'ALRM',
+    'XCPU',
+    'PWR',
+  ]) {
     process.kill(pid, `SIG${signal}` as NodeJS.Signals);
   }
   await pass(200);
@@ -54,7 +70,10 @@ it.concurrent('ends what has wiped its environment and left its family, its sess
   await job.ready();
   const [pid = 0, parent] = (/ready (\d+) (\d+)/.exec(job.run.stdout) ?? []).slice(1).map(Number);
   try {
-    await eventually('it has left', () => statOf(pid)?.session === pid && statOf(pid)?.parent !== parent);
+    await eventually(
+      'it has left',
+      () => statOf(pid)?.session === pid && statOf(pid)?.parent !== parent,
+    );
     job.run.signal('SIGKILL');
     await eventually('it is gone', () => !isAlive(pid), 10_000);
   } finally {
@@ -63,9 +82,13 @@ it.concurrent('ends what has wiped its environment and left its family, its sess
 });
 
 it.concurrent('SIGUSR1 opens no inspector, in neither of the two', async () => {
-  const job = await startJob(await sharedMasters(), [...['sh', '-c'], "trap '' USR1; echo ready; sleep 600"], {
-    flags: patient,
-  }).ready();
+  const job = await startJob(
+    await sharedMasters(),
+    [...['sh', '-c'], "trap '' USR1; echo ready; sleep 600"],
+    {
+      flags: patient,
+    },
+  ).ready();
   for (const pid of [job.run.pid, job.guardPid]) {
     process.kill(pid, 'SIGUSR1');
     await pass(300);
@@ -127,18 +150,25 @@ it.concurrent('a guard that is stopped when the command ends is not left behind,
   job.run.child.stdin?.end('\n');
   const result = await job.run.result;
   expect(result.code).toBe(5);
-  expect(linesOf(result)).toEqual([expect.stringMatching(/the guard process died; started another/)]);
+  expect(linesOf(result)).toEqual([
+    expect.stringMatching(/the guard process died; started another/),
+  ]);
   expect(isAlive(pid)).toBe(false);
 });
 
 it.concurrent('no guard, no job: exit 69, one line of why, and the lock is free', async () => {
   const masters = await sharedMasters();
   const copy = mkdtempSync(join(scratchFolder(), 'no-guard-'));
-  for (const folder of ['bin', 'dist']) cpSync(join(root, folder), join(copy, folder), { recursive: true });
+  for (const folder of ['bin', 'dist'])
+    cpSync(join(root, folder), join(copy, folder), { recursive: true });
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   rmSync(join(copy, 'dist/guard.js'));
-  const environment = { PATH: process.env.PATH, REDLOCK_MASTERS: masters.map(({ url }) => url).join(','), HOME: copy };
+  const environment = {
+    PATH: process.env.PATH,
+    REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+    HOME: copy,
+  };
   const words = [join(copy, 'bin/redlock-run.js'), 'no-guard', '--', 'touch', join(copy, 'ran')];
   const env = { ...environment, ...noConfiguration, REDLOCK_RESTART_GRACE: '0' };
   const run = execFile(process.execPath, words, { env, cwd: copy, timeout: 20_000 });
@@ -148,7 +178,9 @@ it.concurrent('no guard, no job: exit 69, one line of why, and the lock is free'
   });
   const [code] = await once(run, 'close');
   expect(code).toBe(69);
-  expect(stderr.trim().split('\n').at(-1)).toMatch(/^redlock-run: guard: .* ended with code 1 \(.*\)$/);
+  expect(stderr.trim().split('\n').at(-1)).toMatch(
+    /^redlock-run: guard: .* ended with code 1 \(.*\)$/,
+  );
   expect(() => readFileSync(join(copy, 'ran'))).toThrow(/ENOENT/);
   for (const master of masters) expect(await master.get('redlock:no-guard')).toBeNull();
 });

@@ -17,20 +17,26 @@ const obstacle = findObstacle();
 if (obstacle !== null) process.stderr.write(`  SKIPPED: a /proc that hides: ${obstacle}\n`);
 
 describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
-  it.concurrent.each([1, 2])('hidepid=%d: what leaves and hides is ended before the lock is free', async (how) => {
-    const masters = await startMasters(3, { transport: 'tcp' });
-    const command = (mark: string) => ['sh', '-c', leaves, mark, mark, 'undumpable'];
-    const run = new Succession(masters, command, {
-      stdin: 'pipe',
-      through: hiding(how),
-      cwd: '/',
-      env: { HOME: '/' },
-    });
-    await run.begun();
-    run.first.child.stdin?.end();
-    expect(await run.nextSees()).toBe('');
-    expect(await run.result).toMatchObject({ code: 3, stderr: expect.stringMatching(/left 1 process behind/) });
-  });
+  it.concurrent.each([1, 2])(
+    'hidepid=%d: what leaves and hides is ended before the lock is free',
+    async (how) => {
+      const masters = await startMasters(3, { transport: 'tcp' });
+      const command = (mark: string) => ['sh', '-c', leaves, mark, mark, 'undumpable'];
+      const run = new Succession(masters, command, {
+        stdin: 'pipe',
+        through: hiding(how),
+        cwd: '/',
+        env: { HOME: '/' },
+      });
+      await run.begun();
+      run.first.child.stdin?.end();
+      expect(await run.nextSees()).toBe('');
+      expect(await run.result).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(/left 1 process behind/),
+      });
+    },
+  );
 });
 
 /** null: this can be tried here. */

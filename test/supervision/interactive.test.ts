@@ -27,30 +27,35 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
   it.concurrent.each([
     ['in front', ''],
     ['in a session of its own', '--no-foreground'],
-  ])('Ctrl-C reaches a command %s once, and it goes on; twice in a moment ends it', async (_title, flag) => {
-    const terminal = await openTerminal();
-    const isInFront = flag === '';
-    await terminal.type(`rl ${flag} -k 500ms $JOB -- ${counts}`);
-    await terminal.shows(/^ready/m);
-    if (isInFront) {
+  ])(
+    'Ctrl-C reaches a command %s once, and it goes on; twice in a moment ends it',
+    async (_title, flag) => {
+      const terminal = await openTerminal();
+      const isInFront = flag === '';
+      await terminal.type(`rl ${flag} -k 500ms $JOB -- ${counts}`);
+      await terminal.shows(/^ready/m);
+      if (isInFront) {
+        await terminal.press('C-c');
+        await terminal.shows(/got INT/);
+        await pass(2_500); // Longer than two presses may be apart.
+        expect(timesOf(/got INT/g, await terminal.screen())).toBe(1);
+      }
       await terminal.press('C-c');
-      await terminal.shows(/got INT/);
-      await pass(2_500); // Longer than two presses may be apart.
-      expect(timesOf(/got INT/g, await terminal.screen())).toBe(1);
-    }
-    await terminal.press('C-c');
-    await pass(200); // No person is faster, and two at once are one to the kernel.
-    await terminal.press('C-c');
-    await terminal.shows(/prompt>$/);
-    await terminal.type('echo "code $?"');
-    const screen = await terminal.shows(/^code \d+/m);
-    expect(screen).toMatch(/^code 130/m);
-    expect(screen).not.toMatch(/got (TERM|HUP)/);
-  });
+      await pass(200); // No person is faster, and two at once are one to the kernel.
+      await terminal.press('C-c');
+      await terminal.shows(/prompt>$/);
+      await terminal.type('echo "code $?"');
+      const screen = await terminal.shows(/^code \d+/m);
+      expect(screen).toMatch(/^code 130/m);
+      expect(screen).not.toMatch(/got (TERM|HUP)/);
+    },
+  );
 
   it.concurrent('Ctrl-C stops a loop of the shell, as it does without us', async () => {
     const terminal = await openTerminal();
-    await terminal.type('for i in 1 2 3; do rl $JOB -- sh -c "echo ready; exec sleep 100"; echo "went on"; done');
+    await terminal.type(
+      'for i in 1 2 3; do rl $JOB -- sh -c "echo ready; exec sleep 100"; echo "went on"; done',
+    );
     await terminal.shows(/^ready/m);
     await terminal.press('C-c');
     const screen = await terminal.shows(/\^C\s*prompt>$/);
@@ -74,14 +79,20 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     ['in a session of its own', '--no-foreground'],
   ])('Ctrl-Z stops a command %s and us, and fg goes on', async (_title, flag) => {
     const terminal = await openTerminal();
-    const script = 'echo ready; i=0; while [ $i -lt 40 ]; do sleep 0.05; i=$((i + 1)); done; echo over';
+    const script =
+      'echo ready; i=0; while [ $i -lt 40 ]; do sleep 0.05; i=$((i + 1)); done; echo over';
     await terminal.type(`rl ${flag} $JOB -- sh -c '${script}'; echo "code $?"`);
     await terminal.shows(/^ready/m);
     await terminal.press('C-z');
     await terminal.shows(/Stopped/);
     const job = () =>
-      allProcesses(/^$/).filter(({ command }) => /sh -c echo ready/.test(command) && command.includes(terminal.mark));
-    await eventually('all of it is stopped', () => job().length >= 2 && job().every(({ pid }) => isFrozen(pid)));
+      allProcesses(/^$/).filter(
+        ({ command }) => /sh -c echo ready/.test(command) && command.includes(terminal.mark),
+      );
+    await eventually(
+      'all of it is stopped',
+      () => job().length >= 2 && job().every(({ pid }) => isFrozen(pid)),
+    );
     await pass(500);
     expect(await terminal.screen()).not.toMatch(/^over/m);
     await terminal.type('fg');
@@ -95,7 +106,9 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     await terminal.press('C-z');
     await terminal.shows(/Stopped/);
     await pass(5_500);
-    const left = allProcesses().filter(({ command }) => /sleep 100/.test(command) && command.includes(terminal.mark));
+    const left = allProcesses().filter(
+      ({ command }) => /sleep 100/.test(command) && command.includes(terminal.mark),
+    );
     expect(left).toEqual([]);
     await terminal.type('fg; echo "code $?"');
     const screen = await terminal.shows(/^code \d+/m);
@@ -106,7 +119,10 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
   it.concurrent('less shows, scrolls, survives Ctrl-C and leaves the terminal as it was', async () => {
     const terminal = await openTerminal();
     const file = join(terminal.folder, 'text');
-    writeFileSync(file, Array.from({ length: 500 }, (_, index) => `line ${index + 1} of it\n`).join(''));
+    writeFileSync(
+      file,
+      Array.from({ length: 500 }, (_, index) => `line ${index + 1} of it\n`).join(''),
+    );
     await terminal.type(`rl $JOB -- less ${file}; echo "code $?"`);
     await terminal.shows(/^line 1 of it/m);
     await terminal.press('G');
@@ -122,7 +138,9 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
 
   it.concurrent('the command may ask at /dev/tty although its stdin is a pipe, and has job control', async () => {
     const terminal = await openTerminal();
-    await terminal.type(`echo piped | rl $JOB -- sh -c 'read a; echo "ask"; read b </dev/tty; echo "$a and $b"'`);
+    await terminal.type(
+      `echo piped | rl $JOB -- sh -c 'read a; echo "ask"; read b </dev/tty; echo "$a and $b"'`,
+    );
     await terminal.shows(/^ask/m);
     await terminal.type('typed');
     await terminal.shows(/^piped and typed/m);
@@ -136,20 +154,26 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
 
   it.concurrent('a neighbour in the pipe survives when the run is killed', async () => {
     const terminal = await openTerminal();
-    await terminal.type(`rl -k 300ms $JOB -- sh -c 'echo ready; exec sleep 100' | sh -c 'cat; echo "neighbour lives"'`);
+    await terminal.type(
+      `rl -k 300ms $JOB -- sh -c 'echo ready; exec sleep 100' | sh -c 'cat; echo "neighbour lives"'`,
+    );
     await terminal.shows(/^ready/m);
     const [run] = allProcesses(/^$/).filter(
       ({ command }) => /redlock-run\.js -k 300ms/.test(command) && command.includes(terminal.mark),
     );
     process.kill(run?.pid ?? 0, 'SIGKILL');
     await terminal.shows(/^neighbour lives/m);
-    const left = allProcesses().filter(({ command }) => /sleep 100/.test(command) && command.includes(terminal.mark));
+    const left = allProcesses().filter(
+      ({ command }) => /sleep 100/.test(command) && command.includes(terminal.mark),
+    );
     expect(left).toEqual([]);
   });
 
   it.concurrent('with --isolate, Ctrl-C and /dev/tty are as without', async () => {
     const terminal = await openTerminal();
-    await terminal.type(`rl --isolate $JOB -- sh -c 'read b </dev/tty; echo "got $b"; exec sleep 100'`);
+    await terminal.type(
+      `rl --isolate $JOB -- sh -c 'read b </dev/tty; echo "got $b"; exec sleep 100'`,
+    );
     await pass(1_500);
     await terminal.type('typed');
     const screen = await terminal.shows(/^got typed|--isolate: not possible/m);

@@ -48,7 +48,9 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     });
     const result = await job.run.result;
     expect(result.code).toBe(4);
-    expect(linesOf(result)).toEqual([expect.stringMatching(/the command left 3 processes behind; ending them/)]);
+    expect(linesOf(result)).toEqual([
+      expect.stringMatching(/the command left 3 processes behind; ending them/),
+    ]);
     await job.witness.looks();
     expect(job.witness.alive).toEqual([]);
   });
@@ -58,7 +60,11 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     ['death by SIGKILL', ['sh', '-c', 'kill -9 $$'], { code: 137, signal: null }],
     ['death by SIGTERM', ['sh', '-c', 'kill -TERM $$'], { code: null, signal: 'SIGTERM' }],
     ['a command that is called like a builtin', ['echo', 'said'], { code: 0, stdout: 'said\n' }],
-    ['words with blanks, quotes and nothing', ['printf', '[%s]', 'a b', '', '"\'$x'], { stdout: '[a b][]["\'$x]' }],
+    [
+      'words with blanks, quotes and nothing',
+      ['printf', '[%s]', 'a b', '', '"\'$x'],
+      { stdout: '[a b][]["\'$x]' },
+    ],
     ['a command that is not there', ['there-is-no-such-program'], { code: 127 }],
   ])('%s is as without', async (_title, command, expected) => {
     const job = startJob(await sharedMasters(), command, { flags: isolated });
@@ -77,19 +83,28 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
   it.concurrent('a run inside an isolated run ends what it started, by the numbers that hold there', async () => {
     const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
     const inner = `"${process.execPath}" "${program}" -k 300ms inner-of-$JOB -- sh -c '(sleep 600 &) ; echo ready'`;
-    const job = startJob(await sharedMasters(), ['sh', '-c', `${inner}; echo "$?"`], { flags: isolated });
+    const job = startJob(await sharedMasters(), ['sh', '-c', `${inner}; echo "$?"`], {
+      flags: isolated,
+    });
     const result = await job.run.result;
     expect(result.stdout).toBe('ready\n0\n');
-    expect(linesOf(result)).toEqual([expect.stringMatching(/"inner-of-\w+": the command left 1 process behind/)]);
+    expect(linesOf(result)).toEqual([
+      expect.stringMatching(/"inner-of-\w+": the command left 1 process behind/),
+    ]);
   });
 
   it.concurrent('a run that sees the processes of another namespace is refused: it would kill at random', async () => {
     const asRoot = isRoot ? [] : ['--user', '--map-current-user'];
     const through = ['unshare', '--pid', '--fork', '--kill-child', '--mount', ...asRoot];
-    const job = startJob(await sharedMasters(), ['touch', '/nonexistent'], { flags: patient, through });
+    const job = startJob(await sharedMasters(), ['touch', '/nonexistent'], {
+      flags: patient,
+      through,
+    });
     expect(await job.run.result).toMatchObject({
       code: 69,
-      stderr: expect.stringMatching(/^redlock-run: guard: .*: \/proc shows another PID namespace than ours \(.*\)\n$/),
+      stderr: expect.stringMatching(
+        /^redlock-run: guard: .*: \/proc shows another PID namespace than ours \(.*\)\n$/,
+      ),
     });
   });
 
@@ -101,7 +116,9 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
   it.concurrent('signals reach the command, and the stop signal is its own to handle', async () => {
     const script = `for s in HUP USR1 USR2 WINCH; do trap "echo $s" $s; done; trap 'echo TERM; exit 9' TERM; echo ready
       while :; do sleep 0.1; done`;
-    const job = await startJob(await sharedMasters(), ['bash', '-c', script], { flags: isolated }).ready();
+    const job = await startJob(await sharedMasters(), ['bash', '-c', script], {
+      flags: isolated,
+    }).ready();
     for (const name of ['HUP', 'USR1', 'USR2', 'WINCH', 'TERM']) {
       expect(constants.signals).toHaveProperty(`SIG${name}`);
       job.run.signal(`SIG${name}` as NodeJS.Signals);
@@ -111,32 +128,36 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
   });
 
   it.concurrent('is refused with 69 and one line where there is no unshare, before the lock is asked for', async () => {
-    const job = startJob(await sharedMasters(), ['/bin/true'], { flags: isolated, env: { PATH: '/nonexistent' } });
+    const job = startJob(await sharedMasters(), ['/bin/true'], {
+      flags: isolated,
+      env: { PATH: '/nonexistent' },
+    });
     const result = await job.run.result;
     expect(result.code).toBe(69);
-    expect(result.stderr).toMatch(/^redlock-run: --isolate: not possible on this machine: .*unshare.* \(.*\)\n$/);
+    expect(result.stderr).toMatch(
+      /^redlock-run: --isolate: not possible on this machine: .*unshare.* \(.*\)\n$/,
+    );
   });
 });
 
-describe.skipIf(!isRoot || obstacleTo([...asUser, ...namespaces, '--user', '--map-current-user']) !== null)(
-  'for a user who is not root',
-  () => {
-    it('works in a user namespace of its own', async () => {
-      const { startMasters } = await import('../servers/masters.ts');
-      const masters = await startMasters(3, { transport: 'tcp' });
-      const script = 'id -u; (setsid env -i sleep 600 >/dev/null 2>&1 &); sleep 0.3; exit 6';
-      const job = startJob(masters, ['sh', '-c', script], {
-        flags: isolated,
-        cwd: '/',
-        env: { HOME: '/' },
-        through: asUser,
-      });
-      const result = await job.run.result;
-      expect(result).toMatchObject({ code: 6, stdout: '65534\n' });
-      expect(linesOf(result)).toEqual([expect.stringMatching(/the command left 1 process behind/)]);
+describe.skipIf(
+  !isRoot || obstacleTo([...asUser, ...namespaces, '--user', '--map-current-user']) !== null,
+)('for a user who is not root', () => {
+  it('works in a user namespace of its own', async () => {
+    const { startMasters } = await import('../servers/masters.ts');
+    const masters = await startMasters(3, { transport: 'tcp' });
+    const script = 'id -u; (setsid env -i sleep 600 >/dev/null 2>&1 &); sleep 0.3; exit 6';
+    const job = startJob(masters, ['sh', '-c', script], {
+      flags: isolated,
+      cwd: '/',
+      env: { HOME: '/' },
+      through: asUser,
     });
-  },
-);
+    const result = await job.run.result;
+    expect(result).toMatchObject({ code: 6, stdout: '65534\n' });
+    expect(linesOf(result)).toEqual([expect.stringMatching(/the command left 1 process behind/)]);
+  });
+});
 
 /** null: this machine allows it. */
 function obstacleTo(words: readonly string[]): string | null {

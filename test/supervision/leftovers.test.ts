@@ -4,10 +4,20 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { eventually } from '../servers/processes.ts';
-import { everyKind, guardsOf, linesOf, note, patient, sharedMasters, startFamily, startJob } from './rig.ts';
+import {
+  everyKind,
+  guardsOf,
+  linesOf,
+  note,
+  patient,
+  sharedMasters,
+  startFamily,
+  startJob,
+} from './rig.ts';
 import { allProcesses } from './witness.ts';
 
-const warning = /^redlock-run: warning: "\w+": the command left \d+ process(es)? behind; ending them/;
+const warning =
+  /^redlock-run: warning: "\w+": the command left \d+ process(es)? behind; ending them/;
 
 it.concurrent('leftovers that obey are gone at once, and the exit code is the command’s own', async () => {
   const job = startFamily(await sharedMasters(), {
@@ -30,7 +40,12 @@ it.concurrent('leftovers that obey are gone at once, and the exit code is the co
 it.concurrent('leftovers that do not obey are killed after the grace, and only then the lock is free', async () => {
   // Nobody can tell whose the bare one is, once its parent has gone: see --isolate.
   const kinds = everyKind.filter((kind) => kind !== 'bare');
-  const job = startFamily(await sharedMasters(), { flags: patient, kinds, itself: 'leaves', stdin: 'pipe' });
+  const job = startFamily(await sharedMasters(), {
+    flags: patient,
+    kinds,
+    itself: 'leaves',
+    stdin: 'pipe',
+  });
   await job.ready();
   job.leaves();
   const outcome = await job.outcome();
@@ -44,7 +59,12 @@ it.concurrent('leftovers that do not obey are killed after the grace, and only t
 it.concurrent('a lone rabbit that the command leaves behind is not overlooked', async () => {
   const masters = await sharedMasters();
   const jobs = Array.from({ length: 4 }, () =>
-    startFamily(masters, { flags: patient, kinds: ['rabbit'], itself: 'leaves', env: { RABBIT_HOP_MS: '3' } }),
+    startFamily(masters, {
+      flags: patient,
+      kinds: ['rabbit'],
+      itself: 'leaves',
+      env: { RABBIT_HOP_MS: '3' },
+    }),
   );
   for (const job of jobs) {
     expect(linesOf(await job.run.result)[0]).toMatch(warning);
@@ -102,7 +122,19 @@ it.concurrent('the run around another one ends the inner job too, and leaves the
   const { execPath } = process;
   const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
   const family = new URL('fixtures/family.sh', import.meta.url).pathname;
-  const inner = ['--ttl', '12s', 'inner-of-$JOB', '--', 'bash', family, '$JOB', 'stays', 'deaf', 'daemon', 'rabbit'];
+  const inner = [
+    '--ttl',
+    '12s',
+    'inner-of-$JOB',
+    '--',
+    'bash',
+    family,
+    '$JOB',
+    'stays',
+    'deaf',
+    'daemon',
+    'rabbit',
+  ];
   const job = startJob(masters, ['bash', '-c', `"${execPath}" "${program}" ${inner.join(' ')}`]);
   await job.ready();
   const [innerRun] = allProcessesOf(job.name, /redlock-run\.js --ttl 12s inner-of/);
@@ -113,7 +145,11 @@ it.concurrent('the run around another one ends the inner job too, and leaves the
   const outcome = await job.outcome();
   note('nested, SIGKILL of the outer run', outcome);
   expect(outcome.marginMs).toBeGreaterThan(50);
-  await eventually('the inner guard ended by itself', () => guardsOf(1).every((pid) => pid !== innerGuard), 3_000);
+  await eventually(
+    'the inner guard ended by itself',
+    () => guardsOf(1).every((pid) => pid !== innerGuard),
+    3_000,
+  );
 });
 
 it.concurrent('an inner run that was killed leaves its guard and its job to the outer run', async () => {

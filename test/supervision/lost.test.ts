@@ -3,7 +3,16 @@
 // margin that it measured.
 
 import { describe, expect, it } from 'vitest';
-import { everyKind, type Job, note, type Outcome, ownMasters, pass, sharedMasters, startFamily } from './rig.ts';
+import {
+  everyKind,
+  type Job,
+  note,
+  type Outcome,
+  ownMasters,
+  pass,
+  sharedMasters,
+  startFamily,
+} from './rig.ts';
 import { freeze, thaw } from './witness.ts';
 
 interface Scenario {
@@ -131,7 +140,8 @@ const scenarios: Scenario[] = [
     title: 'the value of somebody else',
     when: async (job) => {
       job.witness.keyIsTaken();
-      for (const master of await mastersOf(job)) await master.command('set', `redlock:${job.name}`, 'theirs');
+      for (const master of await mastersOf(job))
+        await master.command('set', `redlock:${job.name}`, 'theirs');
     },
     ends: { code: 79 },
     says: /lost: .* taken: masters show the value of somebody else/,
@@ -144,22 +154,27 @@ const sets = new Map<Job, Promise<Awaited<ReturnType<typeof ownMasters>>>>();
 const mastersOf = async (job: Job) => (await sets.get(job)) ?? [];
 
 describe.concurrent('no process survives, and all are gone before the key is', () => {
-  it.each(scenarios)('$title', async ({ title, when, ends, says, isFrozen, kinds, marginMs = 0, withinMs }) => {
-    const harmsMasters = /masters|keys|value/.test(title);
-    const set = harmsMasters ? ownMasters() : sharedMasters();
-    const job = startFamily(await set, kinds ? { kinds } : {});
-    sets.set(job, set);
-    await job.ready();
-    job.happens();
-    await when(job);
-    const outcome = await job.outcome(isFrozen ? 'frozen' : 'ends').finally(() => harmsMasters && thawAll(set));
-    note(title, outcome);
-    check(outcome, ends);
-    if (says) expect(outcome.stderr).toMatch(says);
-    expect(outcome.goneAfterMs).toBeLessThan(withinMs);
-    // Where the key is taken from us, this is about the instant when it would have expired.
-    expect(outcome.marginMs).toBeGreaterThanOrEqual(marginMs);
-  });
+  it.each(scenarios)(
+    '$title',
+    async ({ title, when, ends, says, isFrozen, kinds, marginMs = 0, withinMs }) => {
+      const harmsMasters = /masters|keys|value/.test(title);
+      const set = harmsMasters ? ownMasters() : sharedMasters();
+      const job = startFamily(await set, kinds ? { kinds } : {});
+      sets.set(job, set);
+      await job.ready();
+      job.happens();
+      await when(job);
+      const outcome = await job
+        .outcome(isFrozen ? 'frozen' : 'ends')
+        .finally(() => harmsMasters && thawAll(set));
+      note(title, outcome);
+      check(outcome, ends);
+      if (says) expect(outcome.stderr).toMatch(says);
+      expect(outcome.goneAfterMs).toBeLessThan(withinMs);
+      // Where the key is taken from us, this is about the instant when it would have expired.
+      expect(outcome.marginMs).toBeGreaterThanOrEqual(marginMs);
+    },
+  );
 });
 
 async function thawAll(set: ReturnType<typeof ownMasters>): Promise<void> {
@@ -167,5 +182,9 @@ async function thawAll(set: ReturnType<typeof ownMasters>): Promise<void> {
 }
 
 function check({ code, signal, stdout, stderr }: Outcome, ends: Scenario['ends']): void {
-  expect([code, signal, stdout], stderr).toEqual([ends.code ?? null, ends.signal ?? null, 'ready\n']);
+  expect([code, signal, stdout], stderr).toEqual([
+    ends.code ?? null,
+    ends.signal ?? null,
+    'ready\n',
+  ]);
 }

@@ -12,7 +12,10 @@ it.concurrent('runs once, with the name and the reason, and what it prints is no
   const masters = await ownMasters();
   const file = join(mkdtempSync(join(scratchFolder(), 'lost-')), 'lost');
   const script = `echo "$REDLOCK_NAME $REDLOCK_LOST" >> ${file}; echo said`;
-  const job = await startFamily(masters, { flags: [...stops, script], kinds: ['deaf', 'daemon'] }).ready();
+  const job = await startFamily(masters, {
+    flags: [...stops, script],
+    kinds: ['deaf', 'daemon'],
+  }).ready();
   job.witness.keyIsTaken();
   for (const master of masters) await master.flush();
   const outcome = await job.outcome();
@@ -36,7 +39,10 @@ it.concurrent('runs as well when the lock is lost while the command is being sto
 
 it.concurrent('a command that does not end is killed after ten seconds, and the job long before', async () => {
   const masters = await ownMasters();
-  const job = await startFamily(masters, { flags: [...stops, 'sleep 60 & sleep 60'], kinds: ['deaf'] }).ready();
+  const job = await startFamily(masters, {
+    flags: [...stops, 'sleep 60 & sleep 60'],
+    kinds: ['deaf'],
+  }).ready();
   job.witness.keyIsTaken();
   for (const master of masters) await master.flush();
   job.happens();

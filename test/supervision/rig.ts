@@ -58,8 +58,16 @@ export class Job {
       ...env,
     };
     const words = [...flags, this.name, '--', ...command(this.name)];
-    this.run = new CliRun(words, { timeoutMs: 25_000, ...others, env: { ...environment, JOB: this.name } });
-    this.witness = new Witness(isNamed ? [this.name] : [this.name, this.run.id], `redlock:${this.name}`, masters);
+    this.run = new CliRun(words, {
+      timeoutMs: 25_000,
+      ...others,
+      env: { ...environment, JOB: this.name },
+    });
+    this.witness = new Witness(
+      isNamed ? [this.name] : [this.name, this.run.id],
+      `redlock:${this.name}`,
+      masters,
+    );
     started.add(this);
   }
 
@@ -97,7 +105,9 @@ export class Job {
     const ended = result ?? (await this.run.result);
     await eventually('the guard is gone', () => guardsOf(this.run.pid).length === 0, 3_000);
     const { goneAt, freeAt, outlived } = this.witness;
-    expect(outlived.slice(0, 5), 'seen alive after a quorum of masters had let the key go').toEqual([]);
+    expect(outlived.slice(0, 5), 'seen alive after a quorum of masters had let the key go').toEqual(
+      [],
+    );
     return { ...ended, goneAfterMs: goneAt - this.#happenedAt, marginMs: freeAt - goneAt };
   }
 
@@ -107,13 +117,21 @@ export class Job {
       await this.witness.looks();
       calm = this.witness.alive.length === 0 && guardsOf(this.run.pid).length === 0 ? calm + 1 : 0;
     }
-    expect(this.witness.outlived.slice(0, 5), 'seen alive after a quorum of masters had let the key go').toEqual([]);
+    expect(
+      this.witness.outlived.slice(0, 5),
+      'seen alive after a quorum of masters had let the key go',
+    ).toEqual([]);
   }
 
   async cleanUp(): Promise<void> {
     this.witness.end();
-    const everyone = [this.run.pid, ...guardsOf(this.run.pid), ...this.witness.alive.map(({ pid }) => pid)];
-    for (const pid of everyone) if (pid !== this.run.pid || this.run.child.exitCode === null) endForGood(pid);
+    const everyone = [
+      this.run.pid,
+      ...guardsOf(this.run.pid),
+      ...this.witness.alive.map(({ pid }) => pid),
+    ];
+    for (const pid of everyone)
+      if (pid !== this.run.pid || this.run.child.exitCode === null) endForGood(pid);
     this.run.killAll();
     await this.run.result.catch(() => {});
   }
@@ -150,7 +168,11 @@ export function startFamily(masters: readonly TestMaster[], options: JobOptions 
 }
 
 /** redlock-run with any command; it finds the name of the lock in $JOB. */
-export function startJob(masters: readonly TestMaster[], command: readonly string[], options: JobOptions = {}): Job {
+export function startJob(
+  masters: readonly TestMaster[],
+  command: readonly string[],
+  options: JobOptions = {},
+): Job {
   return new Job(masters, () => command, options);
 }
 
@@ -160,7 +182,9 @@ export function guardsOf(parent: number): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {
       const stat = statOf(name);
-      return stat?.parent === parent && stat.state !== 'Z' && wordsOf(name).startsWith('redlock-guard');
+      return (
+        stat?.parent === parent && stat.state !== 'Z' && wordsOf(name).startsWith('redlock-guard')
+      );
     })
     .map(Number);
 }
@@ -173,7 +197,12 @@ export function statOf(
     const end = stat.lastIndexOf(')');
     const fields = stat.slice(end + 2).split(' ');
     const [state = '', parent, , session] = fields;
-    return { command: stat.slice(stat.indexOf('(') + 1, end), state, parent: Number(parent), session: Number(session) };
+    return {
+      command: stat.slice(stat.indexOf('(') + 1, end),
+      state,
+      parent: Number(parent),
+      session: Number(session),
+    };
   } catch {
     return null;
   }
@@ -190,7 +219,9 @@ function wordsOf(pid: string): string {
 /** What was measured, for a person who reads the log of the suite. */
 export function note(title: string, { goneAfterMs, marginMs }: Outcome): void {
   const rounded = (ms: number) => `${Math.round(ms)} ms`;
-  process.stderr.write(`  ${title}: gone after ${rounded(goneAfterMs)}, margin ${rounded(marginMs)}\n`);
+  process.stderr.write(
+    `  ${title}: gone after ${rounded(goneAfterMs)}, margin ${rounded(marginMs)}\n`,
+  );
 }
 
 export async function pass(ms: number): Promise<void> {

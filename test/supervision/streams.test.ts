@@ -44,12 +44,16 @@ async function shell(line: string) {
 }
 
 it.concurrent('a reader that has had enough ends the command by SIGPIPE, as without us', async () => {
-  const { stdout, stderr } = await shell('set -o pipefail; rl endless -- yes | head -1; echo "code $?"');
+  const { stdout, stderr } = await shell(
+    'set -o pipefail; rl endless -- yes | head -1; echo "code $?"',
+  );
   expect([stdout, stderr]).toEqual(['y\ncode 141\n', '']);
 });
 
 it.concurrent('a reader of stderr that leaves costs nothing, however much there is to say', async () => {
-  const { stdout } = await shell('{ rl -v --ttl 3s left -- sh -c "sleep 2.5; echo done"; echo "code $?"; } 2> >(true)');
+  const { stdout } = await shell(
+    '{ rl -v --ttl 3s left -- sh -c "sleep 2.5; echo done"; echo "code $?"; } 2> >(true)',
+  );
   expect(stdout).toBe('done\ncode 0\n');
 });
 

@@ -38,7 +38,10 @@ export class Terminal {
     const terminal = new Terminal(mkdtempSync(join(scratchFolder(), 't-')));
     const { folder } = terminal;
     for (const [name, program] of Object.entries(programs)) {
-      writeFileSync(join(folder, name), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
+      writeFileSync(
+        join(folder, name),
+        `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`,
+      );
       chmodSync(join(folder, name), 0o755);
     }
     const variables = {
@@ -54,7 +57,17 @@ export class Terminal {
     };
     const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
     const shell = ['env', '-i', ...words, 'bash', '--norc', '--noprofile', '-i'];
-    await terminal.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', String(columns), '-y', '40', ...shell);
+    await terminal.#tmux(
+      '-f',
+      '/dev/null',
+      'new-session',
+      '-d',
+      '-x',
+      String(columns),
+      '-y',
+      '40',
+      ...shell,
+    );
     await terminal.shows(/^prompt>/m);
     return terminal;
   }

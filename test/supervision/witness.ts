@@ -64,7 +64,9 @@ export class Witness {
     for (;;) {
       if (this.#goneAt !== null && performance.now() - this.#goneAt > quietMs) return;
       if (performance.now() > endAt) {
-        throw new Error(`alive after ${withinMs} ms: ${this.#seen.map(({ command }) => command).join('; ')}`);
+        throw new Error(
+          `alive after ${withinMs} ms: ${this.#seen.map(({ command }) => command).join('; ')}`,
+        );
       }
       await sleep(pauseMs);
     }
@@ -72,7 +74,8 @@ export class Witness {
 
   /** When nobody was seen any more, on performance.now(); somebody must have been seen before. */
   get goneAt(): number {
-    if (this.#aliveAt === null || this.#goneAt === null) throw new Error('nobody was seen, or not everybody is gone');
+    if (this.#aliveAt === null || this.#goneAt === null)
+      throw new Error('nobody was seen, or not everybody is gone');
     return this.#goneAt;
   }
 
@@ -98,12 +101,16 @@ export class Witness {
   }
 
   async askMasters(): Promise<void> {
-    await Promise.all(this.#masters.map((master, index) => this.#ask(master, this.#standings[index] as Standing)));
+    await Promise.all(
+      this.#masters.map((master, index) => this.#ask(master, this.#standings[index] as Standing)),
+    );
   }
 
   /** Accuses what is alive after a quorum has let the key go. */
   async see(everyone: readonly Sighting[], lookedAt: number): Promise<void> {
-    this.#seen = everyone.filter(({ command }) => this.#marks.some((mark) => command.includes(mark)));
+    this.#seen = everyone.filter(({ command }) =>
+      this.#marks.some((mark) => command.includes(mark)),
+    );
     this.#lookCount += 1;
     // By a quorum: while it is being acquired one master has the key and the others had not when they were asked.
     if (this.freeAt > lookedAt) this.#hasBeenHeld = true;
@@ -188,9 +195,16 @@ const ours = /redlock-run\.js|\/redlock-run |^redlock-guard/;
 export function allProcesses(besides = ours): Sighting[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((name) => ({ pid: Number(name), command: read(`${name}/cmdline`), environment: read(`${name}/environ`) }))
+    .map((name) => ({
+      pid: Number(name),
+      command: read(`${name}/cmdline`),
+      environment: read(`${name}/environ`),
+    }))
     .filter(({ command }) => command !== '' && !besides.test(command))
-    .map(({ pid, command, environment }) => ({ pid, command: `${command} ${tokenIn(environment)}` }));
+    .map(({ pid, command, environment }) => ({
+      pid,
+      command: `${command} ${tokenIn(environment)}`,
+    }));
 }
 
 function tokenIn(environment: string): string {

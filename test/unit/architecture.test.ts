@@ -7,7 +7,9 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../../src');
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
+  file.endsWith('.ts'),
+);
 const sources = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
 
 /** What each part may import, beside its own files; `node` stands for Node's modules, `*` for packages. */
@@ -22,10 +24,24 @@ const mayImport: Record<string, readonly string[]> = {
   cli: ['lock', 'text', 'run', 'redis', 'config', 'node', '*'],
   ctl: ['lock', 'text', 'redis', 'config', 'cli', 'local', 'node', '*'],
   library: ['lock', 'text', 'system', 'redis', 'system-clock.ts', 'node'],
-  '.': ['lock', 'text', 'system', 'redis', 'run', 'local', 'config', 'cli', 'ctl', 'library', 'node', '*'],
+  '.': [
+    'lock',
+    'text',
+    'system',
+    'redis',
+    'run',
+    'local',
+    'config',
+    'cli',
+    'ctl',
+    'library',
+    'node',
+    '*',
+  ],
 };
 
-const impurities = /\b(Date|performance|Math\.random|crypto|setTimeout|setInterval|setImmediate|process|console)\b/;
+const impurities =
+  /\b(Date|performance|Math\.random|crypto|setTimeout|setInterval|setImmediate|process|console)\b/;
 
 function partOf(file: string): string {
   return file.includes('/') ? (file.split('/')[0] ?? '.') : '.';
@@ -152,10 +168,13 @@ describe('a folder holds at most fifteen files', () => {
 });
 
 describe('every file', () => {
-  it.each([...sources])('%s opens with a paragraph, and is short enough to be one thing', (_, text) => {
-    expect(text).toMatch(/^\/\/ .{20,}/);
-    expect(text.split('\n').length).toBeLessThan(300);
-  });
+  it.each([...sources])(
+    '%s opens with a paragraph, and is short enough to be one thing',
+    (_, text) => {
+      expect(text).toMatch(/^\/\/ .{20,}/);
+      expect(text.split('\n').length).toBeLessThan(300);
+    },
+  );
 
   it('of the core stands in the map', () => {
     const map = readFileSync(path.join(root, 'README.md'), 'utf8');

@@ -21,15 +21,20 @@ it('has gone when it has ended, also while nobody has asked how', async () => {
   parent.kill('SIGKILL');
 });
 
-it.skipIf(process.platform !== 'linux')('is the shell and not the copy that a shell makes of itself', async () => {
-  const shell = spawn('sh', ['-c', 'echo $$; (sh -c "echo \\$PPID; read line"; true) ; true'], { stdio: 'pipe' });
-  let said = '';
-  shell.stdout.on('data', (data) => {
-    said += data;
-  });
-  await eventually('both', () => said.trim().split('\n').length === 2);
-  const [own = 0, copy = 0] = said.trim().split('\n').map(Number);
-  expect(copy).not.toBe(own);
-  expect([callerOf(copy)?.pid, callerOf(own)?.pid]).toEqual([own, own]);
-  shell.kill('SIGKILL');
-});
+it.skipIf(process.platform !== 'linux')(
+  'is the shell and not the copy that a shell makes of itself',
+  async () => {
+    const shell = spawn('sh', ['-c', 'echo $$; (sh -c "echo \\$PPID; read line"; true) ; true'], {
+      stdio: 'pipe',
+    });
+    let said = '';
+    shell.stdout.on('data', (data) => {
+      said += data;
+    });
+    await eventually('both', () => said.trim().split('\n').length === 2);
+    const [own = 0, copy = 0] = said.trim().split('\n').map(Number);
+    expect(copy).not.toBe(own);
+    expect([callerOf(copy)?.pid, callerOf(own)?.pid]).toEqual([own, own]);
+    shell.kill('SIGKILL');
+  },
+);

@@ -45,7 +45,9 @@ function run(): number {
 
 /** The names in the folder, and when each file was written. */
 function kept(): Record<string, number> {
-  return Object.fromEntries(readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mtimeMs]));
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mtimeMs]),
+  );
 }
 
 it('runs a bundle with what it requires, and tells where it is', () => {
@@ -112,14 +114,17 @@ it('removes no file that it did not make, however old', () => {
   expect(readdirSync(folder)).toContain('old');
 });
 
-it.each(['', '/code'])('a link in the place of cache%s is not followed, nor written to', (below) => {
-  const target = join(base, 'target');
-  mkdirSync(join(target, 'code'), { recursive: true, mode: 0o700 });
-  if (below !== '') mkdirSync(join(base, 'cache'), { mode: 0o700 });
-  symlinkSync(target, join(base, `cache${below}`));
-  expect(run()).toBe(43);
-  expect([readdirSync(target), readdirSync(join(target, 'code'))]).toEqual([['code'], []]);
-});
+it.each(['', '/code'])(
+  'a link in the place of cache%s is not followed, nor written to',
+  (below) => {
+    const target = join(base, 'target');
+    mkdirSync(join(target, 'code'), { recursive: true, mode: 0o700 });
+    if (below !== '') mkdirSync(join(base, 'cache'), { mode: 0o700 });
+    symlinkSync(target, join(base, `cache${below}`));
+    expect(run()).toBe(43);
+    expect([readdirSync(target), readdirSync(join(target, 'code'))]).toEqual([['code'], []]);
+  },
+);
 
 it.runIf(process.getuid?.() === 0)('nothing is made in a folder of another user', () => {
   chownSync(base, 65_534, 65_534);

@@ -29,7 +29,9 @@ function plain(roff: string): string {
     '\\e': '\\',
     '\\&': '',
   };
-  return roff.replace(/\\f[BR]/g, '').replace(/\\(-|\((dq|aq|ha|ti|ga)|e|&)/g, (sign) => signs[sign] ?? sign);
+  return roff
+    .replace(/\\f[BR]/g, '')
+    .replace(/\\(-|\((dq|aq|ha|ti|ga)|e|&)/g, (sign) => signs[sign] ?? sign);
 }
 
 /** --help without its line breaks. */
@@ -46,7 +48,8 @@ describe('redlock-run(1)', () => {
   );
 
   it('has every exit code', () => {
-    for (const [code, meaning] of exitCodesOf('run')) expect(page('redlock-run.1')).toContain(`${code}\n${meaning}\n`);
+    for (const [code, meaning] of exitCodesOf('run'))
+      expect(page('redlock-run.1')).toContain(`${code}\n${meaning}\n`);
   });
 });
 
@@ -65,14 +68,19 @@ describe('redlockctl(1)', () => {
       expect(page('redlockctl.1')).toMatch(new RegExp(`^\\.SH "${verb}`, 'm'));
       expect(page('redlockctl.1')).toContain(`${summary}.\n`);
     }
-    for (const [code, meaning] of exitCodesOf('ctl')) expect(page('redlockctl.1')).toContain(`${code}\n${meaning}\n`);
+    for (const [code, meaning] of exitCodesOf('ctl'))
+      expect(page('redlockctl.1')).toContain(`${code}\n${meaning}\n`);
   });
 });
 
-it.each(keyTable.map((row) => [row.key, row.description]))('redlockrc(5) has %s', (key, description) => {
-  expect(page('redlockrc.5')).toContain(`.TP\n${key}\n${description} (default: `);
-  if (key !== 'tls') expect(page('redlockrc.5')).toContain(`Environment: ${environmentName(key)}.`);
-});
+it.each(keyTable.map((row) => [row.key, row.description]))(
+  'redlockrc(5) has %s',
+  (key, description) => {
+    expect(page('redlockrc.5')).toContain(`.TP\n${key}\n${description} (default: `);
+    if (key !== 'tls')
+      expect(page('redlockrc.5')).toContain(`Environment: ${environmentName(key)}.`);
+  },
+);
 
 it('the package installs every page', () => {
   const file = path.resolve(import.meta.dirname, '../../package.json');
@@ -97,12 +105,15 @@ it('what could be a command of the formatter is text', () => {
 
 const hasGroff = spawnSync('groff', ['--version']).status === 0;
 
-it.skipIf(!hasGroff).each([...pages])('groff takes %s without a complaint, and shows it whole', (_, text) => {
-  const { stdout, stderr, status } = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-P-cbou'], {
-    input: text,
-    encoding: 'utf8',
-  });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  expect(stdout).toMatch(/^NAME\n +redlock/m);
-  expect(stdout).toMatch(/SEE ALSO\n +redlock/);
-});
+it.skipIf(!hasGroff).each([...pages])(
+  'groff takes %s without a complaint, and shows it whole',
+  (_, text) => {
+    const { stdout, stderr, status } = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-P-cbou'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/^NAME\n +redlock/m);
+    expect(stdout).toMatch(/SEE ALSO\n +redlock/);
+  },
+);

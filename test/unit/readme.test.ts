@@ -44,13 +44,24 @@ describe('README.md', () => {
   });
 
   it('has every outcome as the code has it', () => {
-    const rows = Object.entries(outcomeTable).map(([outcome, meaning]) => `| \`${outcome}\` | ${cell(meaning)} |`);
+    const rows = Object.entries(outcomeTable).map(
+      ([outcome, meaning]) => `| \`${outcome}\` | ${cell(meaning)} |`,
+    );
     expect(block('outcomes')).toBe(['| outcome | when |', '| --- | --- |', ...rows].join('\n'));
   });
 
   it('has every variable that the command is given', () => {
-    const claim = { ...alone, resources: ['r'], value: 'v', ttlMs: 1, isFenced: true, waiter: null };
-    const variables = Object.keys(childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }));
+    const claim = {
+      ...alone,
+      resources: ['r'],
+      value: 'v',
+      ttlMs: 1,
+      isFenced: true,
+      waiter: null,
+    };
+    const variables = Object.keys(
+      childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }),
+    );
     expect(variables.filter((name) => !readme.includes(`| \`${name}\` |`))).toEqual([]);
   });
 });

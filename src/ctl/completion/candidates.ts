@@ -18,7 +18,10 @@ const values: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `words` are those after the program's name; the last one is being completed, and may be empty. */
-export function candidatesFor(program: string, words: readonly string[]): readonly Candidate[] | 'names' {
+export function candidatesFor(
+  program: string,
+  words: readonly string[],
+): readonly Candidate[] | 'names' {
   const rows = program === 'redlock-run' ? optionTable : allOptions;
   const { operands, pending, isOver } = read(rows, words.slice(0, -1));
   if (pending !== null) return plain(values[pending.long] ?? []);
@@ -60,9 +63,12 @@ function read(rows: readonly OptionRow[], words: readonly string[]): Reading {
   let pending: OptionRow | null = null;
   for (const [index, word] of words.entries()) {
     if (pending !== null) pending = null;
-    else if (word === '--') return { operands: [...operands, ...words.slice(index + 1)], pending, isOver: true };
+    else if (word === '--')
+      return { operands: [...operands, ...words.slice(index + 1)], pending, isOver: true };
     else if (word.startsWith('-')) {
-      const row = rows.find(({ long, short, aliases = [] }) => [long, short, ...aliases].includes(word));
+      const row = rows.find(({ long, short, aliases = [] }) =>
+        [long, short, ...aliases].includes(word),
+      );
       pending = row?.argument === undefined ? null : row;
     } else operands.push(word);
   }

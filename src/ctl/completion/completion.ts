@@ -21,14 +21,20 @@ import { scripts } from './scripts.ts';
 const mostNames = 10_000;
 
 /** The text to print. @throws UsageError */
-export async function completion(operands: readonly string[], around: Surroundings, clock: Clock): Promise<string> {
+export async function completion(
+  operands: readonly string[],
+  around: Surroundings,
+  clock: Clock,
+): Promise<string> {
   const [shell = '', ...words] = operands;
   if (shell === 'words') return render(await candidates(words, around, clock));
   const script = scripts[shell];
   if (script === undefined)
     throw new UsageError(`completion: ${quoted(shell)}: unknown shell (write bash, zsh or fish)`);
   if (words[0] !== undefined)
-    throw new UsageError(`completion: ${quoted(words[0])}: one word too many (write redlockctl completion ${shell})`);
+    throw new UsageError(
+      `completion: ${quoted(words[0])}: one word too many (write redlockctl completion ${shell})`,
+    );
   return script;
 }
 
@@ -57,7 +63,10 @@ async function namesOf(
   const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
   // A file beside or above the caller may be another user's, and was not asked for by pressing a
   // key.
-  const settings = await readSettings(readFlags(new Map(shared)), { ...around, searchesParents: false });
+  const settings = await readSettings(readFlags(new Map(shared)), {
+    ...around,
+    searchesParents: false,
+  });
   const ms = settings.masterTimeoutMs;
   const limits = { answerMs: ms, totalMs: ms, namesMs: ms, nameCount: mostNames };
   const survey = await Survey.of(settings, clock, limits);

@@ -19,7 +19,8 @@ export const clock: Check = ({ clockReadings }) => {
   const uncertaintyMs = clockReadings.at(-1)?.uncertaintyMs ?? 0;
   const message = `its clock is ${roughly(Math.abs(Math.round(aheadMs)))} ${aheadMs >= 0 ? 'ahead of' : 'behind'} ours`;
   if (Math.abs(aheadMs) - uncertaintyMs < 1_000) return ['ok', message];
-  const why = 'keys expire by it: when somebody sets it right in one step, locks end too early or stay too long';
+  const why =
+    'keys expire by it: when somebody sets it right in one step, locks end too early or stay too long';
   return [
     'warning',
     message,
@@ -32,9 +33,11 @@ export const clockRate: Check = ({ clockReadings }) => {
   const measured = rateOf(clockReadings);
   const { rate, least } = measured ?? { rate: 0, least: 0 };
   const message = `its clock runs ${Math.abs(rate * 100).toFixed(2)}% ${rate >= 0 ? 'faster' : 'slower'} than ours`;
-  if (measured === null) return ['unknown', 'its clock was set while it was watched', 'keys expire by it', 'try again'];
+  if (measured === null)
+    return ['unknown', 'its clock was set while it was watched', 'keys expire by it', 'try again'];
   if (Math.abs(least) < 0.005) return ['ok', 'its clock runs as fast as ours'];
-  const why = 'the allowance for drift is one percent: beyond it a lock ends on the master before its holder stops';
+  const why =
+    'the allowance for drift is one percent: beyond it a lock ends on the master before its holder stops';
   return [
     Math.abs(least) < 0.01 ? 'warning' : 'error',
     message,
@@ -46,8 +49,15 @@ export const clockRate: Check = ({ clockReadings }) => {
 export const rights: Check = ({ refusal }) => {
   if (refusal === null) return ['ok', 'a lock can be acquired, waited for, extended and released'];
   const fix =
-    refusal.cause === 'denied' ? 'give the user the rules that redlockctl acl prints' : 'see the message of the server';
-  return ['error', `no lock can be kept: ${refusal.message}`, 'a master that refuses does not vote', fix];
+    refusal.cause === 'denied'
+      ? 'give the user the rules that redlockctl acl prints'
+      : 'see the message of the server';
+  return [
+    'error',
+    `no lock can be kept: ${refusal.message}`,
+    'a master that refuses does not vote',
+    fix,
+  ];
 };
 
 export const tls: Check = ({ address }) => {
@@ -55,7 +65,12 @@ export const tls: Check = ({ address }) => {
   if (address.tls) return ['ok', 'is reached over TLS'];
   if (isOnThisMachine(address)) return ['ok', 'is reached over loopback'];
   const why = 'whoever sees the traffic learns passwords and tokens, and can end locks by them';
-  return ['warning', 'is reached without TLS', why, 'let the server listen with tls-port, and write rediss://'];
+  return [
+    'warning',
+    'is reached without TLS',
+    why,
+    'let the server listen with tls-port, and write rediss://',
+  ];
 };
 
 export const access: Check = ({ isOpen, isProtected, bind, address }) => {
@@ -63,10 +78,19 @@ export const access: Check = ({ isOpen, isProtected, bind, address }) => {
   const fix = 'set requirepass or an ACL user (redlockctl acl prints the rules)';
   if (isOpen === false) return ['ok', 'asks for a password'];
   if (isOpen === null) return ['unknown', 'did not say whether it asks for a password', why, fix];
-  if (!isOnThisMachine(address)) return ['error', 'answers everybody who reaches its port', why, fix];
-  if (address.path !== undefined && bind === null) return ['ok', 'answers on a socket that only some may open'];
-  if (bind === null) return ['unknown', 'asks for no password, and does not tell where it listens', why, grantConfig];
+  if (!isOnThisMachine(address))
+    return ['error', 'answers everybody who reaches its port', why, fix];
+  if (address.path !== undefined && bind === null)
+    return ['ok', 'answers on a socket that only some may open'];
+  if (bind === null)
+    return [
+      'unknown',
+      'asks for no password, and does not tell where it listens',
+      why,
+      grantConfig,
+    ];
   const isLoopback = bind.split(' ').every((place) => /^-?(127\..*|::1)$/.test(place));
-  if (isLoopback || isProtected) return ['ok', 'asks for no password, but answers this machine only'];
+  if (isLoopback || isProtected)
+    return ['ok', 'asks for no password, but answers this machine only'];
   return ['error', `asks for no password and listens on ${bind || 'all addresses'}`, why, fix];
 };

@@ -45,10 +45,19 @@ export async function readClock(
     const masterMs = readReply(serverTime, reply);
     if (isFailed(masterMs)) return masterMs;
     const at = (sentAt + answeredAt) / 2;
-    readings.push({ at, aheadMs: masterMs - at, uncertaintyMs: (answeredAt - sentAt) / 2 + cachedMs });
+    readings.push({
+      at,
+      aheadMs: masterMs - at,
+      uncertaintyMs: (answeredAt - sentAt) / 2 + cachedMs,
+    });
   }
-  const [reading] = [...readings].sort((a, b) => a.uncertaintyMs - b.uncertaintyMs) as [ClockReading];
-  return { reading, roundTripsMs: readings.map(({ uncertaintyMs }) => (uncertaintyMs - cachedMs) * 2) };
+  const [reading] = [...readings].sort((a, b) => a.uncertaintyMs - b.uncertaintyMs) as [
+    ClockReading,
+  ];
+  return {
+    reading,
+    roundTripsMs: readings.map(({ uncertaintyMs }) => (uncertaintyMs - cachedMs) * 2),
+  };
 }
 
 /**

@@ -29,13 +29,22 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
       const answer = { check: 'reachable', master, ...reachable(isFailed(fact) ? fact : null) };
       return isFailed(fact)
         ? [answer]
-        : [answer, ...masterFindings(master, fact, { restartGraceMs, masterTimeoutMs, isLocal: local })];
+        : [
+            answer,
+            ...masterFindings(master, fact, { restartGraceMs, masterTimeoutMs, isLocal: local }),
+          ];
     }),
   ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
-  print(words.has('--json') ? jsonLine({ worst: worstOf(findings), findings }) : renderFindings(findings));
+  print(
+    words.has('--json')
+      ? jsonLine({ worst: worstOf(findings), findings })
+      : renderFindings(findings),
+  );
   const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
   if (has('error')) return exitCode.config;
-  return words.has('--strict') && (has('warning') || has('unknown')) ? exitCode.warnings : exitCode.ok;
+  return words.has('--strict') && (has('warning') || has('unknown'))
+    ? exitCode.warnings
+    : exitCode.ok;
 }
 
 /** Troubles first, each with its reason and its remedy; then what is well, in a table. Ends with a newline. */
@@ -45,9 +54,15 @@ export function renderFindings(findings: readonly Finding[]): string {
   const fine = groups
     .filter(({ grade }) => grade === 'ok')
     .map(({ check, masters, message }) => {
-      return [check, masters.length > 1 ? `${masters.length} masters` : (masters[0] ?? ''), message];
+      return [
+        check,
+        masters.length > 1 ? `${masters.length} masters` : (masters[0] ?? ''),
+        message,
+      ];
     });
-  const counts = grades.map((grade) => `${findings.filter((finding) => finding.grade === grade).length} ${grade}`);
+  const counts = grades.map(
+    (grade) => `${findings.filter((finding) => finding.grade === grade).length} ${grade}`,
+  );
   const parts = [...troubles, renderTable(['OK', 'MASTER', ''], fine), `${counts.join(', ')}\n`];
   return parts.filter((part) => part !== '').join('\n');
 }
@@ -66,15 +81,22 @@ function merged(findings: readonly Finding[]): Group[] {
   return [...groups.values()]
     .map(([first, ...others]) => {
       const { master, ...rest } = first as Finding;
-      return { ...rest, masters: [first as Finding, ...others].flatMap((finding) => finding.master ?? []) };
+      return {
+        ...rest,
+        masters: [first as Finding, ...others].flatMap((finding) => finding.master ?? []),
+      };
     })
     .sort(
-      (a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade) || checks.indexOf(a.check) - checks.indexOf(b.check),
+      (a, b) =>
+        grades.indexOf(a.grade) - grades.indexOf(b.grade) ||
+        checks.indexOf(a.check) - checks.indexOf(b.check),
     );
 }
 
 function renderTrouble({ check, grade, masters, message, why, fix }: Group): string {
-  const lines = [`${grade}: ${check}: ${masters.length === 0 ? '' : `${masters.join(', ')}: `}${message}`];
+  const lines = [
+    `${grade}: ${check}: ${masters.length === 0 ? '' : `${masters.join(', ')}: `}${message}`,
+  ];
   if (why !== null) lines.push(`  why: ${why}`);
   if (fix !== null) lines.push(`  fix: ${fix}`);
   return `${lines.join('\n')}\n`;

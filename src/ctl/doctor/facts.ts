@@ -63,7 +63,11 @@ export async function gatherFacts(
   return survey.ask((inspector) => examine(inspector, settings, clock), patienceMs);
 }
 
-async function examine(inspector: Inspector, settings: CtlSettings, clock: Clock): Promise<MasterFacts | Failed> {
+async function examine(
+  inspector: Inspector,
+  settings: CtlSettings,
+  clock: Clock,
+): Promise<MasterFacts | Failed> {
   const connection = await inspector.connected();
   if (isFailed(connection)) return connection;
   const startedAt = clock.now();
@@ -78,7 +82,14 @@ async function examine(inspector: Inspector, settings: CtlSettings, clock: Clock
   if (isFailed(after)) return after;
   const roundTripsMs = [...before.roundTripsMs, ...after.roundTripsMs].sort((a, b) => a - b);
   const clockReadings = [before.reading, after.reading];
-  return { address: inspector.address, ...told, isOpen: open, refusal, roundTripsMs, clockReadings };
+  return {
+    address: inspector.address,
+    ...told,
+    isOpen: open,
+    refusal,
+    roundTripsMs,
+    clockReadings,
+  };
 }
 
 type Told = Omit<MasterFacts, 'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'refusal'>;
@@ -91,7 +102,8 @@ async function tell(connection: Connection): Promise<Told> {
     setting(connection, 'bind'),
     setting(connection, 'protected-mode'),
   ]);
-  const number = (field: string) => (/^\d{1,15}$/.test(info[field] ?? '') ? Number(info[field]) : null);
+  const number = (field: string) =>
+    /^\d{1,15}$/.test(info[field] ?? '') ? Number(info[field]) : null;
   const word = (field: string) => (info[field] === undefined ? null : printable(info[field]));
   const uptimeSeconds = number('uptime_in_seconds');
   const [roleWord]: unknown[] = Array.isArray(role) ? role : [];

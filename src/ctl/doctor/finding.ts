@@ -21,7 +21,10 @@ export interface Finding {
 }
 
 /** The line for a shell that has a server do these things. Who we log in as may most likely not, so nobody is named. */
-export function redisCli({ path, host, port, tls, password }: MasterAddress, ...commands: readonly string[]): string {
+export function redisCli(
+  { path, host, port, tls, password }: MasterAddress,
+  ...commands: readonly string[]
+): string {
   const place = path === undefined ? `-h ${host} -p ${port}${tls ? ' --tls' : ''}` : `-s ${path}`;
   const line = commands.map((command) => `redis-cli ${place} ${command}`).join(' && ');
   return password === undefined ? line : `as an administrator: ${line}`;

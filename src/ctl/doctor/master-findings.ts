@@ -24,7 +24,11 @@ const checks = {
 };
 
 /** One finding a check. */
-export function masterFindings(master: string, facts: MasterFacts, circumstances: Circumstances): Finding[] {
+export function masterFindings(
+  master: string,
+  facts: MasterFacts,
+  circumstances: Circumstances,
+): Finding[] {
   return Object.entries(checks).map(([check, judge]) => {
     const [grade, message, why = null, fix = null] = judge(facts, circumstances);
     return { check, grade, master, message, why, fix };

@@ -16,15 +16,30 @@ export const version: Check = ({ server }) => {
 
 export const mode: Check = ({ mode }) => {
   if (mode === null)
-    return ['unknown', 'does not tell whether it is part of a cluster', 'keys move in a cluster', grantInfo];
+    return [
+      'unknown',
+      'does not tell whether it is part of a cluster',
+      'keys move in a cluster',
+      grantInfo,
+    ];
   if (mode === 'standalone') return ['ok', 'stands alone'];
   const why = 'masters must be independent: keys of a cluster move, and its failover forgets locks';
-  return ['error', `runs in ${mode} mode`, why, 'give the locks servers of their own, with cluster-enabled no'];
+  return [
+    'error',
+    `runs in ${mode} mode`,
+    why,
+    'give the locks servers of their own, with cluster-enabled no',
+  ];
 };
 
 export const role: Check = ({ role, address }) => {
   if (role === null)
-    return ['unknown', 'does not tell its role', 'locks on a replica are lost or doubled in a failover', 'grant ROLE'];
+    return [
+      'unknown',
+      'does not tell its role',
+      'locks on a replica are lost or doubled in a failover',
+      'grant ROLE',
+    ];
   if (role === 'master') return ['ok', 'is a master'];
   const why = 'what a replica holds is lost or doubled in a failover, and it takes no locks';
   return [
@@ -37,45 +52,81 @@ export const role: Check = ({ role, address }) => {
 
 export const replicas: Check = ({ replicaCount }) => {
   if (replicaCount === null)
-    return ['unknown', 'does not tell its replicas', 'a failover to a replica forgets locks', grantInfo];
+    return [
+      'unknown',
+      'does not tell its replicas',
+      'a failover to a replica forgets locks',
+      grantInfo,
+    ];
   if (replicaCount === 0) return ['ok', 'has no replicas'];
   const why =
     'replication lags behind: a replica that is promoted has forgotten the newest locks, and a second holder gets them';
   const fix =
     'keep failover away from it (Sentinel: replica-priority 0 on each replica), or give the locks a server of their own';
-  return ['warning', `has ${replicaCount} ${replicaCount === 1 ? 'replica' : 'replicas'}`, why, fix];
+  return [
+    'warning',
+    `has ${replicaCount} ${replicaCount === 1 ? 'replica' : 'replicas'}`,
+    why,
+    fix,
+  ];
 };
 
-export const restart: Check = ({ isAppending, fsync, uptimeMs, address }, { restartGraceMs, isLocal }) => {
+export const restart: Check = (
+  { isAppending, fsync, uptimeMs, address },
+  { restartGraceMs, isLocal },
+) => {
   if (isAppending && fsync === 'always') return ['ok', 'keeps every change over a restart'];
   if (restartGraceMs > 0) {
     if (uptimeMs === null) {
       const why = 'the restart grace works only where the server tells since when it runs';
       return ['unknown', 'does not tell since when it runs', why, grantInfo];
     }
-    if (uptimeMs >= restartGraceMs) return ['ok', `does not vote for ${roughly(restartGraceMs)} after a restart`];
+    if (uptimeMs >= restartGraceMs)
+      return ['ok', `does not vote for ${roughly(restartGraceMs)} after a restart`];
     const message = `restarted ${roughly(uptimeMs)} ago: does not vote for another ${roughly(restartGraceMs - uptimeMs)}`;
     return ['warning', message, 'it may have forgotten a lock that is still held', 'wait'];
   }
-  const why = 'a master that restarts empty, or without its last second, grants a lock that somebody still holds';
+  const why =
+    'a master that restarts empty, or without its last second, grants a lock that somebody still holds';
   if (isLocal)
-    return ['warning', 'forgets all locks when it is ended', why, 'use masters of your own where it matters'];
+    return [
+      'warning',
+      'forgets all locks when it is ended',
+      why,
+      'use masters of your own where it matters',
+    ];
   // Two pairs in one CONFIG SET need version 7.
   const durable = redisCli(address, 'CONFIG SET appendfsync always', 'CONFIG SET appendonly yes');
   const fix = `set restartGrace to the longest ttl in use, or ${durable}`;
   if (isAppending === null || (isAppending && fsync === null)) {
-    return ['unknown', 'does not tell whether a restart forgets locks', why, `${grantConfig}, or set restartGrace`];
+    return [
+      'unknown',
+      'does not tell whether a restart forgets locks',
+      why,
+      `${grantConfig}, or set restartGrace`,
+    ];
   }
-  return ['error', isAppending ? `appendfsync is ${fsync}` : 'keeps nothing over a restart', why, fix];
+  return [
+    'error',
+    isAppending ? `appendfsync is ${fsync}` : 'keeps nothing over a restart',
+    why,
+    fix,
+  ];
 };
 
 export const eviction: Check = ({ maxMemory, evictionPolicy, address }) => {
   const why = 'an evicted lock is free for the next who asks, while its holder still works';
-  if (evictionPolicy === null) return ['unknown', 'does not tell whether it evicts', why, grantInfo];
+  if (evictionPolicy === null)
+    return ['unknown', 'does not tell whether it evicts', why, grantInfo];
   if (evictionPolicy === 'noeviction') return ['ok', 'never evicts'];
   const fix = redisCli(address, 'CONFIG SET maxmemory-policy noeviction');
   if (maxMemory === 0)
-    return ['warning', `maxmemory-policy is ${evictionPolicy}, without a maxmemory so far`, why, fix];
+    return [
+      'warning',
+      `maxmemory-policy is ${evictionPolicy}, without a maxmemory so far`,
+      why,
+      fix,
+    ];
   return ['error', `maxmemory-policy is ${evictionPolicy}`, why, fix];
 };
 

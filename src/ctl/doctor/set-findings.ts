@@ -53,7 +53,9 @@ export function count(masterCount: number): Said {
   const message = `${masterCount} ${masterCount === 1 ? 'master' : 'masters'}: ${survived === 0 ? 'none' : survived} may fail`;
   if (masterCount % 2 === 1 && masterCount > 1) return ok(message);
   const why =
-    masterCount === 1 ? 'when it fails nobody gets a lock' : `survives no more failures than ${masterCount - 1}`;
+    masterCount === 1
+      ? 'when it fails nobody gets a lock'
+      : `survives no more failures than ${masterCount - 1}`;
   return { grade: 'warning', message, why, fix: 'use three or five' };
 }
 
@@ -82,7 +84,9 @@ export function duplicates(facts: readonly (MasterFacts | Failed)[]): Said {
   for (const { runId, address } of known) {
     const same = known.filter((other) => runId !== null && other.runId === runId);
     if (same.length < 2) continue;
-    const others = same.filter((other) => other.address !== address).map((other) => other.address.name);
+    const others = same
+      .filter((other) => other.address !== address)
+      .map((other) => other.address.name);
     return {
       grade: 'error',
       message: `${address.name} is the same server as ${others.join(', ')}`,
@@ -93,17 +97,27 @@ export function duplicates(facts: readonly (MasterFacts | Failed)[]): Said {
   const mute = known.filter(({ runId }) => runId === null).length;
   if (mute === 0) return ok('no server is listed twice');
   const message = `${mute} ${mute === 1 ? 'master does' : 'masters do'} not tell who they are`;
-  return { grade: 'unknown', message, why, fix: 'grant INFO, or see that no server is listed twice' };
+  return {
+    grade: 'unknown',
+    message,
+    why,
+    fix: 'grant INFO, or see that no server is listed twice',
+  };
 }
 
 /** Permissions of the configuration file and of files with passwords, from the warnings of reading it. */
 export function configFile(path: string | null, warnings: readonly string[]): Said {
-  const exposed = warnings.flatMap((line) => /^(.*): holds a password and is readable by others/.exec(line)?.[1] ?? []);
-  if (exposed.length === 0) return ok(path === null ? 'no configuration file' : `${path}: shows no password to others`);
+  const exposed = warnings.flatMap(
+    (line) => /^(.*): holds a password and is readable by others/.exec(line)?.[1] ?? [],
+  );
+  if (exposed.length === 0)
+    return ok(path === null ? 'no configuration file' : `${path}: shows no password to others`);
   const why = 'every user of this machine could read the password and end locks';
   return {
     grade: 'error',
-    message: exposed.map((file) => `${file}: holds a password and is readable by others`).join('; '),
+    message: exposed
+      .map((file) => `${file}: holds a password and is readable by others`)
+      .join('; '),
     why,
     fix: `chmod 600 ${exposed.join(' ')}`,
   };

@@ -55,7 +55,8 @@ export function pastRunsOf(name: string, lines: readonly (readonly SeenLine[])[]
     for (const { line, takenAtMs } of ofOne) {
       const record = parseRecord(line);
       const known = record && first.get(record.token);
-      if (record && (!known || takenAtMs < known.takenAtMs)) first.set(record.token, { record, takenAtMs });
+      if (record && (!known || takenAtMs < known.takenAtMs))
+        first.set(record.token, { record, takenAtMs });
     }
     for (const [token, { record, takenAtMs }] of first) {
       const run = runs.get(token) ?? { record, takenAtMs: [] };
@@ -63,13 +64,24 @@ export function pastRunsOf(name: string, lines: readonly (readonly SeenLine[])[]
       runs.set(token, run);
     }
   }
-  return [...runs.values()].map(({ record, takenAtMs }) => pastRunOf(name, record, takenAtMs)).sort(byStart);
+  return [...runs.values()]
+    .map(({ record, takenAtMs }) => pastRunOf(name, record, takenAtMs))
+    .sort(byStart);
 }
 
 /** The present holder as a run that has not ended; null where there is none of ours, or it is in the list already. */
-export function presentRunOf({ name, state, holders, fence }: LockState, runs: readonly PastRun[], nowMs: number) {
+export function presentRunOf(
+  { name, state, holders, fence }: LockState,
+  runs: readonly PastRun[],
+  nowMs: number,
+) {
   const [holder] = holders;
-  if (state !== 'held' || !holder?.since || !holder.token || runs.some(({ token }) => token === holder.token))
+  if (
+    state !== 'held' ||
+    !holder?.since ||
+    !holder.token ||
+    runs.some(({ token }) => token === holder.token)
+  )
     return null;
   const { token, host, pid, user, label, since, votes: masters } = holder;
   const who = { token, host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
@@ -97,7 +109,21 @@ export function startOf({ beganAt }: PastRun): number {
 }
 
 function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]): PastRun {
-  const { token, host, pid, user, label, waitMs, heldMs, outcome, exitCode, signal, status, fence, blocker } = record;
+  const {
+    token,
+    host,
+    pid,
+    user,
+    label,
+    waitMs,
+    heldMs,
+    outcome,
+    exitCode,
+    signal,
+    status,
+    fence,
+    blocker,
+  } = record;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
   return {

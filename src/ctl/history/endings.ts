@@ -13,7 +13,10 @@ import { pastRunsOf } from './chronicle.ts';
 const newestLines = 50;
 
 /** The locks, with the instants at which the runs of their holders ended. */
-export async function withEndings(survey: Survey, locks: readonly LockState[]): Promise<LockState[]> {
+export async function withEndings(
+  survey: Survey,
+  locks: readonly LockState[],
+): Promise<LockState[]> {
   const held = locks.filter(({ holders }) => holders.some(({ kind }) => kind === 'redlock-run'));
   const histories = await survey.histories(
     held.map(({ name }) => name),
@@ -21,7 +24,8 @@ export async function withEndings(survey: Survey, locks: readonly LockState[]): 
   );
   const ended = new Map<string, string | null>();
   for (const [index, { name }] of held.entries()) {
-    for (const { token, endedAt } of pastRunsOf(name, histories[index] ?? [])) ended.set(`${token} ${name}`, endedAt);
+    for (const { token, endedAt } of pastRunsOf(name, histories[index] ?? []))
+      ended.set(`${token} ${name}`, endedAt);
   }
   return locks.map((lock) => ({
     ...lock,

@@ -30,8 +30,14 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   const sinceMs = sinceOf(words.textOf('--since'));
   const survey = await Survey.of(settings, clock);
   const nowMs = Date.now();
-  const all = await runsOf(survey, name, sinceMs === null && name === null ? usualRuns : allLines, nowMs);
-  const runs = sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
+  const all = await runsOf(
+    survey,
+    name,
+    sinceMs === null && name === null ? usualRuns : allLines,
+    nowMs,
+  );
+  const runs =
+    sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
   const failures = survey.failures();
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
@@ -60,12 +66,22 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
 }
 
 /** `name`: null for all locks, also those whose first run is still going. */
-async function runsOf(survey: Survey, name: string | null, mostLines: number, nowMs: number): Promise<PastRun[]> {
-  const [written, held] = name === null ? [await survey.historyNames(), await survey.names('*')] : [[name], []];
+async function runsOf(
+  survey: Survey,
+  name: string | null,
+  mostLines: number,
+  nowMs: number,
+): Promise<PastRun[]> {
+  const [written, held] =
+    name === null ? [await survey.historyNames(), await survey.names('*')] : [[name], []];
   const histories = await survey.histories(written, mostLines);
-  const past = new Map(written.map((each, index) => [each, pastRunsOf(each, histories[index] ?? [])]));
+  const past = new Map(
+    written.map((each, index) => [each, pastRunsOf(each, histories[index] ?? [])]),
+  );
   const locks = await survey.look([...new Set([...written, ...held])]);
-  const present = locks.flatMap((lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? []);
+  const present = locks.flatMap(
+    (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
+  );
   return [...[...past.values()].flat(), ...present].sort(byStart);
 }
 

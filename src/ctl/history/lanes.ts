@@ -32,7 +32,12 @@ const gapPx = 6;
 const charPx = 7.6;
 
 /** Hosts by name. `now`: where what runs now ends. */
-export function lanesOf(runs: readonly PastRun[], scale: Scale, nowMs: number, withNames: boolean): Lane[] {
+export function lanesOf(
+  runs: readonly PastRun[],
+  scale: Scale,
+  nowMs: number,
+  withNames: boolean,
+): Lane[] {
   const runsOf = new Map<string, PastRun[]>();
   for (const run of runs) {
     const ofHost = runsOf.get(run.host) ?? [];
@@ -59,7 +64,10 @@ function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNa
   const kind = kindOf(run);
   const beganX = scale.x(startOf(run));
   const acquiredX = scale.x(startOf(run) + run.waitMs);
-  const endX = Math.max(scale.x(Math.min(endOf(run), nowMs)), acquiredX + (kind === 'missed' ? 0 : leastBarPx));
+  const endX = Math.max(
+    scale.x(Math.min(endOf(run), nowMs)),
+    acquiredX + (kind === 'missed' ? 0 : leastBarPx),
+  );
   const what = printable(withNames ? run.name : run.label, 40);
   const isInside = kind === 'done' && what.length * charPx + 8 <= endX - acquiredX;
   const whole = kind === 'done' ? (isInside || withNames ? what : '') : `${what}: ${reasonOf(run)}`;
@@ -68,7 +76,8 @@ function placed(run: PastRun, scale: Scale, nowMs: number, right: number, withNa
   const [roomRight, roomLeft] = [right - edge - gapPx, start - gapPx - scale.x(scale.fromMs)];
   const isRight = isInside || whole.length * charPx <= roomRight || roomRight >= roomLeft;
   const mostChars = Math.floor((isRight ? roomRight : roomLeft) / charPx);
-  const text = isInside || whole.length <= mostChars ? whole : printable(whole, Math.max(0, mostChars - 3));
+  const text =
+    isInside || whole.length <= mostChars ? whole : printable(whole, Math.max(0, mostChars - 3));
   const widthPx = isInside ? 0 : gapPx + text.length * charPx;
   return {
     ...{ run, kind, beganX, acquiredX, endX, text },

@@ -23,7 +23,12 @@ tr[data-kind=missed] td:last-child,tr[data-kind=lost] td:last-child{color:var(--
 `;
 
 /** `summary`: one sentence about what is shown. */
-export function renderHtmlPage(runs: readonly PastRun[], name: string | null, nowMs: number, summary: string): string {
+export function renderHtmlPage(
+  runs: readonly PastRun[],
+  name: string | null,
+  nowMs: number,
+  summary: string,
+): string {
   const title = name === null ? 'History of all locks' : `History of ${name}`;
   return `<!doctype html>
 <html lang="en">

@@ -48,7 +48,9 @@ export function reasonOf(run: PastRun): string {
     case 'overdue':
       return `${kinds.overdue}: stopped by --max-run`;
     case 'stopped':
-      return run.outcome === 'replaced' ? 'given up for a newer run' : `${kinds.stopped}, status ${run.status}`;
+      return run.outcome === 'replaced'
+        ? 'given up for a newer run'
+        : `${kinds.stopped}, status ${run.status}`;
     case 'lost':
       return `${kinds.lost}: stopped`;
     default:
@@ -58,7 +60,11 @@ export function reasonOf(run: PastRun): string {
 
 function whyMissed({ outcome, blocker }: PastRun): string {
   const held =
-    blocker === null ? '' : isMark(blocker.token ?? '') ? markLine(blocker.token ?? '') : `held by ${whoWas(blocker)}`;
+    blocker === null
+      ? ''
+      : isMark(blocker.token ?? '')
+        ? markLine(blocker.token ?? '')
+        : `held by ${whoWas(blocker)}`;
   switch (outcome) {
     case 'busy':
       return held || 'others were first';
@@ -80,7 +86,12 @@ function whyMissed({ outcome, blocker }: PastRun): string {
 function whoWas({ kind, user, host, pid, label, since, token }: PastHolder): string {
   if (kind !== 'redlock-run') return `another program (value ${printable(token, 40)})`;
   const at = Date.parse(since ?? '');
-  const parts = [`${user}@${host}`, `pid ${pid}`, label ?? '', Number.isNaN(at) ? '' : `since ${momentOf(at)}`];
+  const parts = [
+    `${user}@${host}`,
+    `pid ${pid}`,
+    label ?? '',
+    Number.isNaN(at) ? '' : `since ${momentOf(at)}`,
+  ];
   return parts
     .filter(Boolean)
     .map((part) => printable(part, 60))

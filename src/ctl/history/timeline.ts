@@ -34,7 +34,11 @@ const colours: Readonly<
 };
 
 /** `name`: of the one lock that the runs are about; null: of several. */
-export function renderTimeline(runs: readonly PastRun[], name: string | null, nowMs: number): string {
+export function renderTimeline(
+  runs: readonly PastRun[],
+  name: string | null,
+  nowMs: number,
+): string {
   // No spreading of all runs into one call: their number has no bound, and that of arguments has.
   const latestMs = runs.reduce((last, run) => Math.max(last, Math.min(endOf(run), nowMs)), 0);
   const lastMs = runs.length === 0 ? nowMs : latestMs;
@@ -56,7 +60,9 @@ export function renderTimeline(runs: readonly PastRun[], name: string | null, no
     '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" class="hatch"/></pattern></defs>',
     `<rect width="${width}" height="${height}" class="paper"/>`,
     `<text x="16" y="${titleY}" class="title">${escaped(title)}</text>`,
-    ...legend(Object.entries(kinds).filter(([kind]) => present.has(kind as Kind)) as [Kind, string][]),
+    ...legend(
+      Object.entries(kinds).filter(([kind]) => present.has(kind as Kind)) as [Kind, string][],
+    ),
     ...scale.ticks.flatMap((tick) => axis(scale.x(tick.at), tick.label, tick.day, bottom)),
     ...lanes.flatMap((lane, index) => laneOf(lane, tops[index] ?? lanesY)),
     `<line x1="16" y1="${bottom}" x2="${right}" y2="${bottom}" class="line"/>`,
@@ -78,14 +84,18 @@ function stylesheet(): string {
     '.timeline g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}.timeline g[data-kind=missed] text{fill:var(--missed);font-weight:600}',
     '.timeline g text.inside{fill:var(--paper);stroke:none}.timeline path{fill:none;stroke-width:3;stroke-linecap:round}',
     ...Object.keys(kinds).map(
-      (kind) => `.timeline .${kind}{fill:var(--${kind})}.timeline path.${kind}{stroke:var(--${kind})}`,
+      (kind) =>
+        `.timeline .${kind}{fill:var(--${kind})}.timeline path.${kind}{stroke:var(--${kind})}`,
     ),
   ].join('');
 }
 
 function legend(entries: readonly (readonly [Kind, string])[]): string[] {
   let x = 16;
-  const parts = [`<rect x="${x}" y="${legendY - 11}" width="14" height="12" class="wait"/>`, textAt(x + 20, 'waited')];
+  const parts = [
+    `<rect x="${x}" y="${legendY - 11}" width="14" height="12" class="wait"/>`,
+    textAt(x + 20, 'waited'),
+  ];
   x += 84;
   for (const [kind, text] of entries) {
     const shape =
@@ -107,7 +117,9 @@ function axis(x: number, label: string, day: string | null, bottom: number): str
   return [
     `<line x1="${at}" y1="${axisY + 4}" x2="${at}" y2="${bottom}" class="line"/>`,
     `<text x="${at}" y="${axisY}" text-anchor="middle" class="faint tick">${label}</text>`,
-    ...(day === null ? [] : [`<text x="${at}" y="${axisY - 14}" text-anchor="middle" class="tick">${day}</text>`]),
+    ...(day === null
+      ? []
+      : [`<text x="${at}" y="${axisY - 14}" text-anchor="middle" class="tick">${day}</text>`]),
   ];
 }
 
@@ -121,7 +133,10 @@ function laneOf({ host, bars }: Lane, top: number): string[] {
   ];
 }
 
-function barOf({ run, kind, beganX, acquiredX, endX, text, textX, anchor }: Bar, top: number): string {
+function barOf(
+  { run, kind, beganX, acquiredX, endX, text, textX, anchor }: Bar,
+  top: number,
+): string {
   const y = top + (rowHeight - barHeight) / 2;
   const rect = (from: number, to: number, look: string) =>
     `<rect x="${from.toFixed(1)}" y="${y}" width="${Math.max(to - from, 0).toFixed(1)}" height="${barHeight}" ${look}/>`;
@@ -129,7 +144,9 @@ function barOf({ run, kind, beganX, acquiredX, endX, text, textX, anchor }: Bar,
   return [
     `<g class="run" data-kind="${kind}"><title>${escaped(detailOf(run))}</title>`,
     acquiredX - beganX >= 1 ? rect(beganX, acquiredX, 'class="wait"') : '',
-    kind === 'missed' ? cross(endX, y + barHeight / 2) : rect(acquiredX, endX, `rx="2" class="${kind}"`),
+    kind === 'missed'
+      ? cross(endX, y + barHeight / 2)
+      : rect(acquiredX, endX, `rx="2" class="${kind}"`),
     text === ''
       ? ''
       : `<text x="${textX.toFixed(1)}" y="${y + 12}" text-anchor="${anchor}"${isInside ? ' class="inside"' : ''}>${escaped(text)}</text>`,
@@ -144,6 +161,9 @@ function cross(x: number, y: number): string {
 
 function detailOf(run: PastRun): string {
   const { name, user, host, pid, label, beganAt, waitMs, heldMs } = run;
-  const spans = [`waited ${roughly(waitMs)}`, heldMs === null ? '' : `held it ${roughly(heldMs)}`].filter(Boolean);
+  const spans = [
+    `waited ${roughly(waitMs)}`,
+    heldMs === null ? '' : `held it ${roughly(heldMs)}`,
+  ].filter(Boolean);
   return `${name}: ${label}, ${user}@${host}, pid ${pid}: began ${momentOf(Date.parse(beganAt))}, ${spans.join(', ')}: ${reasonOf(run)}`;
 }

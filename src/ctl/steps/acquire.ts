@@ -17,7 +17,11 @@ import { type TakingParts, take, type Wanted } from './taking.ts';
 export async function acquireLock(call: Call): Promise<number> {
   const { words, settings, clock, print, tell, interrupted } = call;
   const { redlock, close } = await openRedlock(settings, clock);
-  const acquisition = await take({ redlock, ...partsOf(call, 'redlockctl') }, wantedBy(call), interrupted());
+  const acquisition = await take(
+    { redlock, ...partsOf(call, 'redlockctl') },
+    wantedBy(call),
+    interrupted(),
+  );
   close();
   if (acquisition.kind !== 'acquired') return failed(words.operands[0] ?? '', acquisition, tell);
   print(ticketText(call, acquisition.lease, {}));
@@ -37,14 +41,29 @@ export function wantedBy({ words, settings }: Call): Wanted {
 }
 
 /** The token, or with --json all there is to know of the lease, and these facts. */
-export function ticketText({ words, clock }: Call, { claim, fence, validUntil }: Lease, facts: object): string {
+export function ticketText(
+  { words, clock }: Call,
+  { claim, fence, validUntil }: Lease,
+  facts: object,
+): string {
   const { token } = parseValue(claim.value);
   if (!words.has('--json')) return `${token}\n`;
   const validMs = Math.floor(validUntil - clock.now());
-  return jsonLine({ name: claim.resources[0], token, fence, ttlMs: claim.ttlMs, validMs, ...facts });
+  return jsonLine({
+    name: claim.resources[0],
+    token,
+    fence,
+    ttlMs: claim.ttlMs,
+    validMs,
+    ...facts,
+  });
 }
 
-export function failed(name: string, acquisition: NotAcquired, tell: (line: string) => void): number {
+export function failed(
+  name: string,
+  acquisition: NotAcquired,
+  tell: (line: string) => void,
+): number {
   switch (acquisition.kind) {
     case 'busy':
       tell(
@@ -55,7 +74,9 @@ export function failed(name: string, acquisition: NotAcquired, tell: (line: stri
       return exitCode.busy;
     case 'misconfigured':
     case 'unreachable': {
-      const why = acquisition.failures.map(({ master, failed: { message } }) => `${master}: ${message}`).join('; ');
+      const why = acquisition.failures
+        .map(({ master, failed: { message } }) => `${master}: ${message}`)
+        .join('; ');
       tell(`no quorum: ${quoted(name)}: ${why}`);
       return acquisition.kind === 'unreachable' ? exitCode.unreachable : exitCode.config;
     }

@@ -24,7 +24,8 @@ export interface HolderRole {
 export async function startInBackground(call: Call): Promise<number> {
   const { program, processes, environment, print, flushed, tell, interrupted } = call;
   const asker = askerFor(call) ?? processes.caller();
-  if (asker === null) throw new UsageError('hold: the process that called cannot be seen (name one by --while-pid)');
+  if (asker === null)
+    throw new UsageError('hold: the process that called cannot be seen (name one by --while-pid)');
   const holder = spawn(program.file, program.words, {
     argv0: program.argv0,
     detached: true,
@@ -48,7 +49,8 @@ export async function startInBackground(call: Call): Promise<number> {
     interrupted().addEventListener('abort', () => holder.stdin.end());
   });
   if (code !== null) {
-    for (const line of complaint.split('\n')) if (line !== '') tell(line.replace(/^redlockctl: /, ''));
+    for (const line of complaint.split('\n'))
+      if (line !== '') tell(line.replace(/^redlockctl: /, ''));
     return code;
   }
   print(ticket);
@@ -77,7 +79,11 @@ export function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
     process.chdir('/');
     return heard;
   };
-  return { asker: { pid: Number(pid), startedAt: Number(startedAt) }, abandoned: abandoned.signal, handOver };
+  return {
+    asker: { pid: Number(pid), startedAt: Number(startedAt) },
+    abandoned: abandoned.signal,
+    handOver,
+  };
 }
 
 /** The process of --while-pid; null without it. */
@@ -85,6 +91,7 @@ export function askerFor({ words, processes }: Call): Asker | null {
   const text = words.textOf('--while-pid');
   if (text === null) return null;
   const asker = /^\d{1,9}$/.test(text) ? processes.askerOf(Number(text)) : null;
-  if (asker === null) throw new UsageError(`--while-pid: ${JSON.stringify(text)}: no such process (write a pid)`);
+  if (asker === null)
+    throw new UsageError(`--while-pid: ${JSON.stringify(text)}: no such process (write a pid)`);
   return asker;
 }

@@ -28,5 +28,9 @@ export async function openRedlock(
 }
 
 export function accessTo(settings: CtlSettings, clock: Clock): Access {
-  return { clock, survey: () => Survey.of(settings, clock), redlock: () => openRedlock(settings, clock) };
+  return {
+    clock,
+    survey: () => Survey.of(settings, clock),
+    redlock: () => openRedlock(settings, clock),
+  };
 }

@@ -22,15 +22,19 @@ export type Standing =
 export function standingOf(testimonies: readonly Testimony[], token: string): Standing {
   const quorum = quorumOf(testimonies.length);
   const { value, sharing } = holdingsByToken(testimonies).get(token) ?? {};
-  const holdingOf = (sight: Sight): Holding | undefined => holdingsOf(sight).find((one) => one.value === value);
+  const holdingOf = (sight: Sight): Holding | undefined =>
+    holdingsOf(sight).find((one) => one.value === value);
   const sights = testimonies.flatMap(({ sight }) => ('kind' in sight ? [] : [sight]));
   const own = sights.filter((sight) => holdingOf(sight) !== undefined);
   const silentCount = testimonies.length - sights.length;
   if (value === undefined || sharing === undefined || own.length < quorum) {
     return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
   }
-  const remaining = own.map((sight) => holdingOf(sight)?.remainingMs ?? Number.POSITIVE_INFINITY).sort((a, b) => b - a);
+  const remaining = own
+    .map((sight) => holdingOf(sight)?.remainingMs ?? Number.POSITIVE_INFINITY)
+    .sort((a, b) => b - a);
   const fences = own.flatMap(({ fence }) => fence ?? []);
-  const fence = fences.find((one) => fences.filter((other) => other === one).length >= quorum) ?? null;
+  const fence =
+    fences.find((one) => fences.filter((other) => other === one).length >= quorum) ?? null;
   return { kind: 'held', value, sharing, remainingMs: remaining[quorum - 1] ?? 0, fence };
 }

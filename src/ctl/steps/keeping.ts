@@ -62,7 +62,12 @@ export async function hold(parts: KeepingParts, wanted: Wanted, terms: Terms): P
 }
 
 /** As long as nobody has been told of a lock, whoever it is for may go, and nobody waits for it any more. */
-async function watch(isWanted: () => boolean, clock: Clock, gone: AbortController, over: AbortSignal): Promise<void> {
+async function watch(
+  isWanted: () => boolean,
+  clock: Clock,
+  gone: AbortController,
+  over: AbortSignal,
+): Promise<void> {
   while (!over.aborted && !gone.signal.aborted) {
     await clock.sleep(lookMs, over);
     if (!over.aborted && !isWanted()) gone.abort('unwanted');

@@ -29,14 +29,17 @@ export async function check(call: Call): Promise<number> {
   const name = words.operands[0] ?? environment.REDLOCK_NAME;
   const token = words.textOf('--token') ?? environment.REDLOCK_TOKEN;
   if (!name || !token) {
-    throw new UsageError('check: no lock to ask for (call it inside a run of redlock-run, or give NAME and --token)');
+    throw new UsageError(
+      'check: no lock to ask for (call it inside a run of redlock-run, or give NAME and --token)',
+    );
   }
   return tellOf(call, { name, token }, await look({ name, token }, accessTo(settings, clock)));
 }
 
 function ticketOf({ words }: Call): Ticket {
   const token = words.textOf('--token');
-  if (token === null) throw new UsageError(`${words.row.verb}: --token missing (acquire has printed it)`);
+  if (token === null)
+    throw new UsageError(`${words.row.verb}: --token missing (acquire has printed it)`);
   return { name: words.operands[0] ?? '', token };
 }
 
@@ -53,7 +56,11 @@ function tellOf({ words, print, tell }: Call, { name }: Ticket, answer: Answer):
   if (words.has('--json')) {
     print(jsonLine({ name, outcome, validMs: validMs === null ? null : Math.floor(validMs) }));
   } else if (outcome === 'lost') tell(`lost: ${quoted(name)}: not held with this token any more`);
-  else if (outcome === 'unknown') tell(`no quorum: ${quoted(name)}: too few masters answered to tell`);
-  else print(`${outcome}: ${quoted(name)}${validMs === null ? '' : `: for another ${roughly(validMs)}`}\n`);
+  else if (outcome === 'unknown')
+    tell(`no quorum: ${quoted(name)}: too few masters answered to tell`);
+  else
+    print(
+      `${outcome}: ${quoted(name)}${validMs === null ? '' : `: for another ${roughly(validMs)}`}\n`,
+    );
   return codes[outcome];
 }

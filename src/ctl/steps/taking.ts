@@ -29,7 +29,11 @@ export interface Wanted {
 const giveUpAfterMs = 10_000;
 
 /** Waits for the lock. */
-export function take(parts: TakingParts, wanted: Wanted, aborted: AbortSignal): Promise<Acquisition> {
+export function take(
+  parts: TakingParts,
+  wanted: Wanted,
+  aborted: AbortSignal,
+): Promise<Acquisition> {
   const { redlock, clock, random, newToken, note } = parts;
   const { name, ttlMs, waitMs, isFenced } = wanted;
   const waiting = {

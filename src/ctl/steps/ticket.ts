@@ -25,7 +25,8 @@ export interface Access {
 /** unknown: too few masters answered to tell. */
 export type Answer =
   /** Infinite for a value of somebody's that never expires. */
-  { readonly kind: 'held'; readonly validMs: number } | { readonly kind: 'released' | 'lost' | 'unknown' };
+  | { readonly kind: 'held'; readonly validMs: number }
+  | { readonly kind: 'released' | 'lost' | 'unknown' };
 
 /** So often a lock is looked at whose rest is shorter than an answer takes. */
 const lookCount = 3;
@@ -40,7 +41,15 @@ export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): P
     const { value, sharing, fence, remainingMs } = standing;
     const { redlock, close } = await access.redlock();
     const isFenced = fence !== null;
-    const claim = { ...alone, resources: [ticket.name], sharing, value, ttlMs, isFenced, waiter: null };
+    const claim = {
+      ...alone,
+      resources: [ticket.name],
+      sharing,
+      value,
+      ttlMs,
+      isFenced,
+      waiter: null,
+    };
     const lease = { claim, startedAt: askedAt, validUntil: askedAt + remainingMs, fence };
     const extension = await redlock.extend(lease);
     close();
@@ -77,7 +86,8 @@ export async function look(ticket: Ticket, access: Access): Promise<Answer> {
     const askedAt = clock.now();
     const standing = await standingNow(ticket, access);
     if (standing.kind !== 'held') return standing;
-    if (standing.remainingMs === Number.POSITIVE_INFINITY) return { kind: 'held', validMs: standing.remainingMs };
+    if (standing.remainingMs === Number.POSITIVE_INFINITY)
+      return { kind: 'held', validMs: standing.remainingMs };
     const validMs = validUntilOf(askedAt, standing.remainingMs) - clock.now();
     if (validMs > 0) return { kind: 'held', validMs };
     // It may have ended while the masters were answering.

@@ -72,7 +72,9 @@ export function renderBoard(board: Board, columns: number, rows: number): Line[]
 /** Most waiters first, then what is not in order, then by name. */
 export function inOrder(locks: readonly LockState[]): LockState[] {
   const rank = ({ state }: LockState) => (state === 'held' ? 1 : 0);
-  return [...locks].sort((a, b) => b.queue.length - a.queue.length || rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
+  return [...locks].sort(
+    (a, b) => b.queue.length - a.queue.length || rank(a) - rank(b) || (a.name < b.name ? -1 : 1),
+  );
 }
 
 /** The text, no wider than so many columns of a terminal. */
@@ -97,7 +99,11 @@ function rowOf(
 ): string[] {
   const [first] = holders;
   const left =
-    first === undefined || state === 'orphan' ? '' : remainingMs === null ? 'for ever' : roughly(remainingMs);
+    first === undefined || state === 'orphan'
+      ? ''
+      : remainingMs === null
+        ? 'for ever'
+        : roughly(remainingMs);
   const longest = queue[0] === undefined ? '' : `${queue.length}, ${roughly(queue[0].waitedMs)}`;
   const votes = `${first?.votes ?? 0}/${masters}`;
   return [
@@ -114,7 +120,9 @@ function rowOf(
 /** For how long the holder has it, by the clock of his host and ours. */
 function heldFor(holder: Holder | undefined, nowMs: number): string {
   const sinceMs = Date.parse(holder?.since ?? '');
-  return Number.isNaN(sinceMs) ? '' : roughly(Math.max(0, Math.round((nowMs - sinceMs) / 1000) * 1000));
+  return Number.isNaN(sinceMs)
+    ? ''
+    : roughly(Math.max(0, Math.round((nowMs - sinceMs) / 1000) * 1000));
 }
 
 function whoIs(holder: Holder | undefined): string {

@@ -20,7 +20,8 @@ export class Screen {
     input.setRawMode(true);
     input.setEncoding('utf8').resume();
     process.once('exit', this.close);
-    for (const signal of endings) process.once(signal, () => process.exit(128 + (numbers[signal] ?? 0)));
+    for (const signal of endings)
+      process.once(signal, () => process.exit(128 + (numbers[signal] ?? 0)));
   }
 
   get columns(): number {

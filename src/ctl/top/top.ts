@@ -15,13 +15,17 @@ const ctrlC = '\x03';
 
 export async function top({ settings, clock, openScreen }: Call): Promise<number> {
   if (openScreen === null)
-    throw new UsageError('top: no terminal (redlockctl list prints once, status --watch again and again)');
+    throw new UsageError(
+      'top: no terminal (redlockctl list prints once, status --watch again and again)',
+    );
   const survey = await Survey.of(settings, clock);
   const watch = new Watch(survey);
   const paint = painter();
   const screen = await openScreen();
   const quit = new AbortController();
-  const quits = new Promise<null>((resolve) => quit.signal.addEventListener('abort', () => resolve(null)));
+  const quits = new Promise<null>((resolve) =>
+    quit.signal.addEventListener('abort', () => resolve(null)),
+  );
   screen.onKey((key) => {
     if (key === 'q' || key === 'Q' || key === ctrlC) quit.abort();
   });

@@ -19,7 +19,12 @@ import {
 const lateMs = 50;
 
 /** A guard does nothing but wait: a small heap, and no threads to compile with. */
-export const frugal = ['--max-old-space-size=24', '--max-semi-space-size=1', '--v8-pool-size=0', '--no-opt'];
+export const frugal = [
+  '--max-old-space-size=24',
+  '--max-semi-space-size=1',
+  '--v8-pool-size=0',
+  '--no-opt',
+];
 
 /** What Node started with must hold for the guard too: libraries that it needs, the time of day. */
 const inherited = /^(PATH$|LD_|DYLD_|FAKETIME)/;

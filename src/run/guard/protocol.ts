@@ -114,7 +114,9 @@ function differences(then: Readings, now: Readings): number[] {
 }
 
 /** Takes text piece by piece and calls back for each message; a last line that was cut is dropped. */
-export function eachMessage<Message>(onMessage: (message: Message) => void): (text: string) => void {
+export function eachMessage<Message>(
+  onMessage: (message: Message) => void,
+): (text: string) => void {
   let rest = '';
   return (text) => {
     const lines = (rest + text).split('\n');

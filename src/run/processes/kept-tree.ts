@@ -7,8 +7,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Signal } from '../supervisor.ts';
 import { RunTrouble } from '../trouble.ts';
 import { type Libc, loadLibc, type WaitStatus } from './libc.ts';
-import { childrenOf, namespacedPids, objectionToTable, type ProcessEntry, processEntry } from './process-table.ts';
-import { type ProcessTree, type RunningCommand, send, sendToAll, undyingMs } from './process-tree.ts';
+import {
+  childrenOf,
+  namespacedPids,
+  objectionToTable,
+  type ProcessEntry,
+  processEntry,
+} from './process-table.ts';
+import {
+  type ProcessTree,
+  type RunningCommand,
+  send,
+  sendToAll,
+  undyingMs,
+} from './process-tree.ts';
 
 /** While processes are dying: between two looks, at first and after a hundred of them. */
 const hastyMs = 1;

@@ -100,7 +100,12 @@ interface BunFfi {
 }
 
 /** glibc's own name, that of musl on each processor, and that of macOS. */
-const libraryNames = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1', 'libSystem.B.dylib'];
+const libraryNames = [
+  'libc.so.6',
+  'libc.musl-x86_64.so.1',
+  'libc.musl-aarch64.so.1',
+  'libSystem.B.dylib',
+];
 
 function collected(call: (name: CallName) => Calls[CallName]): Calls {
   const names = Object.keys(signatures) as CallName[];

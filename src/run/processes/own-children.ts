@@ -8,7 +8,11 @@ import { childrenOf, processEntry } from './process-table.ts';
 const own = new Set<number>();
 
 /** As spawn() of node:child_process, for a process that is not part of the command. */
-export function startOwn(file: string, words: readonly string[], options: SpawnOptions): ChildProcess {
+export function startOwn(
+  file: string,
+  words: readonly string[],
+  options: SpawnOptions,
+): ChildProcess {
   const child = spawn(file, words, options);
   keepApart(child);
   return child;
@@ -25,7 +29,9 @@ export function keepApart(child: Pick<ChildProcess, 'pid' | 'once'>): void {
 /** The children of redlock-run that are not of the command. */
 export class OtherChildren {
   /** Those that were there before the command (`helper & exec redlock-run`): pid and start. */
-  readonly #earlier = new Map(childrenHere().map((pid) => [pid, processEntry(pid)?.startedAt] as const));
+  readonly #earlier = new Map(
+    childrenHere().map((pid) => [pid, processEntry(pid)?.startedAt] as const),
+  );
 
   has(pid: number): boolean {
     const isEarlier = this.#earlier.has(pid);

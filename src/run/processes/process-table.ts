@@ -79,7 +79,11 @@ export function parseStat(stat: string): ProcessEntry | null {
 }
 
 function psLines(selection: readonly string[]): ProcessEntry[] {
-  const words = [...(selection.length > 0 ? selection : ['-A']), '-o', 'pid=,ppid=,pgid=,stat=,lstart='];
+  const words = [
+    ...(selection.length > 0 ? selection : ['-A']),
+    '-o',
+    'pid=,ppid=,pgid=,stat=,lstart=',
+  ];
   let output: string;
   try {
     output = execFileSync('ps', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -124,5 +128,7 @@ function numbersIn(folder: string): number[] {
 }
 
 function isUnseen(error: unknown): boolean {
-  return ['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return ['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(
+    (error as NodeJS.ErrnoException).code ?? '',
+  );
 }

@@ -6,7 +6,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Signal } from '../supervisor.ts';
 import { allProcesses, type ProcessEntry } from './process-table.ts';
-import { type ProcessId, type ProcessTree, type RunningCommand, send, sendToAll, undyingMs } from './process-tree.ts';
+import {
+  type ProcessId,
+  type ProcessTree,
+  type RunningCommand,
+  send,
+  sendToAll,
+  undyingMs,
+} from './process-tree.ts';
 
 /** A look that finds none proves little: a process that forks may be missed. Three, apart, do. */
 const emptyLookCount = 3;

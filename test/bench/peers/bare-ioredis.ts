@@ -10,7 +10,8 @@ import type { Cycle } from './npm.ts';
 export async function bareIoredis(urls: readonly string[]): Promise<Cycle> {
   const { acquire, release } = callsOn('ioredis');
   const clients = urls.map((url) => new Redis({ path: url.replace('unix://', '') }));
-  const words = ({ script, keys, words }: ScriptCall) => [script, keys.length, ...keys, ...words] as const;
+  const words = ({ script, keys, words }: ScriptCall) =>
+    [script, keys.length, ...keys, ...words] as const;
   const ask = (send: (client: Redis) => Promise<unknown>, enough: number) =>
     new Promise<void>((resolve, reject) => {
       let missingCount = enough;

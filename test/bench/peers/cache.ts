@@ -4,7 +4,15 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 
@@ -71,7 +79,10 @@ export function npmFolder(): string | null {
 
 function installNpm(): string {
   const client = `ioredis@${JSON.parse(readFileSync('node_modules/ioredis/package.json', 'utf8')).version}`;
-  const wishes = [...Object.entries(versions).map(([name, version]) => `${name}@${version}`), client];
+  const wishes = [
+    ...Object.entries(versions).map(([name, version]) => `${name}@${version}`),
+    client,
+  ];
   return once('npm', wishes, (cwd) => {
     writeFileSync(path.join(cwd, 'package.json'), '{}');
     run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...wishes], cwd);

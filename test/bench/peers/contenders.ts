@@ -17,7 +17,10 @@ import { createSystemClock } from '../../../src/system-clock.ts';
 import { npmFolder, versions } from './cache.ts';
 
 /** Takes the lock, resolves with the function that gives it back; rejects when he has given up. */
-export type Contender = { readonly take: () => Promise<() => Promise<unknown>>; readonly close: () => void };
+export type Contender = {
+  readonly take: () => Promise<() => Promise<unknown>>;
+  readonly close: () => void;
+};
 export type Peer = {
   readonly name: string;
   /** How it asks a master: by a command of its own, or by a script that runs one. */
@@ -40,8 +43,22 @@ export const ours: Peer = {
     await Promise.all(masters.map((master) => master.identify()));
     const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
     const newValue = () => randomBytes(20).toString('base64url');
-    const newClaim = () => ({ ...alone, resources: ['ours'], value: newValue(), ttlMs, isFenced: true, waiter: null });
-    const parts = { redlock, clock, random: Math.random, report: () => {}, newClaim, waiterId: newValue() };
+    const newClaim = () => ({
+      ...alone,
+      resources: ['ours'],
+      value: newValue(),
+      ttlMs,
+      isFenced: true,
+      waiter: null,
+    });
+    const parts = {
+      redlock,
+      clock,
+      random: Math.random,
+      report: () => {},
+      newClaim,
+      waiterId: newValue(),
+    };
     const patience = { waitMs: null, giveUpAfterMs: 10_000, aborted: new AbortController().signal };
     const take = async () => {
       const acquisition = await waitForLock(parts, patience);
@@ -57,7 +74,9 @@ export const redlock4: Peer = {
   asksBy: 'script',
   join: async (urls) => {
     const clients = await connected(urls);
-    const peer = new PeerRedlock(clients as unknown as PeerRedlock.CompatibleRedisClient[], { retryCount: 100_000 });
+    const peer = new PeerRedlock(clients as unknown as PeerRedlock.CompatibleRedisClient[], {
+      retryCount: 100_000,
+    });
     const take = async () => {
       const lock = await peer.lock('redlock4', ttlMs);
       return () => lock.unlock();
@@ -95,11 +114,18 @@ export function universal(): Peer | null {
   const folder = npmFolder();
   if (folder === null) return null;
   const name = 'redlock-universal';
-  const { createRedlock, IoredisAdapter } = createRequire(`${folder}/package.json`)(name) as UniversalPackage;
+  const { createRedlock, IoredisAdapter } = createRequire(`${folder}/package.json`)(
+    name,
+  ) as UniversalPackage;
   const join: Peer['join'] = async (urls) => {
     const clients = await connected(urls);
     const adapters = clients.map((client) => new IoredisAdapter(client));
-    const lock = createRedlock({ adapters, key: 'universal', ttl: ttlMs, retryAttempts: patienceMs / 200 });
+    const lock = createRedlock({
+      adapters,
+      key: 'universal',
+      ttl: ttlMs,
+      retryAttempts: patienceMs / 200,
+    });
     const take = async () => {
       const handle = await lock.acquire();
       return () => lock.release(handle);

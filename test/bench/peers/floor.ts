@@ -9,16 +9,23 @@ import { redlockCalls, type ScriptCall } from '../../../src/redis/script-calls.t
 import { type Cycle, ttlMs } from './npm.ts';
 
 /** What redlock-run sends for one cycle on a resource. */
-export function callsOn(resource: string): { readonly acquire: ScriptCall; readonly release: ScriptCall } {
+export function callsOn(resource: string): {
+  readonly acquire: ScriptCall;
+  readonly release: ScriptCall;
+} {
   const value = '01234567-89ab-cdef-0123-456789abcdef';
   const claim = { ...alone, resources: [resource], value, ttlMs, isFenced: true, waiter: null };
   const undoing = { claim, keepMs: 0, record: null, staysInLine: false };
-  return { acquire: redlockCalls.toAcquire(claim, ''), release: redlockCalls.toRelease(undoing, '') };
+  return {
+    acquire: redlockCalls.toAcquire(claim, ''),
+    release: redlockCalls.toRelease(undoing, ''),
+  };
 }
 
 const { acquire, release } = callsOn('floor');
 const counted = (keys: readonly string[]) => [keys.length, ...keys];
-const requested = ({ script, keys, words }: ScriptCall) => requestOf('EVAL', script, ...counted(keys), ...words);
+const requested = ({ script, keys, words }: ScriptCall) =>
+  requestOf('EVAL', script, ...counted(keys), ...words);
 const [acquireBytes, releaseBytes] = [requested(acquire), requested(release)];
 
 export async function floor(urls: readonly string[]): Promise<Cycle> {
@@ -42,7 +49,11 @@ export async function floor(urls: readonly string[]): Promise<Cycle> {
 
 class Wire {
   readonly #socket: Socket;
-  readonly #owed: { lineCount: number; readonly answered: () => void; readonly failed: (error: Error) => void }[] = [];
+  readonly #owed: {
+    lineCount: number;
+    readonly answered: () => void;
+    readonly failed: (error: Error) => void;
+  }[] = [];
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -55,7 +66,12 @@ class Wire {
     });
   }
 
-  ask(bytes: Buffer, lineCount: number, answered: () => void, failed: (error: Error) => void): void {
+  ask(
+    bytes: Buffer,
+    lineCount: number,
+    answered: () => void,
+    failed: (error: Error) => void,
+  ): void {
     this.#owed.push({ lineCount, answered, failed });
     this.#socket.write(bytes);
   }

@@ -11,7 +11,10 @@ export const ttlMs = 30_000;
 export const callTimeoutMs = 1_500;
 
 type Lock = { unlock(): Promise<void>; release(): Promise<unknown> };
-type Locks = { lock(key: string, ttlMs: number): Promise<Lock>; acquire(keys: string[], ttlMs: number): Promise<Lock> };
+type Locks = {
+  lock(key: string, ttlMs: number): Promise<Lock>;
+  acquire(keys: string[], ttlMs: number): Promise<Lock>;
+};
 type Mutex = { acquire(): Promise<unknown>; release(handle?: unknown): Promise<unknown> };
 type Factory = new (...parts: unknown[]) => unknown;
 

@@ -15,7 +15,12 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const roster = new Roster();
   const settings = { prefix: '', restartGraceMs: 0 };
   const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
-  const redlock = new Redlock(masters, clock, { masterTimeoutMs: callTimeoutMs, reserveMs: 0 }, () => {});
+  const redlock = new Redlock(
+    masters,
+    clock,
+    { masterTimeoutMs: callTimeoutMs, reserveMs: 0 },
+    () => {},
+  );
   const resources = [isFenced ? 'fenced' : 'unfenced'];
   const { sharing, yields } = alone;
   return async () => {

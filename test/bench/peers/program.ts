@@ -33,7 +33,9 @@ for await (const line of createInterface(process.stdin)) {
   const [count = 0, limitMs = 0] = line.split(' ').map(Number);
   const answer = await block(cycle, count, limitMs).then(
     (ms) => ({ ms }),
-    (error: unknown) => ({ error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }),
+    (error: unknown) => ({
+      error: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+    }),
   );
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

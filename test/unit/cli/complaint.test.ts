@@ -9,7 +9,12 @@ import { originalStack } from '../../../src/cli/complaint.ts';
 it('names the places in the sources where there is a map, and leaves the others as they are', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redlock-stack-'));
   // Column 11 of line 1 comes from line 3, column 5 of the second source.
-  const map = { version: 3, sources: ['../src/a.ts', '../src/b.ts'], names: [], mappings: 'AAAA,UCEI' };
+  const map = {
+    version: 3,
+    sources: ['../src/a.ts', '../src/b.ts'],
+    names: [],
+    mappings: 'AAAA,UCEI',
+  };
   writeFileSync(join(folder, 'main.js.map'), JSON.stringify(map));
   const stack = `Error: x\n    at f (${folder}/main.js:1:11)\n    at ${folder}/other.js:1:2\n    at node:fs:1:1`;
   expect(originalStack(stack)).toBe(

@@ -8,7 +8,10 @@ import { resolveSettings } from '../../../src/config/settings.ts';
 import { pemFile } from '../../servers/pem.ts';
 import { createScratch, settle } from '../config/scratch.ts';
 
-const masters = ['redis://u:s3cr3t@a', 'redis://b:7/2', 'unix:///run/c.sock'].flatMap((url) => ['--master', url]);
+const masters = ['redis://u:s3cr3t@a', 'redis://b:7/2', 'unix:///run/c.sock'].flatMap((url) => [
+  '--master',
+  url,
+]);
 
 it('shows everything, aligned', async () => {
   expect(renderPlan(await settle({ flags: masters }))).toBe(
@@ -52,7 +55,9 @@ describe('with -v', () => {
   it('says where each value came from', async () => {
     const root = createScratch({ 'work/.redlockrc': 'prefix: "p:"\n\njitter: 5' });
     const environment = { REDLOCK_WAIT: '1m' };
-    const plan = renderPlan(await settle({ flags: ['-v', ...masters, '--ttl', '1m'], environment }, root));
+    const plan = renderPlan(
+      await settle({ flags: ['-v', ...masters, '--ttl', '1m'], environment }, root),
+    );
     const lines = plan.replaceAll(root, '~').split('\n');
     for (const line of [
       'name                "job"                   argument NAME',
@@ -65,9 +70,13 @@ describe('with -v', () => {
       'jitter              5s                      ~/work/.redlockrc:3',
       'command             ["true"]                argument COMMAND',
     ]) {
-      expect(lines.map((found) => found.replace(/ {2,}/g, '  '))).toContain(line.replace(/ {2,}/g, '  '));
+      expect(lines.map((found) => found.replace(/ {2,}/g, '  '))).toContain(
+        line.replace(/ {2,}/g, '  '),
+      );
     }
-    expect(lines.some((line) => line.startsWith('config file') && line.includes('"~/work/.redlockrc"'))).toBe(true);
+    expect(
+      lines.some((line) => line.startsWith('config file') && line.includes('"~/work/.redlockrc"')),
+    ).toBe(true);
     expect(lines.filter((line) => line !== line.trimEnd())).toEqual([]);
   });
 
@@ -81,10 +90,27 @@ describe('with -v', () => {
 });
 
 it('shows local masters, warnings, a report and the words of the command as they are', async () => {
-  const words = parseWords(['--local', '--report', 'r', 'a "b"\n', '--', 'x', '', ' y ', '--z=\u001b[31m', '"']);
+  const words = parseWords([
+    '--local',
+    '--report',
+    'r',
+    'a "b"\n',
+    '--',
+    'x',
+    '',
+    ' y ',
+    '--z=\u001b[31m',
+    '"',
+  ]);
   if (words.kind !== 'run') throw new Error('printed');
   const root = createScratch();
-  const request = { words, environment: {}, cwd: root, home: root, systemConfigFile: `${root}/none` };
+  const request = {
+    words,
+    environment: {},
+    cwd: root,
+    home: root,
+    systemConfigFile: `${root}/none`,
+  };
   const plan = renderPlan(await resolveSettings(request));
   expect(plan).toMatch(/^name +"a \\"b\\"\\n"$/m);
   expect(plan).toMatch(/^masters +local: /m);
@@ -114,13 +140,23 @@ it('never shows a secret', async () => {
     '--url=redis://:s3cr3t@h',
   ]);
   if (words.kind !== 'run') throw new Error('printed');
-  const request = { words, environment: {}, cwd: `${root}/work`, home: undefined, systemConfigFile: `${root}/none` };
+  const request = {
+    words,
+    environment: {},
+    cwd: `${root}/work`,
+    home: undefined,
+    systemConfigFile: `${root}/none`,
+  };
   const settings = await resolveSettings(request);
   expect(settings.masters.map((master) => master.password)).toEqual(['s3cr3t', 's3cr3t', 's3cr3t']);
   const plan = renderPlan(settings);
   expect(plan).not.toContain('s3cr3t');
   expect(plan).toContain('https://u:***@h/');
   expect(
-    JSON.stringify([settings.sources, settings.warnings, settings.masters.map((master) => master.name)]),
+    JSON.stringify([
+      settings.sources,
+      settings.warnings,
+      settings.masters.map((master) => master.name),
+    ]),
   ).not.toContain('s3cr3t');
 });

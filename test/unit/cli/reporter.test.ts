@@ -9,7 +9,11 @@ import type { Cause } from '../../../src/run/supervisor.ts';
 type Verbosity = ReporterSettings['verbosity'];
 
 /** A reporter that writes into a list. */
-function reporterFor(verbosity: Verbosity = 'normal', logFormat: 'text' | 'json' = 'text', terminal: object = {}) {
+function reporterFor(
+  verbosity: Verbosity = 'normal',
+  logFormat: 'text' | 'json' = 'text',
+  terminal: object = {},
+) {
   const lines: string[] = [];
   const reporter = new Reporter(
     { names: ['job'], command: ['cmd'], verbosity, logFormat },
@@ -92,7 +96,11 @@ describe('a wait', () => {
   test('for masters that have just restarted is mentioned soon, because nobody would guess it, and with all of them', () => {
     const { reporter, lines } = reporterFor();
     const young = { ...failed, cause: 'restarted', message: 'restarted 3 s ago' } as const;
-    const event = { kind: 'no-quorum', failures: [{ master: 'redis://a', failed: young }], waitedMs: 0 } as const;
+    const event = {
+      kind: 'no-quorum',
+      failures: [{ master: 'redis://a', failed: young }],
+      waitedMs: 0,
+    } as const;
     reporter.event(event);
     expect(lines).toEqual([]);
     reporter.event({ kind: 'master-failing', master: 'redis://a', failed: young });
@@ -112,11 +120,14 @@ describe('what a person must hear of without asking', () => {
     [false, 'quiet', 0],
     [true, 'normal', 0],
     [true, 'verbose', 1],
-  ])('processes left behind, kept because it was wanted: %s, %s: %d line', (isKept, verbosity, count) => {
-    const { reporter, lines } = reporterFor(verbosity);
-    reporter.event({ kind: 'leftovers', count: 2, isKept });
-    expect(lines).toHaveLength(count);
-  });
+  ])(
+    'processes left behind, kept because it was wanted: %s, %s: %d line',
+    (isKept, verbosity, count) => {
+      const { reporter, lines } = reporterFor(verbosity);
+      reporter.event({ kind: 'leftovers', count: 2, isKept });
+      expect(lines).toHaveLength(count);
+    },
+  );
 
   test.each<[Verbosity, number]>([
     ['quiet', 0],
@@ -130,8 +141,14 @@ describe('what a person must hear of without asking', () => {
 });
 
 describe('the end', () => {
-  const busy: Cause = { kind: 'not-acquired', acquisition: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 } };
-  const unreachable: Cause = { kind: 'not-acquired', acquisition: { kind: 'unreachable', failures } };
+  const busy: Cause = {
+    kind: 'not-acquired',
+    acquisition: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 },
+  };
+  const unreachable: Cause = {
+    kind: 'not-acquired',
+    acquisition: { kind: 'unreachable', failures },
+  };
   const lost: Cause = { kind: 'lost', reason: 'expired' };
   test.each<[string, Cause, Verbosity, number]>([
     ['busy', busy, 'normal', 1],
@@ -164,12 +181,18 @@ test('as JSON, the same lines at the same moments, with the facts', () => {
   for (const event of uneventful) reporter.event(event);
   reporter.finished(finishedBy({ kind: 'lost', reason: 'taken' }));
   const objects = lines.map((line) => JSON.parse(line));
-  expect(objects.map(({ kind }) => kind)).toEqual([...uneventful.map(({ kind }) => kind), 'finished']);
+  expect(objects.map(({ kind }) => kind)).toEqual([
+    ...uneventful.map(({ kind }) => kind),
+    'finished',
+  ]);
   for (const { time, name, message } of objects) {
     expect([new Date(time).toISOString(), name, typeof message]).toEqual([time, 'job', 'string']);
   }
   expect(objects[3]).toMatchObject({ grantedCount: 2, elapsedMs: 3, waitMs: 3 });
-  expect(objects.at(-1)).toMatchObject({ ending: { cause: { kind: 'lost', reason: 'taken' } }, runMs: 5 });
+  expect(objects.at(-1)).toMatchObject({
+    ending: { cause: { kind: 'lost', reason: 'taken' } },
+    runMs: 5,
+  });
 });
 
 describe('what others say acts on no terminal', () => {
@@ -188,6 +211,7 @@ describe('what others say acts on no terminal', () => {
     reporter.error(evil);
     expect(lines).toHaveLength(5);
     for (const line of lines) expect(line).toMatch(/^[ -~]+\n$/);
-    if (logFormat === 'json') expect(lines.map((line) => JSON.parse(line).message).at(-1)).toBe(evil);
+    if (logFormat === 'json')
+      expect(lines.map((line) => JSON.parse(line).message).at(-1)).toBe(evil);
   });
 });

@@ -8,12 +8,21 @@ import type { RunEvent } from '../../../src/run/events.ts';
 import type { Cause, ChildExit, Ending } from '../../../src/run/supervisor.ts';
 import { failuresLine, holderLine, roughly } from '../../../src/text/lines.ts';
 
-const note = { host: 'web1', pid: 4711, user: 'root', since: '2026-11-21T02:00:00.000Z', label: 'backup.sh' };
+const note = {
+  host: 'web1',
+  pid: 4711,
+  user: 'root',
+  since: '2026-11-21T02:00:00.000Z',
+  label: 'backup.sh',
+};
 const ours = renderValue('token', note);
 const down = { kind: 'failed', cause: 'connection', message: 'connection refused' } as const;
 const failures = [
   { master: 'redis://a', failed: down },
-  { master: 'redis://b', failed: { ...down, cause: 'timeout', message: 'no answer within 500 ms' } },
+  {
+    master: 'redis://b',
+    failed: { ...down, cause: 'timeout', message: 'no answer within 500 ms' },
+  },
 ] as const;
 
 test.each([
@@ -40,9 +49,17 @@ describe('the holder', () => {
       'held by root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.000Z; lease ends in 29.9s unless extended',
     ],
     ['0af3', 500, 'held by another program (value 0af3); lease ends in 500ms unless extended'],
-    ['x'.repeat(100), 500, `held by another program (value ${'x'.repeat(40)}...); lease ends in 500ms unless extended`],
+    [
+      'x'.repeat(100),
+      500,
+      `held by another program (value ${'x'.repeat(40)}...); lease ends in 500ms unless extended`,
+    ],
     ['(a hash)', null, 'held by another program (a hash); it never expires by itself'],
-    ['(an empty value)', 500, 'held by another program (an empty value); lease ends in 500ms unless extended'],
+    [
+      '(an empty value)',
+      500,
+      'held by another program (an empty value); lease ends in 500ms unless extended',
+    ],
     ['(free)', 500, 'held by another program (value (free)); lease ends in 500ms unless extended'],
     ['', null, 'free, but others are before us'],
   ])('%.20j, %j ms', (value, remainingMs, line) => {
@@ -51,7 +68,9 @@ describe('the holder', () => {
 });
 
 test('failures are told master by master', () => {
-  expect(failuresLine(failures)).toBe('redis://a: connection refused; redis://b: no answer within 500 ms');
+  expect(failuresLine(failures)).toBe(
+    'redis://a: connection refused; redis://b: no answer within 500 ms',
+  );
 });
 
 const lost: Cause = { kind: 'lost', reason: 'taken' };
@@ -61,7 +80,10 @@ const events: readonly (readonly [RunEvent, string])[] = [
     'warning: redis://a: connection refused (the lock needs only a quorum of the masters)',
   ],
   [{ kind: 'master-recovered', master: 'redis://a' }, 'recovered: redis://a: answers again'],
-  [{ kind: 'master-healed', master: 'redis://a' }, 'healed: redis://a: had lost our value and shows it again'],
+  [
+    { kind: 'master-healed', master: 'redis://a' },
+    'healed: redis://a: had lost our value and shows it again',
+  ],
   [
     { kind: 'master-jumped', master: 'redis://a', aheadMs: 2_000 },
     'warning: redis://a: its clock went 2s ahead, and its keys expire by it (let NTP slew the clock, never step it)',
@@ -70,7 +92,10 @@ const events: readonly (readonly [RunEvent, string])[] = [
     { kind: 'master-jumped', master: 'redis://a', aheadMs: -2_000 },
     'warning: redis://a: its clock went 2s back, and its keys expire by it (let NTP slew the clock, never step it)',
   ],
-  [{ kind: 'writing-back', fence: 1234 }, 'fence: "job": masters counted differently, writing 1234 back'],
+  [
+    { kind: 'writing-back', fence: 1234 },
+    'fence: "job": masters counted differently, writing 1234 back',
+  ],
   [
     { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, place: null, waitedMs: 0 },
     'waiting: "job": held by another program (value 0af3); lease ends in 500ms unless extended',
@@ -83,7 +108,10 @@ const events: readonly (readonly [RunEvent, string])[] = [
     { kind: 'waiting', holder: '', holderCount: 0, remainingMs: 0, place: 2, waitedMs: 0 },
     'waiting: "job": place 3 in line; free, but others are before us',
   ],
-  [{ kind: 'no-quorum', failures, waitedMs: 0 }, `waiting: "job": no quorum answers: ${failuresLine(failures)}`],
+  [
+    { kind: 'no-quorum', failures, waitedMs: 0 },
+    `waiting: "job": no quorum answers: ${failuresLine(failures)}`,
+  ],
   [
     { kind: 'acquired', grantedCount: 2, elapsedMs: 3, waitMs: 4_230 },
     'acquired: "job": on 2 masters in 3ms, after waiting 4.2s',
@@ -94,13 +122,19 @@ const events: readonly (readonly [RunEvent, string])[] = [
     `warning: "job": not extended, valid for another 4s: ${failuresLine(failures)}`,
   ],
   [{ kind: 'released', releasedCount: 3, keepMs: 0 }, 'released: "job": on 3 masters'],
-  [{ kind: 'released', releasedCount: 3, keepMs: 4_000 }, 'released: "job": on 3 masters, kept for another 4s'],
+  [
+    { kind: 'released', releasedCount: 3, keepMs: 4_000 },
+    'released: "job": on 3 masters, kept for another 4s',
+  ],
   [
     { kind: 'release-unconfirmed', failures, remainingMs: 4_000 },
     `warning: "job": not released on a quorum: ${failuresLine(failures)} (it expires by itself within 4s)`,
   ],
   [{ kind: 'child-started', pid: 7 }, 'started: "job": pid 7'],
-  [{ kind: 'child-exited', exit: { kind: 'exited', code: 3 }, runMs: 4_000 }, 'ended: "job": exit code 3 after 4s'],
+  [
+    { kind: 'child-exited', exit: { kind: 'exited', code: 3 }, runMs: 4_000 },
+    'ended: "job": exit code 3 after 4s',
+  ],
   [{ kind: 'relayed', signal: 'SIGHUP' }, 'relayed: "job": SIGHUP'],
   [
     { kind: 'stopping', cause: lost, signal: 'SIGTERM', validMs: 4_000, unprovenMs: 100 },
@@ -132,7 +166,9 @@ describe('the end', () => {
       fence: null,
       unprovenMs: null,
     });
-  const refused = (acquisition: Extract<Cause, { kind: 'not-acquired' }>['acquisition']): Cause => ({
+  const refused = (
+    acquisition: Extract<Cause, { kind: 'not-acquired' }>['acquisition'],
+  ): Cause => ({
     kind: 'not-acquired',
     acquisition,
   });
@@ -171,7 +207,13 @@ describe('the end', () => {
       false,
       'no quorum: "job": the masters took 4s, too long for this ttl (raise --ttl)',
     ],
-    ['misconfigured', refused({ kind: 'misconfigured', failures }), null, false, `masters: ${failuresLine(failures)}`],
+    [
+      'misconfigured',
+      refused({ kind: 'misconfigured', failures }),
+      null,
+      false,
+      `masters: ${failuresLine(failures)}`,
+    ],
     [
       'lost, stopped',
       lost,
@@ -237,9 +279,12 @@ test('every line is one line that no terminal obeys, whatever the name, the valu
   );
 });
 
-test.each(['n', ':', '//', 'a://', '@', '🔒'])('a name of a megabyte of %j is cut short in no time', (part) => {
-  const startedAt = performance.now();
-  const line = eventLine([part.repeat(1_000_000 / part.length)], { kind: 'killed' });
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
-  expect(line.length).toBeLessThan(400);
-});
+test.each(['n', ':', '//', 'a://', '@', '🔒'])(
+  'a name of a megabyte of %j is cut short in no time',
+  (part) => {
+    const startedAt = performance.now();
+    const line = eventLine([part.repeat(1_000_000 / part.length)], { kind: 'killed' });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(line.length).toBeLessThan(400);
+  },
+);

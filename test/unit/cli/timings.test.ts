@@ -70,16 +70,26 @@ describe('timings', () => {
   test.each<[Scene, string, number]>([
     [{ flags: ['--ttl', '40ms'] }, 'the lock could run out before a master has answered', 64],
     [{ flags: ['-k', '19s'] }, 'no time left to stop the command', 64],
-    [{ flags: ['--ttl', '5s', '-k', '5s'] }, 'timings: ttl 5s, killAfter 5s, masterTimeout 250ms: no time left', 64],
+    [
+      { flags: ['--ttl', '5s', '-k', '5s'] },
+      'timings: ttl 5s, killAfter 5s, masterTimeout 250ms: no time left',
+      64,
+    ],
     [{ flags: ['--ttl', '200ms'] }, 'no time for two extensions', 64],
     [{ environment: { REDLOCK_MASTER_TIMEOUT: '8s' } }, 'no time for two extensions', 78],
     [{ environment: { REDLOCK_MASTER_TIMEOUT: '30s' } }, 'before a master has answered', 78],
-    [{ environment: { REDLOCK_MASTER_TIMEOUT: '8s' }, flags: ['--ttl', '30s'] }, 'two extensions', 64],
+    [
+      { environment: { REDLOCK_MASTER_TIMEOUT: '8s' }, flags: ['--ttl', '30s'] },
+      'two extensions',
+      64,
+    ],
     [{ file: 'ttl: 5\nkillAfter: 5' }, 'no time left to stop the command', 78],
     [{ file: 'killAfter: 5', flags: ['--ttl', '5s'] }, 'no time left to stop the command', 64],
   ])('%j are refused', async (scene, message, exitCode) => {
     const found = await failure({ ...scene, flags: ['--local', ...(scene.flags ?? [])] });
     expect(found).toMatchObject({ exitCode, message: expect.stringContaining(message) });
-    expect(found.message).toMatch(/^timings: ttl \S+, killAfter \S+, masterTimeout \S+: .* \(raise ttl.*\)$/);
+    expect(found.message).toMatch(
+      /^timings: ttl \S+, killAfter \S+, masterTimeout \S+: .* \(raise ttl.*\)$/,
+    );
   });
 });

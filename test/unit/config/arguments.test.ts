@@ -52,7 +52,9 @@ describe('NAME and COMMAND', () => {
       ['ls', '--', 'd'],
     ],
     [['job', 'git', 'checkout', '--', 'f'], ['job', 'git', 'checkout'], ['f']],
-  ])('%j: several names', (argv, names, command) => expect(run(...argv)).toMatchObject({ names, command }));
+  ])('%j: several names', (argv, names, command) =>
+    expect(run(...argv)).toMatchObject({ names, command }),
+  );
 
   it('hands everything after -- on untouched', () => {
     fc.assert(
@@ -63,11 +65,16 @@ describe('NAME and COMMAND', () => {
   });
 
   it('hands everything from COMMAND on untouched without -- too', () => {
-    const words = fc.array(fc.oneof(fc.string(), fc.constantFrom(...optionTable.map((row) => row.long), '-n', '-h')));
+    const words = fc.array(
+      fc.oneof(fc.string(), fc.constantFrom(...optionTable.map((row) => row.long), '-n', '-h')),
+    );
     fc.assert(
       fc.property(words, (rest) => {
         fc.pre(!rest.includes('--'));
-        expect(run('job', 'ls', ...rest)).toMatchObject({ names: ['job'], command: ['ls', ...rest] });
+        expect(run('job', 'ls', ...rest)).toMatchObject({
+          names: ['job'],
+          command: ['ls', ...rest],
+        });
       }),
     );
   });
@@ -126,7 +133,10 @@ describe('options', () => {
 
   it('knows config, report, dry run and how much to say', () => {
     const words = run('--config', 'c', '--report', 'r', '--dry-run', '-v', 'job', 'ls');
-    expect(words).toMatchObject({ dryRun: true, flags: { config: 'c', report: 'r', verbosity: 'verbose' } });
+    expect(words).toMatchObject({
+      dryRun: true,
+      flags: { config: 'c', report: 'r', verbosity: 'verbose' },
+    });
     expect(run('-q', 'job', 'ls').flags.verbosity).toBe('quiet');
     expect(run('job', 'ls')).toMatchObject({
       dryRun: false,
@@ -150,10 +160,16 @@ describe('refuses', () => {
     [['n'.repeat(4097), 'ls'], '4097 bytes long (at most 4096)'],
     [['🔒'.repeat(1025), '--', 'ls'], '4100 bytes long'],
     [['a', 'b', 'a', '--', 'ls'], 'NAME: "a": given twice'],
-    [['{dep}:queue', 'ls'], 'NAME: "{dep}:queue": is called like what the masters keep beside a lock'],
+    [
+      ['{dep}:queue', 'ls'],
+      'NAME: "{dep}:queue": is called like what the masters keep beside a lock',
+    ],
     [['job', 'x}:history', '--', 'ls'], 'NAME: "x}:history": is called like'],
     [['a', '', '--', 'ls'], 'NAME: "": empty'],
-    [[...Array.from({ length: 101 }, (_, index) => `n${index}`), '--', 'ls'], 'NAME: 101 names (at most 100)'],
+    [
+      [...Array.from({ length: 101 }, (_, index) => `n${index}`), '--', 'ls'],
+      'NAME: 101 names (at most 100)',
+    ],
     [['job', '--slots', '--', 'ls'], '--slots: no value (write --slots N)'],
     [['job', '-c', 'a', 'ls'], '--command: with COMMAND "ls": contradict each other'],
     [['job', '-c', 'a', '--', 'ls'], '--command: with COMMAND "ls"'],
@@ -179,21 +195,30 @@ describe('refuses', () => {
     expect(() => parseWords(argv)).toThrow(/^[^\n]{1,300}$/);
   });
 
-  test.each([...['--json', '--server', '--insecure']])('%s, which is promised for later or never', (option) => {
-    expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(`${JSON.stringify(option)}: unknown option`);
-  });
+  test.each([...['--json', '--server', '--insecure']])(
+    '%s, which is promised for later or never',
+    (option) => {
+      expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(
+        `${JSON.stringify(option)}: unknown option`,
+      );
+    },
+  );
 
   it('without showing a secret', () => {
     expect(() => parseWords(['--mastre=redis://u:s3cr3t@h', 'job', 'ls'])).not.toThrow('s3cr3t');
-    expect(() => parseWords(['redis://u:s3cr3t@h', 'redis://u:s3cr3t@h', '--', 'ls'])).toThrow('redis://***@h');
+    expect(() => parseWords(['redis://u:s3cr3t@h', 'redis://u:s3cr3t@h', '--', 'ls'])).toThrow(
+      'redis://***@h',
+    );
   });
 });
 
 describe('asks for', () => {
-  test.each([[['-h']], [['job', '-h']], [['job', '--help', '--', 'ls']], [['-v', '--help', '--bogus']]])(
-    'help by %j',
-    (argv) => expect(parseWords(argv)).toEqual({ kind: 'help' }),
-  );
+  test.each([
+    [['-h']],
+    [['job', '-h']],
+    [['job', '--help', '--', 'ls']],
+    [['-v', '--help', '--bogus']],
+  ])('help by %j', (argv) => expect(parseWords(argv)).toEqual({ kind: 'help' }));
 
   test.each([[['-V']], [['--version']], [['job', '-V', 'ls']]])('the version by %j', (argv) =>
     expect(parseWords(argv)).toEqual({ kind: 'version' }),

@@ -24,11 +24,27 @@ describe('logins', () => {
 
   test.each<[string, Scene, object]>([
     ['url', { file: 'masters: ["redis://u:p@a"]' }, { username: 'u', password: 'p' }],
-    ['beside the url', { file: 'masters: [{url: a, username: u, password: p}]' }, { username: 'u', password: 'p' }],
+    [
+      'beside the url',
+      { file: 'masters: [{url: a, username: u, password: p}]' },
+      { username: 'u', password: 'p' },
+    ],
     ['a file', { file: 'masters: [{url: a, passwordFile: pw}]' }, { password: 'from-file' }],
-    ['a file, one newline off', { file: 'masters: [{url: a, passwordFile: crlf}]' }, { password: 'two\n' }],
-    ['a variable', { file: 'masters: ["redis://:${P}@a"]', environment: { P: 'x' } }, { password: 'x' }],
-    ['top level', { file: 'masters: [a]\nusername: u\npassword: p' }, { username: 'u', password: 'p' }],
+    [
+      'a file, one newline off',
+      { file: 'masters: [{url: a, passwordFile: crlf}]' },
+      { password: 'two\n' },
+    ],
+    [
+      'a variable',
+      { file: 'masters: ["redis://:${P}@a"]', environment: { P: 'x' } },
+      { password: 'x' },
+    ],
+    [
+      'top level',
+      { file: 'masters: [a]\nusername: u\npassword: p' },
+      { username: 'u', password: 'p' },
+    ],
     ['top level file', { file: 'masters: [a]\npasswordFile: pw' }, { password: 'from-file' }],
     [
       'top level for --master',
@@ -42,7 +58,10 @@ describe('logins', () => {
     ],
     [
       'environment before file',
-      { file: 'masters: [a]\npassword: x', environment: { REDLOCK_PASSWORD: 'p', REDLOCK_USERNAME: 'u' } },
+      {
+        file: 'masters: [a]\npassword: x',
+        environment: { REDLOCK_PASSWORD: 'p', REDLOCK_USERNAME: 'u' },
+      },
       { username: 'u', password: 'p' },
     ],
     [
@@ -58,7 +77,9 @@ describe('logins', () => {
     ],
     [
       'tls of one',
-      { file: 'masters: [{url: "rediss://a", tls: {servername: n}}]\ntls: {caFile: ca, servername: x}' },
+      {
+        file: 'masters: [{url: "rediss://a", tls: {servername: n}}]\ntls: {caFile: ca, servername: x}',
+      },
       { tls: { ca: pem('ca.pem'), servername: 'n' } },
     ],
   ])('%s', async (_, scene, expected) => expect(await first(scene)).toMatchObject(expected));
@@ -92,14 +113,26 @@ describe('logins', () => {
       { file: 'masters: [{url: a, passwordFile: no}]' },
       'rc:1: masters[0].passwordFile: "no": no such file',
     ],
-    ['a missing file at the top', { file: 'masters: [a]\npasswordFile: no' }, 'rc:2: passwordFile: "no": no such file'],
+    [
+      'a missing file at the top',
+      { file: 'masters: [a]\npasswordFile: no' },
+      'rc:2: passwordFile: "no": no such file',
+    ],
     [
       'a missing file of the environment',
       { environment: { REDLOCK_MASTERS: 'a', REDLOCK_PASSWORD_FILE: 'no' } },
       'REDLOCK_PASSWORD_FILE: "no": no such file',
     ],
-    ['a directory', { file: 'masters: [a]\npasswordFile: deep' }, 'passwordFile: "deep": is a directory'],
-    ['an empty file', { file: 'masters: [a]\npasswordFile: empty' }, 'passwordFile: "empty": empty'],
+    [
+      'a directory',
+      { file: 'masters: [a]\npasswordFile: deep' },
+      'passwordFile: "deep": is a directory',
+    ],
+    [
+      'an empty file',
+      { file: 'masters: [a]\npasswordFile: empty' },
+      'passwordFile: "empty": empty',
+    ],
     ['an empty password', { file: "masters: [a]\npassword: ''" }, 'rc:2: password: empty'],
     ['an empty user', { file: "masters: [a]\nusername: ''" }, 'rc:2: username: empty'],
     [
@@ -127,7 +160,11 @@ describe('logins', () => {
       { file: 'masters: [{url: a, tls: {caFile: ca}}]' },
       'masters[0].tls: redis://a:6379: not a TLS address',
     ],
-    ['a missing CA', { file: 'masters: ["rediss://a"]\ntls: {caFile: no}' }, 'rc:2: tls.caFile: "no": no such file'],
+    [
+      'a missing CA',
+      { file: 'masters: ["rediss://a"]\ntls: {caFile: no}' },
+      'rc:2: tls.caFile: "no": no such file',
+    ],
     ...(['empty', 'other', 'garbage'] as const).map((name): [string, Scene, string] => [
       `a CA that is none: ${name}`,
       { file: `masters: ["rediss://a"]\ntls: {caFile: ${name}}` },
@@ -162,9 +199,16 @@ describe('logins', () => {
       { flags: ['--master', `redis://u:${secret}@h`, '--master', `redis://u:${secret}@h`] },
       { flags: ['--master', `redis://u:${secret}@h`, '--ttl', `redis://u:${secret}@h`] },
       { environment: { REDLOCK_MASTERS: `redis://u:${secret},x@h` } },
-      { environment: { REDLOCK_PASSWORD: secret, REDLOCK_PASSWORD_FILE: 'pw', REDLOCK_MASTERS: 'a' } },
+      {
+        environment: {
+          REDLOCK_PASSWORD: secret,
+          REDLOCK_PASSWORD_FILE: 'pw',
+          REDLOCK_MASTERS: 'a',
+        },
+      },
       { environment: { REDLOCK_PASSWORD: secret, REDLOCK_MASTERS: 'a,a' } },
     ];
-    for (const scene of scenes) expect((await failure({ ...scene, files })).message).not.toContain(secret);
+    for (const scene of scenes)
+      expect((await failure({ ...scene, files })).message).not.toContain(secret);
   });
 });

@@ -3,7 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { readConfigFile } from '../../../src/config/file.ts';
-import { defaultTextOf, environmentName, isScalarKey, keyRow, keyTable } from '../../../src/config/keys.ts';
+import {
+  defaultTextOf,
+  environmentName,
+  isScalarKey,
+  keyRow,
+  keyTable,
+} from '../../../src/config/keys.ts';
 import { runTimings } from '../../../src/lock/timings.ts';
 import { renderDuration } from '../../../src/text/duration.ts';
 
@@ -28,7 +34,12 @@ function proseOf(key: string): string {
 }
 
 it('sets nothing as it stands', async () => {
-  expect(await read(example)).toMatchObject({ layer: new Map(), masters: null, tls: null, warnings: [] });
+  expect(await read(example)).toMatchObject({
+    layer: new Map(),
+    masters: null,
+    tls: null,
+    warnings: [],
+  });
 });
 
 it('has every key once, and no other', () => {
@@ -37,11 +48,14 @@ it('has every key once, and no other', () => {
 });
 
 describe.each(keyTable.map((row) => row.key))('%s', (key) => {
-  it('states its default', () => expect(proseOf(key)).toContain(`Default: ${defaultTextOf(key)}. `));
+  it('states its default', () =>
+    expect(proseOf(key)).toContain(`Default: ${defaultTextOf(key)}. `));
 
   it('states its environment twin', () =>
     expect(proseOf(key)).toMatch(
-      key === 'tls' ? /Environment: none\.$/ : new RegExp(`Environment: ${environmentName(key)}\\b`),
+      key === 'tls'
+        ? /Environment: none\.$/
+        : new RegExp(`Environment: ${environmentName(key)}\\b`),
     ));
 
   it('says more than that', () => expect(proseOf(key).indexOf('Default: ')).toBeGreaterThan(30));
@@ -62,6 +76,11 @@ it('shows the computed defaults that the default ttl gives', () => {
 
 it('is read whole', () => {
   expect(file.masters?.entries.map(({ entry }) => entry.url)).toHaveLength(3);
-  expect(Object.keys(file.tls?.entry ?? {})).toEqual(['caFile', 'certFile', 'keyFile', 'servername']);
+  expect(Object.keys(file.tls?.entry ?? {})).toEqual([
+    'caFile',
+    'certFile',
+    'keyFile',
+    'servername',
+  ]);
   expect(file.layer.get('password')?.text).toBe('p');
 });

@@ -17,11 +17,35 @@ const all = { ...here, ...parent, ...home, ...system, ...other };
 
 describe('finds', () => {
   test.each<[string, string, Scene, string, number]>([
-    ['--config first', '../other/rc', { files: all, environment: { REDLOCK_CONFIG: 'rc' } }, 'work', 15_000],
-    ['then REDLOCK_CONFIG', '', { files: all, environment: { REDLOCK_CONFIG: 'rc' } }, 'work', 16_000],
-    ['then the working directory', '', { files: all, environment: { REDLOCK_CONFIG: '' } }, 'work', 11_000],
+    [
+      '--config first',
+      '../other/rc',
+      { files: all, environment: { REDLOCK_CONFIG: 'rc' } },
+      'work',
+      15_000,
+    ],
+    [
+      'then REDLOCK_CONFIG',
+      '',
+      { files: all, environment: { REDLOCK_CONFIG: 'rc' } },
+      'work',
+      16_000,
+    ],
+    [
+      'then the working directory',
+      '',
+      { files: all, environment: { REDLOCK_CONFIG: '' } },
+      'work',
+      11_000,
+    ],
     ['then its parent', '', { files: all }, 'work/deep', 11_000],
-    ['then the nearest parent', '', { files: { ...parent, ...home, ...system } }, 'work/deep', 12_000],
+    [
+      'then the nearest parent',
+      '',
+      { files: { ...parent, ...home, ...system } },
+      'work/deep',
+      12_000,
+    ],
     ['then the home directory', '', { files: { ...home, ...system } }, 'work/deep', 13_000],
     ['then the system', '', { files: system }, 'work/deep', 14_000],
     ['then nothing', '', { flags: ['--local'] }, 'work/deep', 30_000],
@@ -37,17 +61,30 @@ describe('finds', () => {
   });
 
   it('nothing in /dev/null', async () => {
-    expect((await settle({ files: here, flags: ['--local', '--config', '/dev/null'] })).ttlMs).toBe(30_000);
+    expect((await settle({ files: here, flags: ['--local', '--config', '/dev/null'] })).ttlMs).toBe(
+      30_000,
+    );
   });
 
   test.each<[string, Scene, string]>([
     ['a missing --config', { flags: ['--config', 'no'] }, '--config: "no": no such file'],
     ['an empty --config', { flags: ['--config', ''] }, '--config: "": no such file'],
-    ['a missing REDLOCK_CONFIG', { environment: { REDLOCK_CONFIG: 'no' } }, 'REDLOCK_CONFIG: "no": no such file'],
+    [
+      'a missing REDLOCK_CONFIG',
+      { environment: { REDLOCK_CONFIG: 'no' } },
+      'REDLOCK_CONFIG: "no": no such file',
+    ],
     ['a directory as --config', { flags: ['--config', '.'] }, '--config: ~/work: is a directory'],
-    ['a path through a file', { flags: ['--config', 'a/b'], files: { 'work/a': '' } }, '--config: "a/b": no such file'],
+    [
+      'a path through a file',
+      { flags: ['--config', 'a/b'], files: { 'work/a': '' } },
+      '--config: "a/b": no such file',
+    ],
   ])('fault with %s', async (_, scene, message) => {
-    expect(await failure(scene)).toMatchObject({ exitCode: 78, message: expect.stringContaining(message) });
+    expect(await failure(scene)).toMatchObject({
+      exitCode: 78,
+      message: expect.stringContaining(message),
+    });
   });
 
   it.skipIf(process.getuid?.() === 0)('fault with a file that may not be read', async () => {
@@ -92,7 +129,10 @@ describe('refuses, with file, line and key', () => {
     ['__proto__: 5s', '1: __proto__: unknown key'],
     ['toString: 5s', '1: toString: unknown key'],
     ['tls:\n  cafile: x', '2: tls.cafile: unknown key (did you mean caFile?)'],
-    ['masters:\n  - a\n  - url: b\n    pasword: x', '4: masters[1].pasword: unknown key (did you mean password?)'],
+    [
+      'masters:\n  - a\n  - url: b\n    pasword: x',
+      '4: masters[1].pasword: unknown key (did you mean password?)',
+    ],
     [
       'masters:\n  - url: b\n    tls:\n      crtFile: x',
       '4: masters[0].tls.crtFile: unknown key (did you mean certFile?)',
@@ -123,7 +163,10 @@ describe('refuses, with file, line and key', () => {
     ['signal: STOP', '1: signal: "STOP": does not end a process'],
     ['conflictExitCode: 256', '1: conflictExitCode: "256": not an exit status'],
     ['logFormat: xml', '1: logFormat: "xml": not a log format'],
-    ['masters:\n  - redis://a\n  - redis://b:99999', '3: masters[1]: "redis://b:99999": not a port'],
+    [
+      'masters:\n  - redis://a\n  - redis://b:99999',
+      '3: masters[1]: "redis://b:99999": not a port',
+    ],
     // Variables
     ['local: true\nprefix: a${NO}b', '2: prefix: ${NO}: not set in the environment'],
     ['prefix: ${EMPTY}', '1: prefix: ${EMPTY}: not set in the environment, or empty'],
@@ -146,7 +189,10 @@ describe('refuses, with file, line and key', () => {
   });
 
   it('a bomb of aliases, quickly', async () => {
-    const levels = Array.from({ length: 30 }, (_, index) => `k${index}: &k${index} [*k${index - 1}, *k${index - 1}]`);
+    const levels = Array.from(
+      { length: 30 },
+      (_, index) => `k${index}: &k${index} [*k${index - 1}, *k${index - 1}]`,
+    );
     const found = await failure({ file: ['k: &k-1 [x]', ...levels].join('\n') });
     expect(found.exitCode).toBe(78);
   });
@@ -223,7 +269,9 @@ describe('warns about a password that others can read', () => {
     chmodSync(join(root, 'work/.redlockrc'), mode);
     const { warnings } = await settle({ flags: named, environment: { P: 'p' } }, root);
     expect(warnings).toEqual(
-      warned ? [expect.stringMatching(/\.redlockrc: holds a password and is readable by others/)] : [],
+      warned
+        ? [expect.stringMatching(/\.redlockrc: holds a password and is readable by others/)]
+        : [],
     );
   });
 
@@ -249,7 +297,9 @@ describe('warns about a password that others can read', () => {
   ])('%s: %s', async (url, warned) => {
     const root = createScratch({ 'work/.redlockrc': `masters: ["${url}"]` });
     chmodSync(join(root, 'work/.redlockrc'), 0o644);
-    expect((await settle({ flags: named, environment: { P: 'p' } }, root)).warnings.length).toBe(warned ? 1 : 0);
+    expect((await settle({ flags: named, environment: { P: 'p' } }, root)).warnings.length).toBe(
+      warned ? 1 : 0,
+    );
   });
 });
 

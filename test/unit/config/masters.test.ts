@@ -12,7 +12,12 @@ describe('masters', () => {
   const file = 'masters: [redis://f1, redis://f2, redis://f3]';
 
   test.each<[string, Scene, string[], RegExp]>([
-    ['the file', { file }, ['redis://f1:6379', 'redis://f2:6379', 'redis://f3:6379'], /\.redlockrc:1$/],
+    [
+      'the file',
+      { file },
+      ['redis://f1:6379', 'redis://f2:6379', 'redis://f3:6379'],
+      /\.redlockrc:1$/,
+    ],
     [
       'the environment',
       { file, environment: { REDLOCK_MASTERS: ' e1 , e2:1,e3' } },
@@ -57,8 +62,16 @@ describe('masters', () => {
   });
 
   test.each<[string, Scene, RegExp]>([
-    ['--local beats masters below', { file, environment: { REDLOCK_MASTERS: three }, flags: local }, /^flag --local$/],
-    ['REDLOCK_LOCAL beats the file', { file, environment: { REDLOCK_LOCAL: '1' } }, /^environment REDLOCK_LOCAL$/],
+    [
+      '--local beats masters below',
+      { file, environment: { REDLOCK_MASTERS: three }, flags: local },
+      /^flag --local$/,
+    ],
+    [
+      'REDLOCK_LOCAL beats the file',
+      { file, environment: { REDLOCK_LOCAL: '1' } },
+      /^environment REDLOCK_LOCAL$/,
+    ],
     ['local: true', { file: 'local: true' }, /\.redlockrc:1$/],
   ])('are local: %s', async (_, scene, source) => {
     const settings = await settle(scene);
@@ -67,7 +80,9 @@ describe('masters', () => {
   });
 
   it('may be listed beside a local that is switched off', async () => {
-    expect((await settle({ environment: { REDLOCK_LOCAL: '0', REDLOCK_MASTERS: three } })).masters).toHaveLength(3);
+    expect(
+      (await settle({ environment: { REDLOCK_LOCAL: '0', REDLOCK_MASTERS: three } })).masters,
+    ).toHaveLength(3);
     expect((await settle({ file: 'local: false\nmasters: [a]' })).masters).toHaveLength(1);
   });
 
@@ -75,7 +90,9 @@ describe('masters', () => {
     const root = createScratch({ '.redlockrc': 'local: true\nlocalDirectory: d' });
     expect((await settle({}, root, 'work/deep')).localDirectory).toBe(`${root}/d`);
     const environment = { REDLOCK_LOCAL_DIRECTORY: 'e' };
-    expect((await settle({ environment }, root, 'work/deep')).localDirectory).toBe(`${root}/work/deep/e`);
+    expect((await settle({ environment }, root, 'work/deep')).localDirectory).toBe(
+      `${root}/work/deep/e`,
+    );
   });
 
   test.each<[string, Scene, number, string]>([
@@ -86,18 +103,48 @@ describe('masters', () => {
       'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS or by --master',
     ],
     ['an empty list', { file: 'masters: []' }, 78, 'masters: none configured'],
-    ['REDLOCK_LOCAL=false', { environment: { REDLOCK_LOCAL: 'false' }, file: 'local: true' }, 78, 'or try --local'],
-    ['--local with --master', { flags: ['--local', '--master', 'a'] }, 64, '--local: --master: given together'],
+    [
+      'REDLOCK_LOCAL=false',
+      { environment: { REDLOCK_LOCAL: 'false' }, file: 'local: true' },
+      78,
+      'or try --local',
+    ],
+    [
+      '--local with --master',
+      { flags: ['--local', '--master', 'a'] },
+      64,
+      '--local: --master: given together',
+    ],
     [
       'both in the environment',
       { environment: { REDLOCK_LOCAL: 'true', REDLOCK_MASTERS: three } },
       78,
       'REDLOCK_LOCAL: given together',
     ],
-    ['both in the file', { file: `${file}\nlocal: true` }, 78, '.redlockrc:2: local: given together'],
-    ['garbage as a flag', { flags: ['--master', 'http://x'] }, 64, '--master: "http://x": unknown scheme'],
-    ['garbage in the environment', { environment: { REDLOCK_MASTERS: 'a,,b' } }, 78, 'REDLOCK_MASTERS: "": no address'],
-    ['garbage in the file', { file: 'masters: [a, "b:x"]' }, 78, '.redlockrc:1: masters[1]: "b:***": not a port'],
+    [
+      'both in the file',
+      { file: `${file}\nlocal: true` },
+      78,
+      '.redlockrc:2: local: given together',
+    ],
+    [
+      'garbage as a flag',
+      { flags: ['--master', 'http://x'] },
+      64,
+      '--master: "http://x": unknown scheme',
+    ],
+    [
+      'garbage in the environment',
+      { environment: { REDLOCK_MASTERS: 'a,,b' } },
+      78,
+      'REDLOCK_MASTERS: "": no address',
+    ],
+    [
+      'garbage in the file',
+      { file: 'masters: [a, "b:x"]' },
+      78,
+      '.redlockrc:1: masters[1]: "b:***": not a port',
+    ],
     [
       'the same twice, flags',
       { flags: ['--master', 'a', '--master', 'redis://a:6379'] },
@@ -116,7 +163,12 @@ describe('masters', () => {
       78,
       'a:6379: listed twice',
     ],
-    ['the same socket twice', { file: 'masters: [unix:///s, "unix:///s?db=1"]' }, 78, 'unix:/s: listed twice'],
+    [
+      'the same socket twice',
+      { file: 'masters: [unix:///s, "unix:///s?db=1"]' },
+      78,
+      'unix:/s: listed twice',
+    ],
     [
       'a bad REDLOCK_LOCAL',
       { environment: { REDLOCK_LOCAL: 'maybe' }, flags: local },
@@ -138,12 +190,14 @@ describe('masters', () => {
     const flags = Array.from({ length: count }, (_, index) => ['--master', `m${index}`]).flat();
     const { warnings } = await settle({ flags });
     expect(warnings).toHaveLength(warningCount);
-    if (count === 4) expect(warnings[0]).toMatch(/^even number of masters: 4: survives no more failures than 3/);
+    if (count === 4)
+      expect(warnings[0]).toMatch(/^even number of masters: 4: survives no more failures than 3/);
   });
 });
 
 describe('logins', () => {
-  const message = 'a user without a password (set passwordFile, or write user:password@ or :password@)';
+  const message =
+    'a user without a password (set passwordFile, or write user:password@ or :password@)';
 
   test.each<[string, Scene, number]>([
     ['in a flag', { flags: ['--master', 'redis://job@a'] }, 64],
@@ -152,7 +206,10 @@ describe('logins', () => {
     ['with an empty password', { file: 'masters: ["redis://job:@a"]' }, 78],
     ['at the top of the file', { file: 'masters: [a]\nusername: job' }, 78],
   ])('of a user without a password are refused: %s', async (_, scene, exitCode) => {
-    expect(await failure(scene)).toMatchObject({ exitCode, message: expect.stringContaining(message) });
+    expect(await failure(scene)).toMatchObject({
+      exitCode,
+      message: expect.stringContaining(message),
+    });
   });
 
   it('of a user whose password stands elsewhere are taken', async () => {
@@ -162,9 +219,15 @@ describe('logins', () => {
 
   it('with a password in an argument are warned about, once, and elsewhere not', async () => {
     const flags = ['a', 'b', 'c'].flatMap((host) => ['--master', `redis://:s3cr3t@${host}`]);
-    const told = [expect.stringMatching(/^--master: holds a password, which every user .* can see \(use passwordFile/)];
+    const told = [
+      expect.stringMatching(
+        /^--master: holds a password, which every user .* can see \(use passwordFile/,
+      ),
+    ];
     expect((await settle({ flags })).cautions).toEqual(told);
-    expect((await settle({ environment: { REDLOCK_MASTERS: 'redis://:x@a' } })).cautions).toEqual([]);
+    expect((await settle({ environment: { REDLOCK_MASTERS: 'redis://:x@a' } })).cautions).toEqual(
+      [],
+    );
   });
 });
 
@@ -177,7 +240,11 @@ describe('a password in a URL that is refused is not shown', () => {
     'redis://h:1/s3cr3t',
     'redis+sentinel://s3cr3t@h:1,h2:2/NAME',
   ];
-  const wayIn: readonly (readonly [name: string, scene: (url: string) => Scene, exitCode: number])[] = [
+  const wayIn: readonly (readonly [
+    name: string,
+    scene: (url: string) => Scene,
+    exitCode: number,
+  ])[] = [
     ['a flag', (url) => ({ flags: ['--master', url] }), 64],
     ['the environment', (url) => ({ environment: { REDLOCK_MASTERS: url } }), 78],
     ['the file', (url) => ({ file: `masters:\n  - ${url}\n` }), 78],
@@ -219,8 +286,18 @@ describe('messages', () => {
       /^REDLOCK_MASTERS: "redis\+sentinel:\/\/h1:1": redis\+sentinel:\/\/ is not supported yet \(/,
     ],
     ['a list of hosts', { flags: ['--master', 'a,b,c'] }, 64, /--master takes one URL/],
-    ['a socket without //', { flags: ['--master', 'unix:relative'] }, 64, /no \/\/ after the scheme \(write /],
-    ['a scheme without //', { environment: { REDLOCK_MASTERS: 'redis:/a' } }, 78, /no \/\/ after the scheme/],
+    [
+      'a socket without //',
+      { flags: ['--master', 'unix:relative'] },
+      64,
+      /no \/\/ after the scheme \(write /,
+    ],
+    [
+      'a scheme without //',
+      { environment: { REDLOCK_MASTERS: 'redis:/a' } },
+      78,
+      /no \/\/ after the scheme/,
+    ],
     [
       'a bad REDLOCK_LOCAL',
       { environment: { REDLOCK_LOCAL: 'maybe', REDLOCK_MASTERS: 'a' } },

@@ -25,7 +25,8 @@ export interface Scene {
 export function createScratch(files: Readonly<Record<string, string>> = {}): string {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'redlock-run-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  for (const folder of ['work/deep', 'home', 'etc']) mkdirSync(join(root, folder), { recursive: true });
+  for (const folder of ['work/deep', 'home', 'etc'])
+    mkdirSync(join(root, folder), { recursive: true });
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text, { mode: 0o600 });
@@ -34,7 +35,11 @@ export function createScratch(files: Readonly<Record<string, string>> = {}): str
 }
 
 /** What a run in such a directory would be set to. */
-export async function settle(scene: Scene, root = createScratch(filesOf(scene)), cwd = 'work'): Promise<Settings> {
+export async function settle(
+  scene: Scene,
+  root = createScratch(filesOf(scene)),
+  cwd = 'work',
+): Promise<Settings> {
   const named = scene.file === undefined ? [] : ['--config', join(root, 'work/.redlockrc')];
   const words = parseWords([...named, ...(scene.flags ?? []), 'job', '--', 'true']);
   if (words.kind !== 'run') throw new Error('printed');

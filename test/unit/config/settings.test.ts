@@ -3,7 +3,12 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { environmentName, isScalarKey, keyTable, type ScalarKey } from '../../../src/config/keys.ts';
+import {
+  environmentName,
+  isScalarKey,
+  keyTable,
+  type ScalarKey,
+} from '../../../src/config/keys.ts';
 import type { Settings } from '../../../src/config/settings.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
@@ -49,7 +54,11 @@ describe('defaults', () => {
       verbosity: 'normal',
       logFormat: 'text',
       configFile: null,
-      sources: expect.objectContaining({ local: 'flag --local', ttl: 'default', killAfter: 'default' }),
+      sources: expect.objectContaining({
+        local: 'flag --local',
+        ttl: 'default',
+        killAfter: 'default',
+      }),
       warnings: [],
       cautions: [],
     });
@@ -57,13 +66,21 @@ describe('defaults', () => {
 
   it('are frozen all the way down', async () => {
     const settings = await settle({ environment: { REDLOCK_MASTERS: 'a,b,c' } });
-    for (const part of [settings, settings.masters, settings.masters[0], settings.command, settings.sources]) {
+    for (const part of [
+      settings,
+      settings.masters,
+      settings.masters[0],
+      settings.command,
+      settings.sources,
+    ]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
 
   it('have environment twins in capitals', () => {
-    expect(keyTable.filter((row) => row.key !== 'tls').map((row) => environmentName(row.key))).toEqual([
+    expect(
+      keyTable.filter((row) => row.key !== 'tls').map((row) => environmentName(row.key)),
+    ).toEqual([
       ...[
         'REDLOCK_MASTERS',
         'REDLOCK_LOCAL',
@@ -72,9 +89,26 @@ describe('defaults', () => {
         'REDLOCK_PROTOCOL',
         'REDLOCK_TTL',
       ],
-      ...['REDLOCK_MASTER_TIMEOUT', 'REDLOCK_GIVE_UP_AFTER', 'REDLOCK_KILL_AFTER', 'REDLOCK_SIGNAL', 'REDLOCK_WAIT'],
-      ...['REDLOCK_CONFLICT_EXIT_CODE', 'REDLOCK_RETRY_COUNT', 'REDLOCK_RETRY_DELAY', 'REDLOCK_RETRY_JITTER'],
-      ...['REDLOCK_JITTER', 'REDLOCK_HOLD_AT_LEAST', 'REDLOCK_SHARED', 'REDLOCK_SLOTS', 'REDLOCK_SUPERSEDE'],
+      ...[
+        'REDLOCK_MASTER_TIMEOUT',
+        'REDLOCK_GIVE_UP_AFTER',
+        'REDLOCK_KILL_AFTER',
+        'REDLOCK_SIGNAL',
+        'REDLOCK_WAIT',
+      ],
+      ...[
+        'REDLOCK_CONFLICT_EXIT_CODE',
+        'REDLOCK_RETRY_COUNT',
+        'REDLOCK_RETRY_DELAY',
+        'REDLOCK_RETRY_JITTER',
+      ],
+      ...[
+        'REDLOCK_JITTER',
+        'REDLOCK_HOLD_AT_LEAST',
+        'REDLOCK_SHARED',
+        'REDLOCK_SLOTS',
+        'REDLOCK_SUPERSEDE',
+      ],
       ...['REDLOCK_REPLACE', 'REDLOCK_MAX_RUN'],
       ...[
         'REDLOCK_RESTART_GRACE',
@@ -95,7 +129,13 @@ describe('defaults', () => {
 const isText = (key: string) => key === 'prefix' || key === 'onLost';
 
 /** Key, option if there is one, a text for each layer, the field, what the texts mean. */
-const scalars: readonly (readonly [ScalarKey, string | null, [string, string, string], keyof Settings, unknown[]])[] = [
+const scalars: readonly (readonly [
+  ScalarKey,
+  string | null,
+  [string, string, string],
+  keyof Settings,
+  unknown[],
+])[] = [
   ['prefix', '--prefix', ['f:', 'e:', '"c:"'], 'prefix', ['f:', 'e:', 'c:']],
   ['ttl', '--ttl', ['41', '42s', '43'], 'ttlMs', [41_000, 42_000, 43_000]],
   ['masterTimeout', null, ['', '200ms', '300ms'], 'masterTimeoutMs', [null, 200, 300]],
@@ -144,60 +184,75 @@ it.each([
   expect((await settle({ flags })).restartGraceMs).toBe(graceMs);
 });
 
-describe.each(scalars)('%s', (key, option, [flag, variable, line], field, [fromFlag, fromVariable, fromFile]) => {
-  const file = `${key}: ${line}\n`;
-  const environment = { [environmentName(key)]: variable };
+describe.each(scalars)(
+  '%s',
+  (key, option, [flag, variable, line], field, [fromFlag, fromVariable, fromFile]) => {
+    const file = `${key}: ${line}\n`;
+    const environment = { [environmentName(key)]: variable };
 
-  it('comes from the file', async () => {
-    const settings = await settle({ flags: local, file });
-    expect(settings[field]).toBe(fromFile);
-    expect(settings.sources[key]).toMatch(/\/work\/\.redlockrc:1$/);
-  });
-
-  it('comes from the environment before the file', async () => {
-    const settings = await settle({ flags: local, file, environment });
-    expect(settings[field]).toBe(fromVariable);
-    expect(settings.sources[key]).toBe(`environment ${environmentName(key)}`);
-  });
-
-  it('counts an empty variable as unset', async () => {
-    const settings = await settle({ flags: local, file, environment: { [environmentName(key)]: '' } });
-    expect(settings[field]).toBe(fromFile);
-  });
-
-  if (option !== null)
-    it('comes from the flag before all', async () => {
-      const settings = await settle({ flags: [...local, option ?? '', flag], file, environment });
-      expect(settings[field]).toBe(fromFlag);
-      expect(settings.sources[key]).toBe(`flag ${option}`);
+    it('comes from the file', async () => {
+      const settings = await settle({ flags: local, file });
+      expect(settings[field]).toBe(fromFile);
+      expect(settings.sources[key]).toMatch(/\/work\/\.redlockrc:1$/);
     });
 
-  if (option !== null && !isText(key))
-    it('is refused with 64 as a flag', async () => {
-      const found = await failure({ flags: [...local, option ?? '', 'potatoes'] });
-      expect(found).toMatchObject({ name: 'UsageError', exitCode: 64 });
-      expect(found.message).toMatch(new RegExp(`^${option}: "potatoes": .* \\(write .*\\)$`));
+    it('comes from the environment before the file', async () => {
+      const settings = await settle({ flags: local, file, environment });
+      expect(settings[field]).toBe(fromVariable);
+      expect(settings.sources[key]).toBe(`environment ${environmentName(key)}`);
     });
 
-  if (!isText(key))
-    it('is refused with 78 in the environment, also when a flag hides it', async () => {
-      const flags = option === null ? local : [...local, option, flag];
-      const found = await failure({ flags, environment: { [environmentName(key)]: 'potatoes' } });
-      expect(found).toMatchObject({ name: 'ConfigError', exitCode: 78 });
-      expect(found.message).toMatch(new RegExp(`^${environmentName(key)}: "potatoes": `));
+    it('counts an empty variable as unset', async () => {
+      const settings = await settle({
+        flags: local,
+        file,
+        environment: { [environmentName(key)]: '' },
+      });
+      expect(settings[field]).toBe(fromFile);
     });
 
-  if (!isText(key))
-    it('is refused with 78 in the file', async () => {
-      const found = await failure({ flags: local, file: `\n${key}: potatoes` });
-      expect(found).toMatchObject({ name: 'ConfigError', exitCode: 78 });
-      expect(found.message).toContain(`~/work/.redlockrc:2: ${key}: "potatoes": `);
-    });
-});
+    if (option !== null)
+      it('comes from the flag before all', async () => {
+        const settings = await settle({ flags: [...local, option ?? '', flag], file, environment });
+        expect(settings[field]).toBe(fromFlag);
+        expect(settings.sources[key]).toBe(`flag ${option}`);
+      });
+
+    if (option !== null && !isText(key))
+      it('is refused with 64 as a flag', async () => {
+        const found = await failure({ flags: [...local, option ?? '', 'potatoes'] });
+        expect(found).toMatchObject({ name: 'UsageError', exitCode: 64 });
+        expect(found.message).toMatch(new RegExp(`^${option}: "potatoes": .* \\(write .*\\)$`));
+      });
+
+    if (!isText(key))
+      it('is refused with 78 in the environment, also when a flag hides it', async () => {
+        const flags = option === null ? local : [...local, option, flag];
+        const found = await failure({ flags, environment: { [environmentName(key)]: 'potatoes' } });
+        expect(found).toMatchObject({ name: 'ConfigError', exitCode: 78 });
+        expect(found.message).toMatch(new RegExp(`^${environmentName(key)}: "potatoes": `));
+      });
+
+    if (!isText(key))
+      it('is refused with 78 in the file', async () => {
+        const found = await failure({ flags: local, file: `\n${key}: potatoes` });
+        expect(found).toMatchObject({ name: 'ConfigError', exitCode: 78 });
+        expect(found.message).toContain(`~/work/.redlockrc:2: ${key}: "potatoes": `);
+      });
+  },
+);
 
 it('has a test above for every scalar key but those about masters', () => {
   const counted = ['retryCount', 'retryDelay', 'retryJitter']; // Below, together.
-  const others = ['protocol', 'local', 'localDirectory', 'username', 'password', 'passwordFile', ...counted];
+  const others = [
+    'protocol',
+    'local',
+    'localDirectory',
+    'username',
+    'password',
+    'passwordFile',
+    ...counted,
+  ];
   const tested = [...scalars.map(([key]) => key), ...others];
   expect(tested.toSorted()).toEqual(
     keyTable
@@ -215,7 +270,10 @@ describe('isolation and processes that stay contradict each other', () => {
     [['--isolate'], {}, 'keepBackground: true', 'UsageError'],
     [[], { REDLOCK_ISOLATE: 'true' }, 'keepBackground: true', 'ConfigError'],
   ])('%j %j %j: %s', async (flags, environment, file, name) => {
-    expect(await failure({ flags: [...local, ...flags], environment, file })).toMatchObject({ name, message });
+    expect(await failure({ flags: [...local, ...flags], environment, file })).toMatchObject({
+      name,
+      message,
+    });
   });
 });
 
@@ -233,7 +291,9 @@ describe('single values', () => {
     [['--ttl', '24h'], { ttlMs: 86_400_000 }],
     [['-q'], { verbosity: 'quiet' }],
     [['-v'], { verbosity: 'verbose' }],
-  ])('%j', async (flags, expected) => expect(await settle({ flags: [...local, ...flags] })).toMatchObject(expected));
+  ])('%j', async (flags, expected) =>
+    expect(await settle({ flags: [...local, ...flags] })).toMatchObject(expected),
+  );
 
   test.each([
     [['--ttl', '0'], '--ttl: "0": must be more than 0'],
@@ -243,7 +303,10 @@ describe('single values', () => {
       ['--ttl', '99999999999999999999s'],
       '--ttl: "99999999999999999999s": a crash would block everyone for more than 24h',
     ],
-    [['-w', '99999999999999999999s'], '--wait: "99999999999999999999s": too long a duration (at most 24d20h'],
+    [
+      ['-w', '99999999999999999999s'],
+      '--wait: "99999999999999999999s": too long a duration (at most 24d20h',
+    ],
     [['--ttl', '30d'], '--ttl: "30d": a crash would block everyone'],
     [['-w', '25d'], '--wait: "25d": too long a duration (at most 24d20h31m23.647s)'],
     [['--max-run', '25d'], '--max-run: "25d": too long a duration'],
@@ -266,22 +329,31 @@ describe('single values', () => {
     [['--report', '.redlockrc/file'], '--report: "~/work/.redlockrc": not a directory'],
   ])('%j is refused', async (flags, message) => {
     const found = await failure({ flags: [...local, ...flags], file: '' });
-    expect(found).toMatchObject({ name: 'UsageError', exitCode: 64, message: expect.stringContaining(message) });
+    expect(found).toMatchObject({
+      name: 'UsageError',
+      exitCode: 64,
+      message: expect.stringContaining(message),
+    });
   });
 
-  it.skipIf(process.getuid?.() === 0)('a report in a directory that may not be written is refused', async () => {
-    const root = createScratch();
-    chmodSync(join(root, 'work/deep'), 0o500);
-    const found = settle({ flags: [...local, '--report', 'deep/r'] }, root);
-    await expect(found).rejects.toThrow(/^--report: ".*deep": permission denied \(/);
-  });
+  it.skipIf(process.getuid?.() === 0)(
+    'a report in a directory that may not be written is refused',
+    async () => {
+      const root = createScratch();
+      chmodSync(join(root, 'work/deep'), 0o500);
+      const found = settle({ flags: [...local, '--report', 'deep/r'] }, root);
+      await expect(found).rejects.toThrow(/^--report: ".*deep": permission denied \(/);
+    },
+  );
 
   it('a report goes to an absolute path', async () => {
     const root = createScratch();
     expect((await settle({ flags: [...local, '--report', 'deep/r.json'] }, root)).reportFile).toBe(
       `${root}/work/deep/r.json`,
     );
-    expect((await settle({ flags: [...local, '--report', '/dev/null'] }, root)).reportFile).toBe('/dev/null');
+    expect((await settle({ flags: [...local, '--report', '/dev/null'] }, root)).reportFile).toBe(
+      '/dev/null',
+    );
   });
 });
 
@@ -319,13 +391,24 @@ describe('retries, a count of attempts instead of a wait', () => {
     [{ REDLOCK_RETRY_COUNT: '3' }, ['--wait', '5s'], null],
     [{ REDLOCK_RETRY_COUNT: '3' }, ['-n'], null],
     [{ REDLOCK_WAIT: '5s' }, ['--retry-count', '3'], retries],
-  ] as const)('%j and %j: what was said closer to the command counts', async (environment, flags, expected) => {
-    expect((await settle({ environment, flags: [...local, ...flags] })).retries).toEqual(expected);
-  });
+  ] as const)(
+    '%j and %j: what was said closer to the command counts',
+    async (environment, flags, expected) => {
+      expect((await settle({ environment, flags: [...local, ...flags] })).retries).toEqual(
+        expected,
+      );
+    },
+  );
 
   it.each([
-    [['--retry-count', '3', '-w', '1s'], '--retry-count: with --wait: contradict each other (leave one out)'],
-    [['--retry-count', '3', '-n'], '--retry-count: with --nonblock: contradict each other (leave one out)'],
+    [
+      ['--retry-count', '3', '-w', '1s'],
+      '--retry-count: with --wait: contradict each other (leave one out)',
+    ],
+    [
+      ['--retry-count', '3', '-n'],
+      '--retry-count: with --nonblock: contradict each other (leave one out)',
+    ],
     [['--retry-count', '-1'], '"-1": not a count (write 3)'],
     [['--retry-count', '1.5'], '"1.5": not a count (write 3)'],
   ])('%j is refused', async (flags, message) => {
@@ -343,8 +426,16 @@ describe('what is taken, and warned about', () => {
       { flags: ['--ttl', '30000'] },
       ['--ttl: "30000": 8h20m, since a bare number is seconds (write 30000ms if '],
     ],
-    ['the same in the environment', { environment: { REDLOCK_TTL: '3600' } }, ['REDLOCK_TTL: "3600": 1h, since']],
-    ['the same in the file', { file: 'ttl: 10000' }, ['~/work/.redlockrc:1: ttl: "10000": 2h46m40s, since']],
+    [
+      'the same in the environment',
+      { environment: { REDLOCK_TTL: '3600' } },
+      ['REDLOCK_TTL: "3600": 1h, since'],
+    ],
+    [
+      'the same in the file',
+      { file: 'ttl: 10000' },
+      ['~/work/.redlockrc:1: ttl: "10000": 2h46m40s, since'],
+    ],
     ['nothing else', { flags: ['--ttl', '3599'], environment: { REDLOCK_TTL: '10000' } }, []],
     ['a ttl with a unit', { flags: ['--ttl', '2h'] }, []],
     [
@@ -381,12 +472,18 @@ describe('what is taken, and warned about', () => {
       [],
     ],
   ])('%s', async (_, scene, expected) => {
-    const warnings = (await warningsOf(scene)).map((line) => line.replace(/\S*\/work\//, '~/work/'));
+    const warnings = (await warningsOf(scene)).map((line) =>
+      line.replace(/\S*\/work\//, '~/work/'),
+    );
     expect(warnings).toEqual(expected.map((part) => expect.stringContaining(part)));
   });
 
   it('leaves the ttl of a run around us alone, and where it came from', async () => {
-    const environment = { REDLOCK_HELD: 'job', REDLOCK_HELD_LEASES: 'T:1:9000', REDLOCK_REENTRANT: 'true' };
+    const environment = {
+      REDLOCK_HELD: 'job',
+      REDLOCK_HELD_LEASES: 'T:1:9000',
+      REDLOCK_REENTRANT: 'true',
+    };
     const { ttlMs, sources } = await settle({ flags: local, environment });
     expect([ttlMs, sources.ttl]).toEqual([9_000, 'the run around this one']);
   });

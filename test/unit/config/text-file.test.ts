@@ -27,14 +27,23 @@ async function refusalIn(root: string, cwd = 'work/deep', environment = {}): Pro
 
 describe('a found file is refused, and told with its owner and the way out', () => {
   test.each<[string, string, (path: string) => void, boolean?]>([
-    ['of another user', 'belongs to nobody (uid 65534)', (path) => chownSync(path, stranger, 0), true],
+    [
+      'of another user',
+      'belongs to nobody (uid 65534)',
+      (path) => chownSync(path, stranger, 0),
+      true,
+    ],
     [
       'of a user without a name',
       'belongs to uid 61234, not to you or root',
       (path) => chownSync(path, 61_234, 0),
       true,
     ],
-    ['that everyone can write', 'can be written by everyone (mode 602)', (path) => chmodSync(path, 0o602)],
+    [
+      'that everyone can write',
+      'can be written by everyone (mode 602)',
+      (path) => chmodSync(path, 0o602),
+    ],
     [
       'that another group can write',
       'can be written by group 65534 (mode 620)',
@@ -130,12 +139,15 @@ describe('a found file is read', () => {
     expect(await ttlOf(root)).toBe(11_000);
   });
 
-  it.runIf(isRoot)('from the home directory also when it is named by --config, whosever it is', async () => {
-    const root = createScratch({ [found]: 'ttl: 11\nonLost: "true"' });
-    chownSync(join(root, found), stranger, stranger);
-    const flags = [...local, '--config', join(root, found)];
-    expect(await settle({ flags }, root)).toMatchObject({ ttlMs: 11_000, onLost: 'true' });
-  });
+  it.runIf(isRoot)(
+    'from the home directory also when it is named by --config, whosever it is',
+    async () => {
+      const root = createScratch({ [found]: 'ttl: 11\nonLost: "true"' });
+      chownSync(join(root, found), stranger, stranger);
+      const flags = [...local, '--config', join(root, found)];
+      expect(await settle({ flags }, root)).toMatchObject({ ttlMs: 11_000, onLost: 'true' });
+    },
+  );
 });
 
 describe('a file found outside of the home directory, $XDG_CONFIG_HOME and /etc', () => {
@@ -159,7 +171,11 @@ describe('a file found outside of the home directory, $XDG_CONFIG_HOME and /etc'
     const environment = { REDLOCK_STAGE: 'test', SECRET: 's3cr3t', XREDLOCK_: 'x' };
     expect((await settle({ flags: local, environment }, root)).prefix).toBe('test:');
     for (const name of ['SECRET', 'HOME', 'XREDLOCK_']) {
-      const message = await refusalIn(createScratch({ [found]: `prefix: "\${${name}}"` }), 'work', environment);
+      const message = await refusalIn(
+        createScratch({ [found]: `prefix: "\${${name}}"` }),
+        'work',
+        environment,
+      );
       expect(message).toContain(`1: prefix: \${${name}}: `);
       expect(message).not.toContain('s3cr3t');
       expect(message).toContain('--config');
@@ -206,14 +222,22 @@ describe('the search', () => {
     (await settle({ flags: local, ...more }, root, cwd)).ttlMs;
 
   it('goes up to the home directory when it begins inside of it, and no further', async () => {
-    const root = createScratch({ '.redlockrc': 'ttl: 11', 'home/a/b/x': '', 'etc/redlockrc': 'ttl: 14' });
+    const root = createScratch({
+      '.redlockrc': 'ttl: 11',
+      'home/a/b/x': '',
+      'etc/redlockrc': 'ttl: 14',
+    });
     expect(await ttlIn(root, 'home/a/b')).toBe(14_000);
     expect(await ttlIn(root, 'home')).toBe(14_000);
     expect(await ttlIn(root, 'work/deep')).toBe(11_000);
   });
 
   it('knows the home directory behind a link', async () => {
-    const root = createScratch({ '.redlockrc': 'ttl: 11', 'real/a/x': '', 'etc/redlockrc': 'ttl: 14' });
+    const root = createScratch({
+      '.redlockrc': 'ttl: 11',
+      'real/a/x': '',
+      'etc/redlockrc': 'ttl: 14',
+    });
     symlinkSync('real', join(root, 'link'));
     expect(await ttlIn(root, 'real/a', { home: join(root, 'link') })).toBe(14_000);
   });
@@ -233,14 +257,17 @@ describe('the search', () => {
     expect(await ttlIn(root, 'work', { searchesParents: false })).toBe(12_000);
   });
 
-  it.skipIf(isRoot)('ends at a folder that may not be entered, and tries the other places', async () => {
-    const root = createScratch({ ...ttls, 'work/closed/sub/x': '' });
-    chmodSync(join(root, 'work/closed'), 0);
-    expect(await ttlIn(root, 'work/closed/sub')).toBe(12_000);
-    expect(await ttlIn(root, 'work/closed')).toBe(12_000);
-    chmodSync(join(root, 'work/closed'), 0o700);
-    chmodSync(join(root, 'home'), 0);
-    expect(await ttlIn(root, 'home')).toBe(14_000);
-    chmodSync(join(root, 'home'), 0o700);
-  });
+  it.skipIf(isRoot)(
+    'ends at a folder that may not be entered, and tries the other places',
+    async () => {
+      const root = createScratch({ ...ttls, 'work/closed/sub/x': '' });
+      chmodSync(join(root, 'work/closed'), 0);
+      expect(await ttlIn(root, 'work/closed/sub')).toBe(12_000);
+      expect(await ttlIn(root, 'work/closed')).toBe(12_000);
+      chmodSync(join(root, 'work/closed'), 0o700);
+      chmodSync(join(root, 'home'), 0);
+      expect(await ttlIn(root, 'home')).toBe(14_000);
+      chmodSync(join(root, 'home'), 0o700);
+    },
+  );
 });

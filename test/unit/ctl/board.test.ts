@@ -23,7 +23,10 @@ function lock(name: string, values: (string | null)[], waiters = 0): LockState {
 }
 
 const held = (name: string, waiters = 0) => lock(name, ['x', 'x', 'x'], waiters);
-const masters = ['a', 'b', 'c'].map((name) => ({ name: `redis://${name}:6379`, answer: { tripMs: 0.42 } }));
+const masters = ['a', 'b', 'c'].map((name) => ({
+  name: `redis://${name}:6379`,
+  answer: { tripMs: 0.42 },
+}));
 const board = (locks: LockState[], knownCount = locks.length) => ({
   now: new Date(0),
   masters,
@@ -35,7 +38,9 @@ const texts = (locks: LockState[], columns = 80, rows = 24) =>
   renderBoard(board(locks), columns, rows).map(({ text }) => text);
 
 describe('a screen', () => {
-  const many = Array.from({ length: 100 }, (_, index) => held(`the-deploy-of-everything-in-region-${index}-日本語`));
+  const many = Array.from({ length: 100 }, (_, index) =>
+    held(`the-deploy-of-everything-in-region-${index}-日本語`),
+  );
 
   it.each([
     [80, 24],
@@ -50,12 +55,20 @@ describe('a screen', () => {
   });
 
   it('says how many do not fit', () => {
-    expect(renderBoard(board(many, 10_000), 80, 24).at(-1)?.text).toBe('9984 more (redlockctl list)  q quits');
+    expect(renderBoard(board(many, 10_000), 80, 24).at(-1)?.text).toBe(
+      '9984 more (redlockctl list)  q quits',
+    );
   });
 });
 
 it('waiters first, then what is not in order, then by name', () => {
-  const locks = [held('c'), held('b'), lock('orphan', ['x', null, null]), held('z', 2), held('y', 5)];
+  const locks = [
+    held('c'),
+    held('b'),
+    lock('orphan', ['x', null, null]),
+    held('z', 2),
+    held('y', 5),
+  ];
   expect(inOrder(locks).map(({ name }) => name)).toEqual(['y', 'z', 'orphan', 'b', 'c']);
 });
 
@@ -65,20 +78,30 @@ it.each([
   [lock('a', ['x', 'y', 'z']), 'bad'],
   [lock('a', [null, null, null], 1), 'dim'],
 ])('each state has a tone', (state, tone) => {
-  expect(renderBoard(board([state]), 80, 24).find(({ text }) => text.startsWith('a '))?.tone).toBe(tone);
+  expect(renderBoard(board([state]), 80, 24).find(({ text }) => text.startsWith('a '))?.tone).toBe(
+    tone,
+  );
 });
 
 it('a holder, its votes, its time, and how long the first waits', () => {
   expect(texts([held('deploy', 2)])).toEqual(
-    expect.arrayContaining([expect.stringMatching(/^deploy +held +3\/3 +20s +2, 1m5s +another program: x$/)]),
+    expect.arrayContaining([
+      expect.stringMatching(/^deploy +held +3\/3 +20s +2, 1m5s +another program: x$/),
+    ]),
   );
 });
 
 it('a holder whose run has ended', () => {
-  const value = 't {"host":"web1","pid":4711,"user":"ops","since":"2026-11-21T02:00:00.314Z","label":"deploy.sh"}';
+  const value =
+    't {"host":"web1","pid":4711,"user":"ops","since":"2026-11-21T02:00:00.314Z","label":"deploy.sh"}';
   const state = lock('a', [value, value, value]);
-  const ended = { ...state, holders: state.holders.map((holder) => ({ ...holder, endedAt: holder.since })) };
-  expect(texts([state])).toEqual(expect.arrayContaining([expect.stringMatching(/ {2}deploy\.sh ops@web1 4711$/)]));
+  const ended = {
+    ...state,
+    holders: state.holders.map((holder) => ({ ...holder, endedAt: holder.since })),
+  };
+  expect(texts([state])).toEqual(
+    expect.arrayContaining([expect.stringMatching(/ {2}deploy\.sh ops@web1 4711$/)]),
+  );
   expect(texts([ended])).toEqual(
     expect.arrayContaining([expect.stringMatching(/ {2}ended: deploy\.sh ops@web1 4711$/)]),
   );

@@ -52,7 +52,9 @@ it.each<[string[], readonly string[] | string]>([
 it('every option of redlock-run, and of each verb its own', () => {
   expect(words('redlock-run', '--')).toEqual(optionTable.map(({ long }) => long));
   for (const { verb, options } of verbTable) {
-    expect(words('redlockctl', verb, '--')).toEqual(expect.arrayContaining(options.map(({ long }) => long)));
+    expect(words('redlockctl', verb, '--')).toEqual(
+      expect.arrayContaining(options.map(({ long }) => long)),
+    );
   }
   expect(words('redlockctl', 'acl', '--')).not.toContain('--yes');
 });

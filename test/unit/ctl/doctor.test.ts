@@ -7,10 +7,20 @@ import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
 import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
 import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
 import { serverVersionOf } from '../../../src/ctl/doctor/server-version.ts';
-import { configFile, count, duplicates, hosts, quorum } from '../../../src/ctl/doctor/set-findings.ts';
+import {
+  configFile,
+  count,
+  duplicates,
+  hosts,
+  quorum,
+} from '../../../src/ctl/doctor/set-findings.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
-const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({ at, aheadMs, uncertaintyMs });
+const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({
+  at,
+  aheadMs,
+  uncertaintyMs,
+});
 
 const healthy: MasterFacts = {
   address: parseAddress('rediss://locker:secret@10.0.0.1:6380'),
@@ -64,7 +74,11 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
   [{ fsync: 'everysec' }, {}, ['error restart: appendfsync is everysec']],
   [noAof, local, ['warning restart: forgets all locks when it is ended']],
   [noAof, grace, []],
-  [{ ...noAof, uptimeMs: 10_000 }, grace, ['warning restart: restarted 10s ago: does not vote for another 20s']],
+  [
+    { ...noAof, uptimeMs: 10_000 },
+    grace,
+    ['warning restart: restarted 10s ago: does not vote for another 20s'],
+  ],
   [{ evictionPolicy: 'allkeys-lru' }, {}, ['error eviction: maxmemory-policy is allkeys-lru']],
   [
     { evictionPolicy: 'volatile-ttl', maxMemory: 0 },
@@ -72,7 +86,11 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
     ['warning eviction: maxmemory-policy is volatile-ttl, without a maxmemory so far'],
   ],
   [{ usedMemory: 950 }, {}, ['warning memory: 95% of maxmemory are used']],
-  [{ clockReadings: [reading(0, -5_000), reading(1_000, -5_000)] }, {}, ['warning clock: its clock is 5s behind ours']],
+  [
+    { clockReadings: [reading(0, -5_000), reading(1_000, -5_000)] },
+    {},
+    ['warning clock: its clock is 5s behind ours'],
+  ],
   [
     { clockReadings: [reading(0, 0), reading(1_000, 20)] },
     {},
@@ -98,14 +116,20 @@ test.each<[Partial<MasterFacts>, string]>([
   [{ evictionPolicy: 'allkeys-lru' }, 'CONFIG SET maxmemory-policy noeviction'],
   [{ usedMemory: 950 }, 'CONFIG SET maxmemory 2000'],
 ])('what mends %j names no user, who may not be one that may', (changes, command) => {
-  const fixes = (address: MasterFacts['address']) => judge({ ...changes, address }).flatMap(({ fix }) => fix ?? []);
-  expect(fixes(healthy.address)).toEqual([`as an administrator: redis-cli -h 10.0.0.1 -p 6380 --tls ${command}`]);
+  const fixes = (address: MasterFacts['address']) =>
+    judge({ ...changes, address }).flatMap(({ fix }) => fix ?? []);
+  expect(fixes(healthy.address)).toEqual([
+    `as an administrator: redis-cli -h 10.0.0.1 -p 6380 --tls ${command}`,
+  ]);
   expect(fixes(parseAddress('unix:///a'))).toEqual([`redis-cli -s /a ${command}`]);
 });
 
 test('keeping every change takes two commands, as version 6 understands them', () => {
-  const [fix] = judge({ ...noAof, address: parseAddress('unix:///a') }).flatMap(({ fix }) => fix ?? []);
-  const commands = 'redis-cli -s /a CONFIG SET appendfsync always && redis-cli -s /a CONFIG SET appendonly yes';
+  const [fix] = judge({ ...noAof, address: parseAddress('unix:///a') }).flatMap(
+    ({ fix }) => fix ?? [],
+  );
+  const commands =
+    'redis-cli -s /a CONFIG SET appendfsync always && redis-cli -s /a CONFIG SET appendonly yes';
   expect(fix).toBe(`set restartGrace to the longest ttl in use, or ${commands}`);
 });
 
@@ -172,7 +196,10 @@ describe('of the set', () => {
     [['10.0.0.1', '10.0.0.1:6380', '10.0.0.3'], 'warning', /^2 on 10.0.0.1$/],
     [['unix:///a', '127.0.0.1', 'localhost:6380'], 'warning', /^3 on this machine$/],
   ])('%j: %s', (urls, grade, message) => {
-    expect(hosts(urls.map(parseAddress))).toMatchObject({ grade, message: expect.stringMatching(message) });
+    expect(hosts(urls.map(parseAddress))).toMatchObject({
+      grade,
+      message: expect.stringMatching(message),
+    });
   });
 
   it('a server under two addresses, and servers that do not tell who they are', () => {
@@ -192,9 +219,10 @@ describe('of the set', () => {
   });
 
   it('a file that shows a password', () => {
-    expect(configFile('/etc/redlockrc', ['/etc/redlockrc: holds a password and is readable by others']).grade).toBe(
-      'error',
-    );
+    expect(
+      configFile('/etc/redlockrc', ['/etc/redlockrc: holds a password and is readable by others'])
+        .grade,
+    ).toBe('error');
     expect(configFile('/etc/redlockrc', ['even number of masters: 2']).grade).toBe('ok');
     const warning = '/run/pw: holds a password and is readable by others (chmod 600 it)';
     expect(configFile(null, [warning])).toMatchObject({
@@ -206,7 +234,10 @@ describe('of the set', () => {
 });
 
 it('the rate of a clock is certain only beyond what the round trips leave open', () => {
-  expect(rateOf([reading(0, 0, 1), reading(1_000, 20, 1)])).toEqual({ rate: 0.02, least: expect.closeTo(0.018) });
+  expect(rateOf([reading(0, 0, 1), reading(1_000, 20, 1)])).toEqual({
+    rate: 0.02,
+    least: expect.closeTo(0.018),
+  });
   expect(rateOf([reading(0, 0, 30), reading(1_000, 20, 1)])).toEqual({ rate: 0.02, least: 0 });
   expect(rateOf([reading(1_000, 0), reading(0, 20)])).toBeNull();
 });
@@ -252,7 +283,13 @@ describe('a clock that is read', () => {
     return read.reading;
   }
 
-  test.each([[[0.1]], [[30, 0.1, 0.1]], [[0.1, 30, 0.1, 0.1]], [[0, 0, 0, 0, 40, 0, 0]], [[7, 50, 1, 0, 0.5, 120]]])(
+  test.each([
+    [[0.1]],
+    [[30, 0.1, 0.1]],
+    [[0.1, 30, 0.1, 0.1]],
+    [[0, 0, 0, 0, 40, 0, 0]],
+    [[7, 50, 1, 0, 0.5, 120]],
+  ])(
     'is as far from ours as it is said to be, within the error that is said (%j)',
     async (pauses) => {
       const reading = await readOn(pauses);

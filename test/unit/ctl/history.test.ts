@@ -23,8 +23,21 @@ const blocker = {
 };
 const run: PastRun = {
   ...{ name: 'a', token: 't', host: 'web1', pid: 1, user: 'ops', label: 'backup', masters: 3 },
-  ...{ beganAt: '2026-11-21T01:00:00.000Z', acquiredAt: null, endedAt: '2026-11-21T01:00:00.000Z', waitMs: 0 },
-  ...{ heldMs: 1, outcome: 'ran', exitCode: 0, signal: null, status: 0, fence: null, blocker: null },
+  ...{
+    beganAt: '2026-11-21T01:00:00.000Z',
+    acquiredAt: null,
+    endedAt: '2026-11-21T01:00:00.000Z',
+    waitMs: 0,
+  },
+  ...{
+    heldMs: 1,
+    outcome: 'ran',
+    exitCode: 0,
+    signal: null,
+    status: 0,
+    fence: null,
+    blocker: null,
+  },
 };
 
 const who = 'held by ops@web2, pid 4711, restore.sh, since 2026-11-21 02:00:00';
@@ -45,8 +58,16 @@ it.each([
     'did not run: held by another program (value x)',
   ],
   [{ outcome: 'signal', heldMs: null, blocker }, 'missed', `did not run: told to stop; ${who}`],
-  [{ outcome: 'no-quorum', heldMs: null, blocker }, 'missed', 'did not run: no quorum of masters answered'],
-  [{ outcome: 'from a later version', heldMs: null }, 'missed', 'did not run: from a later version'],
+  [
+    { outcome: 'no-quorum', heldMs: null, blocker },
+    'missed',
+    'did not run: no quorum of masters answered',
+  ],
+  [
+    { outcome: 'from a later version', heldMs: null },
+    'missed',
+    'did not run: from a later version',
+  ],
 ] as const)('%j is %s: %s', (changes, kind, reason) => {
   const ended = { ...run, ...changes };
   expect([kindOf(ended), reasonOf(ended)]).toEqual([kind, reason]);
@@ -84,7 +105,9 @@ describe('200,000 runs', () => {
     expect(countOf(renderHtmlPage(runs, null, nowMs, ''))).toBe(count);
   });
 
-  it('of as many hosts have a lane each, without a look at all runs for each', { timeout: 30_000 }, () => {
+  it('of as many hosts have a lane each, without a look at all runs for each', {
+    timeout: 30_000,
+  }, () => {
     const hosts = runs.map((one, index) => ({ ...one, host: `web${index}` }));
     const scale = scaleOf(startMs, nowMs, 0, 100);
     expect(lanesOf(hosts, scale, nowMs, true)).toHaveLength(count);

@@ -26,7 +26,10 @@ it.each([
 it.each([
   [[], 'VERB: missing'],
   [['statsu', 'a'], '"statsu": unknown verb (did you mean status?)'],
-  [['acquire', '{x}:queue'], 'acquire: "{x}:queue": is called like what the masters keep beside a lock'],
+  [
+    ['acquire', '{x}:queue'],
+    'acquire: "{x}:queue": is called like what the masters keep beside a lock',
+  ],
   [['hold', 'x}:fence'], 'hold: "x}:fence": is called like what'],
   [['status'], 'status: NAME... missing (write redlockctl status NAME...)'],
   [['break', 'a', 'b'], 'break: "b": one word too many'],
@@ -42,19 +45,22 @@ it.each([
 
 it('switches and values of the verb', () => {
   const { has, textOf, flags } = words('break', 'a', '-y', '--token', 'T', '--prefix', 'p:');
-  expect([has('--yes'), has('--json'), textOf('--token'), flags.values.get('prefix')?.text]).toEqual([
-    true,
-    false,
-    'T',
-    'p:',
-  ]);
+  expect([
+    has('--yes'),
+    has('--json'),
+    textOf('--token'),
+    flags.values.get('prefix')?.text,
+  ]).toEqual([true, false, 'T', 'p:']);
 });
 
 describe('--help', () => {
-  it.each(allOptions.map(({ long, description }) => [long, description]))('has %s', (long, description) => {
-    expect(renderCtlHelp()).toContain(long);
-    expect(renderCtlHelp()).toContain(description.slice(0, 40));
-  });
+  it.each(allOptions.map(({ long, description }) => [long, description]))(
+    'has %s',
+    (long, description) => {
+      expect(renderCtlHelp()).toContain(long);
+      expect(renderCtlHelp()).toContain(description.slice(0, 40));
+    },
+  );
 
   it('has every verb, says of shared options what redlock-run says, and is at most 100 columns wide', () => {
     for (const { verb, summary } of verbTable)

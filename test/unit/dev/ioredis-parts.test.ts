@@ -7,10 +7,14 @@ import { expect, it } from 'vitest';
 import { commands } from '../../../src/dev/ioredis-parts.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
-const { list } = createRequire(createRequire(import.meta.url).resolve('ioredis'))('@ioredis/commands') as {
+const { list } = createRequire(createRequire(import.meta.url).resolve('ioredis'))(
+  '@ioredis/commands',
+) as {
   list: string[];
 };
-const others = list.filter((name) => !commands.includes(name) && name !== 'quit' && name !== 'exec');
+const others = list.filter(
+  (name) => !commands.includes(name) && name !== 'quit' && name !== 'exec',
+);
 
 /** The commands that a text sends by a name that the bundles do not have. */
 function unknownIn(text: string): string[] {
@@ -21,13 +25,19 @@ function unknownIn(text: string): string[] {
 }
 
 it('a command that is not in the bundles is seen', () => {
-  expect(unknownIn("await this.#client.get('key'); client.hgetallBuffer('key')")).toEqual(['get', 'hgetall']);
+  expect(unknownIn("await this.#client.get('key'); client.hgetallBuffer('key')")).toEqual([
+    'get',
+    'hgetall',
+  ]);
   expect(unknownIn("client.eval(''); client.call('GET', 'key')")).toEqual([]);
 });
 
 it.each(['redis', 'ctl'])('src/%s sends only commands that are', (folder) => {
   const all = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
   for (const file of all.filter((name) => name.startsWith(folder) && name.endsWith('.ts'))) {
-    expect([file, unknownIn(readFileSync(path.join(root, 'src', file), 'utf8'))]).toEqual([file, []]);
+    expect([file, unknownIn(readFileSync(path.join(root, 'src', file), 'utf8'))]).toEqual([
+      file,
+      [],
+    ]);
   }
 });

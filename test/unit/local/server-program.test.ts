@@ -15,7 +15,12 @@ let count = 0;
 function machine(...files: string[]) {
   count += 1;
   const at = (path: string) => join(root, String(count), path);
-  for (const folder of ['a', 'b', 'home/.cache/redlock-run/redis-server/bin', 'xdg/redlock-run/redis-server/bin']) {
+  for (const folder of [
+    'a',
+    'b',
+    'home/.cache/redlock-run/redis-server/bin',
+    'xdg/redlock-run/redis-server/bin',
+  ]) {
     mkdirSync(at(folder), { recursive: true });
   }
   for (const file of files) {
@@ -40,7 +45,11 @@ test.each([
 test('without one on the PATH it is the copy in the cache, with its libraries', async () => {
   const { at, environment } = machine(cached);
   const lib = at('home/.cache/redlock-run/redis-server/lib');
-  const expected = { path: at(cached), argv0: 'redis-server', environment: { LD_LIBRARY_PATH: lib } };
+  const expected = {
+    path: at(cached),
+    argv0: 'redis-server',
+    environment: { LD_LIBRARY_PATH: lib },
+  };
   expect(await findServerProgram(environment)).toEqual(expected);
   expect(await findServerProgram({ ...environment, XDG_CACHE_HOME: 'relative' })).toEqual(expected);
 });

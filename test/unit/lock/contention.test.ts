@@ -13,7 +13,8 @@ const refused = (supersededBy?: string): Refused => ({
   masterTimeUs: 1,
   ...(supersededBy ? { supersededBy } : {}),
 });
-const newerIn = (...names: (string | undefined)[]) => contentionOf(names.map(refused), 3, alone.sharing).supersededBy;
+const newerIn = (...names: (string | undefined)[]) =>
+  contentionOf(names.map(refused), 3, alone.sharing).supersededBy;
 
 describe('a newer waiter', () => {
   it('is believed when a quorum of masters tells of one, if not of the same', () => {
@@ -30,7 +31,11 @@ describe('a free slot', () => {
   const onSlot1 = { kind: 'slots', slotCount: 3, slot: 1 } as const;
   const freeIn = (...answers: number[][]) =>
     contentionOf(
-      answers.map((freeSlots) => ({ ...refused(), holder: 'slots 3', ...(freeSlots[0] ? { freeSlots } : {}) })),
+      answers.map((freeSlots) => ({
+        ...refused(),
+        holder: 'slots 3',
+        ...(freeSlots[0] ? { freeSlots } : {}),
+      })),
       3,
       onSlot1,
     ).freeSlot;

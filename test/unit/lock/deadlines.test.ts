@@ -56,7 +56,10 @@ it.each<[string, (timings: RunTimings) => boolean]>([
   ['kills before the validity ends', (one) => killAtOf(one) < validUntilOf(startedAt, one.ttlMs)],
   ['kills the grace after the stop', (one) => killAtOf(one) - stopAtOf(one) === one.graceMs],
   ['stops after the lock was asked for', (one) => stopAtOf(one) > startedAt],
-  ['waits for a master before it stops the command', (one) => one.masterTimeoutMs < stopAtMsOf(one)],
+  [
+    'waits for a master before it stops the command',
+    (one) => one.masterTimeoutMs < stopAtMsOf(one),
+  ],
   ['extends after a pause', (one) => one.extendEveryMs > 0],
   ['extends at a third of the ttl at the latest', (one) => one.extendEveryMs <= one.ttlMs / 3],
   [

@@ -10,7 +10,9 @@ const failed: AcquireReply = { kind: 'failed', cause: 'timeout', message: 'mute'
 
 function allCounts(length: number): (number | undefined)[][] {
   if (length === 0) return [[]];
-  return allCounts(length - 1).flatMap((counts) => [7, 8, 9, undefined].map((count) => [...counts, count]));
+  return allCounts(length - 1).flatMap((counts) =>
+    [7, 8, 9, undefined].map((count) => [...counts, count]),
+  );
 }
 
 describe.each([1, 2, 3, 4, 5])('%i masters', (masterCount) => {
@@ -33,7 +35,9 @@ it('none without fencing', () => {
 it.each([9e18, 2 ** 53, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
   '%d is no count: a bug if it comes so far',
   (count) => {
-    expect(() => fenceOf([granted(count), granted(5)], 3)).toThrow('a count that is no count was believed');
+    expect(() => fenceOf([granted(count), granted(5)], 3)).toThrow(
+      'a count that is no count was believed',
+    );
   },
 );
 

@@ -5,7 +5,16 @@ import { parseRecord, renderRecord } from '../../../src/lock/history-record.ts';
 
 const note = { host: 'web2', pid: 1, user: 'ops', since: '2026-11-21T01:00:00.000Z', label: 'a' };
 const record = {
-  ...{ token: 't', outcome: 'ran', host: 'web1', pid: 1, user: 'ops', label: 'backup', waitMs: 1, heldMs: 2 },
+  ...{
+    token: 't',
+    outcome: 'ran',
+    host: 'web1',
+    pid: 1,
+    user: 'ops',
+    label: 'backup',
+    waitMs: 1,
+    heldMs: 2,
+  },
   ...{ exitCode: 0, signal: null, status: 0, fence: 7, blocker: { token: 'b', note } },
 };
 const long = 'x'.repeat(100_000);
@@ -24,7 +33,12 @@ test.each([
 });
 
 test('a blocker, and what stands in a line beside what we know, take no more room than that', () => {
-  const line = JSON.stringify({ v: 1, ...record, blocker: { token: long, note: longNote }, more: long });
+  const line = JSON.stringify({
+    v: 1,
+    ...record,
+    blocker: { token: long, note: longNote },
+    more: long,
+  });
   expect(JSON.stringify(parseRecord(line)).length).toBeLessThan(1_000);
 });
 

@@ -23,7 +23,11 @@ async function votesOf(asks: readonly Ask[], masterTimeoutMs = 50): Promise<unkn
 }
 
 describe('a bug in the asking of one master', () => {
-  const told = (words: string) => ({ kind: 'failed', cause: 'reply', message: `could not be asked: ${words}` });
+  const told = (words: string) => ({
+    kind: 'failed',
+    cause: 'reply',
+    message: `could not be asked: ${words}`,
+  });
 
   it('is a failed vote of that master, whether it rejects or throws', async () => {
     const rejects = async () => {

@@ -3,13 +3,25 @@
 // change it.
 
 import { describe, expect, it } from 'vitest';
-import { acquireVerdictOf, extendVerdictOf, missingIn, quorumOf, wantedByIn } from '../../../src/lock/quorum.ts';
+import {
+  acquireVerdictOf,
+  extendVerdictOf,
+  missingIn,
+  quorumOf,
+  wantedByIn,
+} from '../../../src/lock/quorum.ts';
 import type { AcquireReply, ExtendReply, Failed, ReleaseReply } from '../../../src/lock/types.ts';
 
 const failed: Failed = { kind: 'failed', cause: 'timeout', message: 'mute' };
 const unfit: Failed = { kind: 'failed', cause: 'unfit', message: 'a replica' };
 const granted: AcquireReply = { kind: 'granted', fence: 1 };
-const refused: AcquireReply = { kind: 'refused', holder: 'them', remainingMs: 1, place: null, masterTimeUs: 1 };
+const refused: AcquireReply = {
+  kind: 'refused',
+  holder: 'them',
+  remainingMs: 1,
+  place: null,
+  masterTimeUs: 1,
+};
 const extended: ExtendReply = { kind: 'extended', masterTimeMs: 1 };
 const taken = { kind: 'taken' } as const;
 const gone = { kind: 'gone' } as const;
@@ -23,7 +35,8 @@ function allVotes<Vote>(kinds: readonly Vote[], masterCount: number): Vote[][] {
   return allVotes(kinds, masterCount - 1).flatMap((votes) => kinds.map((vote) => [...votes, vote]));
 }
 
-const kindsOf = (votes: readonly { readonly kind: string }[]) => votes.map(({ kind }) => kind).join(' ');
+const kindsOf = (votes: readonly { readonly kind: string }[]) =>
+  votes.map(({ kind }) => kind).join(' ');
 const countOf = (votes: readonly { readonly kind: string }[], kind: string) =>
   votes.filter((vote) => vote.kind === kind).length;
 
@@ -44,7 +57,9 @@ describe.each(counts)('acquire, %i masters', (masterCount) => {
   it('some are missing: undecided for as long as they may change it, and no longer', () => {
     for (let votedCount = 0; votedCount < masterCount; votedCount += 1) {
       for (const votes of allVotes(kinds, votedCount)) {
-        const ends = new Set(allVotes(kinds, masterCount - votedCount).map((rest) => whole([...votes, ...rest])));
+        const ends = new Set(
+          allVotes(kinds, masterCount - votedCount).map((rest) => whole([...votes, ...rest])),
+        );
         const certain = ends.size === 1 ? [...ends][0] : 'undecided';
         expect(acquireVerdictOf(votes, masterCount), kindsOf(votes)).toBe(certain);
       }
@@ -63,7 +78,9 @@ describe.each(counts)('extend, %i masters', (masterCount) => {
   const quorum = quorumOf(masterCount);
   const whole = (votes: readonly ExtendReply[]) => {
     if (countOf(votes, 'extended') >= quorum) return 'extended';
-    return countOf(votes, 'taken') + countOf(votes, 'gone') > masterCount - quorum ? 'lost' : 'unreachable';
+    return countOf(votes, 'taken') + countOf(votes, 'gone') > masterCount - quorum
+      ? 'lost'
+      : 'unreachable';
   };
 
   it('all votes are in', () => {
@@ -75,9 +92,13 @@ describe.each(counts)('extend, %i masters', (masterCount) => {
   it('some are missing: a failure is waited out to the end, the rest is told as soon as it is certain', () => {
     for (let votedCount = 0; votedCount < masterCount; votedCount += 1) {
       for (const votes of allVotes(kinds, votedCount)) {
-        const ends = new Set(allVotes(kinds, masterCount - votedCount).map((rest) => whole([...votes, ...rest])));
+        const ends = new Set(
+          allVotes(kinds, masterCount - votedCount).map((rest) => whole([...votes, ...rest])),
+        );
         const isCertain = ends.size === 1 && !ends.has('unreachable');
-        expect(extendVerdictOf(votes, masterCount), kindsOf(votes)).toBe(isCertain ? [...ends][0] : 'undecided');
+        expect(extendVerdictOf(votes, masterCount), kindsOf(votes)).toBe(
+          isCertain ? [...ends][0] : 'undecided',
+        );
       }
     }
   });
@@ -102,7 +123,8 @@ describe.each(counts)('wanted, %i masters', (masterCount) => {
     for (const votes of allVotes([...wishes, failed], masterCount)) {
       const named = ['a', 'b'].find(
         (id) =>
-          votes.filter((vote) => vote.kind === 'extended' && vote.wantedBy === id).length >= quorumOf(masterCount),
+          votes.filter((vote) => vote.kind === 'extended' && vote.wantedBy === id).length >=
+          quorumOf(masterCount),
       );
       expect(wantedByIn(votes, masterCount)).toBe(named ?? null);
     }

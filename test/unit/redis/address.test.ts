@@ -15,19 +15,37 @@ describe('reads', () => {
     ['valkey://h:1', { name: 'redis://h:1', host: 'h', port: 1, db: 0 }],
     ['REDIS://H:1', { name: 'redis://H:1', host: 'H', port: 1, db: 0 }],
     ['redis://h/', { name: 'redis://h:6379', host: 'h', port: 6379, db: 0 }],
-    ['redis://10.0.0.1:6380/2', { name: 'redis://10.0.0.1:6380/2', host: '10.0.0.1', port: 6380, db: 2 }],
+    [
+      'redis://10.0.0.1:6380/2',
+      { name: 'redis://10.0.0.1:6380/2', host: '10.0.0.1', port: 6380, db: 2 },
+    ],
     ['rediss://h:6380', { name: 'rediss://h:6380', host: 'h', port: 6380, db: 0, tls: {} }],
     ['valkeys://h', { name: 'rediss://h:6379', host: 'h', port: 6379, db: 0, tls: {} }],
     ['redis://[::1]:7/1', { name: 'redis://[::1]:7/1', host: '::1', port: 7, db: 1 }],
     ['[fe80::1]', { name: 'redis://[fe80::1]:6379', host: 'fe80::1', port: 6379, db: 0 }],
-    ['redis://u:p@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, username: 'u', password: 'p' }],
+    [
+      'redis://u:p@h',
+      { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, username: 'u', password: 'p' },
+    ],
     ['redis://:p@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, password: 'p' }],
     ['redis://u@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, username: 'u' }],
-    ['redis://:a%40%2F%3A%25@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, password: 'a@/:%' }],
-    ['redis://:a@b:c@h', { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, password: 'a@b:c' }],
-    ['redis://redis_1.local.:9', { name: 'redis://redis_1.local.:9', host: 'redis_1.local.', port: 9, db: 0 }],
+    [
+      'redis://:a%40%2F%3A%25@h',
+      { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, password: 'a@/:%' },
+    ],
+    [
+      'redis://:a@b:c@h',
+      { name: 'redis://***@h:6379', host: 'h', port: 6379, db: 0, password: 'a@b:c' },
+    ],
+    [
+      'redis://redis_1.local.:9',
+      { name: 'redis://redis_1.local.:9', host: 'redis_1.local.', port: 9, db: 0 },
+    ],
     ['unix:///run/r.sock', { name: 'unix:///run/r.sock', path: '/run/r.sock', db: 0 }],
-    ['unix:///run/r@1.sock?db=3', { name: 'unix:///run/r@1.sock?db=3', path: '/run/r@1.sock', db: 3 }],
+    [
+      'unix:///run/r@1.sock?db=3',
+      { name: 'unix:///run/r@1.sock?db=3', path: '/run/r@1.sock', db: 3 },
+    ],
     ['unix://u:p@/a', { name: 'unix://***@/a', path: '/a', db: 0, username: 'u', password: 'p' }],
     ['unix:///a%20b', { name: 'unix:///a b', path: '/a b', db: 0 }],
   ])('%s', (text, expected) => expect(parseAddress(text)).toEqual(expected));
@@ -66,7 +84,10 @@ describe('refuses', () => {
       'redis+sentinel://h1:1,h2:2/NAME',
       /"redis\+sentinel:\/\/h1:1,h2:2\/\*\*\*": redis\+sentinel:\/\/ is not supported yet/,
     ],
-    ['redis+sentinel://h1,h2:26379', /"redis\+sentinel:\/\/h1,h2:26379": redis\+sentinel:\/\/ is not supported yet/],
+    [
+      'redis+sentinel://h1,h2:26379',
+      /"redis\+sentinel:\/\/h1,h2:26379": redis\+sentinel:\/\/ is not supported yet/,
+    ],
     ['redis+unix:///a', /unknown scheme/],
     ['user:pass@h', /not an address/],
     ['/run/r.sock', /not an address/],
@@ -129,15 +150,19 @@ describe('never shows a password', () => {
     expect(withoutSecrets(text)).not.toMatch(/s3cr3t|12345/);
   });
 
-  test.each([`redis://${secret}@h:1`, `redis://u%3A${secret}@h:1`, `redis://u;${secret}@h:1`, `unix://${secret}@/a`])(
-    'in the name of %s, where it stands in the place of a user',
-    (text) => {
-      expect(parseAddress(text).name).not.toMatch(secret);
-    },
-  );
+  test.each([
+    `redis://${secret}@h:1`,
+    `redis://u%3A${secret}@h:1`,
+    `redis://u;${secret}@h:1`,
+    `unix://${secret}@/a`,
+  ])('in the name of %s, where it stands in the place of a user', (text) => {
+    expect(parseAddress(text).name).not.toMatch(secret);
+  });
 
   it('in the name of any address with any password', () => {
-    const password = fc.string({ minLength: 4, unit: 'binary' }).filter((text) => !/^[*:/]|redis|host|6379/.test(text));
+    const password = fc
+      .string({ minLength: 4, unit: 'binary' })
+      .filter((text) => !/^[*:/]|redis|host|6379/.test(text));
     fc.assert(
       fc.property(password, (text) => {
         const address = parseAddress(`redis://user:${encodeURIComponent(text)}@host`);
@@ -157,9 +182,12 @@ describe('never shows a password', () => {
 });
 
 describe('messages', () => {
-  test.each(['redis://a\u2028b', 'redis://a\nb', `redis://${'x'.repeat(5000)}:0`])('are one short line: %#', (text) => {
-    expect(() => parseAddress(text)).toThrow(/^[^\n\u2028]{1,200}$/);
-  });
+  test.each(['redis://a\u2028b', 'redis://a\nb', `redis://${'x'.repeat(5000)}:0`])(
+    'are one short line: %#',
+    (text) => {
+      expect(() => parseAddress(text)).toThrow(/^[^\n\u2028]{1,200}$/);
+    },
+  );
 });
 
 describe('endpoints are the same', () => {

@@ -92,7 +92,9 @@ test('what came is told by kind and size, and never by content', () => {
   expect(readReply(integer(), 'secret')).toMatchObject({
     message: 'unexpected reply: text of 6 characters instead of a whole number',
   });
-  expect(readReply(text(2), 7)).toMatchObject({ message: 'unexpected reply: the number 7 instead of text' });
+  expect(readReply(text(2), 7)).toMatchObject({
+    message: 'unexpected reply: the number 7 instead of text',
+  });
 });
 
 test('a bug of a reader is no failed vote', () => {

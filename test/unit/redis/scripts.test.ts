@@ -8,9 +8,13 @@ import { plainScripts, scripts } from '../../../src/redis/scripts.ts';
 
 const folder = path.join(import.meta.dirname, '../../../src/redis/scripts');
 const files = new Map(
-  readdirSync(folder).map((file) => [file.replace(/\.lua$/, ''), readFileSync(path.join(folder, file), 'utf8')]),
+  readdirSync(folder).map((file) => [
+    file.replace(/\.lua$/, ''),
+    readFileSync(path.join(folder, file), 'utf8'),
+  ]),
 );
-const includedBy = (text: string) => [...text.matchAll(/@include (\S+)\.lua$/gm)].map(([, part = '']) => part);
+const includedBy = (text: string) =>
+  [...text.matchAll(/@include (\S+)\.lua$/gm)].map(([, part = '']) => part);
 
 test('each file is a script or a part of one, and parts include nothing', () => {
   const names = Object.keys(scripts);
@@ -22,7 +26,9 @@ test('each file is a script or a part of one, and parts include nothing', () => 
 describe.each([...files])('%s.lua', (_, text) => {
   test('begins with what it is, has comments on lines of their own, and at most 100 columns', () => {
     expect(text).toMatch(/^-- [A-Z]/);
-    expect(text.split('\n').filter((line) => / --/.test(line.trim()) && !line.trim().startsWith('--'))).toEqual([]);
+    expect(
+      text.split('\n').filter((line) => / --/.test(line.trim()) && !line.trim().startsWith('--')),
+    ).toEqual([]);
     expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
   });
 

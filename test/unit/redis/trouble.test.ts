@@ -10,13 +10,33 @@ const withCode = (code: string, message: string) => Object.assign(new Error(mess
 describe('what went wrong', () => {
   test.each([
     [replyError('OOM command not allowed'), 'reply', 'OOM command not allowed'],
-    [replyError('ERR x script: 0123456789abcdef0123456789abcdef01234567, on @user_script:1.'), 'reply', 'ERR x'],
+    [
+      replyError('ERR x script: 0123456789abcdef0123456789abcdef01234567, on @user_script:1.'),
+      'reply',
+      'ERR x',
+    ],
     [replyError(''), 'reply', 'an error without words'],
-    [replyError('NOAUTH Authentication required.'), 'denied', 'NOAUTH Authentication required. (set passwordFile)'],
-    [withCode('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'), 'connection', 'connection refused'],
+    [
+      replyError('NOAUTH Authentication required.'),
+      'denied',
+      'NOAUTH Authentication required. (set passwordFile)',
+    ],
+    [
+      withCode('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'),
+      'connection',
+      'connection refused',
+    ],
     [new Error('Connection is closed.'), 'connection', 'connection closed'],
-    [new Error("Stream isn't writeable and enableOfflineQueue options is false"), 'connection', 'connection closed'],
-    [new Error('Protocol error. Please report this.'), 'connection', 'does not speak the Redis protocol'],
+    [
+      new Error("Stream isn't writeable and enableOfflineQueue options is false"),
+      'connection',
+      'connection closed',
+    ],
+    [
+      new Error('Protocol error. Please report this.'),
+      'connection',
+      'does not speak the Redis protocol',
+    ],
     ['just text', 'connection', 'just text'],
   ])('%s', (error, cause, message) => {
     expect(failedBy(error)).toEqual({ kind: 'failed', cause, message });

@@ -1,6 +1,14 @@
 // Whether a command can be executed, as execvp would find it: the first executable of that name on the path, a plain file.
 
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -28,7 +36,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const look = (file: string, path = `${folder}/one:${folder}/two`) => objectionTo(file.replace('FOLDER', folder), path);
+const look = (file: string, path = `${folder}/one:${folder}/two`) =>
+  objectionTo(file.replace('FOLDER', folder), path);
 
 test.each([
   ['tool', null],

@@ -25,13 +25,31 @@ test.each<[string, Cause, ChildExit | null, number, Signal | null]>([
   ['the command died of HUP', child, killed('SIGHUP'), 129, 'SIGHUP'],
   ['the command cannot be executed', child, { kind: 'not-executable', message: 'x' }, 126, null],
   ['the command is not there', child, { kind: 'not-found' }, 127, null],
-  ['told by TERM, and the command exited with 0', { kind: 'signal', signal: 'SIGTERM' }, zero, 143, 'SIGTERM'],
+  [
+    'told by TERM, and the command exited with 0',
+    { kind: 'signal', signal: 'SIGTERM' },
+    zero,
+    143,
+    'SIGTERM',
+  ],
   ['told by INT while waiting', { kind: 'signal', signal: 'SIGINT' }, null, 130, 'SIGINT'],
   ['told by QUIT while waiting', { kind: 'signal', signal: 'SIGQUIT' }, null, 131, null],
   ['ran too long, and the command exited with 0', { kind: 'max-run' }, zero, 124, null],
   ['lost, and the command exited with 0', { kind: 'lost', reason: 'taken' }, zero, 79, null],
-  ['lost, and the command was killed', { kind: 'lost', reason: 'unreachable' }, killed('SIGKILL'), 79, null],
-  ['busy', refused({ kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 }), null, conflict, null],
+  [
+    'lost, and the command was killed',
+    { kind: 'lost', reason: 'unreachable' },
+    killed('SIGKILL'),
+    79,
+    null,
+  ],
+  [
+    'busy',
+    refused({ kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 }),
+    null,
+    conflict,
+    null,
+  ],
   ['no quorum', refused({ kind: 'unreachable', failures: [] }), null, 69, null],
   ['too slow', refused({ kind: 'too-slow', elapsedMs: 1 }), null, 69, null],
   ['misconfigured', refused({ kind: 'misconfigured', failures: [] }), null, 78, null],
@@ -41,7 +59,11 @@ test.each<[string, Cause, ChildExit | null, number, Signal | null]>([
 
 test('an outage never looks like contention, whatever -E says', () => {
   for (const code of [0, 69, 75, 255]) {
-    const ending = { cause: refused({ kind: 'unreachable', failures: [] }), childExit: null, isKilled: false };
+    const ending = {
+      cause: refused({ kind: 'unreachable', failures: [] }),
+      childExit: null,
+      isKilled: false,
+    };
     expect(exitStatusOf(ending, code).code).toBe(69);
   }
 });

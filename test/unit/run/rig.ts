@@ -14,4 +14,11 @@ export const settings = {
   keepsBackground: false,
 } as const;
 
-export const claim = { ...alone, resources: ['x'], value: 'token {}', ttlMs: 3_000, isFenced: true, waiter: null };
+export const claim = {
+  ...alone,
+  resources: ['x'],
+  value: 'token {}',
+  ttlMs: 3_000,
+  isFenced: true,
+  waiter: null,
+};

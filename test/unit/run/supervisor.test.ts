@@ -65,15 +65,21 @@ function* histories(depth: number): Generator<History> {
     for (const event of events) {
       if (!isPossible(history, event)) continue;
       const [state, actions] = transition(history.state, event);
-      pending.push({ state, events: [...history.events, event], actions: [...history.actions, ...actions] });
+      pending.push({
+        state,
+        events: [...history.events, event],
+        actions: [...history.actions, ...actions],
+      });
     }
   }
 }
 
 describe('over all orders of six events', () => {
   const all = [...histories(6)];
-  const indexOf = (actions: readonly Action[], kind: Action['kind']) => actions.findIndex((a) => a.kind === kind);
-  const countOf = (actions: readonly Action[], kind: Action['kind']) => actions.filter((a) => a.kind === kind).length;
+  const indexOf = (actions: readonly Action[], kind: Action['kind']) =>
+    actions.findIndex((a) => a.kind === kind);
+  const countOf = (actions: readonly Action[], kind: Action['kind']) =>
+    actions.filter((a) => a.kind === kind).length;
   /** The first history that breaks a rule, told by its events; undefined is what we want. */
   const breach = (isBroken: (history: History) => boolean) =>
     all.find(isBroken)?.events.map((event) => ('signal' in event ? event.signal : event.kind));
@@ -235,9 +241,11 @@ describe('a lock that is lost while the child is being stopped', () => {
   const stopping = replay([{ kind: 'acquired' }, { kind: 'signal', signal: 'SIGTERM' }]);
   const lost = transition(stopping, { kind: 'lost', reason: 'taken' });
 
-  it('is told to the child as well', () => expect(lost[1]).toEqual([{ kind: 'stop', signal: null }]));
+  it('is told to the child as well', () =>
+    expect(lost[1]).toEqual([{ kind: 'stop', signal: null }]));
 
-  it('is told once', () => expect(transition(lost[0], { kind: 'lost', reason: 'expired' })[1]).toEqual([]));
+  it('is told once', () =>
+    expect(transition(lost[0], { kind: 'lost', reason: 'expired' })[1]).toEqual([]));
 
   it('is no loss when it is only unproven: the kill comes before validity ends', () =>
     expect(transition(stopping, { kind: 'lost', reason: 'unreachable' })).toEqual([stopping, []]));
@@ -247,7 +255,10 @@ describe('processes that we may not kill', () => {
   const untouchable = [42];
 
   it('keep the lock from being released after the child has ended', () => {
-    const sweeping = replay([{ kind: 'acquired' }, { kind: 'child-exited', exit: { kind: 'exited', code: 0 } }]);
+    const sweeping = replay([
+      { kind: 'acquired' },
+      { kind: 'child-exited', exit: { kind: 'exited', code: 0 } },
+    ]);
     const [state, actions] = transition(sweeping, { kind: 'swept', untouchable });
     expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', untouchable }]]);
   });
@@ -266,7 +277,11 @@ describe('a lock that is missing when it is to be released', () => {
     { kind: 'swept', untouchable: [] },
   ];
   const well = ended({ kind: 'exited', code: 3 });
-  const stopped = (event: Event): readonly Event[] => [{ kind: 'acquired' }, event, ...well.slice(1)];
+  const stopped = (event: Event): readonly Event[] => [
+    { kind: 'acquired' },
+    event,
+    ...well.slice(1),
+  ];
   const after = (past: readonly Event[], reason: 'taken' | 'expired') => {
     const [state, actions] = transition(replay(past), { kind: 'missing', reason });
     return [state.cause?.kind, actions];

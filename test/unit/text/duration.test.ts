@@ -94,11 +94,18 @@ describe('renders', () => {
 });
 
 it('reads back what it has rendered', () => {
-  fc.assert(fc.property(anyDuration, (ms) => void expect(parseDuration(renderDuration(ms))).toBe(ms)));
+  fc.assert(
+    fc.property(anyDuration, (ms) => void expect(parseDuration(renderDuration(ms))).toBe(ms)),
+  );
 });
 
 it('reads every whole number of seconds the same with and without its unit', () => {
-  fc.assert(fc.property(fc.nat(), (count) => void expect(parseDuration(`${count}`)).toBe(parseDuration(`${count}s`))));
+  fc.assert(
+    fc.property(
+      fc.nat(),
+      (count) => void expect(parseDuration(`${count}`)).toBe(parseDuration(`${count}s`)),
+    ),
+  );
 });
 
 it('returns a safe integer of 0 or more, or throws a ValueError', () => {

@@ -71,5 +71,7 @@ describe('fileTrouble', () => {
     [failed('ENOENT'), 'no such directory'],
     [failed('ENOSPC'), 'no space left'],
     [failed('EIO'), 'cannot be written: EIO'],
-  ])('%s, of what was to be written', (error, expected) => expect(fileTrouble(error, 'written')).toBe(expected));
+  ])('%s, of what was to be written', (error, expected) =>
+    expect(fileTrouble(error, 'written')).toBe(expected),
+  );
 });

@@ -42,7 +42,12 @@ function setUp(guarded: object = {}) {
   const clock = new Hand();
   const log: string[] = [];
   const note = (what: string) => log.push(`${what} at ${clock.now()}`);
-  const tree = { stop: () => note('stop'), kill: async () => note('kill'), countAlive: () => 1, ...guarded };
+  const tree = {
+    stop: () => note('stop'),
+    kill: async () => note('kill'),
+    countAlive: () => 1,
+    ...guarded,
+  };
   const guard = new Guard({ stopSignal: 'SIGTERM', graceMs: 200 }, tree, clock, () => note('say'));
   return { clock, guard, log };
 }
