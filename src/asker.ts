@@ -6,27 +6,27 @@
 // counts as the shell that it was made of.
 
 import { readFileSync, readlinkSync } from 'node:fs';
-import type { Asker } from './ctl/call.ts';
+import type { OwnerProcess } from './ctl/call.ts';
 import { type ProcessEntry, processEntry } from './run/processes/process-table.ts';
 
 /** null: there is no such process, or we may not see it. */
-export function askerOf(pid: number): Asker | null {
+export function ownerOf(pid: number): OwnerProcess | null {
   const entry = processEntry(pid);
   return entry && { pid, startedAt: entry.startedAt };
 }
 
 /** The process that has called us: our parent, or what that is a copy of. */
-export function callerOf(parentPid: number): Asker | null {
+export function callerOf(parentPid: number): OwnerProcess | null {
   let pid = parentPid;
   for (let entry = seen(pid); entry !== null; entry = seen(pid)) {
     if (entry.parent < 1 || !isCopy(entry, seen(entry.parent))) break;
     pid = entry.parent;
   }
-  return askerOf(pid);
+  return ownerOf(pid);
 }
 
 /** One that has ended and waits for its parent (a zombie) is not. */
-export function isThere({ pid, startedAt }: Asker): boolean {
+export function isThere({ pid, startedAt }: OwnerProcess): boolean {
   const entry = processEntry(pid);
   return entry !== null && entry.startedAt === startedAt && entry.isAlive;
 }

@@ -4,7 +4,7 @@
 
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { askerOf, callerOf, isThere, whyNotKept } from './asker.ts';
+import { callerOf, isThere, ownerOf, whyNotKept } from './asker.ts';
 import { complain, complainOfOutput } from './cli/complaint.ts';
 import { renderVersion } from './cli/help.ts';
 import { checkArgumentBytes } from './config/arguments.ts';
@@ -88,7 +88,7 @@ async function answer(
     note,
     environment,
     program: { file: program.file, words: [...program.words, ...argv], argv0: 'redlockctl' },
-    processes: { askerOf, caller: () => callerOf(process.ppid), isThere, whyNotKept },
+    processes: { ownerOf, caller: () => callerOf(process.ppid), isThere, whyNotKept },
     interrupted,
     flushed: () => output.flushed(),
     // Back to the first of those lines and away with what stands there.

@@ -7,16 +7,16 @@ import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './config/settings.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
 import { acquire } from './lock/acquire.ts';
-import { stopAtOf } from './lock/lease-keeper.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
 import type { Claim } from './lock/types.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from './lock/wait.ts';
 import type { MasterAddress } from './redis/address.ts';
-import { Roster } from './redis/identity.ts';
-import { Inspector } from './redis/inspector.ts';
-import { OuterLock } from './redis/outer-lock.ts';
+import { ServerRegistry } from './redis/identity.ts';
+import { LockObserver } from './redis/inspector.ts';
+import { EnclosingLock } from './redis/outer-lock.ts';
 import { RedisMaster } from './redis/redis-master.ts';
 import { endedBefore, objectionTo } from './run/command.ts';
+import { deadlinesOf } from './run/deadlines.ts';
 import { childEnvironment } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
@@ -79,7 +79,7 @@ class Job {
   readonly #masters: readonly RedisMaster[];
   readonly #redlock: Redlock;
   /** Instead of a lock of our own; null: there is none. */
-  readonly #outer: OuterLock | null;
+  readonly #outer: EnclosingLock | null;
   readonly #isForeground: boolean;
   readonly #runId = randomBytes(12).toString('hex');
   readonly #recorder: Recorder;
@@ -94,7 +94,7 @@ class Job {
     tell: (event: RunEvent) => void,
   ) {
     const { prefix, restartGraceMs, protocol, masterTimeoutMs, reserveMs } = settings;
-    const roster = new Roster();
+    const registry = new ServerRegistry();
     this.#settings = settings;
     this.#replaced = replaced;
     this.#guards = guards;
@@ -106,15 +106,15 @@ class Job {
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
     this.#masters = addresses.map(
       (address) =>
-        new RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, this.#clock),
+        new RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, this.#clock),
     );
     const lockSettings = { masterTimeoutMs, reserveMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
     const look = (address: MasterAddress) =>
-      new Inspector(address, { prefix, restartGraceMs, protocol }, roster, this.#clock);
+      new LockObserver(address, { prefix, restartGraceMs, protocol }, registry, this.#clock);
     this.#outer =
       settings.outer &&
-      new OuterLock(settings.outer, addresses.map(look), this.#clock, lockSettings, this.#tell);
+      new EnclosingLock(settings.outer, addresses.map(look), this.#clock, lockSettings, this.#tell);
     this.#recorder = new Recorder(who(settings), settings.conflictExitCode, this.#clock);
   }
 
@@ -173,8 +173,8 @@ class Job {
       libc,
       readingsNow,
       onRestart: () => this.#tell({ kind: 'guard-restarted' }),
-      onStopping: () => this.#post({ kind: 'lost', reason: 'stalled' }),
-      onFailure: () => this.#post({ kind: 'lost', reason: 'unguarded' }),
+      onStopping: () => this.#post({ kind: 'lost', reason: 'suspended' }),
+      onFailure: () => this.#post({ kind: 'lost', reason: 'guard-lost' }),
     });
   }
 
@@ -230,12 +230,7 @@ class Job {
 
   /** A guard has confirmed the deadlines of this lease: null; otherwise why none has. */
   async #ready(lease: Lease, guard: GuardClient): Promise<string | null> {
-    const { reserveMs, marginMs } = this.#settings;
-    const now = this.#clock.now();
-    const why = await guard.confirm(
-      stopAtOf(lease, reserveMs) - now,
-      stopAtOf(lease, marginMs) - now,
-    );
+    const why = await guard.confirm(...deadlinesOf(lease, this.#settings, this.#clock));
     if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
     const replaced = this.#replaced();
     return replaced && `${replaced} (try again)`;

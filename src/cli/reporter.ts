@@ -28,9 +28,9 @@ const patientMs = 5_000;
 const warnings: ReadonlySet<RunEvent['kind']> = new Set([
   'release-unconfirmed',
   'leftovers',
-  'untouchable',
+  'unkillable',
   'guard-restarted',
-  'found-gone',
+  'missing-at-release',
 ]);
 
 export class Reporter {

@@ -23,11 +23,11 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
       return `warning: ${event.master}: ${event.failed.message} (the lock needs only a quorum of the masters)`;
     case 'master-recovered':
       return `recovered: ${event.master}: answers again`;
-    case 'master-healed':
+    case 'master-repaired':
       return `healed: ${event.master}: had lost our value and shows it again`;
     case 'master-jumped':
       return `warning: ${event.master}: its clock went ${roughly(Math.abs(event.aheadMs))} ${event.aheadMs > 0 ? 'ahead' : 'back'}, and its keys expire by it (let NTP slew the clock, never step it)`;
-    case 'writing-back':
+    case 'fence-write-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
     case 'waiting':
       return `waiting: ${which}: ${placeLine(event.place)}${holderLine(event.holder, event.remainingMs, event.holderCount)}`;
@@ -53,15 +53,15 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
       return `relayed: ${which}: ${event.signal}`;
     case 'stopping':
       return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, lock valid for another ${roughly(event.validMs)}`;
-    case 'found-lost':
+    case 'lost-at-release':
       return `lost: ${which}: somebody else had it when it was released`;
-    case 'found-gone':
+    case 'missing-at-release':
       return `warning: ${which}: too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)`;
     case 'leftovers':
       return event.isKept
         ? `left: ${which}: the command left ${processes(event.count)} behind, going on without the lock`
         : `warning: ${which}: the command left ${processes(event.count)} behind; ending them (--keep-background leaves them)`;
-    case 'untouchable':
+    case 'unkillable':
       return `warning: ${which}: cannot kill ${event.pids.join(', ')} (another user's, or not to be interrupted); the lock is not released and expires within ${roughly(event.remainingMs)}`;
     case 'guard-restarted':
       return `warning: ${which}: the guard process died; started another one`;
@@ -78,14 +78,14 @@ export function endingLine(
   command: readonly string[],
   finished: Finished,
 ): string | null {
-  const { ending, unprovenMs } = finished;
+  const { ending, unconfirmedMs } = finished;
   const which = whichOf(names);
   const { cause, childExit } = ending;
   switch (cause.kind) {
     case 'not-acquired':
       return notAcquiredLine(which, cause.acquisition);
     case 'lost':
-      return `lost: ${which}: ${lossLine(cause)}${unprovenMs === null ? '' : `, unproven for ${roughly(unprovenMs)}`}; the command ${stopLine(ending)}`;
+      return `lost: ${which}: ${lossLine(cause)}${unconfirmedMs === null ? '' : `, unconfirmed for ${roughly(unconfirmedMs)}`}; the command ${stopLine(ending)}`;
     case 'replaced':
       return `replaced: ${which}: given up for ${waiterLine(cause.by)}; the command ${stopLine(ending)}`;
     case 'max-run':
@@ -113,7 +113,7 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
       return `busy: ${which}: held by a run around this one, which would wait for itself (take another name, or --reentrant to run under its lock)`;
     case 'superseded':
       return supersededLine(which, acquisition.by);
-    case 'outer-lost':
+    case 'enclosing-lost':
       return `lost: ${which}: the masters do not show it as held by the run around this one; the command was not started`;
     case 'busy':
       return `busy: ${which}: ${holderLine(acquisition.holder, acquisition.freeInMs, acquisition.holderCount)} (wait longer with -w)`;
@@ -149,10 +149,10 @@ function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
       return 'expired: too few masters still show our value';
     case 'unreachable':
       return 'unreachable: no quorum extended it in time';
-    case 'stalled':
-      return 'stalled: we were stopped, asleep or starved when it had to be extended';
-    case 'unguarded':
-      return 'unguarded: its guard process died, and the command could not be kept without it';
+    case 'suspended':
+      return 'suspended: redlock-run did not run when the lock had to be extended (stopped, asleep, starved)';
+    case 'guard-lost':
+      return 'guard-lost: the guard process died, and the command could not be kept without it';
     case 'masters-replaced':
       return 'masters-replaced: the local masters were removed, and later runs start others';
   }

@@ -245,6 +245,6 @@ export function optionOf(key: ConfigKey): OptionRow | undefined {
 }
 
 function describe(key: ConfigKey): string {
-  const standing = key === 'local' ? '' : ` (default: ${defaultTextOf(key)})`;
-  return `${keyRow(key).description}${standing}`;
+  const ownership = key === 'local' ? '' : ` (default: ${defaultTextOf(key)})`;
+  return `${keyRow(key).description}${ownership}`;
 }

@@ -3,9 +3,9 @@
 // command line exits with 64, the same in the environment or a file with 78.
 
 import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
-import type { OuterLease, Yields } from '../lock/types.ts';
+import type { EnclosingLease, Yields } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
-import { outerLeaseOf } from '../run/held.ts';
+import { enclosingLeaseOf } from '../run/held.ts';
 import { renderDuration } from '../text/duration.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import type { RunWords } from './arguments.ts';
@@ -50,7 +50,7 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly isFenced: boolean;
   readonly isReentrant: boolean;
   /** The lock of a run around this one, to go on under; null: the lock is to be acquired. */
-  readonly outer: OuterLease | null;
+  readonly outer: EnclosingLease | null;
   /** Whether the run leaves a line in the history of the lock. */
   readonly hasHistory: boolean;
   /** A shell command, or null. */
@@ -81,7 +81,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   const sources = await Sources.read(words.flags, request);
   const { get, must } = sources;
   const isReentrant = must('reentrant', readBoolean);
-  const outer = isReentrant ? outerLeaseOf(request.environment, words.names) : null;
+  const outer = isReentrant ? enclosingLeaseOf(request.environment, words.names) : null;
   // Under the lock of another run its ttl counts, whatever ours says.
   const timings = checkedTimings(
     get('ttl', outer && outer.ttlMs > 0 ? () => outer.ttlMs : readTtl),

@@ -10,7 +10,7 @@ import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
 import { type ServerVersion, serverVersionOf } from './doctor/server-version.ts';
-import { Survey } from './survey.ts';
+import { MasterQuery } from './survey.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
 /** What to take when no master tells. */
@@ -19,9 +19,9 @@ const usualServer: ServerVersion = { name: 'Redis', version: '7.0' };
 export async function acl({ words, settings, clock, print, tell }: Call): Promise<number> {
   if (/\s/.test(settings.prefix))
     throw new UsageError('--prefix: white space cannot stand in an ACL rule (take another prefix)');
-  const survey = await Survey.of(settings, clock);
-  const answers = await survey.ask(async (inspector) => {
-    const connection = await inspector.connected();
+  const survey = await MasterQuery.of(settings, clock);
+  const answers = await survey.ask(async (observer) => {
+    const connection = await observer.connected();
     return isFailed(connection)
       ? connection
       : { server: serverVersionOf(await connection.facts('server')) };

@@ -21,12 +21,12 @@ import {
   holdingsByToken,
   holdingsOf,
   lockStateOf,
+  type MasterReport,
   type State,
-  type Testimony,
 } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { codeOf } from './status.ts';
-import { Survey } from './survey.ts';
+import { MasterQuery } from './survey.ts';
 
 /**
  * broken: removed, and a quorum shows it no more. gone: there was nothing left to remove.
@@ -57,11 +57,9 @@ async function attempt(
   { words, settings, clock, note, tell, ask }: Call,
   name: string,
 ): Promise<Broken> {
-  const survey = await Survey.of(settings, clock);
-  const [testimonies = []] = await survey.testimonies([name]);
-  const [lock = lockStateOf(name, [])] = await withEndings(survey, [
-    lockStateOf(name, testimonies),
-  ]);
+  const survey = await MasterQuery.of(settings, clock);
+  const [reports = []] = await survey.reports([name]);
+  const [lock = lockStateOf(name, [])] = await withEndings(survey, [lockStateOf(name, reports)]);
   const code = codeOf[lock.state];
   if (lock.state === 'unknown' || lock.state === 'unfit') {
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
@@ -82,8 +80,7 @@ async function attempt(
     };
   }
   if (others.length > 0) return refused('several holders: none broken (name one by --token)');
-  const holding =
-    holder.token === null ? undefined : holdingsByToken(testimonies).get(holder.token);
+  const holding = holder.token === null ? undefined : holdingsByToken(reports).get(holder.token);
   if (holding === undefined) return refused(whyIncomparable(holder));
   const { value, sharing } = holding;
   const isSafe = words.has('--safely');
@@ -114,13 +111,13 @@ async function attempt(
   /** Why a master has not confirmed it is said before what came of it. */
   async function told(replies: readonly ReleaseReply[], effect: string): Promise<Broken> {
     for (const [at, reply] of replies.entries()) {
-      if (reply.kind === 'failed') tell(`${survey.inspectors[at]?.name}: ${reply.message}`);
+      if (reply.kind === 'failed') tell(`${survey.observers[at]?.name}: ${reply.message}`);
     }
     const confirmed = replies.filter(({ kind }) => kind !== 'failed');
     if (confirmed.length >= quorumOf(replies.length)) return judged(replies, effect);
     // A master may have done it and failed afterwards.
     survey.forgive();
-    const [now = []] = await survey.testimonies([name]);
+    const [now = []] = await survey.reports([name]);
     const known = (reply: ReleaseReply, at: number): ReleaseReply =>
       reply.kind === 'failed' && isGoneFrom(now[at], value) ? { kind: 'released' } : reply;
     return judged(replies.map(known), effect);
@@ -128,9 +125,9 @@ async function attempt(
 }
 
 /** Whether the master tells that this value does not stand there. */
-function isGoneFrom(testimony: Testimony | undefined, value: string): boolean {
-  if (testimony === undefined || 'kind' in testimony.sight) return false;
-  return !holdingsOf(testimony.sight).some((holding) => holding.value === value);
+function isGoneFrom(masterReport: MasterReport | undefined, value: string): boolean {
+  if (masterReport === undefined || 'kind' in masterReport.sight) return false;
+  return !holdingsOf(masterReport.sight).some((holding) => holding.value === value);
 }
 
 /** What becomes of whoever had it. */
@@ -152,7 +149,7 @@ export function judged(replies: readonly ReleaseReply[], effect: string): Broken
   const [removed, taken, gone, all] = [
     count('released'),
     count('taken'),
-    count('gone'),
+    count('missing'),
     replies.length,
   ];
   if (removed + taken + gone < quorumOf(all)) {

@@ -9,7 +9,7 @@ import type { Screen } from './top/screen.ts';
 import type { VerbWords } from './words.ts';
 
 /** A process, told apart from a later one of the same number. */
-export interface Asker {
+export interface OwnerProcess {
   readonly pid: number;
   readonly startedAt: number;
 }
@@ -17,10 +17,10 @@ export interface Asker {
 /** The processes of this machine, as far as a lock is held for one of them. */
 export interface Processes {
   /** null: there is none. */
-  askerOf(pid: number): Asker | null;
+  ownerOf(pid: number): OwnerProcess | null;
   /** Who has called this program. */
-  caller(): Asker | null;
-  isThere(asker: Asker): boolean;
+  caller(): OwnerProcess | null;
+  isThere(owner: OwnerProcess): boolean;
   /** Why redlock-run cannot keep the processes of a command together here; null: it can. */
   whyNotKept(): Promise<string | null>;
 }

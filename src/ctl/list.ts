@@ -11,11 +11,11 @@ import type { Call } from './call.ts';
 import { withEndings } from './history/endings.ts';
 import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
-import { Survey } from './survey.ts';
+import { MasterQuery } from './survey.ts';
 import { renderTable } from './table.ts';
 
 export async function list({ words, settings, clock, print, tell }: Call): Promise<number> {
-  const survey = await Survey.of(settings, clock);
+  const survey = await MasterQuery.of(settings, clock);
   const names = await survey.names(words.operands[0] ?? '*');
   // Free: gone meanwhile, since these names were seen.
   const seen = (await survey.look(names)).filter(({ state }) => state !== 'free');
@@ -26,7 +26,7 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
   const failures = survey.failures();
   const locks = await withEndings(survey, held);
   for (const [index, failed] of failures.entries()) {
-    if (failed !== null) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
+    if (failed !== null) tell(`${survey.observers[index]?.name}: ${failed.message}`);
   }
   print(words.has('--json') ? jsonLine({ locks, leftOut }) : renderTable(head, locks.map(rowOf)));
   if (leftOut > 0 && !words.has('--json')) tell(leftOutLine(leftOut));

@@ -4,15 +4,15 @@
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import { parseAddress } from '../redis/address.ts';
-import { Roster } from '../redis/identity.ts';
-import { Inspector } from '../redis/inspector.ts';
+import { ServerRegistry } from '../redis/identity.ts';
+import { LockObserver } from '../redis/inspector.ts';
 import { isFailed } from '../redis/trouble.ts';
 import { UsageError } from '../text/errors.ts';
 import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
-import { Survey } from './survey.ts';
+import { MasterQuery } from './survey.ts';
 import { renderTable } from './table.ts';
 
 export async function local(call: Call): Promise<number> {
@@ -52,9 +52,9 @@ async function stop(call: Call): Promise<number> {
   const running = (await localMasters(settings.localDirectory)).filter(
     ({ isListening }) => isListening,
   );
-  const inspectors = running.map((master) => inspectorOf(master, settings.prefix, clock));
-  const survey = new Survey(inspectors, clock, { answerMs: settings.masterTimeoutMs });
-  const names = inspectors.length === 0 ? [] : await survey.names('*');
+  const observers = running.map((master) => inspectorOf(master, settings.prefix, clock));
+  const survey = new MasterQuery(observers, clock, { answerMs: settings.masterTimeoutMs });
+  const names = observers.length === 0 ? [] : await survey.names('*');
   if (names.length > 0 && !words.has('--yes')) {
     const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;
     if (ask === null)
@@ -64,8 +64,8 @@ async function stop(call: Call): Promise<number> {
     if (!/^y(es)?$/i.test((await ask(`${count}. Stop the masters all the same? [y/N] `)).trim()))
       return exitCode.busy;
   }
-  for (const inspector of inspectors) {
-    const connection = await inspector.connected();
+  for (const observer of observers) {
+    const connection = await observer.connected();
     // It answers only when it refuses.
     const refusal = isFailed(connection)
       ? connection
@@ -74,7 +74,7 @@ async function stop(call: Call): Promise<number> {
           survey.pause(settings.masterTimeoutMs),
         ]);
     if (isFailed(refusal) && refusal.cause !== 'connection')
-      tell(`${inspector.name}: ${refusal.message}`);
+      tell(`${observer.name}: ${refusal.message}`);
   }
   const left = (await localMasters(settings.localDirectory)).filter(
     ({ isListening }) => isListening,
@@ -87,7 +87,7 @@ async function stop(call: Call): Promise<number> {
   return left.length === 0 ? exitCode.ok : exitCode.unreachable;
 }
 
-function inspectorOf({ socket }: LocalMaster, prefix: string, clock: Clock): Inspector {
+function inspectorOf({ socket }: LocalMaster, prefix: string, clock: Clock): LockObserver {
   const address = parseAddress(`unix://${encodeURI(socket)}`);
-  return new Inspector(address, { prefix, restartGraceMs: 0 }, new Roster(), clock);
+  return new LockObserver(address, { prefix, restartGraceMs: 0 }, new ServerRegistry(), clock);
 }

@@ -6,7 +6,7 @@
 import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/types.ts';
 import { isMark, parseValue } from '../lock/value.ts';
-import { isCut, type Sight } from '../redis/inspector.ts';
+import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
 
 /**
@@ -80,15 +80,15 @@ export interface LockState {
 }
 
 /** What one master says: what it shows, and why a free key of it does not count. */
-export interface Testimony {
+export interface MasterReport {
   readonly master: string;
-  readonly sight: Sight | Failed;
+  readonly sight: LockSnapshot | Failed;
   readonly doubt: Failed | null;
 }
 
-export function lockStateOf(name: string, testimonies: readonly Testimony[]): LockState {
-  const quorum = quorumOf(testimonies.length);
-  const ballots = testimonies.map(ballotOf);
+export function lockStateOf(name: string, reports: readonly MasterReport[]): LockState {
+  const quorum = quorumOf(reports.length);
+  const ballots = reports.map(ballotOf);
   const values = [
     ...new Set(ballots.flatMap(({ holdings }) => holdings.map(({ value }) => value))),
   ];
@@ -118,7 +118,7 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
   return {
     name,
     state: stateOf(ballots, counts, quorum),
-    masters: testimonies.length,
+    masters: reports.length,
     quorum,
     sharing: first?.kind ?? 'exclusive',
     slots: first?.kind === 'slots' ? first.slotCount : null,
@@ -135,8 +135,8 @@ export function lockStateOf(name: string, testimonies: readonly Testimony[]): Lo
  * Every value seen, as it stands on the masters, by its token as it is shown; without those that
  * cannot be compared.
  */
-export function holdingsByToken(testimonies: readonly Testimony[]): ReadonlyMap<string, Holding> {
-  const sights = testimonies.flatMap(({ sight }) =>
+export function holdingsByToken(reports: readonly MasterReport[]): ReadonlyMap<string, Holding> {
+  const sights = reports.flatMap(({ sight }) =>
     'kind' in sight || sight.value === null ? [] : [sight],
   );
   return new Map(sights.flatMap(holdingsOf).map((holding) => [tokenOf(holding.value), holding]));
@@ -149,14 +149,14 @@ function tokenOf(value: string): string {
 
 interface Ballot {
   readonly master: string;
-  readonly sight: Sight | null;
+  readonly sight: LockSnapshot | null;
   /** What the key shows, to which an attempt would be refused; null: nothing. */
   readonly value: string | null;
   readonly holdings: readonly Holding[];
   readonly failed: Failed | null;
 }
 
-function ballotOf({ master, sight, doubt }: Testimony): Ballot {
+function ballotOf({ master, sight, doubt }: MasterReport): Ballot {
   if ('kind' in sight) return { master, sight: null, value: null, holdings: [], failed: sight };
   const value = sight.type === null ? null : (sight.value ?? `(a ${sight.type})`);
   return {
@@ -248,7 +248,7 @@ export interface Holding {
  * together. *Note:* a key with a mark and no holder beside it still keeps others out until it
  * expires.
  */
-export function holdingsOf({ type, value, remainingMs, holders }: Sight): Holding[] {
+export function holdingsOf({ type, value, remainingMs, holders }: LockSnapshot): Holding[] {
   if (type === null) return [];
   if (value === null)
     return [{ value: `(a ${type})`, sharing: { kind: 'exclusive' }, remainingMs }];

@@ -9,7 +9,7 @@ import type { Call } from './call.ts';
 import { withEndings } from './history/endings.ts';
 import type { LockState, State } from './lock-state.ts';
 import { renderLock } from './lock-text.ts';
-import { Survey } from './survey.ts';
+import { MasterQuery } from './survey.ts';
 
 const watchEveryMs = 1_000;
 
@@ -23,7 +23,7 @@ export const codeOf: Readonly<Record<State, number>> = {
 };
 
 export async function status({ words, settings, clock, print, columns }: Call): Promise<number> {
-  const survey = await Survey.of(settings, clock);
+  const survey = await MasterQuery.of(settings, clock);
   const names = words.operands;
   const render = (locks: readonly LockState[]) =>
     words.has('--json') ? jsonLine({ locks }) : locks.map(renderLock).join('\n');

@@ -8,12 +8,13 @@ import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
-import { Roster } from '../redis/identity.ts';
-import { Inspector, type Page, type SeenLine } from '../redis/inspector.ts';
+import { ServerRegistry } from '../redis/identity.ts';
+import { LockObserver } from '../redis/inspector.ts';
+import type { Page, SeenLine } from '../redis/snapshot.ts';
 import { failed, isFailed } from '../redis/trouble.ts';
 import { roughly } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
-import { type LockState, lockStateOf, type Testimony } from './lock-state.ts';
+import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
 import type { CtlSettings } from './settings.ts';
 
 /** Locks read in one step: about a millisecond of a master's time. */
@@ -24,7 +25,7 @@ const historyBatchSize = 10;
 const pageSize = 1_000;
 
 /** How much is asked for. */
-export interface SurveyLimits {
+export interface QueryLimits {
   /** How long one master may take to answer one question. */
   readonly answerMs: number;
   /** How long one master may take to answer all of them. */
@@ -52,21 +53,21 @@ export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[
   ];
 }
 
-export class Survey {
-  readonly inspectors: readonly Inspector[];
+export class MasterQuery {
+  readonly observers: readonly LockObserver[];
   readonly #clock: Clock;
-  readonly #limits: SurveyLimits;
-  readonly #failed = new Map<Inspector, Failed>();
+  readonly #limits: QueryLimits;
+  readonly #failed = new Map<LockObserver, Failed>();
   /** Masters that have told a part of what they were asked for. */
-  readonly #cutOff = new Map<Inspector, Failed>();
-  readonly #spentMs = new Map<Inspector, number>();
+  readonly #cutOff = new Map<LockObserver, Failed>();
+  readonly #spentMs = new Map<LockObserver, number>();
 
   constructor(
-    inspectors: readonly Inspector[],
+    observers: readonly LockObserver[],
     clock: Clock,
-    limits: Partial<SurveyLimits> & Pick<SurveyLimits, 'answerMs'>,
+    limits: Partial<QueryLimits> & Pick<QueryLimits, 'answerMs'>,
   ) {
-    this.inspectors = inspectors;
+    this.observers = observers;
     this.#clock = clock;
     this.#limits = { ...usualLimits, ...limits };
   }
@@ -78,43 +79,43 @@ export class Survey {
   static async of(
     settings: CtlSettings,
     clock: Clock,
-    limits: Partial<SurveyLimits> = {},
-  ): Promise<Survey> {
+    limits: Partial<QueryLimits> = {},
+  ): Promise<MasterQuery> {
     const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
-    const roster = new Roster();
+    const registry = new ServerRegistry();
     const addresses = await addressesOf(settings);
-    const inspectors = addresses.map(
-      (address) => new Inspector(address, { prefix, restartGraceMs, protocol }, roster, clock),
+    const observers = addresses.map(
+      (address) => new LockObserver(address, { prefix, restartGraceMs, protocol }, registry, clock),
     );
-    return new Survey(inspectors, clock, { answerMs: masterTimeoutMs, ...limits });
+    return new MasterQuery(observers, clock, { answerMs: masterTimeoutMs, ...limits });
   }
 
   /** One answer of each master, in their order. */
   async ask<Answer>(
-    question: (inspector: Inspector) => Promise<Answer | Failed>,
+    question: (observer: LockObserver) => Promise<Answer | Failed>,
     timeoutMs = this.#limits.answerMs,
   ): Promise<(Answer | Failed)[]> {
     return Promise.all(
-      this.inspectors.map((inspector) => this.#askOne(inspector, question, timeoutMs)),
+      this.observers.map((observer) => this.#askOne(observer, question, timeoutMs)),
     );
   }
 
   /** The state of each of these locks, in their order. */
   async look(names: readonly string[]): Promise<LockState[]> {
-    const testimonies = await this.testimonies(names);
-    return names.map((name, index) => lockStateOf(name, testimonies[index] ?? []));
+    const reports = await this.reports(names);
+    return names.map((name, index) => lockStateOf(name, reports[index] ?? []));
   }
 
   /** What each master says of each of these locks. */
-  async testimonies(names: readonly string[]): Promise<Testimony[][]> {
-    const doubts = await this.ask(async (inspector) => ({ doubt: await inspector.doubt() }));
-    const all: Testimony[][] = [];
+  async reports(names: readonly string[]): Promise<MasterReport[][]> {
+    const doubts = await this.ask(async (observer) => ({ doubt: await observer.doubt() }));
+    const all: MasterReport[][] = [];
     for (let from = 0; from < names.length; from += batchSize) {
       const batch = names.slice(from, from + batchSize);
-      const sights = await this.ask((inspector) => inspector.look(batch));
+      const sights = await this.ask((observer) => observer.look(batch));
       for (const index of batch.keys()) {
         all.push(
-          this.inspectors.map(({ name }, at) => {
+          this.observers.map(({ name }, at) => {
             const [sight, doubt] = [sights[at], doubts[at]];
             if (sight === undefined || isFailed(sight))
               return { master: name, sight: sight ?? silence, doubt: null };
@@ -132,12 +133,12 @@ export class Survey {
 
   /** The names of all locks that match the glob on any master, sorted, each once. Never asks for all keys at once. */
   names(pattern: string): Promise<string[]> {
-    return this.#collected((inspector, cursor) => inspector.page(cursor, pattern, pageSize));
+    return this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize));
   }
 
   /** The names of all locks that have a history on any master, sorted, each once. */
   historyNames(): Promise<string[]> {
-    return this.#collected((inspector, cursor) => inspector.historyPage(cursor, pageSize));
+    return this.#collected((observer, cursor) => observer.historyPage(cursor, pageSize));
   }
 
   /** What each master keeps of the runs of each of these locks, newest first; nothing where it fails. */
@@ -146,30 +147,30 @@ export class Survey {
     mostLines: number,
   ): Promise<(readonly (readonly SeenLine[])[])[]> {
     const ofEach = await Promise.all(
-      this.inspectors.map((inspector) => this.#historiesOn(inspector, names, mostLines)),
+      this.observers.map((observer) => this.#historiesOn(observer, names, mostLines)),
     );
     return names.map((_, index) => ofEach.map((histories) => histories[index] ?? []));
   }
 
   /** Removes exactly this value wherever it stands so. */
   remove(name: string, value: string, sharing?: Sharing): Promise<ReleaseReply[]> {
-    return this.ask<ReleaseReply>((inspector) => inspector.remove(name, value, sharing));
+    return this.ask<ReleaseReply>((observer) => observer.remove(name, value, sharing));
   }
 
   /** Calls whoever listens under this id. */
   async call(name: string, id: string): Promise<void> {
-    await this.ask((inspector) => inspector.call(name, id));
+    await this.ask((observer) => observer.call(name, id));
   }
 
   /** Puts another value in its place wherever exactly this one is, for as long as it would have lasted. */
   replace(name: string, value: string, by: string): Promise<ReleaseReply[]> {
-    return this.ask<ReleaseReply>((inspector) => inspector.replace(name, value, by));
+    return this.ask<ReleaseReply>((observer) => observer.replace(name, value, by));
   }
 
   /** Why each master has not told all that it was asked for, in their order; null: it has. */
   failures(): (Failed | null)[] {
-    return this.inspectors.map(
-      (inspector) => this.#failed.get(inspector) ?? this.#cutOff.get(inspector) ?? null,
+    return this.observers.map(
+      (observer) => this.#failed.get(observer) ?? this.#cutOff.get(observer) ?? null,
     );
   }
 
@@ -184,69 +185,67 @@ export class Survey {
   }
 
   close(): void {
-    for (const inspector of this.inspectors) inspector.close();
+    for (const observer of this.observers) observer.close();
   }
 
   async #collected(ask: AskPage): Promise<string[]> {
-    const names = await Promise.all(
-      this.inspectors.map((inspector) => this.#collect(inspector, ask)),
-    );
+    const names = await Promise.all(this.observers.map((observer) => this.#collect(observer, ask)));
     return [...new Set(names.flat())].sort();
   }
 
   /** A server may answer to SCAN for ever: it is asked no longer than the limits say. */
-  async #collect(inspector: Inspector, ask: AskPage): Promise<string[]> {
+  async #collect(observer: LockObserver, ask: AskPage): Promise<string[]> {
     const { namesMs, nameCount, nameChars } = this.#limits;
     const names = new Set<string>();
     const beganAt = this.#clock.now();
     let cursor = '0';
     let charCount = 0;
     for (;;) {
-      const page = await this.#askOne(inspector, () => ask(inspector, cursor));
+      const page = await this.#askOne(observer, () => ask(observer, cursor));
       if (isFailed(page)) return [...names];
       for (const name of page.resources) {
         if (names.has(name)) continue;
         charCount += name.length;
         if (names.size >= nameCount || charCount > nameChars)
-          return this.#cut(inspector, names, `has more than ${names.size} names`);
+          return this.#cut(observer, names, `has more than ${names.size} names`);
         names.add(name);
       }
       cursor = page.cursor;
       if (cursor === '0') return [...names];
       if (this.#clock.now() - beganAt >= namesMs)
         return this.#cut(
-          inspector,
+          observer,
           names,
           `has not told all of its names within ${roughly(namesMs)}`,
         );
     }
   }
 
-  #cut(inspector: Inspector, names: ReadonlySet<string>, why: string): string[] {
-    this.#cutOff.set(inspector, failed('reply', `${why}: cut off, names may be missing`));
+  #cut(observer: LockObserver, names: ReadonlySet<string>, why: string): string[] {
+    this.#cutOff.set(observer, failed('reply', `${why}: cut off, names may be missing`));
     return [...names];
   }
 
   async #historiesOn(
-    inspector: Inspector,
+    observer: LockObserver,
     names: readonly string[],
     mostLines: number,
   ): Promise<(readonly SeenLine[])[]> {
     const all: (readonly SeenLine[])[] = [];
     while (all.length < names.length) {
       const batch = names.slice(all.length, all.length + historyBatchSize);
-      const answer = await this.#askOne(inspector, () => inspector.history(batch, mostLines));
+      const answer = await this.#askOne(observer, () => observer.history(batch, mostLines));
       if (isFailed(answer)) return all;
       const { histories, isWhole } = answer;
       if (histories.length === 0 || (isWhole && histories.length < batch.length)) {
-        this.#failed.set(inspector, silence);
+        this.#failed.set(observer, silence);
         return all;
       }
       // One that did not fit behind others is asked for by itself.
       all.push(...(isWhole || histories.length === 1 ? histories : histories.slice(0, -1)));
       if (!isWhole && histories.length === 1)
         this.#cutOff.set(
-          inspector,
+          observer,
           failed(
             'reply',
             `keeps too much about ${quoted(batch[0] ?? '')}: cut off, older runs may be missing`,
@@ -257,27 +256,27 @@ export class Survey {
   }
 
   async #askOne<Answer>(
-    inspector: Inspector,
-    question: (inspector: Inspector) => Promise<Answer | Failed>,
+    observer: LockObserver,
+    question: (observer: LockObserver) => Promise<Answer | Failed>,
     timeoutMs = this.#limits.answerMs,
   ): Promise<Answer | Failed> {
-    const known = this.#failed.get(inspector);
+    const known = this.#failed.get(observer);
     if (known !== undefined) return known;
     const { totalMs } = this.#limits;
-    const spentMs = this.#spentMs.get(inspector) ?? 0;
+    const spentMs = this.#spentMs.get(observer) ?? 0;
     const askedAt = this.#clock.now();
     const answered = new AbortController();
     const late = this.#clock.sleep(timeoutMs, answered.signal).then(() => noAnswer(timeoutMs));
     const answer =
-      spentMs < totalMs ? await Promise.race([question(inspector), late]) : tooSlow(totalMs);
+      spentMs < totalMs ? await Promise.race([question(observer), late]) : tooSlow(totalMs);
     answered.abort();
-    this.#spentMs.set(inspector, spentMs + this.#clock.now() - askedAt);
-    if (isFailed(answer)) this.#failed.set(inspector, answer);
+    this.#spentMs.set(observer, spentMs + this.#clock.now() - askedAt);
+    if (isFailed(answer)) this.#failed.set(observer, answer);
     return answer;
   }
 }
 
-type AskPage = (inspector: Inspector, cursor: string) => Promise<Page | Failed>;
+type AskPage = (observer: LockObserver, cursor: string) => Promise<Page | Failed>;
 
 const silence = failed('reply', 'has said nothing about it');
 

@@ -62,7 +62,8 @@ const lossLine: Readonly<Record<LostReason, string>> = {
   taken: 'taken: masters show the value of somebody else',
   expired: 'expired: too few masters still show our value, or nobody has extended it in time',
   unreachable: 'unreachable: no quorum extended it in time',
-  stalled: 'stalled: we were stopped, asleep or busy when it had to be extended',
+  suspended:
+    'suspended: this process did not run when the lock had to be extended (stopped, asleep, busy)',
   released: 'released: it was given back before',
   closed: 'closed: the Redlock that acquired it was closed',
 };

@@ -28,10 +28,10 @@ export type ErrorKind =
  * - `taken`: masters show the value of somebody else
  * - `expired`: too few masters still show our value, or nobody extended it in time
  * - `unreachable`: no quorum extended it in time
- * - `stalled`: this process was stopped, asleep or busy when it had to be extended
+ * - `suspended`: this process was stopped, asleep or busy when it had to be extended
  * - `released`, `closed`: by this program itself
  */
-export type LostReason = 'taken' | 'expired' | 'unreachable' | 'stalled' | 'released' | 'closed';
+export type LostReason = 'taken' | 'expired' | 'unreachable' | 'suspended' | 'released' | 'closed';
 
 /** What is known beside the kind. */
 interface Facts {

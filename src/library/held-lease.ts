@@ -55,7 +55,7 @@ export class HeldLease implements Lease {
         ...parts,
         random: Math.random,
         onLost: (reason) => this.#onLost(reason),
-        onBug: (bug) => this.lose('stalled', bug),
+        onBug: (bug) => this.lose('suspended', bug),
       },
     );
     this.#keeper.begin();
@@ -71,7 +71,7 @@ export class HeldLease implements Lease {
 
   /** Why the lock cannot be counted on; null while it can. Looks at the clock: after a stall no timer has had a chance yet. */
   get loss(): RedlockError | null {
-    if (this.validMs === 0) this.lose('stalled');
+    if (this.validMs === 0) this.lose('suspended');
     return this.signal.aborted ? (this.signal.reason as RedlockError) : null;
   }
 

@@ -8,7 +8,7 @@ import type { LockEvent } from '../lock/events.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
 import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
 import { type Retries, type WaitParts, waitForLock } from '../lock/wait.ts';
-import { Roster } from '../redis/identity.ts';
+import { ServerRegistry } from '../redis/identity.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { createSystemClock } from '../system-clock.ts';
 import { Claims } from './claim.ts';
@@ -57,11 +57,11 @@ export class Redlock implements AsyncDisposable {
         return graceMs();
       },
     };
-    const roster = new Roster();
+    const registry = new ServerRegistry();
     this.#options = options;
     this.#claims = new Claims(newToken);
     this.#masters = originsOf(masters).map(
-      (origin) => new RedisMaster(origin, settings, roster, this.#clock),
+      (origin) => new RedisMaster(origin, settings, registry, this.#clock),
     );
   }
 

@@ -7,7 +7,7 @@ export type LockEvent =
   | { readonly kind: 'master-failing'; readonly master: string; readonly failed: Failed }
   | { readonly kind: 'master-recovered'; readonly master: string }
   /** A master that came back without our value shows it again. */
-  | { readonly kind: 'master-healed'; readonly master: string }
+  | { readonly kind: 'master-repaired'; readonly master: string }
   /** A master's time of day went so much further than ours since the last extension, or came behind it (negative). */
   | { readonly kind: 'master-jumped'; readonly master: string; readonly aheadMs: number }
   /** An attempt found the lock held. `holder` is the value seen on most masters; waiting goes on. */
@@ -33,7 +33,7 @@ export type LockEvent =
       readonly waitMs: number;
     }
   /** The masters counted differently, so the fencing number is being written back to them. */
-  | { readonly kind: 'writing-back'; readonly fence: number }
+  | { readonly kind: 'fence-write-back'; readonly fence: number }
   | { readonly kind: 'extended'; readonly extendedCount: number; readonly elapsedMs: number }
   | {
       readonly kind: 'extension-failed';

@@ -24,7 +24,7 @@ export interface LeaseKeeperSettings {
  * taken, expired: a quorum says so. unreachable: no quorum has confirmed the lease in time.
  * stalled: this process did not run when the alarm was due (SIGSTOP, a sleeping machine).
  */
-export type KeeperLossReason = LossReason | 'unreachable' | 'stalled';
+export type KeeperLossReason = LossReason | 'unreachable' | 'suspended';
 
 export interface LeaseKeeperParts {
   readonly redlock: HeldLock;
@@ -118,14 +118,14 @@ export class LeaseKeeper {
     if (extendEveryMs === null) return;
     const { claim } = this.#lease;
     const ended = this.#extendingEnded.signal;
-    const line = claim.yields === 'lock' ? await redlock.joinLine(asHolder(claim)) : null;
+    const subscriptions = claim.yields === 'lock' ? await redlock.subscribe(asHolder(claim)) : null;
     let notBefore = Number.NEGATIVE_INFINITY;
     try {
       for (;;) {
         const nextAt = Math.max(this.#lease.startedAt + extendEveryMs, notBefore);
         const pauseMs = nextAt - clock.now();
-        await (line ? line.pause(pauseMs, ended) : clock.sleep(pauseMs, ended));
-        line?.forgetCalls();
+        await (subscriptions ? subscriptions.pause(pauseMs, ended) : clock.sleep(pauseMs, ended));
+        subscriptions?.forgetWakeUps();
         if (ended.aborted || clock.now() >= stopAtOf(this.#lease, reserveMs)) return;
         const extension = await this.#extend();
         if (ended.aborted) return;
@@ -133,11 +133,11 @@ export class LeaseKeeper {
         if (extension.kind === 'unreachable') notBefore = clock.now() + this.#retryMs();
         else if (extension.wantedBy !== null) {
           onWanted?.(extension.wantedBy);
-          line?.close();
+          subscriptions?.close();
         }
       }
     } finally {
-      line?.close();
+      subscriptions?.close();
     }
   }
 
@@ -169,7 +169,7 @@ export class LeaseKeeper {
     const { onLost, onKillDue } = this.#parts;
     const lateMs = await this.#reach(reserveMs);
     if (lateMs === null) return;
-    onLost(lateMs > stalledMs ? 'stalled' : 'unreachable');
+    onLost(lateMs > stalledMs ? 'suspended' : 'unreachable');
     if (killReserveMs === undefined) return;
     if ((await this.#reach(killReserveMs)) !== null) onKillDue?.();
   }

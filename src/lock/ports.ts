@@ -1,10 +1,17 @@
 // The contracts between the algorithm and the world: a master, a clock, chance. A call on a master may
 // fail, may never answer, may answer late, and may have taken effect in all three cases.
 
-import type { AcquireReply, Claim, ExtendReply, Failed, HealReply, ReleaseReply } from './types.ts';
+import type {
+  AcquireReply,
+  Claim,
+  ExtendReply,
+  Failed,
+  ReleaseReply,
+  RepairReply,
+} from './types.ts';
 
 /** An ear for the call that it is our turn. It is a hint: it may be lost, and may come when it is not. */
-export interface Ear {
+export interface Subscription {
   close(): void;
 }
 
@@ -28,7 +35,7 @@ export interface Master {
    */
   extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply>;
   /** Sets our value where the key is absent (or ours), and raises the counter: for a holder whose lease is proven. */
-  heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply>;
+  repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply>;
   /**
    * Removes the key where the value is ours, or with `keepMs` above 0 lets it expire so much later instead. Gives up our place
    * in the queue, and calls the first in it where the key is free then. `record` is a line for the history (history-record.ts), which is kept
@@ -36,11 +43,11 @@ export interface Master {
    */
   release(claim: Claim, keepMs: number, record?: string | null): Promise<ReleaseReply>;
   /** The same after an attempt that did not win a quorum: the key goes, our place in the queue stays. */
-  giveBack(claim: Claim): Promise<ReleaseReply>;
+  rollback(claim: Claim): Promise<ReleaseReply>;
   /** Gives up our place in the queue, and nothing else: for who holds the lock on a quorum, where a master has refused him. */
-  leaveLine(claim: Claim): Promise<ReleaseReply>;
+  dequeue(claim: Claim): Promise<ReleaseReply>;
   /** Calls back whenever the waiter of the claim is called on this master. */
-  listen(claim: Claim, onCall: () => void): Promise<Ear | Failed>;
+  subscribe(claim: Claim, onWakeUp: () => void): Promise<Subscription | Failed>;
 }
 
 /** Elapsed time. Pessimistic: it may run ahead of true time, and never behind it by more than the drift allowance. */

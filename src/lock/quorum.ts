@@ -60,16 +60,16 @@ export function acquireVerdictOf(
 /** lost: so many masters no longer show our value that no quorum can. A failed master says nothing either way. */
 export function extendVerdictOf(votes: Iterable<ExtendReply>, masterCount: number): ExtendVerdict {
   const quorum = quorumOf(masterCount);
-  const { extended, taken, gone, failed } = count(votes);
+  const { extended, taken, missing, failed } = count(votes);
   if (extended >= quorum) return 'extended';
-  if (taken + gone > masterCount - quorum) return 'lost';
-  return extended + taken + gone + failed === masterCount ? 'unreachable' : 'undecided';
+  if (taken + missing > masterCount - quorum) return 'lost';
+  return extended + taken + missing + failed === masterCount ? 'unreachable' : 'undecided';
 }
 
 /** That so few masters showed our value when it was released that no quorum did, as by extendVerdictOf; null: not so. */
 export function missingIn(votes: Iterable<ReleaseReply>, masterCount: number): LossReason | null {
-  const { taken, gone } = count(votes);
-  if (taken + gone <= masterCount - quorumOf(masterCount)) return null;
+  const { taken, missing } = count(votes);
+  if (taken + missing <= masterCount - quorumOf(masterCount)) return null;
   return taken > 0 ? 'taken' : 'expired';
 }
 
@@ -91,7 +91,7 @@ function count(votes: Iterable<AnyReply>): Record<Kind, number> {
     refused: 0,
     extended: 0,
     taken: 0,
-    gone: 0,
+    missing: 0,
     released: 0,
     failed: 0,
     unfit: 0,

@@ -31,7 +31,7 @@ import type {
   Released,
   ReleaseReply,
 } from './types.ts';
-import { Line } from './wait-queue.ts';
+import { Subscriptions } from './wait-queue.ts';
 
 export type { Attempt, Extension, Lease, LossReason, Released } from './types.ts';
 
@@ -48,7 +48,7 @@ export interface RedlockSettings {
 }
 
 /** As much of a Redlock as a lease needs once it is held. */
-export type HeldLock = Pick<Redlock, 'extend' | 'release' | 'settled' | 'joinLine'>;
+export type HeldLock = Pick<Redlock, 'extend' | 'release' | 'settled' | 'subscribe'>;
 
 export class Redlock {
   readonly masterCount: number;
@@ -85,7 +85,7 @@ export class Redlock {
     let hasWon = false;
     const stragglers = this.#set.stragglers();
     const onRefusal = (master: Master) => {
-      if (hasWon && claim.waiter) void master.leaveLine(claim);
+      if (hasWon && claim.waiter) void master.dequeue(claim);
       else refusers.add(master);
     };
     const { votes, withdraw } = await this.#set.ask<AcquireReply>({
@@ -117,7 +117,7 @@ export class Redlock {
       verdict === 'granted'
         ? masters
         : masters.filter((master) => votes.get(master)?.kind !== 'refused');
-    void this.#track(this.#undo(undo, (master) => master.giveBack(claim)));
+    void this.#track(this.#undo(undo, (master) => master.rollback(claim)));
     switch (verdict) {
       case 'granted':
         return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
@@ -143,13 +143,13 @@ export class Redlock {
     assert(!this.#released.has(claim), 'an extension after the release');
     const startedAt = this.#clock.now();
     const forgetful: Master[] = [];
-    let isProven = false;
+    let isConfirmed = false;
     const { votes } = await this.#set.ask<ExtendReply>({
       ask: (master, withdrawn) => master.extend(claim, lease.fence, withdrawn),
       isCertain: (replies) => extendVerdictOf(replies.values(), this.masterCount) !== 'undecided',
       onVote: (master, vote) => {
-        if (vote.kind !== 'gone') return;
-        if (isProven) this.#heal(master, lease, ended);
+        if (vote.kind !== 'missing') return;
+        if (isConfirmed) this.#repair(master, lease, ended);
         else forgetful.push(master);
       },
       cancelled: ended,
@@ -161,8 +161,8 @@ export class Redlock {
           countOf(votes, 'extended') >= quorumOf(this.masterCount),
           'an extension without a quorum',
         );
-        isProven = true;
-        for (const master of forgetful) this.#heal(master, lease, ended);
+        isConfirmed = true;
+        for (const master of forgetful) this.#repair(master, lease, ended);
         return {
           kind: 'extended',
           lease: {
@@ -196,8 +196,8 @@ export class Redlock {
   }
 
   /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */
-  joinLine(claim: Claim): Promise<Line> {
-    return Line.join(this.#set.masters, claim, this.#clock, this.#masterTimeoutMs);
+  subscribe(claim: Claim): Promise<Subscriptions> {
+    return Subscriptions.join(this.#set.masters, claim, this.#clock, this.#masterTimeoutMs);
   }
 
   /** Resolves when every release under way has been answered or has run out of time. */
@@ -220,7 +220,7 @@ export class Redlock {
 
   /** Raises the counters of a quorum to our number, by an extension like any other. null: not enough masters did it. */
   async #writeBack(lease: Lease): Promise<Lease | null> {
-    this.#report({ kind: 'writing-back', fence: lease.fence ?? 0 });
+    this.#report({ kind: 'fence-write-back', fence: lease.fence ?? 0 });
     const extension = await this.extend(lease);
     if (extension.kind !== 'extended') return null;
     return this.#clock.now() + this.#reserveMs < extension.lease.validUntil
@@ -232,14 +232,14 @@ export class Redlock {
    * Gives our value back to a master that came back without it. Only ever called when a quorum has just extended before
    * the old validity ended, so a lock that was lost is never revived. Nobody waits for the answer.
    */
-  async #heal(
+  async #repair(
     master: Master,
     { claim, fence }: Lease,
     ended: AbortSignal = new AbortController().signal,
   ): Promise<void> {
     if (!this.#ours.has(claim.value)) return;
-    const reply = await master.heal(claim, fence, ended);
-    if (reply.kind === 'healed') this.#report({ kind: 'master-healed', master: master.name });
+    const reply = await master.repair(claim, fence, ended);
+    if (reply.kind === 'repaired') this.#report({ kind: 'master-repaired', master: master.name });
   }
 
   #letGo(

@@ -97,14 +97,14 @@ export interface Taken {
   readonly kind: 'taken';
 }
 
-export interface Gone {
-  readonly kind: 'gone';
+export interface Missing {
+  readonly kind: 'missing';
 }
 
 export type AcquireReply = Granted | Refused | Failed;
-export type ExtendReply = Extended | Taken | Gone | Failed;
-export type HealReply = { readonly kind: 'healed' } | Taken | Failed;
-export type ReleaseReply = { readonly kind: 'released' } | Taken | Gone | Failed;
+export type ExtendReply = Extended | Taken | Missing | Failed;
+export type RepairReply = { readonly kind: 'repaired' } | Taken | Failed;
+export type ReleaseReply = { readonly kind: 'released' } | Taken | Missing | Failed;
 
 /** A held lock with its validity. It is exclusive until `validUntil`, and not a moment longer unless extended. */
 export interface Lease {
@@ -117,7 +117,7 @@ export interface Lease {
 }
 
 /** A lock that a run around this one has taken, as far as that has told. */
-export interface OuterLease {
+export interface EnclosingLease {
   readonly names: readonly string[];
   /** Empty where it was not told; then nothing can prove it. */
   readonly token: string;

@@ -93,12 +93,12 @@ export function isMark(value: string): boolean {
 }
 
 /** What a holder is called in the list of holders: his slot (0: he needs none), a space, and his value. */
-export function memberOf(sharing: Sharing, value: string): string {
+export function permitOf(sharing: Sharing, value: string): string {
   return `${sharing.kind === 'slots' ? sharing.slot : 0} ${value}`;
 }
 
 /** The reverse; null for what is no member. */
-export function parseMember(
+export function parsePermit(
   member: string,
 ): { readonly slot: number; readonly value: string } | null {
   const match = /^(\d+) (.*)$/s.exec(member);

@@ -3,21 +3,21 @@
 // master calls when the release has reached it; a waiter that asks all of them at the first call
 // finds the others not free yet, so a pause goes on until all have called, or a little longer.
 
-import type { Clock, Ear, Master } from './ports.ts';
+import type { Clock, Master, Subscription } from './ports.ts';
 import { quorumOf } from './quorum.ts';
 import type { Claim } from './types.ts';
 
 /** How long after the first call the others are waited for. */
 const togetherMs = 10;
 
-export class Line {
+export class Subscriptions {
   readonly #clock: Clock;
   readonly #quorum: number;
-  readonly #ears = new Set<Ear>();
+  readonly #subscriptions = new Set<Subscription>();
   /** The masters whose calls count: see forgetCalls. */
   readonly #callers = new Set<Master>();
   /** Told of every call. */
-  readonly #onCall = new Set<() => void>();
+  readonly #onWakeUp = new Set<() => void>();
   #isClosed = false;
 
   private constructor(clock: Clock, quorum: number) {
@@ -31,30 +31,30 @@ export class Line {
     claim: Claim,
     clock: Clock,
     atMostMs: number,
-  ): Promise<Line> {
-    const line = new Line(clock, quorumOf(masters.length));
+  ): Promise<Subscriptions> {
+    const subscriptions = new Subscriptions(clock, quorumOf(masters.length));
     const enough = new AbortController();
     for (const master of masters) {
       master
-        .listen(claim, () => line.#hear(master))
-        .then((ear) => {
-          if ('kind' in ear) return;
-          if (line.#isClosed) return ear.close();
-          line.#ears.add(ear);
-          if (line.#ears.size >= line.#quorum) enough.abort();
+        .subscribe(claim, () => subscriptions.#hear(master))
+        .then((subscription) => {
+          if ('kind' in subscription) return;
+          if (subscriptions.#isClosed) return subscription.close();
+          subscriptions.#subscriptions.add(subscription);
+          if (subscriptions.#subscriptions.size >= subscriptions.#quorum) enough.abort();
         });
     }
     await clock.sleep(atMostMs, enough.signal);
-    return line;
+    return subscriptions;
   }
 
   /** A master has called since the calls were last forgotten. */
-  get isCalled(): boolean {
+  get isWoken(): boolean {
     return this.#callers.size > 0;
   }
 
   /** Calls that came before do not count any more. */
-  forgetCalls(): void {
+  forgetWakeUps(): void {
     this.#callers.clear();
   }
 
@@ -63,19 +63,19 @@ export class Line {
    * without a call, or when `aborted`.
    */
   async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
-    await this.#until(() => this.isCalled, atMostMs, aborted);
-    const haveAllCalled = () => this.#callers.size >= this.#ears.size;
-    if (this.isCalled) await this.#until(haveAllCalled, togetherMs, aborted);
+    await this.#until(() => this.isWoken, atMostMs, aborted);
+    const haveAllCalled = () => this.#callers.size >= this.#subscriptions.size;
+    if (this.isWoken) await this.#until(haveAllCalled, togetherMs, aborted);
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const ear of this.#ears) ear.close();
+    for (const subscription of this.#subscriptions) subscription.close();
   }
 
   #hear(master: Master): void {
     this.#callers.add(master);
-    for (const look of this.#onCall) look();
+    for (const look of this.#onWakeUp) look();
   }
 
   async #until(isDue: () => boolean, atMostMs: number, aborted: AbortSignal): Promise<void> {
@@ -84,10 +84,10 @@ export class Line {
     const look = () => {
       if (isDue() || aborted.aborted) due.abort();
     };
-    this.#onCall.add(look);
+    this.#onWakeUp.add(look);
     aborted.addEventListener('abort', look, { once: true });
     await this.#clock.sleep(atMostMs, due.signal);
     aborted.removeEventListener('abort', look);
-    this.#onCall.delete(look);
+    this.#onWakeUp.delete(look);
   }
 }

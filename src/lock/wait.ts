@@ -8,7 +8,7 @@ import type { Clock, Random } from './ports.ts';
 import { quorumOf } from './quorum.ts';
 import type { Redlock } from './redlock.ts';
 import type { Attempt, Claim, Lease, MasterFailure } from './types.ts';
-import type { Line } from './wait-queue.ts';
+import type { Subscriptions } from './wait-queue.ts';
 
 export type Acquisition =
   /** `elapsedMs`: how long the attempt took that was granted. */
@@ -29,7 +29,7 @@ export type Acquisition =
   /** Held by a run that we are part of, so waiting would be for ourselves. Only the caller can know that. */
   | { readonly kind: 'nested' }
   /** The run that we are part of does not hold it any more. */
-  | { readonly kind: 'outer-lost' }
+  | { readonly kind: 'enclosing-lost' }
   | { readonly kind: 'aborted' };
 
 export type NotAcquired = Exclude<Acquisition, { kind: 'acquired' }>;
@@ -45,7 +45,7 @@ export interface Retries {
   readonly jitterMs: number;
 }
 
-export interface Patience {
+export interface WaitLimits {
   /** How long to wait for the lock; null: for ever; 0: one attempt (and a few more while a vote is split). */
   readonly waitMs: number | null;
   /** How long to go on without a quorum that answers. */
@@ -85,8 +85,8 @@ const abortedMs = 250;
  * Never leaves a key or a place in the queue behind: what was set has been undone, as far as
  * masters answer, on return.
  */
-export async function waitForLock(parts: WaitParts, patience: Patience): Promise<Acquisition> {
-  const wait = new Wait(parts, patience);
+export async function waitForLock(parts: WaitParts, limits: WaitLimits): Promise<Acquisition> {
+  const wait = new Wait(parts, limits);
   const acquisition = await wait.end();
   if (acquisition.kind === 'acquired') return acquisition;
   // Who was told to stop goes at once: everything has been sent, and only the answers of mute masters are missing.
@@ -97,10 +97,10 @@ export async function waitForLock(parts: WaitParts, patience: Patience): Promise
 
 class Wait {
   readonly #parts: WaitParts;
-  readonly #patience: Patience;
+  readonly #limits: WaitLimits;
   readonly #beganAt: number;
   #claim: Claim;
-  #line: Line | null = null;
+  #subscriptions: Subscriptions | null = null;
   #quorumSeenAt: number;
   /** Of those that count: all with a bounded number of retries, and without a wait those that split the vote, or tried another slot. */
   #attemptCount = 0;
@@ -110,9 +110,9 @@ class Wait {
   /** How often another slot was tried since the last pause. */
   #slotCount = 0;
 
-  constructor(parts: WaitParts, patience: Patience) {
+  constructor(parts: WaitParts, limits: WaitLimits) {
     this.#parts = parts;
-    this.#patience = patience;
+    this.#limits = limits;
     this.#beganAt = parts.clock.now();
     this.#quorumSeenAt = this.#beganAt;
     this.#claim = parts.newClaim();
@@ -120,7 +120,7 @@ class Wait {
 
   async end(): Promise<Acquisition> {
     const { redlock, clock, newClaim } = this.#parts;
-    const { aborted } = this.#patience;
+    const { aborted } = this.#limits;
     try {
       while (!aborted.aborted) {
         const attemptedAt = clock.now();
@@ -128,7 +128,7 @@ class Wait {
         if (this.#hasTried)
           this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };
         this.#hasTried = true;
-        this.#line?.forgetCalls();
+        this.#subscriptions?.forgetWakeUps();
         const attempt = await redlock.attempt(this.#claim, aborted);
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
@@ -138,7 +138,7 @@ class Wait {
       }
       return this.#leave({ kind: 'aborted' });
     } finally {
-      this.#line?.close();
+      this.#subscriptions?.close();
     }
   }
 
@@ -147,7 +147,7 @@ class Wait {
     attemptedAt: number,
   ): Promise<Acquisition> {
     const { redlock, clock, report } = this.#parts;
-    if (this.#patience.aborted.aborted) {
+    if (this.#limits.aborted.aborted) {
       const aborted = { kind: 'aborted' } as const;
       await redlock.release(attempt.lease.claim, 0, this.#recordOf(aborted));
       return aborted;
@@ -166,13 +166,13 @@ class Wait {
       return false;
     this.#claim = { ...this.#claim, sharing: { ...sharing, slot: attempt.freeSlot } };
     this.#slotCount += 1;
-    if (this.#patience.waitMs === 0 && !this.#patience.retries) this.#attemptCount += 1;
+    if (this.#limits.waitMs === 0 && !this.#limits.retries) this.#attemptCount += 1;
     return this.#slotCount < sharing.slotCount;
   }
 
   #isOver(attempt: Failure): boolean {
     const { redlock, clock } = this.#parts;
-    const { waitMs, giveUpAfterMs, retries } = this.#patience;
+    const { waitMs, giveUpAfterMs, retries } = this.#limits;
     const now = clock.now();
     if (isMisconfigured(attempt, redlock.masterCount)) return true;
     if (attempt.kind === 'busy' && attempt.supersededBy !== null) return true;
@@ -191,13 +191,13 @@ class Wait {
   /** Tells the onlooker, takes a place in the queue if there is one to take, and pauses. */
   async #goOn(attempt: Failure): Promise<void> {
     const { clock, report } = this.#parts;
-    const { waitMs, aborted, retries } = this.#patience;
+    const { waitMs, aborted, retries } = this.#limits;
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotCount = 0;
     if (attempt.kind === 'busy') {
       const { holder, holderCount, freeInMs: remainingMs, place } = attempt;
       report({ kind: 'waiting', holder, holderCount, remainingMs, place, waitedMs });
-      if (waitMs !== 0 && !retries && !this.#line) return this.#join(attempt.arrivalUs);
+      if (waitMs !== 0 && !retries && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
     }
@@ -208,14 +208,14 @@ class Wait {
     }
     const leftMs = waitMs ? waitMs - waitedMs : Number.POSITIVE_INFINITY;
     const pauseMs = Math.min(this.#pauseMs(attempt), leftMs);
-    if (this.#line) await this.#line.pause(pauseMs, aborted);
+    if (this.#subscriptions) await this.#subscriptions.pause(pauseMs, aborted);
     else await clock.sleep(pauseMs, aborted);
   }
 
   async #join(arrivalUs: number): Promise<void> {
     const { redlock, waiterId } = this.#parts;
     this.#claim = { ...this.#claim, waiter: { id: waiterId, arrivalUs } };
-    this.#line = await redlock.joinLine(this.#claim);
+    this.#subscriptions = await redlock.subscribe(this.#claim);
   }
 
   #pauseMs(attempt: Failure): number {
@@ -228,7 +228,7 @@ class Wait {
     const isSplit = !attempt.isHeld && (attempt.place ?? 0) === 0;
     this.#splitCount = isSplit ? this.#splitCount + 1 : 0;
     if (isSplit)
-      return this.#line
+      return this.#subscriptions
         ? Math.min(between(soonMs) * 2 ** (this.#splitCount - 1), pollMs.most)
         : between(soonMs);
     const isNext = attempt.place === 0 && attempt.freeInMs !== null;
@@ -240,7 +240,8 @@ class Wait {
 
   /** Gives up our place, so that others need not wait for our silence to be noticed. */
   #leave(acquisition: NotAcquired): NotAcquired {
-    if (this.#line) void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));
+    if (this.#subscriptions)
+      void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));
     return acquisition;
   }
 

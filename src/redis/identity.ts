@@ -30,7 +30,7 @@ export function parseIdentity(
 }
 
 /** The servers seen so far, one list for all masters of a program. */
-export class Roster {
+export class ServerRegistry {
   readonly #masterOf = new Map<string, string>();
   readonly #runIdOf = new Map<string, string>();
 

@@ -6,11 +6,9 @@
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
-import { parseMember } from '../lock/value.ts';
-import { bytesOf } from '../text/bytes.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
-import type { Roster } from './identity.ts';
+import type { ServerRegistry } from './identity.ts';
 import {
   channelsOf,
   historiesOf,
@@ -22,101 +20,49 @@ import {
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { removalOf } from './replies.ts';
-import {
-  as,
-  decimal,
-  integer,
-  listOf,
-  oneOf,
-  orNull,
-  readReply,
-  type Shape,
-  text,
-  tuple,
-} from './reply-shapes.ts';
+import { as, listOf, readReply, type Shape, tuple } from './reply-shapes.ts';
 import { doubtAbout } from './restart.ts';
 import type { Calls, ScriptCall } from './script-calls.ts';
 import { scripts } from './scripts.ts';
+import {
+  cursorShape,
+  historiesOfAtMost,
+  keyShape,
+  type LockSnapshot,
+  longestKeyChars,
+  mostKeys,
+  type Page,
+  type SeenHistories,
+  snapshotShape,
+} from './snapshot.ts';
 import { failed, isFailed } from './trouble.ts';
 
-/** Of a value or a line: the scripts cut longer values, and leave out longer lines. */
-const mostValueBytes = 4_096;
-
-export interface SeenWaiter {
-  readonly id: string;
-  readonly waitedMs: number;
-}
-
-/** One of several that hold a lock together. */
-export interface SeenHolder {
-  /** 0: it needs none. */
-  readonly slot: number;
-  readonly value: string;
-  readonly remainingMs: number;
-}
-
-/** What one master shows of one lock. */
-export interface Sight {
-  /** null: nothing. A type other than string is no lock of ours; its content is not looked at. */
-  readonly type: string | null;
-  /** Of a string; cut when it is longer than any value of ours: see isCut. */
-  readonly value: string | null;
-  /** null: it never expires by itself. */
-  readonly remainingMs: number | null;
-  /** The counter of the fence; null: none. */
-  readonly fence: number | null;
-  /** The living, first in line first. */
-  readonly queue: readonly SeenWaiter[];
-  /** Of a lock that several may hold, whose value is only a mark. */
-  readonly holders: readonly SeenHolder[];
-}
-
-/** One line of a history, as it was written. */
-export interface SeenLine {
-  /** When this master took it, by its own time of day. */
-  readonly takenAtMs: number;
-  readonly line: string;
-}
-
-export interface Page {
-  /** '0': this was the last one. */
-  readonly cursor: string;
-  readonly resources: readonly string[];
-}
-
-export interface SeenHistories {
-  /** Of the first of those that were asked for, in their order; newest line first. */
-  readonly histories: readonly (readonly SeenLine[])[];
-  /** False: the last of these histories has older lines, and those behind it were not read. */
-  readonly isWhole: boolean;
-}
-
-/** Whether only the beginning of a value is known, so that it cannot be compared. */
-export function isCut(value: string): boolean {
-  return Buffer.byteLength(bytesOf(value)) > mostValueBytes;
-}
-
-export class Inspector {
+export class LockObserver {
   readonly name: string;
   readonly address: MasterAddress;
   readonly #settings: RedisMasterSettings;
   readonly #calls: Calls;
-  readonly #roster: Roster;
+  readonly #registry: ServerRegistry;
   readonly #clock: Clock;
   #dialled: Promise<Connection | Failed> | null = null;
 
-  constructor(address: MasterAddress, settings: RedisMasterSettings, roster: Roster, clock: Clock) {
+  constructor(
+    address: MasterAddress,
+    settings: RedisMasterSettings,
+    registry: ServerRegistry,
+    clock: Clock,
+  ) {
     this.name = address.name;
     this.address = address;
     this.#settings = settings;
     this.#calls = callsOf(settings.protocol);
-    this.#roster = roster;
+    this.#registry = registry;
     this.#clock = clock;
   }
 
   /** What the server shows of each of these, in their order. */
-  look(resources: readonly string[]): Promise<readonly Sight[] | Failed> {
-    const sights = as(tuple(...resources.map(() => sight)), (all) => all);
+  look(resources: readonly string[]): Promise<readonly LockSnapshot[] | Failed> {
+    const sights = as(tuple(...resources.map(() => snapshotShape)), (all) => all);
     return this.#run(this.#calls.toLook(resources, this.#settings.prefix), sights);
   }
 
@@ -168,7 +114,7 @@ export class Inspector {
       yields: 'never',
       waiter: null,
     } as const;
-    const undoing = { claim, keepMs: 0, record: null, staysInLine: false };
+    const undoing = { claim, keepMs: 0, record: null, keepsPosition: false };
     return this.#remove(this.#calls.toRelease(undoing, this.#settings.prefix));
   }
 
@@ -242,7 +188,7 @@ export class Inspector {
     const reply = await send(connection);
     const identity = await connection.identity;
     if (isFailed(identity)) return identity;
-    const objection = this.#roster.admit(this.name, identity);
+    const objection = this.#registry.admit(this.name, identity);
     return objection === null ? reply : failed('unfit', objection);
   }
 }
@@ -252,75 +198,4 @@ function sent(
   connection: Connection,
 ): Promise<unknown | Failed> {
   return connection.exactly('EVAL', script, keys.length, ...keys, ...words);
-}
-
-/** Of one reply. */
-const mostKeys = 100_000;
-/** Longer ones lock nothing: a name has 4,096 bytes at most. */
-const longestKeyChars = 8_192;
-const keyShape = text(Number.POSITIVE_INFINITY);
-/** Cursors are numbers of 64 bits. */
-const cursorShape: Shape<string> = (reply) => {
-  const cursor = text(20)(reply);
-  return /^\d+$/.test(cursor) ? cursor : oneOf('a cursor')(reply);
-};
-
-/** When the master took a line, as the id of its entry in the stream. */
-const entryTime = (reply: unknown): number => {
-  const [ms, count] = text(41)(reply).split('-');
-  decimal()(count);
-  return decimal(0, 8.64e15)(ms);
-};
-const seenLines = pairs(
-  entryTime,
-  text(mostValueBytes),
-  (takenAtMs, line): SeenLine => ({ takenAtMs, line }),
-);
-
-function historiesOfAtMost(most: number): Shape<SeenHistories> {
-  const histories = listOf(seenLines, most);
-  return (reply) => {
-    const [isWhole, ...lists] = listOf((item) => item, most + 1)(reply);
-    return { isWhole: oneOf(0, 1)(isWhole) === 1, histories: histories(lists) };
-  };
-}
-
-const value = text(mostValueBytes + 1);
-const queue = pairs(text(200), integer(0), (id, waitedMs): SeenWaiter => ({ id, waitedMs }));
-const members = pairs(text(mostValueBytes + 1), integer(0), (member, remainingMs) => {
-  const parsed = parseMember(member);
-  return parsed && { ...parsed, remainingMs };
-});
-
-const sight = as(
-  tuple(text(80), orNull(value), integer(-2), orNull(text(30)), queue, members),
-  ([type, value, ttl, counter, waiters, holders]): Sight => ({
-    type: type === 'none' ? null : type,
-    value,
-    remainingMs: ttl < 0 ? null : ttl,
-    fence: counter === null ? null : counterOf(counter),
-    queue: waiters,
-    holders: holders.filter((one) => one !== null),
-  }),
-);
-
-/** null for what no lock has counted. */
-function counterOf(text: string): number | null {
-  const counter = readReply(decimal(), text);
-  return isFailed(counter) ? null : counter;
-}
-
-/** A flat list of what belongs together two by two. */
-function pairs<First, Second, Value>(
-  first: Shape<First>,
-  second: Shape<Second>,
-  make: (first: First, second: Second) => Value,
-): Shape<readonly Value[]> {
-  return (reply) => {
-    const items = listOf((item) => item, Number.POSITIVE_INFINITY)(reply);
-    const values: Value[] = [];
-    for (let at = 0; at < items.length; at += 2)
-      values.push(make(...tuple(first, second)(items.slice(at, at + 2))));
-    return values;
-  };
 }

@@ -10,14 +10,15 @@ import { countOf, failuresIn, MasterSet } from '../lock/round.ts';
 import type { MasterFailure } from '../lock/types.ts';
 import {
   alone,
+  type EnclosingLease,
   type Extension,
   type Lease,
-  type OuterLease,
   type Released,
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
-import type { Acquisition, Patience } from '../lock/wait.ts';
-import type { Inspector, Sight } from './inspector.ts';
+import type { Acquisition, WaitLimits } from '../lock/wait.ts';
+import type { LockObserver } from './inspector.ts';
+import type { LockSnapshot } from './snapshot.ts';
 import { failed, isFailed } from './trouble.ts';
 
 type Look =
@@ -45,22 +46,22 @@ const late = {
   failed: failed('reply', 'the run around this one has not extended it yet'),
 };
 
-export class OuterLock implements HeldLock {
-  readonly #masters: MasterSet<Inspector>;
-  readonly #outer: OuterLease;
+export class EnclosingLock implements HeldLock {
+  readonly #masters: MasterSet<LockObserver>;
+  readonly #outer: EnclosingLease;
   readonly #clock: Clock;
   readonly #masterTimeoutMs: number;
   readonly #reserveMs: number;
   readonly #report: Report;
 
   constructor(
-    outer: OuterLease,
-    inspectors: readonly Inspector[],
+    outer: EnclosingLease,
+    observers: readonly LockObserver[],
     clock: Clock,
     { masterTimeoutMs, reserveMs }: RedlockSettings,
     report: Report,
   ) {
-    this.#masters = new MasterSet(inspectors, clock, masterTimeoutMs, report);
+    this.#masters = new MasterSet(observers, clock, masterTimeoutMs, report);
     this.#outer = outer;
     this.#clock = clock;
     this.#masterTimeoutMs = masterTimeoutMs;
@@ -69,7 +70,7 @@ export class OuterLock implements HeldLock {
   }
 
   /** Looks until a quorum has told, or for as long as an attempt to acquire would go on without one. */
-  async acquire({ waitMs, giveUpAfterMs, aborted }: Patience): Promise<Acquisition> {
+  async acquire({ waitMs, giveUpAfterMs, aborted }: WaitLimits): Promise<Acquisition> {
     const beganAt = this.#clock.now();
     const patienceMs = Math.min(waitMs ?? giveUpAfterMs, giveUpAfterMs);
     for (;;) {
@@ -78,7 +79,7 @@ export class OuterLock implements HeldLock {
       const now = this.#clock.now();
       const isOfUse = look.kind === 'held' && now + this.#reserveMs < look.lease.validUntil;
       if (isOfUse) return { kind: 'acquired', lease: look.lease, elapsedMs: 0 };
-      if (look.kind === 'lost') return { kind: 'outer-lost' };
+      if (look.kind === 'lost') return { kind: 'enclosing-lost' };
       const failures = look.kind === 'held' ? [late] : look.failures;
       const waitedMs = now - beganAt;
       if (waitedMs >= patienceMs) return { kind: 'unreachable', failures };
@@ -102,12 +103,12 @@ export class OuterLock implements HeldLock {
     return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };
   }
 
-  joinLine(): Promise<never> {
+  subscribe(): Promise<never> {
     return Promise.reject(new TypeError('nobody waits under the lock of another run'));
   }
 
   async settled(): Promise<void> {
-    for (const inspector of this.#masters.masters) inspector.close();
+    for (const observer of this.#masters.masters) observer.close();
   }
 
   async #seen(lease: Lease, ended: AbortSignal): Promise<Extension> {
@@ -132,8 +133,8 @@ export class OuterLock implements HeldLock {
     const count = this.#masters.masters.length;
     const quorum = quorumOf(count);
     const { votes } = await this.#masters.ask<Vote>({
-      ask: async (inspector) => {
-        const sights = await inspector.look(this.#outer.names);
+      ask: async (observer) => {
+        const sights = await observer.look(this.#outer.names);
         return isFailed(sights) ? sights : this.#voteOf(sights);
       },
       isCertain: (given) =>
@@ -150,7 +151,7 @@ export class OuterLock implements HeldLock {
   }
 
   /** What a master shows of what the outer run holds: all of it, or not all of it. */
-  #voteOf(sights: readonly Sight[]): Vote {
+  #voteOf(sights: readonly LockSnapshot[]): Vote {
     const { token } = this.#outer;
     const all = sights.flatMap(({ value, remainingMs, holders }) => {
       const shown = [{ value: value ?? '', remainingMs }, ...holders];

@@ -3,21 +3,21 @@
 // their order only on one connection, so one that is given up is kept until what it has not
 // answered yet is undone on it as well.
 
-import type { Clock, Ear, Master } from '../lock/ports.ts';
+import type { Clock, Master, Subscription } from '../lock/ports.ts';
 import type {
   AcquireReply,
   Claim,
   ExtendReply,
   Failed,
   Granted,
-  HealReply,
   ReleaseReply,
+  RepairReply,
 } from '../lock/types.ts';
 import type { Origin } from './client.ts';
 import { Connection } from './connection.ts';
-import type { Roster, ServerIdentity } from './identity.ts';
+import type { ServerIdentity, ServerRegistry } from './identity.ts';
 import { callsOf, type Protocol } from './protocol.ts';
-import { acquisitionOf, extensionOf, healingOf, removalOf } from './replies.ts';
+import { acquisitionOf, extensionOf, removalOf, repairOf } from './replies.ts';
 import { doubtAbout } from './restart.ts';
 import { type Calls, channelNamesOf, type Undoing, withoutPlace } from './script-calls.ts';
 import { Subscriber } from './subscriber.ts';
@@ -48,7 +48,7 @@ export class RedisMaster implements Master {
   readonly #origin: Origin;
   readonly #settings: RedisMasterSettings;
   readonly #calls: Calls;
-  readonly #roster: Roster;
+  readonly #registry: ServerRegistry;
   readonly #clock: Clock;
   #connection: Connection | null = null;
   #dialing: Promise<Connection | Failed> | null = null;
@@ -69,13 +69,18 @@ export class RedisMaster implements Master {
   /** Values that the present connection was sent a SET for and has not answered. */
   readonly #unanswered = new Set<string>();
 
-  constructor(origin: Origin, settings: RedisMasterSettings, roster: Roster, clock: Clock) {
+  constructor(
+    origin: Origin,
+    settings: RedisMasterSettings,
+    registry: ServerRegistry,
+    clock: Clock,
+  ) {
     this.name = origin.name;
     this.#origin = origin;
     this.#settings = settings;
     this.#subscriber = new Subscriber(origin);
     this.#calls = callsOf(settings.protocol);
-    this.#roster = roster;
+    this.#registry = registry;
     this.#clock = clock;
   }
 
@@ -120,28 +125,33 @@ export class RedisMaster implements Master {
     return this.#ask(withdrawn, (connection) => connection.run(call), extensionOf);
   }
 
-  heal(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<HealReply> {
+  repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply> {
     this.#mayHold.set(claim.value, Symbol('heal'));
-    const call = this.#calls.toHeal(claim, fence, this.#settings.prefix);
-    return this.#ask(withdrawn, (connection) => connection.run(call), healingOf, claim);
+    const call = this.#calls.toRepair(claim, fence, this.#settings.prefix);
+    return this.#ask(withdrawn, (connection) => connection.run(call), repairOf, claim);
   }
 
   release(claim: Claim, keepMs: number, record: string | null = null): Promise<ReleaseReply> {
-    return this.#undo({ claim, keepMs, record, staysInLine: false });
+    return this.#undo({ claim, keepMs, record, keepsPosition: false });
   }
 
-  giveBack(claim: Claim): Promise<ReleaseReply> {
-    return this.#undo({ claim, keepMs: 0, record: null, staysInLine: true });
+  rollback(claim: Claim): Promise<ReleaseReply> {
+    return this.#undo({ claim, keepMs: 0, record: null, keepsPosition: true });
   }
 
   /** Under a value that no key has: this master may have been healed by now. */
-  leaveLine(claim: Claim): Promise<ReleaseReply> {
+  dequeue(claim: Claim): Promise<ReleaseReply> {
     const value = `not ${claim.value}`;
-    return this.#undo({ claim: { ...claim, value }, keepMs: 0, record: null, staysInLine: false });
+    return this.#undo({
+      claim: { ...claim, value },
+      keepMs: 0,
+      record: null,
+      keepsPosition: false,
+    });
   }
 
-  listen(claim: Claim, onCall: () => void): Promise<Ear | Failed> {
-    return this.#subscriber.subscribe(channelNamesOf(claim, this.#settings.prefix), onCall);
+  subscribe(claim: Claim, onWakeUp: () => void): Promise<Subscription | Failed> {
+    return this.#subscriber.subscribe(channelNamesOf(claim, this.#settings.prefix), onWakeUp);
   }
 
   close(): void {
@@ -158,10 +168,10 @@ export class RedisMaster implements Master {
   }
 
   async #undo(undoing: Undoing): Promise<ReleaseReply> {
-    const { claim, staysInLine } = undoing;
+    const { claim, keepsPosition } = undoing;
     const id = claim.waiter?.id ?? '';
     const place = this.#inLine.get(id);
-    if (!this.#mayHold.has(claim.value) && (staysInLine || !place)) return { kind: 'gone' };
+    if (!this.#mayHold.has(claim.value) && (keepsPosition || !place)) return { kind: 'missing' };
     this.#giveUpIfSilent();
     const retired = this.#retired.get(claim.value);
     if (retired) void this.#release(retired, withoutPlace(undoing));
@@ -183,7 +193,8 @@ export class RedisMaster implements Master {
     if (isFailed(reply)) this.#undoing.set(claim.value, undoing);
     else this.#forget(claim);
     // Who waits again under the same id has taken a new place by now, and may have to give that up, too.
-    if (!isFailed(reply) && !staysInLine && this.#inLine.get(id) === place) this.#inLine.delete(id);
+    if (!isFailed(reply) && !keepsPosition && this.#inLine.get(id) === place)
+      this.#inLine.delete(id);
     return reply;
   }
 
@@ -267,7 +278,7 @@ export class RedisMaster implements Master {
 
   #objectionTo(identity: ServerIdentity | Failed): Failed | null {
     if (isFailed(identity)) return identity;
-    const objection = this.#roster.admit(this.name, identity);
+    const objection = this.#registry.admit(this.name, identity);
     return objection === null ? null : failed('unfit', objection);
   }
 }

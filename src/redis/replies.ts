@@ -2,7 +2,13 @@
 // gives is a vote that was not given, with a reason that says so.
 
 import { mostFenceAt } from '../lock/quorum.ts';
-import type { AcquireReply, ExtendReply, Failed, HealReply, ReleaseReply } from '../lock/types.ts';
+import type {
+  AcquireReply,
+  ExtendReply,
+  Failed,
+  ReleaseReply,
+  RepairReply,
+} from '../lock/types.ts';
 import {
   as,
   byFirst,
@@ -57,14 +63,14 @@ const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
     }),
   ),
   0: as(tuple(oneOf(0)), () => ({ kind: 'taken' })),
-  [-1]: as(tuple(oneOf(-1)), () => ({ kind: 'gone' })),
+  [-1]: as(tuple(oneOf(-1)), () => ({ kind: 'missing' })),
 });
 
-const healing: Shape<HealReply> = as(oneOf(1, 0), (code) => ({
-  kind: code === 1 ? 'healed' : 'taken',
+const healing: Shape<RepairReply> = as(oneOf(1, 0), (code) => ({
+  kind: code === 1 ? 'repaired' : 'taken',
 }));
 
-const removals = { 1: 'released', 0: 'taken', [-1]: 'gone' } as const;
+const removals = { 1: 'released', 0: 'taken', [-1]: 'missing' } as const;
 const removal: Shape<ReleaseReply> = as(oneOf(1, 0, -1), (code) => ({ kind: removals[code] }));
 
 /**
@@ -88,11 +94,11 @@ export function extensionOf(reply: unknown): ExtendReply {
 }
 
 /** The older protocol answers as to an extension: what is gone there is not healed. */
-export function healingOf(reply: unknown): HealReply {
+export function repairOf(reply: unknown): RepairReply {
   if (!Array.isArray(reply)) return readReply(healing, reply);
   const vote = extensionOf(reply);
   if (vote.kind === 'failed') return vote;
-  return { kind: vote.kind === 'extended' ? 'healed' : 'taken' };
+  return { kind: vote.kind === 'extended' ? 'repaired' : 'taken' };
 }
 
 export function removalOf(reply: unknown): ReleaseReply {

@@ -16,7 +16,7 @@ export interface ScriptCall {
 export interface Calls {
   toAcquire(claim: Claim, prefix: string): ScriptCall;
   toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall;
-  toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall;
+  toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall;
   toRelease(undoing: Undoing, prefix: string): ScriptCall;
   /** At so many locks in one step, by those who only look. */
   toLook(resources: readonly string[], prefix: string): ScriptCall;
@@ -34,12 +34,12 @@ export interface Undoing {
   readonly keepMs: number;
   /** For the history; null: nothing. */
   readonly record: string | null;
-  readonly staysInLine: boolean;
+  readonly keepsPosition: boolean;
 }
 
 /** Of the key alone: a place may have been taken anew since. */
 export function withoutPlace(undoing: Undoing): Undoing {
-  return { ...undoing, claim: { ...undoing.claim, waiter: null }, staysInLine: true };
+  return { ...undoing, claim: { ...undoing.claim, waiter: null }, keepsPosition: true };
 }
 
 function toAcquire(claim: Claim, prefix: string): ScriptCall {
@@ -62,7 +62,7 @@ function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCal
   return { script: scriptsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
 }
 
-function toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   return {
     script: scriptsFor(claim).repair,
     keys: keysIn(claim.resources, prefix),
@@ -71,9 +71,9 @@ function toHeal(claim: Claim, fence: number | null, prefix: string): ScriptCall 
 }
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
-function toRelease({ claim, keepMs, record, staysInLine }: Undoing, prefix: string): ScriptCall {
+function toRelease({ claim, keepMs, record, keepsPosition }: Undoing, prefix: string): ScriptCall {
   const [id, arrivalUs] = placeOf(claim.waiter);
-  const place = [id, staysInLine ? arrivalUs : ''];
+  const place = [id, keepsPosition ? arrivalUs : ''];
   const streams = claim.resources.map((resource) =>
     record === null ? '' : historyKeyOf(prefix, resource),
   );
@@ -94,7 +94,7 @@ function toReplace(resource: string, value: string, by: string, prefix: string):
   };
 }
 
-export const redlockCalls: Calls = { toAcquire, toExtend, toHeal, toRelease, toLook, toReplace };
+export const redlockCalls: Calls = { toAcquire, toExtend, toRepair, toRelease, toLook, toReplace };
 
 /** Where a waiter is called: one name for each resource. */
 export function channelNamesOf(claim: Claim, prefix: string): string[] {

@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lock/ports.ts';
 import type { AcquireReply, Claim, Failed, ReleaseReply } from '../lock/types.ts';
 import { newClaim } from '../lock/value.ts';
-import { Roster } from './identity.ts';
-import type { Inspector } from './inspector.ts';
+import { ServerRegistry } from './identity.ts';
+import type { LockObserver } from './inspector.ts';
 import { historyKeyOf, keysOf } from './keys.ts';
 import { missingRights } from './missing-rights.ts';
 import type { Protocol } from './protocol.ts';
@@ -25,20 +25,20 @@ export interface SelfTestSettings {
 
 /** Why a run could not work on this server, or null. */
 export async function testMaster(
-  inspector: Inspector,
+  observer: LockObserver,
   { prefix, protocol }: SelfTestSettings,
   clock: Clock,
 ): Promise<Failed | null> {
   const master = new RedisMaster(
-    inspector.address,
+    observer.address,
     { prefix, restartGraceMs: 0, protocol },
-    new Roster(),
+    new ServerRegistry(),
     clock,
   );
   try {
-    const refusal = await perform(master, inspector, { prefix, protocol });
+    const refusal = await perform(master, observer, { prefix, protocol });
     return refusal?.cause === 'denied'
-      ? await explained(refusal, inspector, { prefix, protocol })
+      ? await explained(refusal, observer, { prefix, protocol })
       : refusal;
   } finally {
     master.close();
@@ -48,10 +48,10 @@ export async function testMaster(
 /** Inside a script the server does not say which command it is. */
 async function explained(
   refusal: Failed,
-  inspector: Inspector,
+  observer: LockObserver,
   { prefix, protocol }: SelfTestSettings,
 ): Promise<Failed> {
-  const connection = await inspector.connected();
+  const connection = await observer.connected();
   if (isFailed(connection)) return refusal;
   const [, key = ''] = keysOf(prefix, unusedName());
   const missing = await missingRights(connection, key, protocol);
@@ -69,7 +69,7 @@ function unusedName(): string {
 
 async function perform(
   master: RedisMaster,
-  inspector: Inspector,
+  observer: LockObserver,
   { prefix, protocol }: SelfTestSettings,
 ): Promise<Failed | null> {
   const resource = unusedName();
@@ -78,16 +78,16 @@ async function perform(
   const lasting = new AbortController().signal;
   const granted = await master.acquire(holder, lasting);
   if (isFailed(granted)) {
-    await forget(inspector, prefix, resource);
+    await forget(observer, prefix, resource);
     return granted;
   }
   const fence = granted.kind === 'granted' ? granted.fence : null;
   const refused = await master.acquire(waiter, lasting);
   // The older protocol has no queue in which one is called, and nobody shares.
   const hasForms = protocol === 'redlock';
-  const ear = hasForms ? await master.listen(waiter, () => {}) : null;
+  const ear = hasForms ? await master.subscribe(waiter, () => {}) : null;
   const extended = await master.extend(holder, fence, lasting);
-  const seen = await inspector.look([resource]);
+  const seen = await observer.look([resource]);
   const released = await master.release(holder, 0, 'doctor');
   // The lock is free, and the waiter is before him.
   const passed = await master.acquire(stranger, lasting);
@@ -95,7 +95,7 @@ async function perform(
   const left = await master.release(waiter, 0);
   const shares = hasForms ? await share(master, resource) : [];
   if (ear !== null && !isFailed(ear)) ear.close();
-  const forgotten = await forget(inspector, prefix, resource);
+  const forgotten = await forget(observer, prefix, resource);
   for (const reply of [refused, ear, extended, seen, released, passed, left, ...shares, forgotten])
     if (isFailed(reply)) return reply;
   const kinds = [refused, extended, released, ...shares].map(({ kind }) => kind).join(', ');
@@ -116,11 +116,11 @@ async function share(
 
 /** Removes what stays after a run: the counter and the history. */
 async function forget(
-  inspector: Inspector,
+  observer: LockObserver,
   prefix: string,
   resource: string,
 ): Promise<unknown | Failed> {
-  const connection = await inspector.connected();
+  const connection = await observer.connected();
   if (isFailed(connection)) return connection;
   return connection.call('DEL', keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource));
 }

@@ -29,7 +29,7 @@ export function setnxCalls(unitMs: number): Calls {
     toAcquire: (claim, prefix) =>
       call(scripts['acquire.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs),
     toExtend,
-    toHeal: toExtend,
+    toRepair: toExtend,
     toRelease: ({ claim, keepMs, record }: Undoing, prefix) => {
       const stream = historyKeyOf(prefix, claim.resources[0] as string);
       return call(

@@ -4,7 +4,7 @@
 // the next question of one of them.
 
 import type { Redis } from 'ioredis';
-import type { Ear } from '../lock/ports.ts';
+import type { Subscription } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import { type OpenedClient, type Origin, openClient } from './client.ts';
 import { failed, failedBy, isFailed, replyError } from './trouble.ts';
@@ -20,7 +20,10 @@ export class Subscriber {
   }
 
   /** Resolves when the server has confirmed that a message on these channels is heard from now on. */
-  async subscribe(channels: readonly string[], onMessage: () => void): Promise<Ear | Failed> {
+  async subscribe(
+    channels: readonly string[],
+    onMessage: () => void,
+  ): Promise<Subscription | Failed> {
     for (const channel of channels) this.#listeners.set(channel, onMessage);
     const close = () => {
       for (const channel of channels) {

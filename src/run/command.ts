@@ -44,5 +44,5 @@ function objectionToFile(file: string): CannotStart | null {
 /** A run that ended before it asked for its lock, because of its command. */
 export function endedBefore(exit: ChildExit): Finished {
   const ending = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
-  return { ending, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unprovenMs: null };
+  return { ending, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unconfirmedMs: null };
 }

@@ -14,16 +14,16 @@ export type RunEvent =
       readonly cause: Cause;
       readonly signal: Signal;
       readonly validMs: number;
-      readonly unprovenMs: number;
+      readonly unconfirmedMs: number;
     }
   /** The command has ended, and when the lock was released a quorum did not show it as ours: somebody else had it, or it was only gone. */
-  | { readonly kind: 'found-lost' }
-  | { readonly kind: 'found-gone' }
+  | { readonly kind: 'lost-at-release' }
+  | { readonly kind: 'missing-at-release' }
   | { readonly kind: 'killed' }
   /** The command has ended and so many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }
   /** These may not be killed by us. The lock is not released, and expires so much later. */
-  | { readonly kind: 'untouchable'; readonly pids: readonly number[]; readonly remainingMs: number }
+  | { readonly kind: 'unkillable'; readonly pids: readonly number[]; readonly remainingMs: number }
   /** The guard died and another one has been started. */
   | { readonly kind: 'guard-restarted' }
   /** Another clock ran ahead of ours: the machine slept, or its time was set. */

@@ -19,7 +19,7 @@ export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: num
   switch (cause.kind) {
     case 'lost':
       // No guard could be had, and the command was never started.
-      if (cause.reason === 'unguarded' && !isStarted(childExit)) return exit(exitCode.unreachable);
+      if (cause.reason === 'guard-lost' && !isStarted(childExit)) return exit(exitCode.unreachable);
       return exit(exitCode.lost);
     case 'replaced':
       return exit(exitCode.lost);
@@ -57,7 +57,7 @@ function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {
       return conflictExitCode;
     case 'misconfigured':
       return exitCode.config;
-    case 'outer-lost':
+    case 'enclosing-lost':
       return exitCode.lost;
     default:
       return exitCode.unreachable;

@@ -3,7 +3,7 @@
 // REDLOCK_HELD_LEASES for nested runs, name the same locks in the same order. The environment
 // proves nothing, since it outlives the run that wrote it: what relies on it asks the masters.
 
-import type { Lease, OuterLease } from '../lock/types.ts';
+import type { EnclosingLease, Lease } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 
 /** The names of REDLOCK_HELD, outermost first. */
@@ -12,10 +12,10 @@ export function heldNames(environment: NodeJS.ProcessEnv): string[] {
 }
 
 /** The lock under all of these names that one run around us has taken; null: none has. */
-export function outerLeaseOf(
+export function enclosingLeaseOf(
   environment: NodeJS.ProcessEnv,
   names: readonly string[],
-): OuterLease | null {
+): EnclosingLease | null {
   const held = heldNames(environment);
   const leases = listIn(environment.REDLOCK_HELD_LEASES);
   const entries = new Set(

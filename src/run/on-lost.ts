@@ -12,7 +12,7 @@ const longestMs = 10_000;
 
 /** Why the lock was lost; null: the event tells of no loss. */
 export function reasonOfLoss(event: RunEvent): LostReason | null {
-  if (event.kind === 'found-lost') return 'taken';
+  if (event.kind === 'lost-at-release') return 'taken';
   return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
 }
 

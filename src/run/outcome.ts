@@ -29,7 +29,7 @@ export function outcomeOf({ cause, childExit }: Ending): Outcome {
 function causeOutcome(cause: Exclude<Cause, { kind: 'child' }>): Outcome {
   if (cause.kind !== 'not-acquired') return cause.kind;
   const { kind } = cause.acquisition;
-  if (kind === 'outer-lost') return 'lost';
+  if (kind === 'enclosing-lost') return 'lost';
   return kind === 'unreachable' || kind === 'too-slow' ? 'no-quorum' : kind;
 }
 

@@ -58,5 +58,5 @@ export interface Finished {
   /** The fencing number that the command was given; null: none. */
   readonly fence: number | null;
   /** How long ago the lock had last been proven ours when it was given up as lost; null: it was not. */
-  readonly unprovenMs: number | null;
+  readonly unconfirmedMs: number | null;
 }

@@ -3,10 +3,11 @@
 // exit, signal, alarm and answer becomes an event, and only what the supervisor says is done.
 
 import assert from 'node:assert/strict';
-import { LeaseKeeper, stopAtOf } from '../lock/lease-keeper.ts';
+import { LeaseKeeper } from '../lock/lease-keeper.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child, Ended } from './child.ts';
+import { tellDeadlines } from './deadlines.ts';
 import { neverStarted } from './never-started.ts';
 import type { Finished, RunParts, RunSettings } from './run-parts.ts';
 import {
@@ -21,8 +22,6 @@ import {
 
 export type { Finished, GuardLink, RunParts, RunSettings } from './run-parts.ts';
 
-/** Telling the guard takes no longer, unless this process was stopped meanwhile. */
-const promptMs = 20;
 export class Run {
   readonly #settings: RunSettings;
   readonly #parts: RunParts;
@@ -30,6 +29,7 @@ export class Run {
   readonly #acquisitionAbandoned = new AbortController();
   readonly #killing = new AbortController();
   readonly #ended = new AbortController();
+  readonly #now = () => this.#parts.clock.now();
   #isBusy = false;
   #state = initialState;
   #keeper: LeaseKeeper | null = null;
@@ -41,7 +41,7 @@ export class Run {
   #acquiredAt = 0;
   #startedAt = 0;
   #exitedAt: number | null = null;
-  #unprovenMs: number | null = null;
+  #unconfirmedMs: number | null = null;
   #finish: (finished: Finished) => void = () => {};
   #fail: (bug: unknown) => void = () => {};
 
@@ -60,12 +60,8 @@ export class Run {
     });
   }
 
-  /** Something happened outside: a signal came, or the guard cannot be kept alive. */
-  post(event: Extract<Event, { kind: 'signal' | 'lost' }>): void {
-    this.#post(event);
-  }
-
-  #post(event: Event): void {
+  /** Something happened. Events are handled one after the other, in their order. */
+  post(event: Event): void {
     if (this.#hasCrashed) return;
     this.#inbox.push(event);
     if (this.#isBusy) return;
@@ -110,16 +106,16 @@ export class Run {
       case 'tell-missing':
         return this.#tellMissing(action.isLoss);
       case 'abandon':
-        return this.#abandon(action.untouchable);
+        return this.#abandon(action.unkillable);
     }
   }
 
   async #acquire(): Promise<void> {
     const acquisition = await this.#parts.acquire(this.#acquisitionAbandoned.signal);
     this.#acquiredAt = this.#now();
-    if (acquisition.kind !== 'acquired') return this.#post({ kind: 'not-acquired', acquisition });
+    if (acquisition.kind !== 'acquired') return this.post({ kind: 'not-acquired', acquisition });
     this.#lease = acquisition.lease;
-    this.#post({ kind: 'acquired' });
+    this.post({ kind: 'acquired' });
   }
 
   #startChild(): void {
@@ -134,14 +130,14 @@ export class Run {
       {
         ...this.#parts,
         onConfirmed: (confirmed) => this.#tellGuard(confirmed),
-        onLost: (reason) => this.#post({ kind: 'lost', reason }),
-        onWanted: (by) => this.#post({ kind: 'wanted', by }),
-        onKillDue: () => this.#post({ kind: 'kill-due' }),
+        onLost: (reason) => this.post({ kind: 'lost', reason }),
+        onWanted: (by) => this.post({ kind: 'wanted', by }),
+        onKillDue: () => this.post({ kind: 'kill-due' }),
         onBug: this.crash,
       },
     );
     const { isStopDue } = this.#keeper;
-    if (isStopDue) this.#post({ kind: 'lost', reason: 'stalled' });
+    if (isStopDue) this.post({ kind: 'lost', reason: 'suspended' });
     const child = isStopDue ? neverStarted : startChild(lease);
     this.#child = child;
     this.#keeper.begin();
@@ -151,16 +147,9 @@ export class Run {
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'overdue' });
   }
 
-  /** Twice where this process was stopped in between and has given it more time than there is. */
   #tellGuard(lease: Lease): void {
-    const { guard } = this.#parts;
-    const { reserveMs, marginMs } = this.#settings;
-    const tell = () => {
-      const now = this.#now();
-      guard.setDeadlines(stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now);
-      return this.#now() - now <= promptMs;
-    };
-    if (!tell()) tell();
+    const { guard, clock } = this.#parts;
+    tellDeadlines(guard.setDeadlines.bind(guard), lease, this.#settings, clock);
   }
 
   #exited({ exit, leftCount, agoMs }: Ended): void {
@@ -171,8 +160,8 @@ export class Run {
     // After validity, or by the guard while we were stopped, whichever is heard first.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
     const isLate = leftCount === 0 && exitedAt >= this.#confirmed.validUntil;
-    if (isByGuard || isLate) this.#post({ kind: 'lost', reason: 'stalled' });
-    this.#post({ kind: 'child-exited', exit });
+    if (isByGuard || isLate) this.post({ kind: 'lost', reason: 'suspended' });
+    this.post({ kind: 'child-exited', exit });
   }
 
   #stop(signal: Signal): void {
@@ -181,7 +170,7 @@ export class Run {
     const now = this.#now();
     if (cause?.kind === 'lost') {
       this.#keeper?.stopExtending();
-      this.#unprovenMs = now - startedAt;
+      this.#unconfirmedMs = now - startedAt;
     }
     this.#child?.stop(signal);
     this.#alarm(this.#settings.graceMs, { kind: 'kill-due' });
@@ -191,7 +180,7 @@ export class Run {
       cause,
       signal,
       validMs: validUntil - now,
-      unprovenMs: now - startedAt,
+      unconfirmedMs: now - startedAt,
     });
   }
 
@@ -199,7 +188,7 @@ export class Run {
     if (this.#killing.signal.aborted) return;
     this.#killing.abort();
     this.#parts.report({ kind: 'killed' });
-    this.#child?.kill().then((untouchable) => this.#swept(untouchable, true), this.crash);
+    this.#child?.kill().then((unkillable) => this.#swept(unkillable, true), this.crash);
   }
 
   async #sweep(): Promise<void> {
@@ -211,7 +200,7 @@ export class Run {
     const hasEndedWell = this.#state.cause?.kind === 'child';
     if (hasEndedWell && keepsBackground) {
       if (leftCount > 0) report({ kind: 'leftovers', count: leftCount, isKept: true });
-      return this.#post({ kind: 'swept', untouchable: [] });
+      return this.post({ kind: 'swept', unkillable: [] });
     }
     const onLeftovers = (count: number) => {
       if (!hasEndedWell) return;
@@ -220,15 +209,15 @@ export class Run {
       this.#alarm(graceMs, { kind: 'kill-due' });
     };
     const killing = this.#killing.signal;
-    const untouchable = await endLeftovers({ child, leftCount, clock, onLeftovers, killing });
-    this.#swept(untouchable, leftCount > 0);
+    const unkillable = await endLeftovers({ child, leftCount, clock, onLeftovers, killing });
+    this.#swept(unkillable, leftCount > 0);
   }
 
   /** `hasTakenTime`: processes were alive until now, which may be after validity. */
-  #swept(untouchable: readonly number[], hasTakenTime: boolean): void {
+  #swept(unkillable: readonly number[], hasTakenTime: boolean): void {
     const isLate = hasTakenTime && this.#now() >= this.#confirmed.validUntil;
-    if (isLate) this.#post({ kind: 'lost', reason: 'stalled' });
-    this.#post({ kind: 'swept', untouchable });
+    if (isLate) this.post({ kind: 'lost', reason: 'suspended' });
+    this.post({ kind: 'swept', unkillable });
   }
 
   async #release(): Promise<void> {
@@ -248,24 +237,20 @@ export class Run {
         failures,
         remainingMs: Math.max(0, validUntil - this.#now()),
       });
-    if (missing && this.#now() < validUntil) this.#post({ kind: 'missing', reason: missing });
+    if (missing && this.#now() < validUntil) this.post({ kind: 'missing', reason: missing });
     await redlock.settled();
-    this.#post({ kind: 'released' });
+    this.post({ kind: 'released' });
   }
 
   #tellMissing(isLoss: boolean): void {
-    if (isLoss) this.#unprovenMs = this.#now() - this.#confirmed.startedAt;
-    this.#parts.report({ kind: isLoss ? 'found-lost' : 'found-gone' });
+    if (isLoss) this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
+    this.#parts.report({ kind: isLoss ? 'lost-at-release' : 'missing-at-release' });
   }
 
   #abandon(pids: readonly number[]): void {
     this.#end();
-    const { validUntil } = this.#confirmed;
-    this.#parts.report({
-      kind: 'untouchable',
-      pids,
-      remainingMs: Math.max(0, validUntil - this.#now()),
-    });
+    const remainingMs = Math.max(0, this.#confirmed.validUntil - this.#now());
+    this.#parts.report({ kind: 'unkillable', pids, remainingMs });
     this.#parts.guard.done();
   }
 
@@ -274,16 +259,15 @@ export class Run {
     this.#ended.abort();
   }
 
-  /** A job that never ran, or ran without its lock, leaves nothing that others should keep away from. */
+  /** A command that never ran, or ran without its lock, leaves nothing to keep others away from. */
   #keepUntil(): number {
-    return hasRun(this.#state) && this.#state.cause?.kind !== 'lost'
-      ? this.#acquiredAt + this.#settings.holdAtLeastMs
-      : 0;
+    const isKept = hasRun(this.#state) && this.#state.cause?.kind !== 'lost';
+    return isKept ? this.#acquiredAt + this.#settings.holdAtLeastMs : 0;
   }
 
   #alarm(afterMs: number, event: Event): void {
     const ended = this.#ended.signal;
-    this.#parts.clock.sleep(afterMs, ended).then(() => ended.aborted || this.#post(event));
+    this.#parts.clock.sleep(afterMs, ended).then(() => ended.aborted || this.post(event));
   }
 
   #finished(): Finished {
@@ -293,7 +277,7 @@ export class Run {
       runMs: this.#exitedAt === null ? null : this.#exitedAt - this.#startedAt,
       extensionCount: this.#keeper?.extensionCount ?? 0,
       fence: this.#lease?.fence ?? null,
-      unprovenMs: this.#unprovenMs,
+      unconfirmedMs: this.#unconfirmedMs,
     };
   }
 
@@ -306,14 +290,9 @@ export class Run {
     killed.finally(() => this.#fail(bug));
   };
 
-  /** The lease as it was last proven. */
   get #confirmed(): Lease {
     const lease = this.#keeper?.lease ?? this.#lease;
     assert(lease, 'nothing happens to a lease before it was acquired');
     return lease;
-  }
-
-  #now(): number {
-    return this.#parts.clock.now();
   }
 }

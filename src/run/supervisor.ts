@@ -18,7 +18,12 @@ export type ChildExit =
  * proven. stalled: it came while we were stopped, asleep or starved. unguarded: no process could
  * stop the command if we died. masters-replaced: later runs find other local masters.
  */
-export type LostReason = LossReason | 'unreachable' | 'stalled' | 'unguarded' | 'masters-replaced';
+export type LostReason =
+  | LossReason
+  | 'unreachable'
+  | 'suspended'
+  | 'guard-lost'
+  | 'masters-replaced';
 
 /** Why the run ended. */
 export type Cause =
@@ -67,7 +72,7 @@ export type Event =
   /** The stop signal has had its time, or validity is about to end. */
   | { readonly kind: 'kill-due' }
   /** Nothing of the command is alive, but for `untouchable` pids, which we may not kill. */
-  | { readonly kind: 'swept'; readonly untouchable: readonly number[] }
+  | { readonly kind: 'swept'; readonly unkillable: readonly number[] }
   /** A quorum does not show the lock as ours when it is to be released, as it should. */
   | { readonly kind: 'missing'; readonly reason: LossReason }
   | { readonly kind: 'released' };
@@ -87,7 +92,7 @@ export type Action =
   /** Tell that it was missing; `isLoss`: and that somebody else has had it. */
   | { readonly kind: 'tell-missing'; readonly isLoss: boolean }
   /** Do not release: these still run under the lock. Let it expire. */
-  | { readonly kind: 'abandon'; readonly untouchable: readonly number[] };
+  | { readonly kind: 'abandon'; readonly unkillable: readonly number[] };
 
 export const initialState: State = {
   phase: 'acquiring',
@@ -192,7 +197,7 @@ function whileStopping(state: State, event: Event): Step {
       return [{ ...state, phase: 'sweeping', childExit: event.exit }, [sweep]];
     case 'swept':
       // The child itself may not be killed by us: there is nothing more that we can wait for.
-      return event.untouchable.length > 0 ? abandon(state, event.untouchable) : [state, []];
+      return event.unkillable.length > 0 ? abandon(state, event.unkillable) : [state, []];
     case 'lost':
       // Not proven any more is not lost yet: `kill-due` comes before validity ends.
       if (event.reason !== 'taken' && event.reason !== 'expired') return [state, []];
@@ -216,11 +221,11 @@ function whileStopping(state: State, event: Event): Step {
 function whileSweeping(state: State, event: Event): Step {
   switch (event.kind) {
     case 'swept':
-      if (event.untouchable.length > 0) return abandon(state, event.untouchable);
+      if (event.unkillable.length > 0) return abandon(state, event.unkillable);
       return [{ ...state, phase: 'releasing' }, [release]];
     case 'lost':
       // What the command left behind was alive when the lock was not ours any more.
-      if (event.reason === 'unguarded' || state.cause?.kind === 'lost') return kill(state);
+      if (event.reason === 'guard-lost' || state.cause?.kind === 'lost') return kill(state);
       return [
         { ...state, cause: { kind: 'lost', reason: event.reason }, isKilled: true },
         [{ kind: 'stop', signal: null }, { kind: 'kill' }],
@@ -250,8 +255,8 @@ function kill(state: State): Step {
   return [{ ...state, isKilled: true }, [{ kind: 'kill' }]];
 }
 
-function abandon(state: State, untouchable: readonly number[]): Step {
-  return [{ ...state, phase: 'done' }, [{ kind: 'abandon', untouchable }]];
+function abandon(state: State, unkillable: readonly number[]): Step {
+  return [{ ...state, phase: 'done' }, [{ kind: 'abandon', unkillable }]];
 }
 
 type SignalEvent = Extract<Event, { kind: 'signal' }>;

@@ -60,7 +60,7 @@ test('one master after the other restarts empty: the job goes on, and each shows
   await job.says('stdout', /ready/);
   for (const master of masters) {
     await master.restart();
-    await eventually('healed', async () => (await countOf(masters, 'empty')) === 3);
+    await eventually('repaired', async () => (await countOf(masters, 'empty')) === 3);
   }
   job.signal('SIGTERM');
   expect(await job.result).toMatchObject({ signal: 'SIGTERM', stderr: '' });

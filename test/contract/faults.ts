@@ -95,7 +95,7 @@ export function faults(world: World): void {
       await server.restore();
       // It was sent once more on another connection, where the value was not shown any more.
       expect(await reply).toEqual({ kind: 'released' });
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'gone' });
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'missing' });
     });
   });
 
@@ -105,7 +105,7 @@ export function faults(world: World): void {
       const replies = await Promise.all([
         master.acquire(claimOf('a'), lasting),
         master.extend(claimOf('a'), null, lasting),
-        master.heal(claimOf('a'), null, lasting),
+        master.repair(claimOf('a'), null, lasting),
       ]);
       for (const reply of replies)
         expect(reply).toMatchObject({ kind: 'failed', cause: 'connection' });
@@ -114,7 +114,7 @@ export function faults(world: World): void {
     it('is never sent what failed meanwhile', async (server, master) => {
       await server.unplug();
       await master.acquire(claimOf('a'), lasting);
-      await master.heal(claimOf('a'), null, lasting);
+      await master.repair(claimOf('a'), null, lasting);
       await server.restore();
       await untilAnswered(server, () => master.extend(claimOf('b'), null, lasting));
       await server.pass(100);
@@ -136,7 +136,7 @@ export function faults(world: World): void {
       await master.acquire(claimOf('a'), lasting);
       await server.restart();
       const reply = await untilAnswered(server, () => master.extend(claimOf('a'), null, lasting));
-      expect(reply).toEqual({ kind: 'gone' });
+      expect(reply).toEqual({ kind: 'missing' });
     });
   });
 }

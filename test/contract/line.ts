@@ -62,7 +62,7 @@ export function line(world: World): void {
     it('a grant that is given back keeps the place, one that is released does not', async (server, master) => {
       const other = server.handle();
       await ask(master, 'a');
-      expect(await master.giveBack(waiterOf('a'))).toEqual({ kind: 'released' });
+      expect(await master.rollback(waiterOf('a'))).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
       expect(await ask(other, 'b')).toEqual(behindOthers(1));
       await master.release(waiterOf('a'), 0);
@@ -72,25 +72,25 @@ export function line(world: World): void {
     it('whoever leaves the line gives up his place and nothing else, and the next one is called', async (server, master) => {
       await server.write('r', 'them', 60_000);
       await ask(master, 'a');
-      const { ear, count } = await earOf(server, waiterOf('b'));
+      const { subscription, count } = await earOf(server, waiterOf('b'));
       expect(await ask(server.handle(), 'b')).toEqual(inLine(1));
-      await master.leaveLine(waiterOf('a'));
+      await master.dequeue(waiterOf('a'));
       await untilCalled(server, count);
       expect(await ask(server.handle(), 'b')).toEqual(inLine(0));
       expect((await server.read('r'))?.value).toBe('them');
-      ear.close();
+      subscription.close();
     });
 
     it('whoever leaves the line leaves a key alone that holds nothing', async (server, master) => {
       await server.write('r', '', 60_000);
       await ask(master, 'a');
-      await master.leaveLine(waiterOf('a'));
+      await master.dequeue(waiterOf('a'));
       expect(await server.read('r')).toMatchObject({ value: '' });
     });
 
     it('whoever leaves the line keeps what he holds', async (server, master) => {
       await ask(master, 'a');
-      await master.leaveLine(waiterOf('a'));
+      await master.dequeue(waiterOf('a'));
       expect((await server.read('r'))?.value).toBe('a');
       expect(await master.release(waiterOf('a'), 0)).toEqual({ kind: 'released' });
     });
@@ -98,7 +98,7 @@ export function line(world: World): void {
     it('giving back touches no value but ours', async (server, master) => {
       await ask(master, 'a');
       await server.write('r', 'them', 60_000);
-      expect(await master.giveBack(waiterOf('a'))).toEqual({ kind: 'taken' });
+      expect(await master.rollback(waiterOf('a'))).toEqual({ kind: 'taken' });
       expect((await server.read('r'))?.value).toBe('them');
     });
 
@@ -130,7 +130,7 @@ export function line(world: World): void {
       await untilCalled(server, first.count);
       await server.pass(50);
       expect([first.count(), second.count()]).toEqual([1, 0]);
-      for (const { ear } of [first, second]) ear.close();
+      for (const { subscription } of [first, second]) subscription.close();
     });
 
     it('comes when the holder leaves the key for a while, and again when somebody asks for what is free', async (server, master) => {
@@ -143,7 +143,7 @@ export function line(world: World): void {
       expect((await ask(server.handle(), 'c')).kind).toBe('refused');
       await server.pass(50);
       expect(second.count()).toBe(2);
-      second.ear.close();
+      second.subscription.close();
     });
 
     it('goes to the next one where the first in line does not hear it', async (server, master) => {
@@ -153,14 +153,14 @@ export function line(world: World): void {
       await master.release(waiterOf('a'), 0);
       await untilCalled(server, third.count);
       expect((await ask(server.handle(), 'd')).kind).toBe('granted');
-      third.ear.close();
+      third.subscription.close();
     });
 
     it('is not heard any more by an ear that was closed', async (server, master) => {
       const first = await earFor(server, 'b');
       await ask(master, 'a');
       await ask(server.handle(), 'b');
-      first.ear.close();
+      first.subscription.close();
       await server.pass(50);
       await master.release(waiterOf('a'), 0);
       await server.pass(50);
@@ -169,7 +169,7 @@ export function line(world: World): void {
 
     it('cannot be listened for on a server that is not to be reached, and that is no error', async (server, master) => {
       await server.unplug();
-      expect(await master.listen(waiterOf('a'), () => {})).toMatchObject({
+      expect(await master.subscribe(waiterOf('a'), () => {})).toMatchObject({
         kind: 'failed',
         cause: 'connection',
       });

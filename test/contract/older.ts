@@ -51,13 +51,13 @@ function times(world: World, unitMs: number): void {
   });
   /** The time of a lock that began between then and now, and its note, for as long as others keep away. */
   const expectHeld = async (server: Server, value: string, ttlMs: number, since: number) => {
-    const standing = await server.read('r');
-    const endsAt = Number(standing?.value) * unitMs;
+    const ownership = await server.read('r');
+    const endsAt = Number(ownership?.value) * unitMs;
     expect(endsAt).toBeGreaterThan(since + ttlMs + differenceMs);
     expect(endsAt).toBeLessThanOrEqual((await server.now()) + ttlMs + differenceMs + 2 * unitMs);
-    expect(standing?.remainingMs).toBeGreaterThan(endsAt - (await server.now()));
-    expect(standing?.remainingMs).toBeLessThanOrEqual(endsAt - since + differenceMs);
-    expect(await noteIn(server)).toBe(`${standing?.value} ${value}`);
+    expect(ownership?.remainingMs).toBeGreaterThan(endsAt - (await server.now()));
+    expect(ownership?.remainingMs).toBeLessThanOrEqual(endsAt - since + differenceMs);
+    expect(await noteIn(server)).toBe(`${ownership?.value} ${value}`);
   };
 
   describe('acquire', () => {
@@ -121,7 +121,7 @@ function times(world: World, unitMs: number): void {
       for (const ttlMs of [90_000, 20_000]) {
         for (const [call, kind] of [
           ['extend', 'extended'],
-          ['heal', 'healed'],
+          ['repair', 'repaired'],
         ] as const) {
           const since = await server.now();
           expect(await master[call](claim('a', { ttlMs }), null, lasting)).toMatchObject({ kind });
@@ -144,13 +144,13 @@ function times(world: World, unitMs: number): void {
       await acquire(master, 'a');
       const moved = await write(server, 30_000);
       expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
-      expect(await master.heal(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.repair(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
       expect(await timeAt(server)).toBe(moved);
     });
 
     it('nothing there: gone, not healed, and nothing is there afterwards', async (server, master) => {
-      expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'gone' });
-      expect(await master.heal(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'missing' });
+      expect(await master.repair(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
       expect([await timeAt(server), await noteIn(server)]).toEqual([null, '']);
     });
   });
@@ -216,7 +216,7 @@ function times(world: World, unitMs: number): void {
     it('nothing there any more: gone', async (server, master) => {
       await acquire(master, 'a');
       await server.remove('r');
-      expect(await master.release(claim('a'), 0)).toEqual({ kind: 'gone' });
+      expect(await master.release(claim('a'), 0)).toEqual({ kind: 'missing' });
     });
   });
 }
@@ -226,10 +226,10 @@ function readAsLocks(world: World): World {
   const asLock = (server: Server): Server => ({
     ...server,
     async read(resource) {
-      const standing = await server.read(resource);
-      if (standing === null) return null;
+      const ownership = await server.read(resource);
+      if (ownership === null) return null;
       const [time, value = ''] = ((await server.note(resource)) ?? '').split(' ');
-      if (time !== standing.value) return standing;
+      if (time !== ownership.value) return ownership;
       return { value, remainingMs: Number(time) - differenceMs - 1 - (await server.now()) };
     },
   });

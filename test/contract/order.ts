@@ -42,7 +42,7 @@ export function order(world: World): void {
         await master.acquire(claimOf(`a${count}`), lasting);
         await Promise.all([
           master.extend(claimOf('a'), null, lasting),
-          master.heal(claimOf('a'), null, lasting),
+          master.repair(claimOf('a'), null, lasting),
           master.release(claimOf('a'), 0),
         ]);
         expect(await server.read('r')).toBeNull();
@@ -56,7 +56,7 @@ export function order(world: World): void {
 
     it('before it was made: fails, and is not sent', async (server, master) => {
       expect(await master.acquire(claimOf('a'), withdrawn)).toMatchObject({ kind: 'failed' });
-      expect(await master.heal(claimOf('a'), null, withdrawn)).toMatchObject({ kind: 'failed' });
+      expect(await master.repair(claimOf('a'), null, withdrawn)).toMatchObject({ kind: 'failed' });
       await server.pass(50);
       expect(await server.read('r')).toBeNull();
     });

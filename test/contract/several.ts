@@ -26,12 +26,12 @@ export function several(world: World): void {
     test(title, () => world((server) => body(server, server.handle())));
   const ask = (server: Server, claim: ReturnType<typeof claimOf>) =>
     server.handle().acquire(claim, lasting);
-  const standing = async (server: Server) => [await server.read('r'), await server.read('s')];
+  const ownership = async (server: Server) => [await server.read('r'), await server.read('s')];
 
   describe('several resources', () => {
     it('are granted together', async (server, master) => {
       expect(await master.acquire(claimOf('a', both), lasting)).toEqual(granted);
-      expect(await standing(server)).toEqual([heldBy('a'), heldBy('a')]);
+      expect(await ownership(server)).toEqual([heldBy('a'), heldBy('a')]);
     });
 
     test.each([
@@ -42,7 +42,7 @@ export function several(world: World): void {
         await server.write(resource, 'them', 5_000);
         const reply = await ask(server, claimOf('a', both));
         expect(reply).toMatchObject({ kind: 'refused', holder: 'them', remainingMs: upTo(5_000) });
-        expect((await standing(server)).filter((one) => one !== null)).toEqual([
+        expect((await ownership(server)).filter((one) => one !== null)).toEqual([
           heldBy('them', 5_000),
         ]);
       }),
@@ -56,7 +56,7 @@ export function several(world: World): void {
           holder: 'a',
         });
       }
-      expect([...(await standing(server)), await server.read('t')]).toEqual([
+      expect([...(await ownership(server)), await server.read('t')]).toEqual([
         heldBy('a'),
         heldBy('a'),
         null,
@@ -67,40 +67,40 @@ export function several(world: World): void {
       await master.acquire(claimOf('a', both), lasting);
       const longer = claimOf('a', { ...both, ttlMs: 90_000 });
       expect(await master.extend(longer, null, lasting)).toMatchObject({ kind: 'extended' });
-      expect(await standing(server)).toEqual([heldBy('a', 90_000), heldBy('a', 90_000)]);
+      expect(await ownership(server)).toEqual([heldBy('a', 90_000), heldBy('a', 90_000)]);
       await server.remove('s');
       const longest = claimOf('a', { ...both, ttlMs: 99_000 });
-      expect(await master.extend(longest, null, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.extend(longest, null, lasting)).toEqual({ kind: 'missing' });
       await server.write('s', 'them', 5_000);
       expect(await master.extend(longest, null, lasting)).toEqual({ kind: 'taken' });
-      expect(await standing(server)).toEqual([heldBy('a', 90_000), heldBy('them', 5_000)]);
+      expect(await ownership(server)).toEqual([heldBy('a', 90_000), heldBy('them', 5_000)]);
     });
 
     it('are healed together, and not at all where one is taken', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       await server.remove('s');
-      expect(await master.heal(claimOf('a', both), 9, lasting)).toEqual({ kind: 'healed' });
-      expect(await standing(server)).toEqual([heldBy('a'), heldBy('a')]);
+      expect(await master.repair(claimOf('a', both), 9, lasting)).toEqual({ kind: 'repaired' });
+      expect(await ownership(server)).toEqual([heldBy('a'), heldBy('a')]);
       await server.remove('r');
       await server.write('s', 'them', 5_000);
-      expect(await master.heal(claimOf('a', both), 9, lasting)).toEqual({ kind: 'taken' });
-      expect(await standing(server)).toEqual([null, heldBy('them', 5_000)]);
+      expect(await master.repair(claimOf('a', both), 9, lasting)).toEqual({ kind: 'taken' });
+      expect(await ownership(server)).toEqual([null, heldBy('them', 5_000)]);
     });
 
     it('are released together, and what is left of them where another has one', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       expect(await master.release(claimOf('a', both), 0)).toEqual({ kind: 'released' });
-      expect(await standing(server)).toEqual([null, null]);
+      expect(await ownership(server)).toEqual([null, null]);
       await master.acquire(claimOf('b', both), lasting);
       await server.write('r', 'them', 5_000);
       expect(await master.release(claimOf('b', both), 0)).toEqual({ kind: 'released' });
-      expect(await standing(server)).toEqual([heldBy('them', 5_000), null]);
+      expect(await ownership(server)).toEqual([heldBy('them', 5_000), null]);
     });
 
     it('to be kept for a while stand for so long, each of them', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       await master.release(claimOf('a', both), 5_000);
-      expect(await standing(server)).toEqual([heldBy('a', 5_000), heldBy('a', 5_000)]);
+      expect(await ownership(server)).toEqual([heldBy('a', 5_000), heldBy('a', 5_000)]);
     });
 
     it('have one number for the fence, above those of all of them', async (server, master) => {
@@ -138,10 +138,10 @@ export function several(world: World): void {
     it('that a server has forgotten are all healed', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       await server.restart();
-      expect(await server.handle().heal(claimOf('a', both), 9, lasting)).toEqual({
-        kind: 'healed',
+      expect(await server.handle().repair(claimOf('a', both), 9, lasting)).toEqual({
+        kind: 'repaired',
       });
-      expect(await standing(server)).toEqual([heldBy('a'), heldBy('a')]);
+      expect(await ownership(server)).toEqual([heldBy('a'), heldBy('a')]);
     });
   });
 
@@ -175,12 +175,12 @@ export function several(world: World): void {
       const impatient = server.handle();
       await impatient.acquire(waiting(claimOf('a', both)), lasting);
       const claim = waiting(claimOf('b', { resources: ['s'] }));
-      const { ear, count } = await earOf(server, claim);
+      const { subscription, count } = await earOf(server, claim);
       await ask(server, claim);
       await impatient.release(waiting(claimOf('a', both)), 0);
       await untilCalled(server, count);
       expect(await ask(server, claim)).toEqual(granted);
-      ear.close();
+      subscription.close();
     });
 
     it('call the first in line of each resource that is released', async (server, master) => {
@@ -189,15 +189,15 @@ export function several(world: World): void {
         waiting(claimOf('a', { resources: ['r'] })),
         waiting(claimOf('b', { resources: ['s'] })),
       ];
-      const ears = [];
+      const subscriptions = [];
       for (const claim of claims) {
-        ears.push(await earOf(server, claim));
+        subscriptions.push(await earOf(server, claim));
         await ask(server, claim);
       }
       await master.release(claimOf('x', both), 0);
-      for (const { count, ear } of ears) {
+      for (const { count, subscription } of subscriptions) {
         await untilCalled(server, count);
-        ear.close();
+        subscription.close();
       }
       for (const claim of claims) expect(await ask(server, claim)).toEqual(granted);
     });

@@ -75,7 +75,7 @@ export function shared(world: World): void {
         ['b'],
         heldBy('shared', 300),
       ]);
-      expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'missing' });
       await server.pass(200);
       expect(await server.read('r')).toBeNull();
     });
@@ -117,17 +117,17 @@ export function shared(world: World): void {
     it('whose key a person has deleted is gone for all, and nobody comes back with the next one', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await server.remove('r');
-      expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'missing' });
       expect(await server.read('r')).toBeNull();
       await ask(server, sharedOf('c'));
       expect(await server.holders('r')).toEqual(['c']);
-      expect(await master.extend(sharedOf('b'), null, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.extend(sharedOf('b'), null, lasting)).toEqual({ kind: 'missing' });
     });
 
     it('whose key a person has deleted is healed for one, and for nobody else', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await server.remove('r');
-      expect(await master.heal(sharedOf('a'), 9, lasting)).toEqual({ kind: 'healed' });
+      expect(await master.repair(sharedOf('a'), 9, lasting)).toEqual({ kind: 'repaired' });
       expect([await server.holders('r'), await server.read('r')]).toEqual([
         ['a'],
         heldBy('shared'),
@@ -136,7 +136,7 @@ export function shared(world: World): void {
 
     it('is not healed beside one who holds it alone', async (server, master) => {
       await master.acquire(claimOf('b'), lasting);
-      expect(await master.heal(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.repair(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
       expect(await master.extend(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
       expect([await server.holders('r'), await server.read('r')]).toEqual([[], heldBy('b')]);
     });
@@ -144,7 +144,7 @@ export function shared(world: World): void {
     it('that a server has forgotten is healed for each of its holders', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await server.restart();
-      for (const value of ['a', 'b']) await server.handle().heal(sharedOf(value), 9, lasting);
+      for (const value of ['a', 'b']) await server.handle().repair(sharedOf(value), 9, lasting);
       expect([await server.holders('r'), await server.counter('r')]).toEqual([['a', 'b'], 9]);
     });
 
@@ -170,14 +170,14 @@ export function shared(world: World): void {
     const writer = (value: string) => waiting(claimOf(value));
     /** All of them wait, in this order; how often each has been called. */
     const crowdOf = async (server: Server, claims: readonly ReturnType<typeof claimOf>[]) => {
-      const ears: Awaited<ReturnType<typeof earOf>>[] = [];
+      const subscriptions: Awaited<ReturnType<typeof earOf>>[] = [];
       for (const claim of claims) {
-        ears.push(await earOf(server, claim));
+        subscriptions.push(await earOf(server, claim));
         await ask(server, claim);
       }
       return {
-        counts: () => ears.map(({ count }) => count()),
-        close: () => ears.map(({ ear }) => ear.close()),
+        counts: () => subscriptions.map(({ count }) => count()),
+        close: () => subscriptions.map(({ subscription }) => subscription.close()),
       };
     };
 
@@ -268,7 +268,7 @@ export function shared(world: World): void {
         close();
       }
       expect(await ask(server, reader('c'))).toEqual(granted);
-      first.ear.close();
+      first.subscription.close();
     });
 
     it('calls one who wants it alone only when the last has gone', async (server) => {
@@ -276,7 +276,7 @@ export function shared(world: World): void {
       for (const [value, master] of Object.entries(masters))
         await master.acquire(sharedOf(value), lasting);
       await masters.b.extend(sharedOf('b', { ttlMs: 70_000 }), null, lasting);
-      const { ear, count } = await earOf(server, writer('c'));
+      const { subscription, count } = await earOf(server, writer('c'));
       await ask(server, writer('c'));
       await masters.a.release(sharedOf('a'), 0);
       await server.pass(50);
@@ -284,12 +284,12 @@ export function shared(world: World): void {
       await masters.b.release(sharedOf('b'), 0);
       await untilCalled(server, count);
       expect(await ask(server, writer('c'))).toEqual(granted);
-      ear.close();
+      subscription.close();
     });
 
     it('calls one who wants it alone when the last leaves it for a while', async (server, master) => {
       await master.acquire(sharedOf('a'), lasting);
-      const { ear, count } = await earOf(server, writer('c'));
+      const { subscription, count } = await earOf(server, writer('c'));
       await ask(server, writer('c'));
       await master.release(sharedOf('a'), 300);
       await untilCalled(server, count);
@@ -297,7 +297,7 @@ export function shared(world: World): void {
         kind: 'refused',
         remainingMs: upTo(300),
       });
-      ear.close();
+      subscription.close();
     });
 
     it('calls one who wants it alone when the last who would release it does, before one who has left it', async (server) => {
@@ -319,12 +319,12 @@ export function shared(world: World): void {
       await master.acquire(sharedOf('a'), lasting);
       const impatient = server.handle();
       await impatient.acquire(writer('b'), lasting);
-      const { ear, count } = await earOf(server, reader('c'));
+      const { subscription, count } = await earOf(server, reader('c'));
       await ask(server, reader('c'));
       await impatient.release(writer('b'), 0);
       await untilCalled(server, count);
       expect(await ask(server, reader('c'))).toEqual(granted);
-      ear.close();
+      subscription.close();
     });
 
     it('our own value counts as ours, whoever is before us by now', async (server, master) => {

@@ -55,7 +55,7 @@ export function slots(world: World): void {
           kind: 'refused',
           freeSlots,
         });
-        expect(await master.heal(slotOf('a', slot, 3), null, lasting)).toEqual({ kind: 'taken' });
+        expect(await master.repair(slotOf('a', slot, 3), null, lasting)).toEqual({ kind: 'taken' });
       }
       expect(await server.read('r')).toBeNull();
     });
@@ -117,8 +117,8 @@ export function slots(world: World): void {
       await master.acquire(slotOf('a', 1, 2, { ttlMs: 100 }), lasting);
       await master.acquire(slotOf('b', 2), lasting);
       await server.pass(150);
-      expect(await master.extend(slotOf('a', 1), null, lasting)).toEqual({ kind: 'gone' });
-      expect(await master.heal(slotOf('a', 1), null, lasting)).toEqual({ kind: 'healed' });
+      expect(await master.extend(slotOf('a', 1), null, lasting)).toEqual({ kind: 'missing' });
+      expect(await master.repair(slotOf('a', 1), null, lasting)).toEqual({ kind: 'repaired' });
       expect(await server.holders('r')).toEqual(['1 a', '2 b']);
     });
 
@@ -127,7 +127,7 @@ export function slots(world: World): void {
       await server.pass(60);
       await ask(server, slotOf('b', 1));
       expect(await master.extend(slotOf('a', 1), 9, lasting)).toEqual({ kind: 'taken' });
-      expect(await master.heal(slotOf('a', 1), 9, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.repair(slotOf('a', 1), 9, lasting)).toEqual({ kind: 'taken' });
       expect(await master.release(slotOf('a', 1), 0)).toEqual({ kind: 'taken' });
       expect(await server.holders('r')).toEqual(['1 b']);
     });
@@ -137,7 +137,7 @@ export function slots(world: World): void {
       await server.remove('r');
       expect(await ask(server, slotOf('b', 1))).toEqual(granted);
       expect(await server.holders('r')).toEqual(['1 b']);
-      expect(await master.extend(slotOf('a2', 2), null, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.extend(slotOf('a2', 2), null, lasting)).toEqual({ kind: 'missing' });
     });
 
     it('that was asked for under several names is taken under all of them', async (server, master) => {
@@ -158,38 +158,41 @@ export function slots(world: World): void {
       const masters = [server.handle(), server.handle()];
       for (const [index, master] of masters.entries())
         await master.acquire(slotOf(`x${index + 1}`, index + 1), lasting);
-      const ears = [];
+      const subscriptions = [];
       for (const value of ['a', 'b']) {
-        ears.push(await earOf(server, waiter(value, 1)));
+        subscriptions.push(await earOf(server, waiter(value, 1)));
         expect(await ask(server, waiter(value, 1))).toMatchObject({
           kind: 'refused',
           holder: 'slots 2',
         });
       }
-      const [first, second] = ears.map(({ count }) => count) as [() => number, () => number];
+      const [first, second] = subscriptions.map(({ count }) => count) as [
+        () => number,
+        () => number,
+      ];
       await masters[1]?.release(slotOf('x2', 2), 0);
       await untilCalled(server, first);
       expect(await ask(server, waiter('a', 1))).toMatchObject({ kind: 'refused', freeSlots: [2] });
       expect(await ask(server, waiter('a', 2))).toEqual(granted);
       await server.pass(50);
       expect(second()).toBe(0);
-      for (const { ear } of ears) ear.close();
+      for (const { subscription } of subscriptions) subscription.close();
     });
 
     it('calls the next one when there is another slot for him', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
-      const { ear, count } = await earOf(server, waiter('b', 2));
+      const { subscription, count } = await earOf(server, waiter('b', 2));
       for (const value of ['a', 'b']) await ask(server, waiter(value, 2));
       await master.release(claimOf('x'), 0);
       expect(await ask(server, waiter('a', 2))).toEqual(granted);
       await untilCalled(server, count);
       expect(await ask(server, waiter('b', 1))).toEqual(granted);
-      ear.close();
+      subscription.close();
     });
 
     it('lets nobody pass who comes later, although there is a slot', async (server, master) => {
       for (const slot of [1, 2]) await master.acquire(slotOf(`x${slot}`, slot), lasting);
-      const { ear } = await earOf(server, waiter('a', 1));
+      const { subscription } = await earOf(server, waiter('a', 1));
       await ask(server, waiter('a', 1));
       await master.release(slotOf('x2', 2), 0);
       expect(await ask(server, waiter('b', 2))).toMatchObject({
@@ -203,7 +206,7 @@ export function slots(world: World): void {
         place: null,
       });
       expect(await server.holders('r')).toEqual(['1 x1']);
-      ear.close();
+      subscription.close();
     });
   });
 }

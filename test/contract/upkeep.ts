@@ -42,27 +42,27 @@ export function upkeep(world: World): void {
     });
 
     it('nothing there: gone, and nothing is there afterwards', async (server, master) => {
-      expect(await master.extend(claimOf('a'), 9, lasting)).toEqual({ kind: 'gone' });
+      expect(await master.extend(claimOf('a'), 9, lasting)).toEqual({ kind: 'missing' });
       expect([await server.read('r'), await server.counter('r')]).toEqual([null, null]);
     });
   });
 
   describe('heal', () => {
     it('nothing there: healed, and our value stands with its time', async (server, master) => {
-      expect(await master.heal(claimOf('a'), 9, lasting)).toEqual({ kind: 'healed' });
+      expect(await master.repair(claimOf('a'), 9, lasting)).toEqual({ kind: 'repaired' });
       expect([await server.read('r'), await server.counter('r')]).toEqual([heldBy('a'), 9]);
     });
 
     it('our value there: healed', async (server, master) => {
       await master.acquire(claimOf('a', { ttlMs: 5_000 }), lasting);
-      expect(await master.heal(claimOf('a'), null, lasting)).toEqual({ kind: 'healed' });
+      expect(await master.repair(claimOf('a'), null, lasting)).toEqual({ kind: 'repaired' });
       expect(await server.read('r')).toEqual(heldBy('a'));
     });
 
     it('another value there: taken, nothing changed', async (server, master) => {
       await server.write('r', 'b', 5_000);
       await server.setCounter('r', 7);
-      expect(await master.heal(claimOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
+      expect(await master.repair(claimOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
       expect([await server.read('r'), await server.counter('r')]).toEqual([heldBy('b', 5_000), 7]);
     });
   });
@@ -75,7 +75,7 @@ export function upkeep(world: World): void {
     });
 
     it('our value there by heal alone: released', async (server, master) => {
-      await master.heal(claimOf('a'), null, lasting);
+      await master.repair(claimOf('a'), null, lasting);
       expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
     });
@@ -96,13 +96,13 @@ export function upkeep(world: World): void {
     it('nothing there any more: gone', async (server, master) => {
       await master.acquire(claimOf('a', { ttlMs: 20 }), lasting);
       await server.pass(40);
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'gone' });
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'missing' });
     });
 
     it('a second time: gone', async (_server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await master.release(claimOf('a'), 0);
-      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'gone' });
+      expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'missing' });
     });
 
     it('with a record: a line in the history, also where the value is gone or another by now', async (server, master) => {
@@ -121,7 +121,7 @@ export function upkeep(world: World): void {
       await master.acquire(claimOf('a'), lasting);
       await master.release(claimOf('a'), 0);
       await master.acquire(claimOf('b'), lasting);
-      await master.giveBack(claimOf('b'));
+      await master.rollback(claimOf('b'));
       expect(await server.history('r')).toEqual([]);
     });
 

@@ -78,7 +78,7 @@ export function votes(world: World): void {
       const plain = claimOf('a', { isFenced: false });
       expect(await master.acquire(plain, lasting)).toEqual({ kind: 'granted', fence: null });
       expect(await master.extend(plain, null, lasting)).toMatchObject({ kind: 'extended' });
-      expect(await master.heal(plain, null, lasting)).toEqual({ kind: 'healed' });
+      expect(await master.repair(plain, null, lasting)).toEqual({ kind: 'repaired' });
       expect(await server.counter('r')).toBeNull();
     });
 
@@ -97,9 +97,9 @@ export function votes(world: World): void {
       await master.acquire(claimOf('a'), lasting);
       for (const [call, number, count] of [
         ['extend', 40, 42],
-        ['heal', 40, 42],
+        ['repair', 40, 42],
         ['extend', 50, 50],
-        ['heal', 60, 60],
+        ['repair', 60, 60],
         ['extend', null, 60],
       ] as const) {
         await master[call](claimOf('a'), number, lasting);

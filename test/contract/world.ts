@@ -10,13 +10,13 @@ import { expect } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import { alone, type Claim, type Failed } from '../../src/lock/types.ts';
 import { waiterIdOf } from '../../src/lock/value.ts';
-import type { Sight } from '../../src/redis/inspector.ts';
+import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 
 export interface Server {
   /** One more handle on the server, as one more program has it; independent of the others. */
   handle(): Master;
   /** What somebody sees who takes no lock, of each of these. */
-  look(...resources: string[]): Promise<readonly Sight[] | Failed>;
+  look(...resources: string[]): Promise<readonly LockSnapshot[] | Failed>;
   /** What stands under the resource; `remainingMs` is null for a value that never expires. */
   read(
     resource: string,
@@ -93,11 +93,11 @@ export function waiting(claim: Claim): Claim {
 /** A handle that listens for the waiter of the claim, and how often he was called. */
 export async function earOf(server: Server, claim: Claim) {
   let calls = 0;
-  const ear = await server.handle().listen(claim, () => {
+  const subscription = await server.handle().subscribe(claim, () => {
     calls += 1;
   });
-  assert(!('kind' in ear), 'nobody listens');
-  return { ear, count: () => calls };
+  assert(!('kind' in subscription), 'nobody listens');
+  return { subscription, count: () => calls };
 }
 
 export async function untilCalled(server: Server, count: () => number): Promise<void> {

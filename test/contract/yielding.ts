@@ -32,7 +32,7 @@ export function yielding(world: World): void {
       await master.acquire(claimOf('x'), lasting);
       const older = waiter('a', 'place');
       const newer = waiter('b', 'place');
-      const { ear, count } = await earOf(server, older);
+      const { subscription, count } = await earOf(server, older);
       expect(await ask(server, older)).toMatchObject({ kind: 'refused', place: 0 });
       expect(await ask(server, newer)).toMatchObject({ kind: 'refused', place: 0 });
       await untilCalled(server, count);
@@ -42,7 +42,7 @@ export function yielding(world: World): void {
         supersededBy: idOf(newer),
       });
       expect(await ask(server, newer)).toMatchObject({ kind: 'refused', place: 0 });
-      ear.close();
+      subscription.close();
     });
 
     it('is told by the newest of several, and the others are, too', async (server, master) => {
@@ -79,28 +79,28 @@ export function yielding(world: World): void {
     it('gives way to nobody who would not do the same, and takes nobody else’s place', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
       const stubborn = waiting(claimOf('b'));
-      const { ear, count } = await earOf(server, stubborn);
+      const { subscription, count } = await earOf(server, stubborn);
       await ask(server, waiter('a', 'place'));
       expect(await ask(server, stubborn)).toMatchObject({ place: 1 });
       expect(await ask(server, waiter('c', 'place'))).toMatchObject({ place: 1 });
       expect(await ask(server, stubborn)).toMatchObject({ place: 0 });
       // It is news to him that he is the first.
       await untilCalled(server, count);
-      ear.close();
+      subscription.close();
     });
 
     it('who was first in another queue as well leaves it to the next one there, who is called', async (server, master) => {
       await master.acquire(claimOf('x', { resources: ['s'] }), lasting);
       const older = waiting(claimOf('a', { resources: ['r', 's'], yields: 'place' }));
       const next = waiting(claimOf('b'));
-      const { ear, count } = await earOf(server, next);
+      const { subscription, count } = await earOf(server, next);
       await ask(server, older);
       await ask(server, next);
       await ask(server, waiting(claimOf('c', { resources: ['s'], yields: 'place' })));
       expect(await ask(server, older)).toMatchObject({ place: null });
       await untilCalled(server, count);
       expect(await ask(server, next)).toEqual(granted);
-      ear.close();
+      subscription.close();
     });
 
     it('gives way in the queues of all its resources', async (server, master) => {
@@ -140,14 +140,14 @@ export function yielding(world: World): void {
       const holder = claimOf('x', { yields: 'lock' });
       await master.acquire(holder, lasting);
       expect(await master.extend(holder, null, lasting)).toEqual(extended);
-      const { ear, count } = await earOf(server, asHolder(holder));
+      const { subscription, count } = await earOf(server, asHolder(holder));
       await ask(server, waiter('b', 'lock'));
       await untilCalled(server, count);
       expect(await master.extend(holder, null, lasting)).toEqual({
         ...extended,
         wantedBy: idOf(waiter('b', 'lock')),
       });
-      ear.close();
+      subscription.close();
     });
 
     it('is told of nobody who only waits, and who does not give way is told of nobody', async (server, master) => {

@@ -1,7 +1,7 @@
 // A lock in steps: taken by one process, extended, looked at and given back by others, with nothing between them but the token.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { standingOf } from '../../src/ctl/steps/held.ts';
+import { ownershipOf } from '../../src/ctl/steps/held.ts';
 import { environmentFor, takeBy } from '../cli/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
@@ -171,7 +171,7 @@ test('standing: a quorum decides, and silence is no answer', () => {
   });
   const silent = { kind: 'failed', cause: 'timeout', message: '' } as const;
   const of = (...values: (string | null | undefined)[]) =>
-    standingOf(
+    ownershipOf(
       values.map((value, index) => ({
         master: `m${index}`,
         sight:

@@ -2,11 +2,11 @@
 // asks of the masters, by their own statistics. The lines themselves are tested in unit/ctl.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Survey } from '../../src/ctl/survey.ts';
+import { MasterQuery } from '../../src/ctl/survey.ts';
 import { Watch } from '../../src/ctl/top/watch.ts';
 import { parseAddress } from '../../src/redis/address.ts';
-import { Roster } from '../../src/redis/identity.ts';
-import { Inspector } from '../../src/redis/inspector.ts';
+import { ServerRegistry } from '../../src/redis/identity.ts';
+import { LockObserver } from '../../src/redis/inspector.ts';
 import { useMasters } from '../cli/rig.ts';
 import { clock } from '../redis/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
@@ -49,13 +49,13 @@ test('of a lock on the screen it is known that its run has ended, at the price o
   survey.close();
 });
 
-function surveyOf(those: readonly TestMaster[]): Survey {
-  const roster = new Roster();
+function surveyOf(those: readonly TestMaster[]): MasterQuery {
+  const registry = new ServerRegistry();
   const settings = { prefix: 'redlock:', restartGraceMs: 0 };
-  const inspectors = those.map(
-    ({ url }) => new Inspector(parseAddress(url), settings, roster, clock),
+  const observers = those.map(
+    ({ url }) => new LockObserver(parseAddress(url), settings, registry, clock),
   );
-  return new Survey(inspectors, clock, { answerMs: 5_000 });
+  return new MasterQuery(observers, clock, { answerMs: 5_000 });
 }
 
 test('without a terminal it says what to use instead', async () => {

@@ -102,11 +102,11 @@ test('taken, and the work ends before anybody has noticed: that comes out when t
 
 test('a loop that stood still for longer than the ttl: lost, although no timer has had a chance to say so', async () => {
   const error = await errorOf(redlockOn(masters).using('job', 400, () => block(500)));
-  expect(error).toMatchObject({ kind: 'lost', reason: 'stalled' });
+  expect(error).toMatchObject({ kind: 'lost', reason: 'suspended' });
   const lease = await redlockOn(masters).acquire('other', 400);
   block(500);
   expect(lease.validMs).toBe(0);
-  expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', reason: 'stalled' });
+  expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', reason: 'suspended' });
   await lease.release();
 });
 

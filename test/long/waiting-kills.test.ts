@@ -22,7 +22,7 @@ afterAll(async () => {
   nothingLeft();
 });
 
-interface Line {
+interface Subscriptions {
   readonly what: string;
   readonly pid: number;
   readonly fence: number;
@@ -33,7 +33,7 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
   const masters = await startMasters(5);
   const log = join(scratchFolder(), 'kills');
   writeFileSync(log, '');
-  const lines = (): Line[] =>
+  const lines = (): Subscriptions[] =>
     readFileSync(log, 'utf8')
       .trim()
       .split('\n')

@@ -53,10 +53,10 @@ test('without the right to name a script by its digest: every question is answer
   const handle = handleOn(withLogin(master.url, 'job:x'));
   const ask = async () => (await handle.extend(newClaim(), null, lasting)).kind;
   expect([await ask(), await ask(), await ask(), await ask()]).toEqual([
-    'gone',
-    'gone',
-    'gone',
-    'gone',
+    'missing',
+    'missing',
+    'missing',
+    'missing',
   ]);
   handle.close();
 });
@@ -98,7 +98,7 @@ test.each([
       'extended',
       async () => (await handle.extend(claim, null, lasting)).kind === 'extended',
     );
-    expect(await handle.heal(claim, null, lasting)).toEqual({ kind: 'healed' });
+    expect(await handle.repair(claim, null, lasting)).toEqual({ kind: 'repaired' });
     expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
     expect(await master.command('eval', look, 0)).toBeNull();
     if (db !== 0) expect(await master.keys()).toEqual([]);

@@ -31,10 +31,10 @@ function acquireBy(
   waitMs: number | null = null,
   aborted = never(),
 ): Promise<Acquisition> {
-  const patience = { waitMs, giveUpAfterMs: 10_000, aborted };
+  const limits = { waitMs, giveUpAfterMs: 10_000, aborted };
   const report = (event: LockEvent) => events.push(event);
   const waiterId = randomBytes(8).toString('hex');
-  return waitForLock({ redlock, clock, random: Math.random, report, newClaim, waiterId }, patience);
+  return waitForLock({ redlock, clock, random: Math.random, report, newClaim, waiterId }, limits);
 }
 
 async function releaseBy({ redlock }: Rig, acquisition: Acquisition): Promise<void> {

@@ -7,7 +7,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Claim } from '../../src/lock/types.ts';
-import { acquisitionOf, extensionOf, healingOf, removalOf } from '../../src/redis/replies.ts';
+import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
 import { redlockCalls as calls, type ScriptCall } from '../../src/redis/script-calls.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
@@ -47,9 +47,9 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
     const { kind } = extensionOf(await run(calls.toExtend(claim, count.given, '')));
     return [kind, kind === 'extended' ? count.given : count.before];
   },
-  async heal(claim) {
-    const { kind } = healingOf(await run(calls.toHeal(claim, count.given, '')));
-    return [kind, kind === 'healed' ? count.given : count.before];
+  async repair(claim) {
+    const { kind } = repairOf(await run(calls.toRepair(claim, count.given, '')));
+    return [kind, kind === 'repaired' ? count.given : count.before];
   },
   release: (claim) => release(claim, 0),
   keep: (claim) => release(claim, 9_000),
@@ -63,7 +63,7 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
 };
 
 async function release(claim: Claim, keepMs: number): Promise<[answer: string, count: number]> {
-  const undoing = { claim, keepMs, record: null, staysInLine: false };
+  const undoing = { claim, keepMs, record: null, keepsPosition: false };
   return [removalOf(await run(calls.toRelease(undoing, ''))).kind, count.before];
 }
 
@@ -92,13 +92,13 @@ function check(table: string, changes: Partial<Claim>): void {
 
 describe('one who holds it alone', () => {
   const table = `
-    before              | acquire                       | extend            | heal                     | release
-    -                   | granted -> us 30              | gone              | healed -> us 30          | gone
-    us 5                | granted -> us 30              | extended -> us 30 | healed -> us 30          | released -> -
+    before              | acquire                       | extend            | repair                   | release
+    -                   | granted -> us 30              | missing           | repaired -> us 30        | missing
+    us 5                | granted -> us 30              | extended -> us 30 | repaired -> us 30        | released -> -
     them 5              | refused: them 5               | taken             | taken                    | taken
-    us ∞                | granted -> us 30              | extended -> us 30 | healed -> us 30          | released -> -
+    us ∞                | granted -> us 30              | extended -> us 30 | repaired -> us 30        | released -> -
     them ∞              | refused: them ∞               | taken             | taken                    | taken
-    them 0              | granted -> us 30              | gone              | healed -> us 30          | gone
+    them 0              | granted -> us 30              | missing           | repaired -> us 30        | missing
     hash                | refused: (a hash) ∞           | taken             | taken                    | taken
     shared 5 (us 5)     | refused: shared 5             | taken             | taken                    | taken
     shared 5 (them 5)   | refused: shared 5             | taken             | taken                    | taken
@@ -106,8 +106,8 @@ describe('one who holds it alone', () => {
     shared ∞ (them 5)   | refused: shared ∞             | taken             | taken                    | taken
     slots2 5 (us@1 5)   | refused: slots2 5             | taken             | taken                    | taken
     slots2 5 (them@2 5) | refused: slots2 5             | taken             | taken                    | taken
-    (us 5)              | granted -> us 30              | gone              | healed -> us 30 (us 5)   | gone
-    (them 5)            | granted -> us 30              | gone              | healed -> us 30 (them 5) | gone
+    (us 5)              | granted -> us 30              | missing           | repaired -> us 30 (us 5) | missing
+    (them 5)            | granted -> us 30              | missing           | repaired -> us 30 (them 5) | missing
   `;
   check(table, {});
   // The same by the whole scripts, which have more to ask.
@@ -116,67 +116,67 @@ describe('one who holds it alone', () => {
 
 describe('one who shares it', () => {
   const table = `
-    before                    | acquire                               | extend                                 | heal                                 | release
-    -                         | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    before                    | acquire                               | extend                                 | repair                               | release
+    -                         | granted -> shared 30 (us 30)          | missing                                | repaired -> shared 30 (us 30)        | missing
     us 5                      | refused: us 5                         | taken                                  | taken                                | taken
     them 5                    | refused: them 5                       | taken                                  | taken                                | taken
     them ∞                    | refused: them ∞                       | taken                                  | taken                                | taken
-    them 0                    | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    them 0                    | granted -> shared 30 (us 30)          | missing                                | repaired -> shared 30 (us 30)        | missing
     hash                      | refused: (a hash) ∞                   | taken                                  | taken                                | taken
-    shared 5 (us 5)           | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | healed -> shared 30 (us 30)          | released -> -
-    shared 5 (them 5)         | granted -> shared 30 (them 5, us 30)  | gone                                   | healed -> shared 30 (them 5, us 30)  | gone
-    shared 5 (us 3, them 5)   | granted -> shared 30 (them 5, us 30)  | extended -> shared 30 (them 5, us 30)  | healed -> shared 30 (them 5, us 30)  | released -> shared 5 (them 5)
-    shared 5 (them 3, us 5)   | granted -> shared 30 (them 3, us 30)  | extended -> shared 30 (them 3, us 30)  | healed -> shared 30 (them 3, us 30)  | released -> shared 3 (them 3)
-    shared 60 (us 5, them 60) | granted -> shared 60 (us 30, them 60) | extended -> shared 60 (us 30, them 60) | healed -> shared 60 (us 30, them 60) | released -> shared 60 (them 60)
-    shared 5 (us -1, them 5)  | granted -> shared 30 (them 5, us 30)  | gone -> shared 5 (them 5)              | healed -> shared 30 (them 5, us 30)  | gone -> shared 5 (them 5)
-    shared 5 (them -1, us 5)  | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | healed -> shared 30 (us 30)          | released -> -
-    shared 5 (them -1)        | granted -> shared 30 (us 30)          | gone -> shared 5                       | healed -> shared 30 (us 30)          | gone -> shared 5
-    shared 5                  | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
-    shared ∞ (us 5)           | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | healed -> shared 30 (us 30)          | released -> -
-    shared ∞ (them 5)         | granted -> shared 30 (them 5, us 30)  | gone                                   | healed -> shared 30 (them 5, us 30)  | gone
-    shared 0 (them 5)         | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    shared 5 (us 5)           | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | repaired -> shared 30 (us 30)        | released -> -
+    shared 5 (them 5)         | granted -> shared 30 (them 5, us 30)  | missing                                | repaired -> shared 30 (them 5, us 30) | missing
+    shared 5 (us 3, them 5)   | granted -> shared 30 (them 5, us 30)  | extended -> shared 30 (them 5, us 30)  | repaired -> shared 30 (them 5, us 30) | released -> shared 5 (them 5)
+    shared 5 (them 3, us 5)   | granted -> shared 30 (them 3, us 30)  | extended -> shared 30 (them 3, us 30)  | repaired -> shared 30 (them 3, us 30) | released -> shared 3 (them 3)
+    shared 60 (us 5, them 60) | granted -> shared 60 (us 30, them 60) | extended -> shared 60 (us 30, them 60) | repaired -> shared 60 (us 30, them 60) | released -> shared 60 (them 60)
+    shared 5 (us -1, them 5)  | granted -> shared 30 (them 5, us 30)  | missing -> shared 5 (them 5)           | repaired -> shared 30 (them 5, us 30) | missing -> shared 5 (them 5)
+    shared 5 (them -1, us 5)  | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | repaired -> shared 30 (us 30)        | released -> -
+    shared 5 (them -1)        | granted -> shared 30 (us 30)          | missing -> shared 5                    | repaired -> shared 30 (us 30)        | missing -> shared 5
+    shared 5                  | granted -> shared 30 (us 30)          | missing                                | repaired -> shared 30 (us 30)        | missing
+    shared ∞ (us 5)           | granted -> shared 30 (us 30)          | extended -> shared 30 (us 30)          | repaired -> shared 30 (us 30)        | released -> -
+    shared ∞ (them 5)         | granted -> shared 30 (them 5, us 30)  | missing                                | repaired -> shared 30 (them 5, us 30) | missing
+    shared 0 (them 5)         | granted -> shared 30 (us 30)          | missing                                | repaired -> shared 30 (us 30)        | missing
     slots2 5 (us@1 5)         | refused: slots2 5                     | taken                                  | taken                                | taken
     slots2 5 (them@2 5)       | refused: slots2 5                     | taken                                  | taken                                | taken
-    (us 5)                    | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
-    (them 5)                  | granted -> shared 30 (us 30)          | gone                                   | healed -> shared 30 (us 30)          | gone
+    (us 5)                    | granted -> shared 30 (us 30)          | missing                                | repaired -> shared 30 (us 30)        | missing
+    (them 5)                  | granted -> shared 30 (us 30)          | missing                                | repaired -> shared 30 (us 30)        | missing
   `;
   check(table, { sharing: { kind: 'shared' } });
 });
 
 describe('one on slot 1 of 2', () => {
   const table = `
-    before                         | acquire                                   | extend                                     | heal                                     | release
-    -                              | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    before                         | acquire                                   | extend                                     | repair                                   | release
+    -                              | granted -> slots2 30 (us@1 30)            | missing                                    | repaired -> slots2 30 (us@1 30)          | missing
     us 5                           | refused: us 5                             | taken                                      | taken                                    | taken
     them 5                         | refused: them 5                           | taken                                      | taken                                    | taken
     them ∞                         | refused: them ∞                           | taken                                      | taken                                    | taken
-    them 0                         | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    them 0                         | granted -> slots2 30 (us@1 30)            | missing                                    | repaired -> slots2 30 (us@1 30)          | missing
     hash                           | refused: (a hash) ∞                       | taken                                      | taken                                    | taken
     shared 5 (us 5)                | refused: shared 5                         | taken                                      | taken                                    | taken
     shared 5 (them 5)              | refused: shared 5                         | taken                                      | taken                                    | taken
-    slots2 5 (us@1 5)              | granted -> slots2 30 (us@1 30)            | extended -> slots2 30 (us@1 30)            | healed -> slots2 30 (us@1 30)            | released -> -
+    slots2 5 (us@1 5)              | granted -> slots2 30 (us@1 30)            | extended -> slots2 30 (us@1 30)            | repaired -> slots2 30 (us@1 30)          | released -> -
     slots2 5 (them@1 5)            | refused: slots2 0, free 2                 | taken                                      | taken                                    | taken
-    slots2 5 (them@2 5)            | granted -> slots2 30 (them@2 5, us@1 30)  | gone                                       | healed -> slots2 30 (them@2 5, us@1 30)  | gone
-    slots2 5 (us@1 3, them@2 5)    | granted -> slots2 30 (them@2 5, us@1 30)  | extended -> slots2 30 (them@2 5, us@1 30)  | healed -> slots2 30 (them@2 5, us@1 30)  | released -> slots2 5 (them@2 5)
-    slots2 60 (us@1 5, them@2 60)  | granted -> slots2 60 (us@1 30, them@2 60) | extended -> slots2 60 (us@1 30, them@2 60) | healed -> slots2 60 (us@1 30, them@2 60) | released -> slots2 60 (them@2 60)
+    slots2 5 (them@2 5)            | granted -> slots2 30 (them@2 5, us@1 30)  | missing                                    | repaired -> slots2 30 (them@2 5, us@1 30) | missing
+    slots2 5 (us@1 3, them@2 5)    | granted -> slots2 30 (them@2 5, us@1 30)  | extended -> slots2 30 (them@2 5, us@1 30)  | repaired -> slots2 30 (them@2 5, us@1 30) | released -> slots2 5 (them@2 5)
+    slots2 60 (us@1 5, them@2 60)  | granted -> slots2 60 (us@1 30, them@2 60) | extended -> slots2 60 (us@1 30, them@2 60) | repaired -> slots2 60 (us@1 30, them@2 60) | released -> slots2 60 (them@2 60)
     slots2 5 (them@2 3, them@1 5)  | refused: slots2 3                         | taken                                      | taken                                    | taken
-    slots2 5 (us@1 -1, them@2 5)   | granted -> slots2 30 (them@2 5, us@1 30)  | gone -> slots2 5 (them@2 5)                | healed -> slots2 30 (them@2 5, us@1 30)  | gone -> slots2 5 (them@2 5)
-    slots2 5 (them@1 -1, them@2 5) | granted -> slots2 30 (them@2 5, us@1 30)  | gone -> slots2 5 (them@2 5)                | healed -> slots2 30 (them@2 5, us@1 30)  | gone -> slots2 5 (them@2 5)
-    slots2 5 (them@1 -1)           | granted -> slots2 30 (us@1 30)            | gone -> slots2 5                           | healed -> slots2 30 (us@1 30)            | gone -> slots2 5
-    slots2 5                       | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
-    slots2 ∞ (us@1 5)              | granted -> slots2 30 (us@1 30)            | extended -> slots2 30 (us@1 30)            | healed -> slots2 30 (us@1 30)            | released -> -
-    slots2 0 (them@1 5)            | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    slots2 5 (us@1 -1, them@2 5)   | granted -> slots2 30 (them@2 5, us@1 30)  | missing -> slots2 5 (them@2 5)             | repaired -> slots2 30 (them@2 5, us@1 30) | missing -> slots2 5 (them@2 5)
+    slots2 5 (them@1 -1, them@2 5) | granted -> slots2 30 (them@2 5, us@1 30)  | missing -> slots2 5 (them@2 5)             | repaired -> slots2 30 (them@2 5, us@1 30) | missing -> slots2 5 (them@2 5)
+    slots2 5 (them@1 -1)           | granted -> slots2 30 (us@1 30)            | missing -> slots2 5                        | repaired -> slots2 30 (us@1 30)          | missing -> slots2 5
+    slots2 5                       | granted -> slots2 30 (us@1 30)            | missing                                    | repaired -> slots2 30 (us@1 30)          | missing
+    slots2 ∞ (us@1 5)              | granted -> slots2 30 (us@1 30)            | extended -> slots2 30 (us@1 30)            | repaired -> slots2 30 (us@1 30)          | released -> -
+    slots2 0 (them@1 5)            | granted -> slots2 30 (us@1 30)            | missing                                    | repaired -> slots2 30 (us@1 30)          | missing
     slots3 5 (us@1 5)              | refused: slots3 5                         | taken                                      | taken                                    | taken
     slots3 5 (them@2 5)            | refused: slots3 5                         | taken                                      | taken                                    | taken
-    (us@1 5)                       | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
-    (them@1 5)                     | granted -> slots2 30 (us@1 30)            | gone                                       | healed -> slots2 30 (us@1 30)            | gone
+    (us@1 5)                       | granted -> slots2 30 (us@1 30)            | missing                                    | repaired -> slots2 30 (us@1 30)          | missing
+    (them@1 5)                     | granted -> slots2 30 (us@1 30)            | missing                                    | repaired -> slots2 30 (us@1 30)          | missing
   `;
   check(table, { sharing: { kind: 'slots', slotCount: 2, slot: 1 } });
 });
 
 describe('one on slot 3 of 2, which there is not', () => {
   const table = `
-    before                        | acquire                     | heal
+    before                        | acquire                     | repair
     -                             | refused: slots2 0, free 1,2 | taken
     slots2 5 (them@1 5)           | refused: slots2 0, free 2   | taken
     slots2 5 (us@3 5)             | refused: slots2 0, free 1,2 | taken
@@ -187,11 +187,11 @@ describe('one on slot 3 of 2, which there is not', () => {
 
 describe('two names: all or none', () => {
   const table = `
-    before                | acquire                  | extend                    | heal                    | release
-    - & -                 | granted -> us 30 & us 30 | gone                      | healed -> us 30 & us 30 | gone
-    us 5 & us 5           | granted -> us 30 & us 30 | extended -> us 30 & us 30 | healed -> us 30 & us 30 | released -> - & -
-    us 5 & -              | granted -> us 30 & us 30 | gone                      | healed -> us 30 & us 30 | released -> - & -
-    - & us 5              | granted -> us 30 & us 30 | gone                      | healed -> us 30 & us 30 | released -> - & -
+    before                | acquire                  | extend                    | repair                  | release
+    - & -                 | granted -> us 30 & us 30 | missing                   | repaired -> us 30 & us 30 | missing
+    us 5 & us 5           | granted -> us 30 & us 30 | extended -> us 30 & us 30 | repaired -> us 30 & us 30 | released -> - & -
+    us 5 & -              | granted -> us 30 & us 30 | missing                   | repaired -> us 30 & us 30 | released -> - & -
+    - & us 5              | granted -> us 30 & us 30 | missing                   | repaired -> us 30 & us 30 | released -> - & -
     us 5 & them 5         | refused: them 5          | taken                     | taken                   | released -> - & them 5
     them 5 & us 5         | refused: them 5          | taken                     | taken                   | released -> them 5 & -
     - & them 5            | refused: them 5          | taken                     | taken                   | taken
@@ -205,10 +205,10 @@ describe('two names: all or none', () => {
 
 describe('two names that are shared', () => {
   const table = `
-    before                   | acquire                                                  | extend | heal                                                    | release
-    - & -                    | granted -> shared 30 (us 30) & shared 30 (us 30)         | gone   | healed -> shared 30 (us 30) & shared 30 (us 30)         | gone
-    - & shared 5 (them 5)    | granted -> shared 30 (us 30) & shared 30 (them 5, us 30) | gone   | healed -> shared 30 (us 30) & shared 30 (them 5, us 30) | gone
-    shared 5 (us 5) & -      | granted -> shared 30 (us 30) & shared 30 (us 30)         | gone   | healed -> shared 30 (us 30) & shared 30 (us 30)         | released -> - & -
+    before                   | acquire                                                  | extend | repair                                                  | release
+    - & -                    | granted -> shared 30 (us 30) & shared 30 (us 30)         | missing | repaired -> shared 30 (us 30) & shared 30 (us 30)       | missing
+    - & shared 5 (them 5)    | granted -> shared 30 (us 30) & shared 30 (them 5, us 30) | missing | repaired -> shared 30 (us 30) & shared 30 (them 5, us 30) | missing
+    shared 5 (us 5) & -      | granted -> shared 30 (us 30) & shared 30 (us 30)         | missing | repaired -> shared 30 (us 30) & shared 30 (us 30)       | released -> - & -
     shared 5 (us 5) & them 5 | refused: them 5                                          | taken  | taken                                                   | released -> - & them 5
     - & them 5               | refused: them 5                                          | taken  | taken                                                   | taken
   `;
@@ -218,7 +218,7 @@ describe('two names that are shared', () => {
 describe('a release that keeps others away for nine seconds', () => {
   const alone = `
     before | keep
-    -      | gone
+    -      | missing
     us 5   | released -> us 9
     us ∞   | released -> us 9
     them 5 | taken
@@ -231,7 +231,7 @@ describe('a release that keeps others away for nine seconds', () => {
     shared 5 (us 5)           | released -> shared 9 (us 9)
     shared 5 (us 3, them 5)   | released -> shared 9 (them 5, us 9)
     shared 20 (us 5, them 20) | released -> shared 20 (us 9, them 20)
-    shared 5 (them 5)         | gone
+    shared 5 (them 5)         | missing
     slots2 5 (us@1 5)         | taken
   `;
   check(shared, { sharing: { kind: 'shared' } });
@@ -240,7 +240,7 @@ describe('a release that keeps others away for nine seconds', () => {
     slots2 5 (us@1 5)             | released -> slots2 9 (us@1 9)
     slots2 20 (us@1 5, them@2 20) | released -> slots2 20 (us@1 9, them@2 20)
     slots2 5 (them@1 5)           | taken
-    slots2 5 (them@2 5)           | gone
+    slots2 5 (them@2 5)           | missing
   `;
   check(slots, { sharing: { kind: 'slots', slotCount: 2, slot: 1 } });
 });

@@ -124,7 +124,7 @@ describe.each(Object.entries(nonsense))('%s', (_, reply) => {
     const votes = [
       await handle.acquire(claim, lasting),
       await handle.extend(claim, 5, lasting),
-      await handle.heal(claim, 5, lasting),
+      await handle.repair(claim, 5, lasting),
       await handle.release(claim, 0),
     ];
     for (const vote of votes) expect(vote).toEqual(failed('reply', /^[ -~]{4,320}$/));
@@ -227,7 +227,7 @@ describe.each(Object.entries(strangeReplies))('%s', (_, bytes) => {
     const master = await startHostile(behind((words) => (subscribes(words) ? bytes : refusal())));
     const handle = handleOn(master.url);
     const claim = newClaim({ waiter });
-    const listening = handle.listen(claim, () => {});
+    const listening = handle.subscribe(claim, () => {});
     await eventually('asked', async () => master.commands.some(subscribes));
     expect((await handle.acquire(claim, lasting)).kind).toBe('refused');
     handle.close();
@@ -262,9 +262,9 @@ test('a message wakes a waiter whatever it is and however it is cut, until somet
     }),
   );
   const handle = handleOn(master.url);
-  const ear = await handle.listen(newClaim({ resources: ['grün'], waiter }), () => {
+  const subscription = await handle.subscribe(newClaim({ resources: ['grün'], waiter }), () => {
     wokenCount += 1;
   });
-  expect(ear).toHaveProperty('close');
+  expect(subscription).toHaveProperty('close');
   await eventually('woken twice', async () => wokenCount === 2);
 });

@@ -2,7 +2,7 @@
 // here one server comes in under several names, and replicas pose as masters.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { Roster } from '../../src/redis/identity.ts';
+import { ServerRegistry } from '../../src/redis/identity.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
@@ -47,8 +47,8 @@ test.each([
 });
 
 test('13. the same server twice is found out by whoever answers, not by position (S5)', async () => {
-  const roster = new Roster();
-  const [one, two] = [handleOn(first, { roster }), handleOn(proxy, { roster })];
+  const registry = new ServerRegistry();
+  const [one, two] = [handleOn(first, { registry }), handleOn(proxy, { registry })];
   expect(await two.identify()).toBeNull();
   expect(await one.identify()).toMatchObject({ cause: 'unfit' });
 });

@@ -32,7 +32,7 @@ async function leaseOn(rig: Rig, ttlMs = 60_000): Promise<Lease> {
 const valuesOf = () => Promise.all(masters.map((master) => master.get('r')));
 const everywhere = (value: string) =>
   eventually('our value on every master', async () =>
-    (await valuesOf()).every((standing) => standing === value),
+    (await valuesOf()).every((ownership) => ownership === value),
   );
 
 /** What may befall the key on one master. */
@@ -58,9 +58,9 @@ describe('one of three masters', () => {
         'a new connection',
         async () => (await rig.redlock.extend(lease)).kind === 'extended',
       );
-      await eventually('healed', async () => {
+      await eventually('repaired', async () => {
         await rig.redlock.extend(lease);
-        return rig.events.some(({ kind }) => kind === 'master-healed');
+        return rig.events.some(({ kind }) => kind === 'master-repaired');
       });
       await everywhere(lease.claim.value);
       expect(await rig.redlock.release(lease.claim)).toMatchObject({ isConfirmed: true });
@@ -87,7 +87,7 @@ describe('one of three masters', () => {
     let lease = await leaseOn(rig);
     for (const master of [...masters, ...masters]) {
       await master.restart();
-      await eventually('healed', async () => {
+      await eventually('repaired', async () => {
         const extension = await rig.redlock.extend(lease);
         expect(extension.kind).not.toBe('lost');
         if (extension.kind === 'extended') lease = extension.lease;
@@ -121,8 +121,8 @@ describe('two of three masters', () => {
       await sleep(30);
       expect(await masters[2]?.get('r')).toBe(lease.claim.value);
       for (const [index, blow] of [first, second].entries()) {
-        const standing = await masters[index]?.command('type', 'r');
-        expect(standing).toBe(
+        const ownership = await masters[index]?.command('type', 'r');
+        expect(ownership).toBe(
           { deleted: 'none', forgotten: 'none', taken: 'string', made_a_hash: 'hash' }[blow],
         );
         if (blow === 'taken') expect(await masters[index]?.get('r')).toBe('them');

@@ -107,7 +107,7 @@ describe('slots', () => {
         kind: 'refused',
         freeSlots: [1, 2],
       });
-      expect(await handle.heal(newClaim(onSlot(slot)), null, lasting)).toEqual({ kind: 'taken' });
+      expect(await handle.repair(newClaim(onSlot(slot)), null, lasting)).toEqual({ kind: 'taken' });
     }
     expect(await masters[0]?.keys()).toEqual([]);
   });

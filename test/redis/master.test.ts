@@ -102,7 +102,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     for (const call of [
       () => handle.acquire(claim, lasting),
       () => handle.extend(claim, 1, lasting),
-      () => handle.heal(claim, 1, lasting),
+      () => handle.repair(claim, 1, lasting),
       () => handle.release(claim, 0),
     ]) {
       await tcp.command('script', 'flush');
@@ -138,7 +138,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     const reply = handle.extend(newClaim(), null, lasting);
     handle.close();
     tcp.thaw();
-    expect((await reply).kind).toMatch(/gone|failed/);
+    expect((await reply).kind).toMatch(/missing|failed/);
     expect(((await tcp.command('client', 'list')) as string).trim().split('\n')).toHaveLength(1);
   });
 });

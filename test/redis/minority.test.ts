@@ -69,7 +69,7 @@ describe('a counter that no counting has made', () => {
     const claim = newClaim();
     await first.command('set', 'r', claim.value, 'px', 60_000);
     expect(await handleOn(first).extend(claim, 7, lasting)).toEqual(why);
-    expect(await handleOn(first).heal(claim, 7, lasting)).toEqual(why);
+    expect(await handleOn(first).repair(claim, 7, lasting)).toEqual(why);
     expect(await first.get('{r}:fence')).toBe(count);
     expect(
       (await handleOn(first).acquire(newClaim({ isFenced: false, resources: ['s'] }), lasting))

@@ -108,16 +108,16 @@ test('who does not wait is refused while others do, also when the lock is free',
   const waiter = redlockOn(masters);
   const waiting = wait(waiter);
   await untilInLine(1);
-  const ears = [];
+  const subscriptions = [];
   for (const master of masters) {
     await master.command('zadd', '{r}:queue', 0, 'before-all');
     await master.command('zadd', '{r}:waiters', 9e15, 'before-all');
-    ears.push(await master.hear(['{r}:wake:before-all'], () => {}));
+    subscriptions.push(await master.hear(['{r}:wake:before-all'], () => {}));
   }
   await holder.rig.redlock.release(holder.lease.claim);
   expect(await wait(redlockOn(masters), 0)).toMatchObject({ kind: 'busy', holder: '' });
   for (const master of masters) await master.command('zrem', '{r}:queue', 'before-all');
-  for (const close of ears) await close();
+  for (const close of subscriptions) await close();
   await waiter.redlock.release((await leaseOf(waiting)).claim);
 });
 
@@ -187,7 +187,7 @@ test('one connection hears as many waiters as there are, and waits as often as o
     for (let count = 0; count < 15; count += 1) {
       const id = `w${count}`;
       const claim = newClaim({ waiter: { id, arrivalUs: count } });
-      expect(await handle.listen(claim, () => heard.add(id))).toHaveProperty('close');
+      expect(await handle.subscribe(claim, () => heard.add(id))).toHaveProperty('close');
     }
   }
   for (let count = 0; count < 15; count += 1)

@@ -36,7 +36,7 @@ describe('out of memory', () => {
     });
     expect(await handle.extend(claim, 7, lasting)).toMatchObject({ kind: 'extended' });
     expect(await master.get('{r}:fence')).toBe('7');
-    expect(await handle.heal(newClaim({ resources: ['s'] }), 1, lasting)).toEqual(
+    expect(await handle.repair(newClaim({ resources: ['s'] }), 1, lasting)).toEqual(
       failed('reply', /^OOM/),
     );
     expect(await handle.release(claim, 0)).toEqual({ kind: 'released' });
@@ -84,7 +84,7 @@ describe('no vote', () => {
       const reply = await handle.acquire(newClaim(), lasting);
       expect(reply).toMatchObject({ kind: 'refused', holder: `(a ${type})`, remainingMs: null });
       expect(await handle.extend(newClaim(), null, lasting)).toEqual({ kind: 'taken' });
-      expect(await handle.heal(newClaim(), null, lasting)).toEqual({ kind: 'taken' });
+      expect(await handle.repair(newClaim(), null, lasting)).toEqual({ kind: 'taken' });
       expect(await master.command('type', 'r')).toBe(type);
     }
   });

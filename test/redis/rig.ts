@@ -9,7 +9,7 @@ import type { LockEvent } from '../../src/lock/events.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type AcquireReply, alone, type Claim, type FailureCause } from '../../src/lock/types.ts';
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
-import { Roster } from '../../src/redis/identity.ts';
+import { ServerRegistry } from '../../src/redis/identity.ts';
 import { RedisMaster, type RedisMasterSettings } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system-clock.ts';
 import { eventually } from '../servers/processes.ts';
@@ -29,14 +29,14 @@ afterEach(() => {
 
 export interface RigOptions extends Partial<RedisMasterSettings> {
   readonly masterTimeoutMs?: number;
-  readonly roster?: Roster;
+  readonly registry?: ServerRegistry;
 }
 
 export function handleOn(
   place: Place,
-  { prefix = '', restartGraceMs = 0, roster = new Roster() }: RigOptions = {},
+  { prefix = '', restartGraceMs = 0, registry = new ServerRegistry() }: RigOptions = {},
 ) {
-  const handle = new RedisMaster(addressOf(place), { prefix, restartGraceMs }, roster, clock);
+  const handle = new RedisMaster(addressOf(place), { prefix, restartGraceMs }, registry, clock);
   handles.push(handle);
   return handle;
 }
@@ -64,8 +64,8 @@ export interface Rig {
 
 /** A Redlock of its own over these masters, as one more program has it. */
 export function redlockOn(places: readonly Place[], options: RigOptions = {}): Rig {
-  const roster = options.roster ?? new Roster();
-  const masters = places.map((place) => handleOn(place, { ...options, roster }));
+  const registry = options.registry ?? new ServerRegistry();
+  const masters = places.map((place) => handleOn(place, { ...options, registry }));
   const events: LockEvent[] = [];
   const settings = { masterTimeoutMs: options.masterTimeoutMs ?? 1_000, reserveMs: 0 };
   return {

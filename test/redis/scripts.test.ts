@@ -43,7 +43,7 @@ const forgotten = -2;
 const forever = -1;
 
 /** The key as text, whatever its type. */
-async function standing(): Promise<string | null> {
+async function ownership(): Promise<string | null> {
   const type = await master.command('type', 'k');
   return type === 'hash'
     ? `{field: ${await master.command('hget', 'k', 'field')}}`
@@ -85,7 +85,7 @@ describe.each([
         await arrange[before]();
         if (count !== null) await master.command('set', 'n', count);
         expect(await acquire('us', 30_000, 90_000)).toEqual(reply);
-        expect(await standing()).toBe(value);
+        expect(await ownership()).toBe(value);
         expect(await pttl('k')).toEqual(leftMs === forever ? forever : about(leftMs));
         const isGranted = reply[0] === 1;
         expect(await pttl('n')).toEqual(isGranted ? about(90_000) : forever);
@@ -196,7 +196,7 @@ describe.each([
         await arrange[before]();
         await master.command('set', 'n', 41);
         expect(await release('us', keepMs)).toBe(reply);
-        expect(await standing()).toBe(value);
+        expect(await ownership()).toBe(value);
         expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
         expect(await master.get('n')).toBe('41');
       },
@@ -235,7 +235,7 @@ describe.each([
         expect(await leave('{"a":1}', keepMs)).toBe(reply);
         expect(await lines()).toEqual([['run', '{"a":1}']]);
         expect(await pttl('h')).toEqual(about(30 * day));
-        expect(await standing()).toBe(value);
+        expect(await ownership()).toBe(value);
       },
     );
 
@@ -273,7 +273,7 @@ describe.each([
       const stop = await master.hear(['call:next'], (channel) => calls.push(channel));
       const reply = await as(scripts.release, wordsFor('line', 0));
       await stop();
-      expect([reply, await standing(), calls]).toEqual([1, null, ['call:next']]);
+      expect([reply, await ownership(), calls]).toEqual([1, null, ['call:next']]);
     }
 
     test('a key of another type in its place: released, and that key is as it was', async () => {
@@ -318,7 +318,7 @@ describe.each([
       run(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
     const place = async (id: string, arrival: number) =>
       ((await enter(id, arrival)) as number[])[3];
-    const giveBack = (value: string, id: string, arrival: number | string = '') =>
+    const rollback = (value: string, id: string, arrival: number | string = '') =>
       run(scripts.release, value, 0, id, arrival, ...alone, '', 'call:', '');
     const line = () => master.command('zrange', 'q', 0, -1);
     const seen = async () => ((await master.command('zrange', 'w', 0, -1)) as string[]).sort();
@@ -346,7 +346,7 @@ describe.each([
       await place('second', 2);
       await master.command('del', 'k');
       expect(await place('second', 2)).toBe(1);
-      expect(await standing()).toBe(null);
+      expect(await ownership()).toBe(null);
       expect(await enter('first', 1)).toEqual([1, 0]);
       expect(await line()).toEqual(['second']);
       expect(await seen()).toEqual(['second']);
@@ -412,9 +412,9 @@ describe.each([
     test('passes over whoever does not hear his call, and calls the next', async () => {
       for (const act of [() => release('them', 0), () => place('last', 4)]) {
         await arrange.foreign();
-        for (const [arrival, id] of ['dead', 'gone', 'alive', 'last'].entries())
+        for (const [arrival, id] of ['dead', 'missing', 'alive', 'last'].entries())
           await place(id, arrival);
-        await longAgo('dead', 'gone', 'alive');
+        await longAgo('dead', 'missing', 'alive');
         if (act.toString().includes('place')) await master.command('del', 'k');
         const calls: string[] = [];
         const stop = await master.hear(['call:alive', 'call:last'], (channel) =>
@@ -433,16 +433,16 @@ describe.each([
       await place('other', 2);
       const calls: string[] = [];
       const stop = await master.hear(['call:me', 'call:other'], (channel) => calls.push(channel));
-      await giveBack('them', 'me', 1);
+      await rollback('them', 'me', 1);
       await stop();
       expect([calls, await line()]).toEqual([[], ['me', 'other']]);
     });
 
     test('whoever gives back keeps his place, whoever releases gives it up', async () => {
       await arrange.ours();
-      expect(await giveBack('us', 'me', 5)).toBe(1);
-      expect([await standing(), await line()]).toEqual([null, ['me']]);
-      expect(await giveBack('us', 'me')).toBe(-1);
+      expect(await rollback('us', 'me', 5)).toBe(1);
+      expect([await ownership(), await line()]).toEqual([null, ['me']]);
+      expect(await rollback('us', 'me')).toBe(-1);
       expect(await master.keys()).toEqual([]);
     });
   });
@@ -465,7 +465,7 @@ describe.each([
     await arrange[before]();
     if (count !== null) await master.command('set', 'n', count);
     expect(await ask('us', 30_000, 90_000, fence)).toEqual(reply);
-    expect(await standing()).toBe(value);
+    expect(await ownership()).toBe(value);
     expect(await pttl('k')).toEqual(leftMs < 0 ? leftMs : about(leftMs));
     expect(await master.get('n')).toBe(countAfter === null ? null : String(countAfter));
     if (value === 'us') expect(await pttl('n')).toEqual(about(90_000));

@@ -8,7 +8,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callsOf } from '../../src/redis/protocol.ts';
-import { acquisitionOf, extensionOf, healingOf, removalOf } from '../../src/redis/replies.ts';
+import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
 import type { ScriptCall } from '../../src/redis/script-calls.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
@@ -41,7 +41,7 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
     return `refused: ${await whose(refusal.holder)} ${seconds(refusal.remainingMs)}`;
   },
   extend: async () => extensionOf(await run(calls.toExtend(claim, null, ''))).kind,
-  heal: async () => healingOf(await run(calls.toHeal(claim, null, ''))).kind,
+  repair: async () => repairOf(await run(calls.toRepair(claim, null, ''))).kind,
   release: () => release('us', 0),
   keep: () => release('us', 9_000),
   async look() {
@@ -60,7 +60,7 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
 };
 
 async function release(value: string, keepMs: number): Promise<string> {
-  const undoing = { claim: { ...claim, value }, keepMs, record: null, staysInLine: false };
+  const undoing = { claim: { ...claim, value }, keepMs, record: null, keepsPosition: false };
   return removalOf(await run(calls.toRelease(undoing, ''))).kind;
 }
 
@@ -129,10 +129,10 @@ function check(table: string): void {
 
 describe('a run', () => {
   const table = `
-    before       | acquire             | extend            | heal            | release       | keep
-    -            | granted -> us 31    | gone              | taken           | gone          | gone
-    us 5         | granted -> us 31    | extended -> us 31 | healed -> us 31 | released -> - | released -> us 10
-    us -0.5      | granted -> us 31    | extended -> us 31 | healed -> us 31 | released -> - | released -> us 10
+    before       | acquire             | extend            | repair          | release       | keep
+    -            | granted -> us 31    | missing           | taken           | missing       | missing
+    us 5         | granted -> us 31    | extended -> us 31 | repaired -> us 31 | released -> - | released -> us 10
+    us -0.5      | granted -> us 31    | extended -> us 31 | repaired -> us 31 | released -> - | released -> us 10
     else 5       | refused: else 6     | taken             | taken           | taken         | taken
     else -0.5    | refused: else 0.5   | taken             | taken           | taken         | taken
     them 5       | refused: them 6     | taken             | taken           | taken         | taken
@@ -146,7 +146,7 @@ describe('a run', () => {
     word         | refused: word ∞     | taken             | taken           | taken         | taken
     word 5       | refused: word 5     | taken             | taken           | taken         | taken
     hash         | refused: (a hash) ∞ | taken             | taken           | taken         | taken
-    note         | granted -> us 31    | gone              | taken           | gone          | gone
+    note         | granted -> us 31    | missing           | taken           | missing       | missing
   `;
   check(table);
 });
@@ -154,7 +154,7 @@ describe('a run', () => {
 describe('one who looks, breaks what stands there, or puts another in its place for the time that is left', () => {
   const table = `
     before       | look     | break         | replace
-    -            | none     | gone          | gone
+    -            | none     | missing       | missing
     us 5         | us 6     | released -> - | replaced -> new 5
     us -0.5      | us 0.5   | released -> - | replaced -> new -0.5
     else 5       | else 6   | released -> - | replaced -> new 5
@@ -165,7 +165,7 @@ describe('one who looks, breaks what stands there, or puts another in its place 
     word         | word ∞   | released -> - | replaced -> -
     word 5       | word 5   | released -> - | replaced -> new word 5
     hash         | hash     | taken         | taken
-    note         | none     | gone          | gone
+    note         | none     | missing       | missing
   `;
   check(table);
   check(`

@@ -5,8 +5,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
-import { Roster } from '../../src/redis/identity.ts';
-import { Inspector } from '../../src/redis/inspector.ts';
+import { ServerRegistry } from '../../src/redis/identity.ts';
+import { LockObserver } from '../../src/redis/inspector.ts';
 import { historyKeyOf, noteKeyOf } from '../../src/redis/keys.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
@@ -47,21 +47,21 @@ function serverBehind(
       const handle = new RedisMaster(
         parseAddress(proxy.url),
         settings,
-        new Roster(),
+        new ServerRegistry(),
         createSystemClock(),
       );
       handles.push(handle);
       return handle;
     },
     async look(...resources) {
-      const inspector = new Inspector(
+      const observer = new LockObserver(
         parseAddress(proxy.url),
         settings,
-        new Roster(),
+        new ServerRegistry(),
         createSystemClock(),
       );
-      const sights = await inspector.look(resources);
-      inspector.close();
+      const sights = await observer.look(resources);
+      observer.close();
       return sights;
     },
     async read(resource) {

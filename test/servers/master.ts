@@ -136,11 +136,11 @@ export class TestMaster {
   /** Hears what is published on these channels. The function that it resolves with ends that, after everything so far. */
   async hear(
     channels: readonly string[],
-    onCall: (channel: string) => void,
+    onWakeUp: (channel: string) => void,
   ): Promise<() => Promise<void>> {
     const ear = this.#connect();
     this.#control = undefined;
-    ear.on('message', onCall);
+    ear.on('message', onWakeUp);
     await ear.subscribe(...channels);
     return async () => {
       await ear.unsubscribe();

@@ -49,14 +49,19 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
   return {
     handle() {
       const { endpoint, clock } = newProcess();
-      return new realSystem.RedisMaster(endpoint.address, settings, new realSystem.Roster(), clock);
+      return new realSystem.RedisMaster(
+        endpoint.address,
+        settings,
+        new realSystem.ServerRegistry(),
+        clock,
+      );
     },
     look(...resources) {
       const { endpoint, clock } = newProcess();
-      return new realSystem.Inspector(
+      return new realSystem.LockObserver(
         endpoint.address,
         settings,
-        new realSystem.Roster(),
+        new realSystem.ServerRegistry(),
         clock,
       ).look(resources);
     },

@@ -113,7 +113,7 @@ export const formCheckers = {
     if (lease.claim.yields !== 'lock' || sharing.kind !== 'exclusive' || !holder) return null;
     const { now } = witness.world;
     const latestAt = now - noticeMs - witness.stopMs;
-    const asker = witness.programs.find((program) => {
+    const owner = witness.programs.find((program) => {
       const { wish, startedAt, endedAt } = program;
       const isHeard = startedAt > acquiredAt + listeningMs;
       const isDue = startedAt > acquiredAt && startedAt < (isHeard ? latestAt : latestAt - pollMs);
@@ -121,7 +121,7 @@ export const formCheckers = {
       if (!hasAsked || wish.yields !== 'lock' || !haveCommon(wish, fact.holding)) return false;
       return isJudged(witness, holder, program) && isBefore(fact.holding, program, witness);
     });
-    return asker ? `${value} kept from ${asker.name} what it had agreed to give up` : null;
+    return owner ? `${value} kept from ${owner.name} what it had agreed to give up` : null;
   },
 };
 
@@ -173,8 +173,8 @@ function freeSlotOf(program: ProgramRecord, witness: Witness): number | null {
 function lateNoticeOf(program: ProgramRecord, by: string, witness: Witness): string | null {
   const { servers, programs, prefix, masterCount, world } = witness;
   const holding = heldBy(program, witness);
-  const asker = programs.find(({ waiterId }) => waiterId === by);
-  if (!holding || !asker || program.wish.form === 'slots' || !isJudged(witness, program, asker))
+  const owner = programs.find(({ waiterId }) => waiterId === by);
+  if (!holding || !owner || program.wish.form === 'slots' || !isJudged(witness, program, owner))
     return null;
   const places = servers.map(({ redis }) => {
     const all = program.wish.resources.flatMap((resource) =>

@@ -33,9 +33,9 @@ export class HoldProgram {
   #said: (isTold: boolean) => void = () => {};
 
   /** `diesSilently`: the front does, with the token in its hands. */
-  constructor(around: Surroundings, asker: SimProcess, name: string, wanted: HoldPlan) {
+  constructor(around: Surroundings, owner: SimProcess, name: string, wanted: HoldPlan) {
     const { resource, waitMs, diesSilently } = wanted;
-    const { machine } = asker;
+    const { machine } = owner;
     this.#around = around;
     this.#waitMs = waitMs;
     this.#diesSilently = diesSilently;
@@ -43,7 +43,7 @@ export class HoldProgram {
     this.holder = new StepProgram(around, machine, name, resource, Number.POSITIVE_INFINITY);
     this.#record = {
       name,
-      asker,
+      owner,
       machine,
       value: null,
       askerGoneAt: null,
@@ -54,7 +54,7 @@ export class HoldProgram {
       this.#pipe(this.holder.process, () => this.#hear(false));
       if (!this.#isPrinted) this.#goes();
     });
-    asker.onDeath(() => this.#goes());
+    owner.onDeath(() => this.#goes());
   }
 
   /** Resolves with the ticket, or with null when there is none, or the front has died. */
@@ -82,7 +82,7 @@ export class HoldProgram {
         { ...ways, redlock },
         { name, ttlMs, waitMs: this.#waitMs, isFenced },
         {
-          isWanted: () => !record.asker.isDead,
+          isWanted: () => !record.owner.isDead,
           ended,
           recordOf: () => null,
           handOver: ({ claim }) => {

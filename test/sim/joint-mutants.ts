@@ -120,7 +120,7 @@ export const jointMutants: readonly Mutant[] = [
     'a holder who would give it up listens for nobody',
     rarely(20, 'newest-wins', 'replacement'),
     'lock/lease-keeper.ts',
-    "claim.yields === 'lock' ? await redlock.joinLine(asHolder(claim)) : null",
-    'claim.ttlMs < 0 ? await redlock.joinLine(asHolder(claim)) : null',
+    "claim.yields === 'lock' ? await redlock.subscribe(asHolder(claim)) : null",
+    'claim.ttlMs < 0 ? await redlock.subscribe(asHolder(claim)) : null',
   ),
 ];

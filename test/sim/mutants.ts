@@ -42,8 +42,8 @@ export const mutants: readonly Mutant[] = [
     'an extension counts from when its answers have come',
     rarely(20, 'last-moment', 'honesty'),
     'lock/redlock.ts',
-    'lease: { ...lease, startedAt, validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor) }',
-    'lease: { ...lease, startedAt, validUntil: validUntilOf(this.#clock.now(), claim.ttlMs, this.#driftFactor) }',
+    'validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor),',
+    'validUntil: validUntilOf(this.#clock.now(), claim.ttlMs, this.#driftFactor),',
   ),
   inSource(
     'no-drift',
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
     'an attempt has the value of the one before, which is still being given back',
     rarely(120, 'lossy', 'honesty'),
     'lock/wait.ts',
-    'if (this.#hasTried) this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };',
+    'if (this.#hasTried)\n          this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };',
     'void newClaim;',
   ),
   inSource(
@@ -116,8 +116,8 @@ export const mutants: readonly Mutant[] = [
     'who waits no longer keeps his place in the queue',
     within(10, 'contention', 'litter'),
     'lock/wait.ts',
-    'if (this.#line) void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));',
-    'void this.#line;',
+    'if (this.#subscriptions)\n      void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));',
+    'void this.#subscriptions;',
   ),
   inSource(
     'no-write-back',
@@ -172,8 +172,8 @@ export const mutants: readonly Mutant[] = [
     'the lock is released while something of the command is alive',
     within(10, 'calm', 'childUnderLease'),
     'run/supervisor.ts',
-    "return [{ ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit }, [sweep]];",
-    "return [{ ...state, phase: 'releasing', cause: { kind: 'child' }, childExit: event.exit }, [release]];",
+    "{ ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },\n        [sweep],",
+    "{ ...state, phase: 'releasing', cause: { kind: 'child' }, childExit: event.exit },\n        [release],",
   ),
   inSource(
     'sleep-does-not-count',
@@ -261,8 +261,8 @@ export const mutants: readonly Mutant[] = [
     'a call does not end the pause',
     within(10, 'contention', 'handOver'),
     'lock/wait-queue.ts',
-    'for (const look of this.#onCall) look();',
-    'void this.#onCall;',
+    'for (const look of this.#onWakeUp) look();',
+    'void this.#onWakeUp;',
   ),
   {
     name: 'listens-too-late',
@@ -270,13 +270,13 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'lock/wait-queue.ts',
-        from: 'await clock.sleep(atMostMs, enough.signal);\n    return line;',
-        to: 'return line;',
+        from: 'await clock.sleep(atMostMs, enough.signal);\n    return subscriptions;',
+        to: 'return subscriptions;',
       },
       {
         file: 'lock/wait-queue.ts',
-        from: 'master\n        .listen(claim, () => line.#hear(master))',
-        to: 'clock.sleep(1_500).then(() => master.listen(claim, () => line.#hear(master)))',
+        from: 'master\n        .subscribe(claim, () => subscriptions.#hear(master))',
+        to: 'clock.sleep(1_500).then(() => master.subscribe(claim, () => subscriptions.#hear(master)))',
       },
     ],
     ...within(40, 'contention', 'handOver'),

@@ -2,11 +2,11 @@
 // goes on under the one around it, which it looks at. The surprise: for the judges it holds that lock as well, with the same value and a
 // validity of its own, so that all that is asked of a holder is asked of it.
 
-import type { OuterLease } from '../../src/lock/types.ts';
+import type { EnclosingLease } from '../../src/lock/types.ts';
 import type { RunEvent } from '../../src/run/events.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
-import { observedOuterLock } from './observed-outer-lock.ts';
+import { observedEnclosingLock } from './observed-outer-lock.ts';
 import { markOf, type Surroundings } from './program.ts';
 import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
 import { SimGuard } from './sim-guard.ts';
@@ -84,16 +84,24 @@ export class NestedProgram {
     const { process } = this;
     const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol, giveUpAfterMs } = options;
     const clock = system.createSystemClock(() => {}, process.machine);
-    const roster = new system.Roster();
+    const registry = new system.ServerRegistry();
     const settings = { prefix, restartGraceMs, protocol };
-    const look = ({ address }: Endpoint) => new system.Inspector(address, settings, roster, clock);
-    const inspectors = this.record.endpoints.map(look);
+    const look = ({ address }: Endpoint) =>
+      new system.LockObserver(address, settings, registry, clock);
+    const observers = this.record.endpoints.map(look);
     const report = (event: RunEvent) => this.#note(event);
     const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
     const tell = (belief: Holding) => this.#beliefs.push(belief);
-    const parts = { inspectors, clock, settings: lockSettings, report };
-    const outerLock = observedOuterLock(system, witness, this.#outer, this.#lease(), parts, tell);
-    const onStopping = () => run.post({ kind: 'lost', reason: 'stalled' });
+    const parts = { observers, clock, settings: lockSettings, report };
+    const outerLock = observedEnclosingLock(
+      system,
+      witness,
+      this.#outer,
+      this.#lease(),
+      parts,
+      tell,
+    );
+    const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
     const guard = new SimGuard(system, process, { graceMs, slackMs: marginMs / 4 }, onStopping);
     const runSettings = {
       ...options,
@@ -149,12 +157,12 @@ export class NestedProgram {
     );
     process.world.note(process.name, `ends: ${cause.kind}`);
     guard.done();
-    for (const inspector of inspectors) inspector.close();
+    for (const observer of observers) observer.close();
     this.#end({ kind: 'exited', code: 0 });
   }
 
   /** What the environment tells of the run around it. */
-  #lease(): OuterLease {
+  #lease(): EnclosingLease {
     const { lease, resources, value } = this.#outer;
     const names = this.process.world.random.stream(`${this.process.name} names`).chance(0.5)
       ? resources

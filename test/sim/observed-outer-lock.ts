@@ -3,32 +3,32 @@
 import type { Report } from '../../src/lock/events.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import type { RedlockSettings } from '../../src/lock/redlock.ts';
-import type { Extension, Lease, OuterLease } from '../../src/lock/types.ts';
-import type { Acquisition, Patience } from '../../src/lock/wait.ts';
-import type { Inspector } from '../../src/redis/inspector.ts';
+import type { EnclosingLease, Extension, Lease } from '../../src/lock/types.ts';
+import type { Acquisition, WaitLimits } from '../../src/lock/wait.ts';
+import type { LockObserver } from '../../src/redis/inspector.ts';
 import type { System } from './system.ts';
 import type { Holding, Witness } from './witness.ts';
 
 export interface OuterLockParts {
-  readonly inspectors: readonly Inspector[];
+  readonly observers: readonly LockObserver[];
   readonly clock: Clock;
   readonly settings: RedlockSettings;
   readonly report: Report;
 }
 
 /** `tell` is given the belief that begins with the first look. */
-export function observedOuterLock(
-  { OuterLock }: System,
+export function observedEnclosingLock(
+  { EnclosingLock }: System,
   witness: Witness,
   outer: Holding,
-  lease: OuterLease,
-  { inspectors, clock, settings, report }: OuterLockParts,
+  lease: EnclosingLease,
+  { observers, clock, settings, report }: OuterLockParts,
   tell: (belief: Holding) => void,
 ) {
   let belief: Holding | null = null;
 
-  class ObservedOuterLock extends OuterLock {
-    override async acquire(patience: Patience): Promise<Acquisition> {
+  class ObservedOuterLock extends EnclosingLock {
+    override async acquire(patience: WaitLimits): Promise<Acquisition> {
       const acquisition = await super.acquire(patience);
       if (acquisition.kind === 'acquired') {
         if (belief === null) {
@@ -47,5 +47,5 @@ export function observedOuterLock(
     }
   }
 
-  return new ObservedOuterLock(lease, inspectors, clock, settings, report);
+  return new ObservedOuterLock(lease, observers, clock, settings, report);
 }

@@ -137,16 +137,16 @@ export class Program {
     const { machine, world } = process;
     const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol } = options;
     const clock = system.createSystemClock(() => world.mark('jump of a clock noticed'), machine);
-    const roster = new system.Roster();
+    const registry = new system.ServerRegistry();
     const masters = this.record.endpoints.map(
       ({ address }) =>
-        new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock),
+        new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, clock),
     );
     const report = (event: RunEvent) => this.#note(event);
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
     const guardOptions = { graceMs, slackMs: marginMs / 4 };
-    const onStopping = () => run.post({ kind: 'lost', reason: 'stalled' });
+    const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
     const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
     this.#guard = guard;
     const parts = {

@@ -205,7 +205,7 @@ describe('releasing', () => {
     expect(endingOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 3 }]);
     expect(program.events.slice(-2)).toMatchObject([
       { kind: 'released', releasedCount: 0 },
-      { kind: 'found-gone' },
+      { kind: 'missing-at-release' },
     ]);
   });
 
@@ -270,7 +270,7 @@ describe('releasing', () => {
     program.process.resume();
     await stage.pass(1_000);
     expect(endingOf(program)).toEqual([
-      { kind: 'lost', reason: 'stalled' },
+      { kind: 'lost', reason: 'suspended' },
       { kind: 'signaled', signal: 'SIGKILL' },
     ]);
   });

@@ -51,7 +51,7 @@ export const setnxMutants: readonly Mutant[] = [
     'a release keeps others away for another ttl',
     within(10, 'older-protocol', 'litter'),
     'redis/setnx-calls.ts',
-    "return call(scripts['release.setnx'], claim, prefix, claim.value, keepMs, unitMs",
-    "return call(scripts['release.setnx'], claim, prefix, claim.value, keepMs + claim.ttlMs, unitMs",
+    "scripts['release.setnx'],\n        claim,\n        prefix,\n        claim.value,\n        keepMs,",
+    "scripts['release.setnx'],\n        claim,\n        prefix,\n        claim.value,\n        keepMs + claim.ttlMs,",
   ),
 ];

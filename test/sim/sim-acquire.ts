@@ -172,10 +172,10 @@ export class Acquisition {
       if (other === this.#id) return false;
       if (this.#isReader() && (has(other, 'shared') || redis.flaws.has('readers-pass-the-writer')))
         continue;
-      const isCalled = isFree || this.#slotCount > 0;
+      const isWoken = isFree || this.#slotCount > 0;
       const hasJustAsked =
         queue.seenAt(other) > redis.now - 500 && !redis.flaws.has('refusal-always-calls');
-      if (!isCalled || hasJustAsked || redis.hears(channel, other)) return true;
+      if (!isWoken || hasJustAsked || redis.hears(channel, other)) return true;
       queue.forget(other);
     }
     return false;

@@ -18,16 +18,16 @@ export class SimHolders {
     if (now > this.#expiresAt) this.#ends.clear();
     for (const [member, { endsAt }] of this.#ends) if (endsAt <= now) this.#ends.delete(member);
     return [...this.#ends.values()].sort(
-      (a, b) => a.endsAt - b.endsAt || (memberOf(a) < memberOf(b) ? -1 : 1),
+      (a, b) => a.endsAt - b.endsAt || (permitOf(a) < permitOf(b) ? -1 : 1),
     );
   }
 
   add(holder: SimHolder): void {
-    this.#ends.set(memberOf(holder), holder);
+    this.#ends.set(permitOf(holder), holder);
   }
 
   remove(holder: Pick<SimHolder, 'slot' | 'value'>): void {
-    this.#ends.delete(memberOf(holder));
+    this.#ends.delete(permitOf(holder));
   }
 
   expireAt(instant: number): void {
@@ -46,6 +46,6 @@ export class SimHolders {
   }
 }
 
-function memberOf({ slot, value }: Pick<SimHolder, 'slot' | 'value'>): string {
+function permitOf({ slot, value }: Pick<SimHolder, 'slot' | 'value'>): string {
   return `${slot} ${value}`;
 }

@@ -13,7 +13,7 @@ export interface Stand {
   readonly slot: number;
 }
 
-export type State = 'ours' | 'taken' | 'gone';
+export type State = 'ours' | 'taken' | 'missing';
 
 export function has(id: string, trait: Trait): boolean {
   return parseWaiterId(id).traits.includes(trait);
@@ -55,7 +55,7 @@ export function hold(
 
 export function shown(redis: SimRedis, key: string, { value, mark, slot }: Stand): State {
   const holder = redis.get(key);
-  if (holder === null) return 'gone';
+  if (holder === null) return 'missing';
   if (mark === '') return holder === value ? 'ours' : 'taken';
   if (holder !== mark) return 'taken';
   for (const one of redis.holdersOf(key).living(redis.now)) {
@@ -63,7 +63,7 @@ export function shown(redis: SimRedis, key: string, { value, mark, slot }: Stand
     const isAnothers = one.slot === slot && slot !== 0 && !redis.flaws.has('slots-counted');
     if (isAnothers && !redis.flaws.has('heal-beside-the-slot-of-another')) return 'taken';
   }
-  return 'gone';
+  return 'missing';
 }
 
 /** How many are before him, where those behind him may come to the front when he goes: nobody, or only some who share; else null. */

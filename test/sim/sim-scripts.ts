@@ -49,7 +49,7 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
     if (!states.every((state) => state === 'ours')) return [1, ...redis.time(), ''];
   }
   if (states.includes('taken') && !flaws.has('extend-without-comparing')) return [0];
-  if (states.includes('gone') && !flaws.has('extend-revives')) return [-1];
+  if (states.includes('missing') && !flaws.has('extend-revives')) return [-1];
   let wantedBy = '';
   for (const key of keys) {
     const queue = redis.queueOf(key);
@@ -98,17 +98,17 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
   const stand = standIn(words, 4);
   for (const [index] of keys.entries())
     redis.record(String(words[7 + keys.length + index] ?? ''), String(words[6]));
-  let best: State = 'gone';
+  let best: State = 'missing';
   for (const [index, key] of keys.entries()) {
     const [queue, holders] = [redis.queueOf(key), redis.holdersOf(key)];
     const isSkipped = flaws.has('names-released-first-only') && index > 0;
-    const found = isSkipped ? 'gone' : shown(redis, key, stand);
+    const found = isSkipped ? 'missing' : shown(redis, key, stand);
     const isSparedByNone =
       found === 'taken' && stand.mark === '' && flaws.has('release-without-comparing');
     const state = isSparedByNone ? 'ours' : found;
     let isFreed = state === 'ours';
     const beforeMs = stand.mark === 'shared' ? last(redis, key) : 0;
-    if (state === 'ours' || best === 'gone') best = state;
+    if (state === 'ours' || best === 'missing') best = state;
     if (state === 'ours' && stand.mark === '') {
       redis.set(key, keepMs > 0 ? redis.get(key) : null, keepMs);
     } else if (state === 'ours') {

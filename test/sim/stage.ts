@@ -125,12 +125,12 @@ export class Stage {
     const machine = this.machine(name);
     const process = new SimProcess(machine, name);
     const clock = system.createSystemClock(() => {}, machine);
-    const roster = new system.Roster();
+    const registry = new system.ServerRegistry();
     const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol, ttlMs, isFenced } =
       this.options;
     const masters = this.servers.map((server, index) => {
       const { address } = new Endpoint(this.network, process, server, index);
-      return new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock);
+      return new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, clock);
     });
     const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
     const redlock = observedRedlock(

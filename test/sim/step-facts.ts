@@ -13,7 +13,7 @@ export interface Ticket {
 
 export interface HoldRecord {
   readonly name: string;
-  readonly asker: SimProcess;
+  readonly owner: SimProcess;
   readonly machine: Machine;
   /** null: it never had the lock. */
   value: string | null;

@@ -65,8 +65,8 @@ export const stepMutants: readonly Mutant[] = [
     'one master that shows the lock is enough to say that it is held',
     within(40, 'in-steps', 'toldHeld'),
     'ctl/steps/held.ts',
-    'const quorum = quorumOf(testimonies.length);',
-    'const quorum = Math.min(1, quorumOf(testimonies.length));',
+    'const quorum = quorumOf(reports.length);',
+    'const quorum = Math.min(1, quorumOf(reports.length));',
   ),
   inSource(
     'step-rest-of-the-longest',
@@ -81,8 +81,8 @@ export const stepMutants: readonly Mutant[] = [
     'what is left of a lock is counted from when the answers have come',
     within(20, 'in-steps', 'toldHeld'),
     'ctl/steps/ticket.ts',
-    'validUntilOf(askedAt, standing.remainingMs)',
-    'validUntilOf(clock.now(), standing.remainingMs)',
+    'validUntilOf(askedAt, ownership.remainingMs)',
+    'validUntilOf(clock.now(), ownership.remainingMs)',
   ),
   inSource(
     'extension-not-looked-at',
@@ -129,8 +129,8 @@ export const stepMutants: readonly Mutant[] = [
     'a holder who sees his lock gone before he is called says that he has lost it',
     rarely(240, 'in-steps', 'keptForShell'),
     'ctl/steps/keeping.ts',
-    'await line.pause(clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0, ended);',
-    "if (!line.isCalled) return 'lost';",
+    'await subscriptions.pause(\n          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,\n          ended,\n        );',
+    "if (!subscriptions.isWoken) return 'lost';",
   ),
   inSource(
     'held-for-nobody',

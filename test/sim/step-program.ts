@@ -94,16 +94,16 @@ export class StepProgram {
       newToken: () => this.#newToken(),
       note: () => this.#note(),
       survey: async () => {
-        const roster = new system.Roster();
-        const inspectors = addresses.map(
-          (address) => new system.Inspector(address, settings, roster, clock),
+        const registry = new system.ServerRegistry();
+        const observers = addresses.map(
+          (address) => new system.LockObserver(address, settings, registry, clock),
         );
-        return new system.Survey(inspectors, clock, { answerMs: masterTimeoutMs });
+        return new system.MasterQuery(observers, clock, { answerMs: masterTimeoutMs });
       },
       redlock: async () => {
-        const roster = new system.Roster();
+        const registry = new system.ServerRegistry();
         const masters = addresses.map(
-          (address) => new system.RedisMaster(address, settings, roster, clock),
+          (address) => new system.RedisMaster(address, settings, registry, clock),
         );
         const lockSettings = { masterTimeoutMs, reserveMs: 0 };
         const redlock = observedRedlock(

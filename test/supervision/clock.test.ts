@@ -40,7 +40,7 @@ describe.skipIf(got.status !== 0)('20. the time of day is set', () => {
     set('+1h');
     const outcome = await job.outcome();
     expect(outcome.code).toBe(79);
-    expect(outcome.stderr).toMatch(/stalled|clock/);
+    expect(outcome.stderr).toMatch(/suspended|clock/);
     expect(outcome.goneAfterMs).toBeLessThan(2_500);
     expect(outcome.marginMs).toBeGreaterThan(0);
   });
@@ -50,7 +50,7 @@ describe.skipIf(got.status !== 0)('20. the time of day is set', () => {
     set('-1h');
     await pass(7_000);
     expect(job.witness.alive.length).toBeGreaterThan(0);
-    expect(job.run.stderr).not.toMatch(/lost|stalled/);
+    expect(job.run.stderr).not.toMatch(/lost|suspended/);
     job.run.signal('SIGTERM');
     expect((await job.run.result).signal).toBe('SIGTERM');
     await job.nothingLeft();

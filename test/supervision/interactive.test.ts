@@ -113,7 +113,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     await terminal.type('fg; echo "code $?"');
     const screen = await terminal.shows(/^code \d+/m);
     expect(screen, screen).toMatch(/^code 79/m);
-    expect(screen).toMatch(/redlock-run: lost: "\w+": stalled/);
+    expect(screen).toMatch(/redlock-run: lost: "\w+": suspended/);
   });
 
   it.concurrent('less shows, scrolls, survives Ctrl-C and leaves the terminal as it was', async () => {

@@ -57,7 +57,7 @@ const scenarios: Scenario[] = [
       job.run.signal('SIGCONT');
     },
     ends: { code: 79 },
-    says: /lost: .* stalled: .* the command was (stopped|killed)/,
+    says: /lost: .* suspended: .* the command was (stopped|killed)/,
     marginMs: 50,
     withinMs: 5_000,
   },
@@ -110,7 +110,7 @@ const scenarios: Scenario[] = [
       }
     },
     ends: { code: 79 },
-    says: /lost: .* unguarded: its guard process died/,
+    says: /lost: .* guard-lost: the guard process died/,
     withinMs: 6_000,
   },
   {

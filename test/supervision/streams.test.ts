@@ -71,16 +71,20 @@ it.concurrent('a reader of stderr that reads no more costs neither the lock nor 
     '-c',
     `timeout 1 head -c 1000000 /dev/zero >&2; sleep 4; echo "$REDLOCK_NAME" > ${folder}/ran`,
   ];
-  const run = spawn(process.execPath, [program, '-v', '--ttl', '3s', 'stalled', '--', ...command], {
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      REDLOCK_MASTERS: urls,
-      REDLOCK_RESTART_GRACE: '0',
-      ...noConfiguration,
+  const run = spawn(
+    process.execPath,
+    [program, '-v', '--ttl', '3s', 'suspended', '--', ...command],
+    {
+      env: {
+        PATH: process.env.PATH,
+        HOME: folder,
+        REDLOCK_MASTERS: urls,
+        REDLOCK_RESTART_GRACE: '0',
+        ...noConfiguration,
+      },
+      stdio: ['ignore', 'ignore', end],
     },
-    stdio: ['ignore', 'ignore', end],
-  });
+  );
   const [code] = await once(run, 'exit');
   fill.kill('SIGKILL');
   expect(code).toBe(0);

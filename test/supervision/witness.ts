@@ -17,7 +17,7 @@ export interface Sighting {
   readonly command: string;
 }
 
-interface Standing {
+interface Ownership {
   /** Whether the master had the key when it was last asked. */
   isHeld: boolean;
   /** When the key expires, or was seen to be gone; never later than it really was. */
@@ -28,7 +28,7 @@ export class Witness {
   readonly #marks: readonly string[];
   readonly #key: string;
   readonly #masters: readonly TestMaster[];
-  readonly #standings: Standing[];
+  readonly #standings: Ownership[];
   #hasBeenHeld = false;
   #seen: Sighting[] = [];
   #lookCount = 0;
@@ -102,7 +102,7 @@ export class Witness {
 
   async askMasters(): Promise<void> {
     await Promise.all(
-      this.#masters.map((master, index) => this.#ask(master, this.#standings[index] as Standing)),
+      this.#masters.map((master, index) => this.#ask(master, this.#standings[index] as Ownership)),
     );
   }
 
@@ -132,15 +132,15 @@ export class Witness {
     return left.filter((remainingMs) => Number(remainingMs) > 0).length > this.#masters.length / 2;
   }
 
-  async #ask(master: TestMaster, standing: Standing): Promise<void> {
+  async #ask(master: TestMaster, ownership: Ownership): Promise<void> {
     if (!master.isRunning || frozen.has(master) || this.#isKeyTaken) return;
     const askedAt = performance.now();
     const remainingMs = Number(await master.command('pttl', this.#key));
     if (this.#isKeyTaken) return;
     const isHeld = remainingMs > 0;
-    if (isHeld) standing.freeAt = askedAt + remainingMs;
-    else if (standing.isHeld) standing.freeAt = Math.min(standing.freeAt, askedAt);
-    standing.isHeld = isHeld;
+    if (isHeld) ownership.freeAt = askedAt + remainingMs;
+    else if (ownership.isHeld) ownership.freeAt = Math.min(ownership.freeAt, askedAt);
+    ownership.isHeld = isHeld;
   }
 }
 

@@ -1,23 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { askerOf, callerOf, isThere } from '../../src/asker.ts';
+import { callerOf, isThere, ownerOf } from '../../src/asker.ts';
 import { eventually } from '../servers/processes.ts';
 
-const here = askerOf(process.pid);
+const here = ownerOf(process.pid);
 
 it('is there as long as the process lives, whose number alone proves nothing', () => {
   expect(here && isThere(here)).toBe(true);
   expect(here && isThere({ ...here, startedAt: here.startedAt - 1 })).toBe(false);
-  expect([0, 999_999_999].map(askerOf)).toEqual([null, null]);
+  expect([0, 999_999_999].map(ownerOf)).toEqual([null, null]);
 });
 
 it('has gone when it has ended, also while nobody has asked how', async () => {
   const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60']);
   const [pid] = await once(parent.stdout, 'data');
-  const asker = askerOf(Number(pid));
+  const owner = ownerOf(Number(pid));
   process.kill(Number(pid), 'SIGKILL');
-  await eventually('gone', () => asker && !isThere(asker));
+  await eventually('gone', () => owner && !isThere(owner));
   parent.kill('SIGKILL');
 });
 

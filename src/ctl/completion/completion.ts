@@ -12,7 +12,7 @@ import { UsageError } from '../../text/errors.ts';
 import { oneLine } from '../../text/printable.ts';
 import { quoted } from '../../text/quote.ts';
 import { readSettings } from '../settings.ts';
-import { Survey } from '../survey.ts';
+import { MasterQuery } from '../survey.ts';
 import { allOptions, sharedOptions } from '../verb-table.ts';
 import { type Candidate, candidatesFor } from './candidates.ts';
 import { scripts } from './scripts.ts';
@@ -69,7 +69,7 @@ async function namesOf(
   });
   const ms = settings.masterTimeoutMs;
   const limits = { answerMs: ms, totalMs: ms, namesMs: ms, nameCount: mostNames };
-  const survey = await Survey.of(settings, clock, limits);
+  const survey = await MasterQuery.of(settings, clock, limits);
   const names = await survey.names('*');
   // The shell would insert one as an option, with whatever that does.
   return names.filter((name) => !name.startsWith('-'));

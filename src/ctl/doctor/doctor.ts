@@ -5,7 +5,7 @@ import { isFailed } from '../../redis/trouble.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
-import { Survey } from '../survey.ts';
+import { MasterQuery } from '../survey.ts';
 import { renderTable } from '../table.ts';
 import { gatherFacts } from './facts.ts';
 import { type Finding, type Grade, grades } from './finding.ts';
@@ -13,10 +13,10 @@ import { masterFindings } from './master-findings.ts';
 import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
 
 export async function doctor({ words, settings, clock, processes, print }: Call): Promise<number> {
-  const survey = await Survey.of(settings, clock);
+  const survey = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(survey, settings, clock);
   const { restartGraceMs, masterTimeoutMs, local } = settings;
-  const addresses = survey.inspectors.map(({ address }) => address);
+  const addresses = survey.observers.map(({ address }) => address);
   const findings: Finding[] = [
     { check: 'quorum', master: null, ...quorum(facts) },
     { check: 'count', master: null, ...count(addresses.length) },
@@ -25,7 +25,7 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
     { check: 'guard', master: null, ...guard(await processes.whyNotKept()) },
     { check: 'configFile', master: null, ...configFile(settings.configFile, settings.warnings) },
     ...facts.flatMap((fact, at): Finding[] => {
-      const master = survey.inspectors[at]?.name ?? '';
+      const master = survey.observers[at]?.name ?? '';
       const answer = { check: 'reachable', master, ...reachable(isFailed(fact) ? fact : null) };
       return isFailed(fact)
         ? [answer]

@@ -6,12 +6,12 @@ import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { Connection } from '../../redis/connection.ts';
-import type { Inspector } from '../../redis/inspector.ts';
+import type { LockObserver } from '../../redis/inspector.ts';
 import { testMaster } from '../../redis/self-test.ts';
 import { isFailed } from '../../redis/trouble.ts';
 import { printable } from '../../text/printable.ts';
 import type { CtlSettings } from '../settings.ts';
-import type { Survey } from '../survey.ts';
+import type { MasterQuery } from '../survey.ts';
 import { type ClockReading, readClock } from './clock-reading.ts';
 import { type ServerVersion, serverVersionOf } from './server-version.ts';
 
@@ -50,32 +50,32 @@ const betweenReadingsMs = 1_000;
 
 /** Facts about each master, or why there are none. Takes a second at least. */
 export async function gatherFacts(
-  survey: Survey,
+  survey: MasterQuery,
   settings: CtlSettings,
   clock: Clock,
 ): Promise<(MasterFacts | Failed)[]> {
   // Those that do not answer one question in time are not asked the others.
-  await survey.ask(async (inspector) => {
-    const connection = await inspector.connected();
+  await survey.ask(async (observer) => {
+    const connection = await observer.connected();
     return isFailed(connection) ? connection : connection.identity;
   });
   const patienceMs = betweenReadingsMs + 5 * settings.masterTimeoutMs;
-  return survey.ask((inspector) => examine(inspector, settings, clock), patienceMs);
+  return survey.ask((observer) => examine(observer, settings, clock), patienceMs);
 }
 
 async function examine(
-  inspector: Inspector,
+  observer: LockObserver,
   settings: CtlSettings,
   clock: Clock,
 ): Promise<MasterFacts | Failed> {
-  const connection = await inspector.connected();
+  const connection = await observer.connected();
   if (isFailed(connection)) return connection;
   const startedAt = clock.now();
   const askTime = () => connection.call('TIME');
   const before = await readClock(askTime);
   const told = await tell(connection);
-  const open = await isOpen(inspector.address, clock);
-  const refusal = await testMaster(inspector, settings, clock);
+  const open = await isOpen(observer.address, clock);
+  const refusal = await testMaster(observer, settings, clock);
   await clock.sleep(betweenReadingsMs - (clock.now() - startedAt));
   const after = await readClock(askTime);
   if (isFailed(before)) return before;
@@ -83,7 +83,7 @@ async function examine(
   const roundTripsMs = [...before.roundTripsMs, ...after.roundTripsMs].sort((a, b) => a - b);
   const clockReadings = [before.reading, after.reading];
   return {
-    address: inspector.address,
+    address: observer.address,
     ...told,
     isOpen: open,
     refusal,

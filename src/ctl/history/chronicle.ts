@@ -3,7 +3,7 @@
 // line; what a host believes to be the time plays no part.
 
 import { parseRecord, type RunRecord } from '../../lock/history-record.ts';
-import type { SeenLine } from '../../redis/inspector.ts';
+import type { SeenLine } from '../../redis/snapshot.ts';
 import type { LockState } from '../lock-state.ts';
 
 /** Who held the lock when somebody was refused. */

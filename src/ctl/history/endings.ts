@@ -3,7 +3,7 @@
 // with --no-history leaves no line, and looks alive until the key expires.
 
 import type { LockState } from '../lock-state.ts';
-import type { Survey } from '../survey.ts';
+import type { MasterQuery } from '../survey.ts';
 import { pastRunsOf } from './chronicle.ts';
 
 /**
@@ -14,7 +14,7 @@ const newestLines = 50;
 
 /** The locks, with the instants at which the runs of their holders ended. */
 export async function withEndings(
-  survey: Survey,
+  survey: MasterQuery,
   locks: readonly LockState[],
 ): Promise<LockState[]> {
   const held = locks.filter(({ holders }) => holders.some(({ kind }) => kind === 'redlock-run'));

@@ -12,7 +12,7 @@ import { roughly } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
-import { Survey } from '../survey.ts';
+import { MasterQuery } from '../survey.ts';
 import { renderTable } from '../table.ts';
 import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
@@ -28,7 +28,7 @@ const allLines = 1_500;
 export async function history({ words, settings, clock, print, tell }: Call): Promise<number> {
   const name = words.operands[0] ?? null;
   const sinceMs = sinceOf(words.textOf('--since'));
-  const survey = await Survey.of(settings, clock);
+  const survey = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const all = await runsOf(
     survey,
@@ -40,7 +40,7 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
     sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
   const failures = survey.failures();
   for (const [index, failed] of failures.entries()) {
-    if (failed !== null) tell(`${survey.inspectors[index]?.name}: ${failed.message}`);
+    if (failed !== null) tell(`${survey.observers[index]?.name}: ${failed.message}`);
   }
   const summary = summaryOf(runs, all.length - runs.length);
   const files: (readonly [string, () => string])[] = [
@@ -67,7 +67,7 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
 
 /** `name`: null for all locks, also those whose first run is still going. */
 async function runsOf(
-  survey: Survey,
+  survey: MasterQuery,
   name: string | null,
   mostLines: number,
   nowMs: number,

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { UsageError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
-import type { Asker, Call } from '../call.ts';
+import type { Call, OwnerProcess } from '../call.ts';
 
 /** The variable that makes this program the one in the background: pid and start of the process for which it holds. */
 const roleName = 'REDLOCK_HOLDER';
@@ -13,7 +13,7 @@ const roleName = 'REDLOCK_HOLDER';
 const told = 'told';
 
 export interface HolderRole {
-  readonly asker: Asker;
+  readonly owner: OwnerProcess;
   /** Who started us has gone before the token was told. */
   readonly abandoned: AbortSignal;
   /** Resolves with whether the token has been told. Nothing of theirs is used any more then. */
@@ -23,14 +23,14 @@ export interface HolderRole {
 /** Starts it, waits for what it says, and says it. Returns the exit code. */
 export async function startInBackground(call: Call): Promise<number> {
   const { program, processes, environment, print, flushed, tell, interrupted } = call;
-  const asker = askerFor(call) ?? processes.caller();
-  if (asker === null)
+  const owner = ownerFor(call) ?? processes.caller();
+  if (owner === null)
     throw new UsageError('hold: the process that called cannot be seen (name one by --while-pid)');
   const holder = spawn(program.file, program.words, {
     argv0: program.argv0,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...environment, [roleName]: `${asker.pid}:${asker.startedAt}` },
+    env: { ...environment, [roleName]: `${owner.pid}:${owner.startedAt}` },
   });
   let ticket = '';
   let complaint = '';
@@ -80,18 +80,18 @@ export function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
     return heard;
   };
   return {
-    asker: { pid: Number(pid), startedAt: Number(startedAt) },
+    owner: { pid: Number(pid), startedAt: Number(startedAt) },
     abandoned: abandoned.signal,
     handOver,
   };
 }
 
 /** The process of --while-pid; null without it. */
-export function askerFor({ words, processes }: Call): Asker | null {
+export function ownerFor({ words, processes }: Call): OwnerProcess | null {
   const text = words.textOf('--while-pid');
   if (text === null) return null;
-  const asker = /^\d{1,9}$/.test(text) ? processes.askerOf(Number(text)) : null;
-  if (asker === null)
+  const owner = /^\d{1,9}$/.test(text) ? processes.ownerOf(Number(text)) : null;
+  if (owner === null)
     throw new UsageError(`--while-pid: ${JSON.stringify(text)}: no such process (write a pid)`);
-  return asker;
+  return owner;
 }

@@ -4,10 +4,10 @@
 
 import type { Clock } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
-import { Roster } from '../../redis/identity.ts';
+import { ServerRegistry } from '../../redis/identity.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
 import type { CtlSettings } from '../settings.ts';
-import { addressesOf, Survey } from '../survey.ts';
+import { addressesOf, MasterQuery } from '../survey.ts';
 import type { Access } from './ticket.ts';
 
 /** A Redlock of its own connections. `close` ends them. */
@@ -16,9 +16,9 @@ export async function openRedlock(
   clock: Clock,
 ): Promise<{ redlock: Redlock; close: () => void }> {
   const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
-  const roster = new Roster();
+  const registry = new ServerRegistry();
   const masters = (await addressesOf(settings)).map(
-    (address) => new RedisMaster(address, { prefix, restartGraceMs, protocol }, roster, clock),
+    (address) => new RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, clock),
   );
   const redlock = new Redlock(masters, clock, { masterTimeoutMs, reserveMs: 0 }, () => {});
   const close = () => {
@@ -30,7 +30,7 @@ export async function openRedlock(
 export function accessTo(settings: CtlSettings, clock: Clock): Access {
   return {
     clock,
-    survey: () => Survey.of(settings, clock),
+    survey: () => MasterQuery.of(settings, clock),
     redlock: () => openRedlock(settings, clock),
   };
 }

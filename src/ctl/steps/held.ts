@@ -3,11 +3,11 @@
 
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Sharing } from '../../lock/types.ts';
-import type { Sight } from '../../redis/inspector.ts';
-import { type Holding, holdingsByToken, holdingsOf, type Testimony } from '../lock-state.ts';
+import type { LockSnapshot } from '../../redis/snapshot.ts';
+import { type Holding, holdingsByToken, holdingsOf, type MasterReport } from '../lock-state.ts';
 
 /** lost: a quorum says that it is not held with this token. unknown: too few masters answered to tell. */
-export type Standing =
+export type Ownership =
   | {
       readonly kind: 'held';
       readonly value: string;
@@ -19,14 +19,14 @@ export type Standing =
   | { readonly kind: 'lost' }
   | { readonly kind: 'unknown' };
 
-export function standingOf(testimonies: readonly Testimony[], token: string): Standing {
-  const quorum = quorumOf(testimonies.length);
-  const { value, sharing } = holdingsByToken(testimonies).get(token) ?? {};
-  const holdingOf = (sight: Sight): Holding | undefined =>
+export function ownershipOf(reports: readonly MasterReport[], token: string): Ownership {
+  const quorum = quorumOf(reports.length);
+  const { value, sharing } = holdingsByToken(reports).get(token) ?? {};
+  const holdingOf = (sight: LockSnapshot): Holding | undefined =>
     holdingsOf(sight).find((one) => one.value === value);
-  const sights = testimonies.flatMap(({ sight }) => ('kind' in sight ? [] : [sight]));
+  const sights = reports.flatMap(({ sight }) => ('kind' in sight ? [] : [sight]));
   const own = sights.filter((sight) => holdingOf(sight) !== undefined);
-  const silentCount = testimonies.length - sights.length;
+  const silentCount = reports.length - sights.length;
   if (value === undefined || sharing === undefined || own.length < quorum) {
     return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
   }

@@ -10,7 +10,7 @@ import { exitCode } from '../../text/exit-codes.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { failed, partsOf, ticketText, wantedBy } from './acquire.ts';
-import { askerFor, holderRole, startInBackground } from './background.ts';
+import { holderRole, ownerFor, startInBackground } from './background.ts';
 import { openRedlock } from './claimant.ts';
 import { type End, hold as holdLock, type Terms } from './keeping.ts';
 
@@ -20,12 +20,12 @@ export async function hold(call: Call): Promise<number> {
   const { words, settings, clock, note, environment, processes, print, tell, interrupted } = call;
   const role = holderRole(environment);
   if (role === null && words.has('--background')) return startInBackground(call);
-  const asker = role?.asker ?? askerFor(call);
+  const owner = role?.owner ?? ownerFor(call);
   const name = words.operands[0] ?? '';
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
   const { redlock, close } = await openRedlock(settings, clock);
   const parts = { redlock, ...partsOf(call, label), masterTimeoutMs: settings.masterTimeoutMs };
-  const isWanted = () => asker === null || processes.isThere(asker);
+  const isWanted = () => owner === null || processes.isThere(owner);
   const kept = await holdLock(parts, wantedBy(call), {
     isWanted,
     ended,

@@ -81,7 +81,7 @@ async function keep(parts: KeepingParts, lease: Lease, { isWanted, ended }: Term
   const id = keeperIdOf(parseValue(claim.value).token);
   const lost = new AbortController();
   const bug: unknown = null;
-  const line = await redlock.joinLine({ ...claim, waiter: { id, arrivalUs: 0 } });
+  const subscriptions = await redlock.subscribe({ ...claim, waiter: { id, arrivalUs: 0 } });
   const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });
   const keeper = new LeaseKeeper(
     lease,
@@ -97,22 +97,25 @@ async function keep(parts: KeepingParts, lease: Lease, { isWanted, ended }: Term
   const over = AbortSignal.any([ended, lost.signal]);
   try {
     for (;;) {
-      await line.pause(lookMs, over);
+      await subscriptions.pause(lookMs, over);
       if (ended.aborted) return 'told';
       // Some masters may show it yet, or again, by what was under way when it was released. It is
       // removed everywhere by the caller.
-      if (line.isCalled) return 'released';
+      if (subscriptions.isWoken) return 'released';
       // A release by token wakes us when it is complete, which extending may have seen first.
       if (bug !== null) throw bug;
       if (lost.signal.aborted) {
-        await line.pause(clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0, ended);
+        await subscriptions.pause(
+          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,
+          ended,
+        );
         if (ended.aborted) return 'told';
-        return line.isCalled ? 'released' : 'lost';
+        return subscriptions.isWoken ? 'released' : 'lost';
       }
       if (!isWanted()) return 'unwanted';
     }
   } finally {
     keeper.end();
-    line.close();
+    subscriptions.close();
   }
 }

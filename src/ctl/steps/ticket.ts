@@ -7,8 +7,8 @@ import { validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
 import { alone } from '../../lock/types.ts';
 import { keeperIdOf } from '../../lock/value.ts';
-import type { Survey } from '../survey.ts';
-import { type Standing, standingOf } from './held.ts';
+import type { MasterQuery } from '../survey.ts';
+import { type Ownership, ownershipOf } from './held.ts';
 
 export interface Ticket {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface Ticket {
 /** Ways to the masters, each by connections of its own. */
 export interface Access {
   readonly clock: Clock;
-  survey(): Promise<Survey>;
+  survey(): Promise<MasterQuery>;
   redlock(): Promise<{ readonly redlock: Redlock; readonly close: () => void }>;
 }
 
@@ -36,9 +36,9 @@ export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): P
   const { clock } = access;
   for (let tryCount = 1; ; tryCount += 1) {
     const askedAt = clock.now();
-    const standing = await standingNow(ticket, access);
-    if (standing.kind !== 'held') return standing;
-    const { value, sharing, fence, remainingMs } = standing;
+    const ownership = await ownershipNow(ticket, access);
+    if (ownership.kind !== 'held') return ownership;
+    const { value, sharing, fence, remainingMs } = ownership;
     const { redlock, close } = await access.redlock();
     const isFenced = fence !== null;
     const claim = {
@@ -67,10 +67,10 @@ export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): P
 /** Removes it wherever it stands, and tells a holder in the background. */
 export async function giveBack(ticket: Ticket, access: Access): Promise<Answer> {
   const { name, token } = ticket;
-  const standing = await standingNow(ticket, access);
-  if (standing.kind !== 'held') return standing;
+  const ownership = await ownershipNow(ticket, access);
+  if (ownership.kind !== 'held') return ownership;
   const survey = await access.survey();
-  const replies = await survey.remove(name, standing.value, standing.sharing);
+  const replies = await survey.remove(name, ownership.value, ownership.sharing);
   const goneCount = replies.filter(({ kind }) => kind !== 'failed').length;
   const isConfirmed = goneCount > replies.length / 2;
   // A holder in the background need not find out by himself.
@@ -84,20 +84,20 @@ export async function look(ticket: Ticket, access: Access): Promise<Answer> {
   const { clock } = access;
   for (let tryCount = 1; ; tryCount += 1) {
     const askedAt = clock.now();
-    const standing = await standingNow(ticket, access);
-    if (standing.kind !== 'held') return standing;
-    if (standing.remainingMs === Number.POSITIVE_INFINITY)
-      return { kind: 'held', validMs: standing.remainingMs };
-    const validMs = validUntilOf(askedAt, standing.remainingMs) - clock.now();
+    const ownership = await ownershipNow(ticket, access);
+    if (ownership.kind !== 'held') return ownership;
+    if (ownership.remainingMs === Number.POSITIVE_INFINITY)
+      return { kind: 'held', validMs: ownership.remainingMs };
+    const validMs = validUntilOf(askedAt, ownership.remainingMs) - clock.now();
     if (validMs > 0) return { kind: 'held', validMs };
     // It may have ended while the masters were answering.
     if (tryCount === lookCount) return { kind: 'unknown' };
   }
 }
 
-async function standingNow({ name, token }: Ticket, access: Access): Promise<Standing> {
+async function ownershipNow({ name, token }: Ticket, access: Access): Promise<Ownership> {
   const survey = await access.survey();
-  const [testimonies = []] = await survey.testimonies([name]);
+  const [reports = []] = await survey.reports([name]);
   survey.close();
-  return standingOf(testimonies, token);
+  return ownershipOf(reports, token);
 }

@@ -28,7 +28,7 @@ export interface Board {
 /** How a line is to be coloured. */
 export type Tone = 'title' | 'head' | 'plain' | 'bad' | 'doubtful' | 'dim';
 
-export interface Line {
+export interface Subscriptions {
   readonly text: string;
   readonly tone: Tone;
 }
@@ -39,7 +39,7 @@ export function roomFor(masterCount: number, rows: number): number {
 }
 
 /** At most `rows` lines, none wider than `columns`. */
-export function renderBoard(board: Board, columns: number, rows: number): Line[] {
+export function renderBoard(board: Board, columns: number, rows: number): Subscriptions[] {
   const { masters, quorum, knownCount, now } = board;
   const locks = inOrder(board.locks).slice(0, roomFor(masters.length, rows));
   const waiting = board.locks.reduce((sum, { queue }) => sum + queue.length, 0);
@@ -53,16 +53,16 @@ export function renderBoard(board: Board, columns: number, rows: number): Line[]
   );
   const [heading = 'no locks', ...body] = table.trimEnd().split('\n');
   const left = knownCount - locks.length;
-  const lines: Line[] = [
+  const lines: Subscriptions[] = [
     { text: title, tone: 'title' },
     ...renderTable(['MASTER', 'ANSWER'], answers)
       .trimEnd()
       .split('\n')
       .slice(1)
-      .map((text, at): Line => ({ text, tone: isMute(masters[at]) ? 'bad' : 'plain' })),
+      .map((text, at): Subscriptions => ({ text, tone: isMute(masters[at]) ? 'bad' : 'plain' })),
     { text: '', tone: 'plain' },
     { text: heading || 'no locks', tone: 'head' },
-    ...body.map((text, at): Line => ({ text, tone: toneOf(locks[at]) })),
+    ...body.map((text, at): Subscriptions => ({ text, tone: toneOf(locks[at]) })),
     { text: '', tone: 'plain' },
     { text: `${left > 0 ? `${left} more (redlockctl list)  ` : ''}q quits`, tone: 'dim' },
   ];

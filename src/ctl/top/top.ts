@@ -6,8 +6,15 @@ import { quorumOf } from '../../lock/quorum.ts';
 import { UsageError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import type { Call } from '../call.ts';
-import { Survey } from '../survey.ts';
-import { inOrder, type Line, type MasterLine, renderBoard, roomFor, type Tone } from './board.ts';
+import { MasterQuery } from '../survey.ts';
+import {
+  inOrder,
+  type MasterLine,
+  renderBoard,
+  roomFor,
+  type Subscriptions,
+  type Tone,
+} from './board.ts';
 import { Watch } from './watch.ts';
 
 const everyMs = 1_000;
@@ -18,7 +25,7 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
     throw new UsageError(
       'top: no terminal (redlockctl list prints once, status --watch again and again)',
     );
-  const survey = await Survey.of(settings, clock);
+  const survey = await MasterQuery.of(settings, clock);
   const watch = new Watch(survey);
   const paint = painter();
   const screen = await openScreen();
@@ -32,7 +39,7 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
   try {
     let masters: MasterLine[] | null = [];
     while (!quit.signal.aborted) {
-      const room = roomFor(survey.inspectors.length, screen.rows);
+      const room = roomFor(survey.observers.length, screen.rows);
       const onScreen = inOrder(watch.locks).slice(0, room);
       masters = await Promise.race([watch.step(onScreen.map(({ name }) => name)), quits]);
       if (masters === null) break;
@@ -54,7 +61,7 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
 }
 
 /** Colours unless NO_COLOR is set to anything (no-color.org), which the library leaves to its caller. */
-function painter(): (line: Line) => string {
+function painter(): (line: Subscriptions) => string {
   const chalk = new Chalk(process.env.NO_COLOR ? { level: 0 } : {});
   const paints: Readonly<Record<Tone, (text: string) => string>> = {
     title: chalk.bold,

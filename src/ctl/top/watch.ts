@@ -6,7 +6,7 @@ import type { Failed } from '../../lock/types.ts';
 import { isFailed } from '../../redis/trouble.ts';
 import { withEndings } from '../history/endings.ts';
 import type { LockState } from '../lock-state.ts';
-import type { Survey } from '../survey.ts';
+import type { MasterQuery } from '../survey.ts';
 import type { MasterLine } from './board.ts';
 
 /** What one step looks at: see Survey, which reads so many in one go. */
@@ -14,15 +14,15 @@ const mostLooks = 100;
 const pageSize = 1_000;
 
 export class Watch {
-  readonly #survey: Survey;
+  readonly #survey: MasterQuery;
   readonly #cursors: string[];
   readonly #locks = new Map<string, LockState | null>();
   /** Where the turn is among the names that are not on the screen. */
   #turn = 0;
 
-  constructor(survey: Survey) {
+  constructor(survey: MasterQuery) {
     this.#survey = survey;
-    this.#cursors = survey.inspectors.map(() => '0');
+    this.#cursors = survey.observers.map(() => '0');
   }
 
   get knownCount(): number {
@@ -46,7 +46,7 @@ export class Watch {
       if (isGone) this.#locks.delete(lock.name);
       else this.#locks.set(lock.name, lock);
     }
-    return this.#survey.inspectors.map(({ name }, at) => {
+    return this.#survey.observers.map(({ name }, at) => {
       const answer = answers[at];
       if (answer === undefined || isFailed(answer))
         return { name, answer: { message: answer?.message ?? 'no answer' } };
@@ -55,10 +55,10 @@ export class Watch {
   }
 
   #page(): Promise<({ tripMs: number } | Failed)[]> {
-    return this.#survey.ask(async (inspector) => {
-      const at = this.#survey.inspectors.indexOf(inspector);
+    return this.#survey.ask(async (observer) => {
+      const at = this.#survey.observers.indexOf(observer);
       const sentAt = performance.now();
-      const page = await inspector.page(this.#cursors[at] ?? '0', '*', pageSize);
+      const page = await observer.page(this.#cursors[at] ?? '0', '*', pageSize);
       if (isFailed(page)) return page;
       this.#cursors[at] = page.cursor;
       for (const name of page.resources) if (!this.#locks.has(name)) this.#locks.set(name, null);

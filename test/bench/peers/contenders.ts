@@ -11,7 +11,7 @@ import { Redlock } from '../../../src/lock/redlock.ts';
 import { alone } from '../../../src/lock/types.ts';
 import { waitForLock } from '../../../src/lock/wait.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
-import { Roster } from '../../../src/redis/identity.ts';
+import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
 import { npmFolder, versions } from './cache.ts';
@@ -37,9 +37,11 @@ export const ours: Peer = {
   asksBy: 'script',
   join: async (urls) => {
     const clock = createSystemClock();
-    const roster = new Roster();
+    const registry = new ServerRegistry();
     const settings = { prefix: '', restartGraceMs: 0 };
-    const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
+    const masters = urls.map(
+      (url) => new RedisMaster(parseAddress(url), settings, registry, clock),
+    );
     await Promise.all(masters.map((master) => master.identify()));
     const redlock = new Redlock(masters, clock, { masterTimeoutMs: 1_500, reserveMs: 0 }, () => {});
     const newValue = () => randomBytes(20).toString('base64url');

@@ -15,7 +15,7 @@ export function callsOn(resource: string): {
 } {
   const value = '01234567-89ab-cdef-0123-456789abcdef';
   const claim = { ...alone, resources: [resource], value, ttlMs, isFenced: true, waiter: null };
-  const undoing = { claim, keepMs: 0, record: null, staysInLine: false };
+  const undoing = { claim, keepMs: 0, record: null, keepsPosition: false };
   return {
     acquire: redlockCalls.toAcquire(claim, ''),
     release: redlockCalls.toRelease(undoing, ''),

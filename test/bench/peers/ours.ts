@@ -5,16 +5,16 @@ import { randomUUID } from 'node:crypto';
 import { Redlock } from '../../../src/lock/redlock.ts';
 import { alone } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
-import { Roster } from '../../../src/redis/identity.ts';
+import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
 import { type Cycle, callTimeoutMs, ttlMs } from './npm.ts';
 
 export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const clock = createSystemClock();
-  const roster = new Roster();
+  const registry = new ServerRegistry();
   const settings = { prefix: '', restartGraceMs: 0 };
-  const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, roster, clock));
+  const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, registry, clock));
   const redlock = new Redlock(
     masters,
     clock,

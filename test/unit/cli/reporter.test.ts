@@ -39,15 +39,15 @@ const finishedBy = (cause: Cause): Finished => ({
   runMs: 5,
   extensionCount: 0,
   fence: null,
-  unprovenMs: null,
+  unconfirmedMs: null,
 });
 
 const uneventful: readonly RunEvent[] = [
   { kind: 'master-failing', master: 'redis://a', failed },
   { kind: 'master-recovered', master: 'redis://a' },
-  { kind: 'master-healed', master: 'redis://a' },
+  { kind: 'master-repaired', master: 'redis://a' },
   { kind: 'acquired', grantedCount: 2, elapsedMs: 3, waitMs: 3 },
-  { kind: 'writing-back', fence: 3 },
+  { kind: 'fence-write-back', fence: 3 },
   { kind: 'child-started', pid: 7 },
   { kind: 'extended', extendedCount: 3, elapsedMs: 3 },
   { kind: 'extension-failed', failures, validMs: 4_000 },

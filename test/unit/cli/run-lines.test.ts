@@ -81,7 +81,7 @@ const events: readonly (readonly [RunEvent, string])[] = [
   ],
   [{ kind: 'master-recovered', master: 'redis://a' }, 'recovered: redis://a: answers again'],
   [
-    { kind: 'master-healed', master: 'redis://a' },
+    { kind: 'master-repaired', master: 'redis://a' },
     'healed: redis://a: had lost our value and shows it again',
   ],
   [
@@ -93,7 +93,7 @@ const events: readonly (readonly [RunEvent, string])[] = [
     'warning: redis://a: its clock went 2s back, and its keys expire by it (let NTP slew the clock, never step it)',
   ],
   [
-    { kind: 'writing-back', fence: 1234 },
+    { kind: 'fence-write-back', fence: 1234 },
     'fence: "job": masters counted differently, writing 1234 back',
   ],
   [
@@ -137,13 +137,13 @@ const events: readonly (readonly [RunEvent, string])[] = [
   ],
   [{ kind: 'relayed', signal: 'SIGHUP' }, 'relayed: "job": SIGHUP'],
   [
-    { kind: 'stopping', cause: lost, signal: 'SIGTERM', validMs: 4_000, unprovenMs: 100 },
+    { kind: 'stopping', cause: lost, signal: 'SIGTERM', validMs: 4_000, unconfirmedMs: 100 },
     'stopping: "job": lost (taken: masters show the value of somebody else): sent SIGTERM, lock valid for another 4s',
   ],
   [{ kind: 'killed' }, 'killed: "job": sent SIGKILL'],
-  [{ kind: 'found-lost' }, 'lost: "job": somebody else had it when it was released'],
+  [{ kind: 'lost-at-release' }, 'lost: "job": somebody else had it when it was released'],
   [
-    { kind: 'found-gone' },
+    { kind: 'missing-at-release' },
     'warning: "job": too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)',
   ],
   [
@@ -164,7 +164,7 @@ describe('the end', () => {
       runMs: null,
       extensionCount: 0,
       fence: null,
-      unprovenMs: null,
+      unconfirmedMs: null,
     });
   const refused = (
     acquisition: Extract<Cause, { kind: 'not-acquired' }>['acquisition'],
@@ -230,10 +230,10 @@ describe('the end', () => {
     ],
     [
       'lost, obeyed after SIGKILL had been sent to what it had started',
-      { kind: 'lost', reason: 'stalled' },
+      { kind: 'lost', reason: 'suspended' },
       { kind: 'signaled', signal: 'SIGTERM' },
       true,
-      'lost: "job": stalled: we were stopped, asleep or starved when it had to be extended; the command was stopped: died of SIGTERM',
+      'lost: "job": suspended: redlock-run did not run when the lock had to be extended (stopped, asleep, starved); the command was stopped: died of SIGTERM',
     ],
     [
       'too long',

@@ -24,7 +24,7 @@ const refused: AcquireReply = {
 };
 const extended: ExtendReply = { kind: 'extended', masterTimeMs: 1 };
 const taken = { kind: 'taken' } as const;
-const gone = { kind: 'gone' } as const;
+const missing = { kind: 'missing' } as const;
 const released: ReleaseReply = { kind: 'released' };
 
 const counts = [1, 2, 3, 4, 5];
@@ -74,11 +74,11 @@ describe.each(counts)('acquire, %i masters', (masterCount) => {
 });
 
 describe.each(counts)('extend, %i masters', (masterCount) => {
-  const kinds = [extended, taken, gone, failed];
+  const kinds = [extended, taken, missing, failed];
   const quorum = quorumOf(masterCount);
   const whole = (votes: readonly ExtendReply[]) => {
     if (countOf(votes, 'extended') >= quorum) return 'extended';
-    return countOf(votes, 'taken') + countOf(votes, 'gone') > masterCount - quorum
+    return countOf(votes, 'taken') + countOf(votes, 'missing') > masterCount - quorum
       ? 'lost'
       : 'unreachable';
   };
@@ -106,8 +106,8 @@ describe.each(counts)('extend, %i masters', (masterCount) => {
 
 describe.each(counts)('release, %i masters', (masterCount) => {
   it('a loss is seen where no quorum showed our value', () => {
-    for (const votes of allVotes<ReleaseReply>([released, taken, gone, failed], masterCount)) {
-      const others = countOf(votes, 'taken') + countOf(votes, 'gone');
+    for (const votes of allVotes<ReleaseReply>([released, taken, missing, failed], masterCount)) {
+      const others = countOf(votes, 'taken') + countOf(votes, 'missing');
       const loss = countOf(votes, 'taken') > 0 ? 'taken' : 'expired';
       const isLoss = others > masterCount - quorumOf(masterCount);
       expect(missingIn(votes, masterCount), kindsOf(votes)).toBe(isLoss ? loss : null);

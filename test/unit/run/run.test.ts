@@ -77,7 +77,7 @@ async function endingOf(exit: ChildExit, heardAt: number, agoMs = 0) {
 
 it('a command that was killed when its lease was over has lost its lock, whoever tells it first', async () => {
   const ending = await endingOf({ kind: 'signaled', signal: 'SIGTERM' }, 5_000);
-  expect(ending.cause).toMatchObject({ kind: 'lost', reason: 'stalled' });
+  expect(ending.cause).toMatchObject({ kind: 'lost', reason: 'suspended' });
 });
 
 it.each<[string, ChildExit, number, number]>([
@@ -91,7 +91,7 @@ it.each<[string, ChildExit, number, number]>([
 
 it('a command that ended by itself after validity has lost its lock', async () => {
   const { cause } = await endingOf({ kind: 'exited', code: 0 }, 5_000, 2_000);
-  expect(cause).toMatchObject({ kind: 'lost', reason: 'stalled' });
+  expect(cause).toMatchObject({ kind: 'lost', reason: 'suspended' });
 });
 
 it('a command that ended in time has lost its lock when what it left behind did not', async () => {

@@ -24,7 +24,7 @@ const events: readonly Event[] = [
   { kind: 'lost', reason: 'unreachable' },
   { kind: 'overdue' },
   { kind: 'kill-due' },
-  { kind: 'swept', untouchable: [] },
+  { kind: 'swept', unkillable: [] },
   { kind: 'released' },
 ];
 
@@ -252,21 +252,21 @@ describe('a lock that is lost while the child is being stopped', () => {
 });
 
 describe('processes that we may not kill', () => {
-  const untouchable = [42];
+  const unkillable = [42];
 
   it('keep the lock from being released after the child has ended', () => {
     const sweeping = replay([
       { kind: 'acquired' },
       { kind: 'child-exited', exit: { kind: 'exited', code: 0 } },
     ]);
-    const [state, actions] = transition(sweeping, { kind: 'swept', untouchable });
-    expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', untouchable }]]);
+    const [state, actions] = transition(sweeping, { kind: 'swept', unkillable });
+    expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', unkillable }]]);
   });
 
   it('end the run also when the child itself is one of them', () => {
     const stopping = replay([{ kind: 'acquired' }, { kind: 'overdue' }, { kind: 'kill-due' }]);
-    const [state, actions] = transition(stopping, { kind: 'swept', untouchable });
-    expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', untouchable }]]);
+    const [state, actions] = transition(stopping, { kind: 'swept', unkillable });
+    expect([state.phase, actions]).toEqual(['done', [{ kind: 'abandon', unkillable }]]);
   });
 });
 
@@ -274,7 +274,7 @@ describe('a lock that is missing when it is to be released', () => {
   const ended = (exit: ChildExit): readonly Event[] => [
     { kind: 'acquired' },
     { kind: 'child-exited', exit },
-    { kind: 'swept', untouchable: [] },
+    { kind: 'swept', unkillable: [] },
   ];
   const well = ended({ kind: 'exited', code: 3 });
   const stopped = (event: Event): readonly Event[] => [
