@@ -55,7 +55,7 @@ test('holds the program, its licence and the example, and neither sources nor te
       '.redlockrc.example',
     ]),
   );
-  const pages = /^docs\/[\w/-]+\.(md|svg)$|^(README|CHANGELOG|SECURITY)\.md$/;
+  const pages = /^docs\/[\w/-]+\.(md|svg)$|^(README|CHANGELOG|SECURITY|CONTRIBUTING)\.md$/;
   const others = files.filter(
     (file) =>
       !/^(bin|dist)\/|^(LICENSE|package\.json|\.redlockrc\.example)$/.test(file) &&

@@ -289,10 +289,10 @@ test.each([
 test.each([
   [['released', 'released', 'failed'], 'broken', 0],
   [['released', 'failed', 'failed'], 'no-quorum', 69],
-  [['released', 'gone', 'failed'], 'broken', 0],
+  [['released', 'missing', 'failed'], 'broken', 0],
   [['released', 'taken', 'taken'], 'broken', 0],
-  [['taken', 'taken', 'gone'], 'changed-hands', 75],
-  [['gone', 'gone', 'failed'], 'gone', 0],
+  [['taken', 'taken', 'missing'], 'changed-hands', 75],
+  [['missing', 'missing', 'failed'], 'gone', 0],
   [['failed', 'failed', 'failed'], 'no-quorum', 69],
 ])('removal answered by %j is %s', (kinds, outcome, code) => {
   const failure = { cause: 'timeout', message: '' };

@@ -88,7 +88,7 @@ it.concurrent('a reader of stderr that reads no more costs neither the lock nor 
   const [code] = await once(run, 'exit');
   fill.kill('SIGKILL');
   expect(code).toBe(0);
-  expect(readFileSync(join(folder, 'ran'), 'utf8')).toBe('stalled\n');
+  expect(readFileSync(join(folder, 'ran'), 'utf8')).toBe('suspended\n');
 });
 
 it.concurrent.each([
