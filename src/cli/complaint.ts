@@ -1,6 +1,6 @@
-// What a program says when it cannot go on, and the code it exits with: one line for a mistake of
-// the user's or for what this machine has not got; the stack only for a bug of ours, told as places
-// in our sources. A stderr that takes nothing is ignored.
+// The last message of a program that cannot go on, and its exit code: one line for a mistake of the
+// user or for something that this machine lacks; for a bug in the program a stack as well, with the
+// places in its sources. A stderr that cannot be written is ignored.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
@@ -13,7 +13,7 @@ export type Expected = Error & { readonly exitCode: number };
 
 /** Says that what was asked for cannot be written to stdout, and returns the exit code. */
 export function complainOfOutput(program: string, { code }: NodeJS.ErrnoException): number {
-  // The reader may have seen enough, as head(1) has: nothing to complain of, but not a success.
+  // The reader may have read enough, as head(1) does: no message, but not a success either.
   if (code !== 'EPIPE') process.stderr.write(`${program}: output: cannot be written: ${code}\n`);
   return exitCode.output;
 }
@@ -37,8 +37,8 @@ export function complain(
 }
 
 /**
- * The stack with every place in a bundle replaced by the one it was made from, where there is a map.
- * Bundles do not name their maps, or Node would look for them; they lie beside the bundles.
+ * The stack with every place in a bundle replaced by its place in the sources, where the bundle has
+ * a source map. The map stands beside the bundle, which does not name it: Node would load it.
  */
 export function originalStack(stack: string): string {
   const maps = new Map<string, SourceMap | null>();

@@ -1,6 +1,6 @@
-// The text of --help and --version, and the layout that both programs share: entries with a hanging
-// text, at most 100 columns. It is made from the option table and not by commander, because two
-// spellings of one option (--wait, --timeout) belong on one line.
+// The text of --help and --version, and the layout that both programs share. It is made from the
+// option table and not by commander, which cannot print two spellings of one option (--wait,
+// --timeout) on one line.
 
 import { type OptionRow, optionTable } from '../config/options.ts';
 import { exitCodesOf } from '../text/exit-codes.ts';
@@ -19,7 +19,7 @@ export const examples: readonly (readonly [string, string])[] = [
   ['redlock-run --dry-run -v backup -- true', 'where does each setting come from?'],
 ];
 
-/** What both programs end with: the exit status, and examples with what each does. */
+/** The end of the help of both programs: the exit status and the examples. */
 export function endOfHelp(
   program: 'run' | 'ctl',
   lines: readonly (readonly [string, string])[],
@@ -86,7 +86,7 @@ function flagsOf(row: OptionRow): string {
   return row.short === undefined ? `    ${spellingsOf(row)}` : spellingsOf(row);
 }
 
-/** `  left     text`, the text wrapped and hanging at `column`. */
+/** `  left     text` as lines of at most 100 columns; the text is wrapped and begins at `column`. */
 export function entry(left: string, text: string, column: number): string[] {
   const lines: string[] = [];
   let line = `  ${left}`.padEnd(column);

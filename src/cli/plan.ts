@@ -1,5 +1,5 @@
-// What --dry-run prints: the settings of one run as aligned text for people, on stdout. Programs have
-// --report. The command is shown as JSON, so that an empty argument or a trailing space can be seen.
+// What --dry-run prints on stdout: the settings of one run as aligned text for people. The command
+// is shown as JSON, so that an empty argument or a trailing space is visible.
 
 import type { Settings } from '../config/settings.ts';
 import { driftMsOf, quorumOf } from '../lock/quorum.ts';
@@ -121,11 +121,11 @@ function mastersOf({ local, localDirectory, masters, sources }: Settings): Row[]
       value: master.name,
       source: sources.masters ?? '',
     }));
-  const place = localDirectory === null ? '' : ` in ${quoted(localDirectory, 4096)}`;
+  const directory = localDirectory === null ? '' : ` in ${quoted(localDirectory, 4096)}`;
   return [
     {
       label: 'masters',
-      value: `local: this user's own on this machine${place}`,
+      value: `local: this user's own on this machine${directory}`,
       source: sources.local ?? '',
     },
   ];

@@ -1,7 +1,6 @@
-// The JSON object of --report: what happened, for programs that the exit code alone leaves
-// guessing. It is written once, at the end, also when the command never ran. A regular file is
-// replaced in one step, so that no reader ever sees half of it; anything else (a pipe,
-// /dev/stderr) is written to. Which is which, report-target.ts says.
+// The JSON object of --report, for programs to which the exit code does not say enough. It is
+// written once, at the end, also when the command never ran. A regular file is replaced in one step,
+// so that no reader sees half of it; anything else (a pipe, /dev/stderr) is written in place.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -26,13 +25,13 @@ export interface RunReport {
   readonly names: readonly string[];
   readonly outcome: string;
   readonly waitMs: number;
-  /** Its place in the queue when it came, from 1; null: it never had to wait in it. */
+  /** The position in the wait queue on arrival, from 1; null: the run never waited in it. */
   readonly place: number | null;
   /** null: the command was never started. */
   readonly runMs: number | null;
   /** The command's own, null unless it exited by itself. */
   readonly exitCode: number | null;
-  /** What the command died of. */
+  /** The signal that the command died of. */
   readonly signal: string | null;
   /** What redlock-run itself exits with, 128 + n for a signal. */
   readonly status: number;
@@ -45,7 +44,7 @@ export interface RunReport {
 /** How long a full pipe may stay full, in ms. */
 const longestFullMs = 2_000;
 
-/** `seen` is what was gathered on the way. */
+/** The report of a run; `seen` holds the facts that were gathered while it went on. */
 export function reportOf(
   names: readonly string[],
   { ending, waitMs, runMs, extensionCount, fence }: Finished,
@@ -69,7 +68,7 @@ export function reportOf(
   };
 }
 
-/** Returns why it could not be written, as a line, or null. */
+/** Writes the report. Returns one line that says why it could not be written, or null. */
 export function writeReport(file: string, report: RunReport): string | null {
   const text = jsonLine(report);
   try {
@@ -89,7 +88,7 @@ function replace(path: string, text: string, mode: number | null): void {
     const fd = openSync(draft, 'wx', mode ?? 0o666);
     try {
       writeFileSync(fd, text);
-      // What the umask takes from a new file it must not take from one that was there.
+      // The umask must not change the mode of a file that existed before.
       if (mode !== null) fchmodSync(fd, mode);
     } finally {
       closeSync(fd);
@@ -102,8 +101,8 @@ function replace(path: string, text: string, mode: number | null): void {
 }
 
 /**
- * A pipe that is full and that no process reads is given up; one that is read has the time it
- * needs.
+ * Writes without blocking. A pipe that stays full for two seconds is given up; a slow reader that
+ * goes on reading has all the time it needs.
  */
 function writeInto(path: string, text: string, flags: number): void {
   const fd = openSync(path, flags);

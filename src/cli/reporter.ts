@@ -1,8 +1,7 @@
-// Who is told what, and when: events of a run in, lines on stderr out, nothing ever on stdout. A
-// run that succeeds without waiting says nothing at all, so that cron sends no mail. Without a
-// terminal a wait is mentioned once, and only after five seconds (with -v at once, and whenever the
-// holder or our place changes); with one there is a spinner, which is gone before the command
-// starts.
+// Turns the events of a run into lines on stderr, and decides which of them are printed and when. A
+// run that succeeds without waiting prints nothing, so that cron sends no mail. Without a terminal a
+// wait is printed once, after five seconds (with -v at once, and whenever the holder or the position
+// changes). On a terminal a spinner shows it, and is removed before the command starts.
 
 import type { Failed, MasterFailure } from '../lock/types.ts';
 import type { RunEvent } from '../run/events.ts';
@@ -17,14 +16,14 @@ export interface ReporterSettings {
   readonly names: readonly string[];
   readonly command: readonly string[];
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
-  /** json: the same lines at the same moments, each as one object with the facts beside the message. */
+  /** json: the same lines at the same moments, each as one object with the facts of the event. */
   readonly logFormat: 'text' | 'json';
 }
 
-/** Off a terminal, how long a wait may last before it is worth a line. */
+/** How long a wait may last, in ms, before it is worth a line where there is no terminal. */
 const patientMs = 5_000;
 
-/** What a person must hear of without asking. */
+/** Events that are printed without -v. */
 const warnings: ReadonlySet<RunEvent['kind']> = new Set([
   'release-unconfirmed',
   'leftovers',
@@ -37,10 +36,10 @@ export class Reporter {
   readonly #settings: ReporterSettings;
   readonly #output: Output;
   #spinner: Spinner | null = null;
-  /** What is waited for, as it was last told: who holds it, and our place. */
+  /** The holder and the position in the queue that were printed last; null: none yet. */
   #mentionedWait: string | null = null;
   #noQuorumCount = 0;
-  /** An attempt ends when there can be no quorum; masters that answer later fail too. */
+  /** The failing masters, with those that failed after an attempt had ended without a quorum. */
   readonly #failing = new Map<string, Failed>();
 
   constructor(settings: ReporterSettings, output: Output) {
@@ -61,17 +60,17 @@ export class Reporter {
     }
   }
 
-  /** Something worth knowing that is no event of the run; only with -v. */
+  /** Prints a fact that is no event of the run; only with -v. */
   note(line: string): void {
     if (this.#settings.verbosity === 'verbose') this.#say('note', line);
   }
 
-  /** Something that was most likely not meant; told unless -q. */
+  /** Prints a warning about something that was most likely not meant; not with -q. */
   warn(line: string): void {
     if (this.#settings.verbosity !== 'quiet') this.#say('warning', `warning: ${line}`);
   }
 
-  /** Something that went wrong and is no event of the run; always told. */
+  /** Prints an error that is no event of the run, also with -q. */
   error(line: string): void {
     this.#say('error', line);
   }
@@ -89,7 +88,7 @@ export class Reporter {
     const { names, verbosity, logFormat } = this.#settings;
     if (verbosity === 'quiet') return;
     const line = eventLine(names, event);
-    // The spinner divides by the width of its terminal.
+    // A terminal may say that its width is 0, and the spinner divides by the width.
     if (this.#output.isTTY && Number(this.#output.columns) > 0 && logFormat === 'text') {
       this.#spinner ??= startSpinner(this.#output);
       this.#spinner.say(oneLine(line));
@@ -97,7 +96,7 @@ export class Reporter {
     }
     const state = event.kind === 'waiting' ? `${event.holder} ${event.place}` : event.kind;
     if (event.kind === 'no-quorum') this.#noQuorumCount += 1;
-    // At the second attempt, by when all of them have answered.
+    // At the second attempt all masters have answered, so that the line names all of them.
     const isSurprising = hasRestarted(event) && this.#noQuorumCount > 1;
     const isDue = verbosity === 'verbose' || event.waitedMs >= patientMs || isSurprising;
     if (
@@ -110,7 +109,7 @@ export class Reporter {
     this.#say(event.kind, line, event);
   }
 
-  /** With those that answered too late to be counted. */
+  /** The failures, with those of masters that answered too late to be counted. */
   #completed(failures: readonly MasterFailure[]): MasterFailure[] {
     const known = new Set(failures.map(({ master }) => master));
     const others = [...this.#failing].filter(([master]) => !known.has(master));
@@ -141,11 +140,11 @@ export class Reporter {
 }
 
 function isWarning(event: RunEvent): boolean {
-  // What was asked for is no news.
+  // With --keep-background, leftover processes are what the user asked for.
   return warnings.has(event.kind) && !(event.kind === 'leftovers' && event.isKept);
 }
 
-/** The wait is for masters that have just come back: nobody would guess that, so it is told soon. */
+/** Whether the run waits for masters that have restarted: printed early, as users do not expect it. */
 function hasRestarted(event: RunEvent): boolean {
   return (
     event.kind === 'no-quorum' && event.failures.some(({ failed }) => failed.cause === 'restarted')

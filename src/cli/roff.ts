@@ -1,8 +1,8 @@
-// A man page as roff text: the few macros of man(7) that pages need. It knows no option and no
-// program. *Note:* a line that begins with a dot or an apostrophe would be a command, and a bare
-// minus sign a hyphen that a shell does not take.
+// A man page as roff text, with the few macros of man(7) that the pages need. *Note:* roff takes a
+// line that begins with a dot or an apostrophe for a macro, and prints a bare minus sign as a hyphen,
+// which no shell understands; both are escaped.
 
-/** One part of a section: a paragraph, an indented block as it stands, or a list of terms. */
+/** One part of a section: a paragraph, an indented block of verbatim lines, or a list of terms. */
 export type Part =
   | { readonly kind: 'paragraph'; readonly text: string }
   | { readonly kind: 'block'; readonly lines: readonly string[] }
@@ -16,7 +16,7 @@ export interface Section {
 export interface Page {
   readonly name: string;
   readonly section: 1 | 5;
-  /** What stands behind the name in NAME, and in `apropos`. */
+  /** The text behind the name in the section NAME, which apropos(1) shows. */
   readonly purpose: string;
   /** `redlock-run 1.2.3`. */
   readonly source: string;

@@ -1,5 +1,5 @@
-// The events and the end of a run as lines for people: `what: which: why (what to do)`, always one
-// line. Pure; which lines are printed, and when, the reporter decides.
+// The events and the end of a run as lines for people: `what: which: why (what to do)`. Pure. The
+// reporter decides which of them are printed, and when.
 
 import type { NotAcquired } from '../lock/wait.ts';
 import type { RunEvent } from '../run/events.ts';
@@ -15,64 +15,92 @@ import {
 } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
 
-/** Everything that -v tells. */
+/** The line of an event, as -v prints it. */
 export function eventLine(names: readonly string[], event: RunEvent): string {
   const which = whichOf(names);
   switch (event.kind) {
-    case 'master-failing':
-      return `warning: ${event.master}: ${event.failed.message} (the lock needs only a quorum of the masters)`;
+    case 'master-failing': {
+      const why = `${event.failed.message} (the lock needs only a quorum of the masters)`;
+      return `warning: ${event.master}: ${why}`;
+    }
     case 'master-recovered':
       return `recovered: ${event.master}: answers again`;
     case 'master-repaired':
-      return `healed: ${event.master}: had lost our value and shows it again`;
-    case 'master-jumped':
-      return `warning: ${event.master}: its clock went ${roughly(Math.abs(event.aheadMs))} ${event.aheadMs > 0 ? 'ahead' : 'back'}, and its keys expire by it (let NTP slew the clock, never step it)`;
+      return `repaired: ${event.master}: had lost our value and shows it again`;
+    case 'master-jumped': {
+      const jump = `${roughly(Math.abs(event.aheadMs))} ${event.aheadMs > 0 ? 'ahead' : 'back'}`;
+      const why = `its clock went ${jump}, and its keys expire by it`;
+      return `warning: ${event.master}: ${why} (let NTP slew the clock, never step it)`;
+    }
     case 'fence-write-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
-    case 'waiting':
-      return `waiting: ${which}: ${placeLine(event.place)}${holderLine(event.holder, event.remainingMs, event.holderCount)}`;
+    case 'waiting': {
+      const holder = holderLine(event.holder, event.remainingMs, event.holderCount);
+      return `waiting: ${which}: ${positionLine(event.place)}${holder}`;
+    }
     case 'no-quorum':
       return `waiting: ${which}: no quorum answers: ${failuresLine(event.failures)}`;
-    case 'acquired':
-      return `acquired: ${which}: on ${event.grantedCount} masters in ${roughly(event.elapsedMs)}, after waiting ${roughly(event.waitMs)}`;
-    case 'extended':
-      return `extended: ${which}: on ${event.extendedCount} masters in ${roughly(event.elapsedMs)}`;
-    case 'extension-failed':
-      return `warning: ${which}: not extended, valid for another ${roughly(event.validMs)}: ${failuresLine(event.failures)}`;
+    case 'acquired': {
+      const where = `on ${event.grantedCount} masters in ${roughly(event.elapsedMs)}`;
+      return `acquired: ${which}: ${where}, after waiting ${roughly(event.waitMs)}`;
+    }
+    case 'extended': {
+      const where = `on ${event.extendedCount} masters in ${roughly(event.elapsedMs)}`;
+      return `extended: ${which}: ${where}`;
+    }
+    case 'extension-failed': {
+      const what = `not extended, valid for another ${roughly(event.validMs)}`;
+      return `warning: ${which}: ${what}: ${failuresLine(event.failures)}`;
+    }
     case 'released': {
       const kept = event.keepMs > 0 ? `, kept for another ${roughly(event.keepMs)}` : '';
       return `released: ${which}: on ${event.releasedCount} masters${kept}`;
     }
-    case 'release-unconfirmed':
-      return `warning: ${which}: not released on a quorum: ${failuresLine(event.failures)} (it expires by itself within ${roughly(event.remainingMs)})`;
+    case 'release-unconfirmed': {
+      const what = `not released on a quorum: ${failuresLine(event.failures)}`;
+      const rest = `it expires by itself within ${roughly(event.remainingMs)}`;
+      return `warning: ${which}: ${what} (${rest})`;
+    }
     case 'child-started':
       return `started: ${which}: pid ${event.pid ?? 'none'}`;
     case 'child-exited':
       return `ended: ${which}: ${exitLine(event.exit)} after ${roughly(event.runMs)}`;
     case 'relayed':
       return `relayed: ${which}: ${event.signal}`;
-    case 'stopping':
-      return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, lock valid for another ${roughly(event.validMs)}`;
+    case 'stopping': {
+      const valid = `lock valid for another ${roughly(event.validMs)}`;
+      return `stopping: ${which}: ${causeLine(event.cause)}: sent ${event.signal}, ${valid}`;
+    }
     case 'lost-at-release':
-      return `lost: ${which}: somebody else had it when it was released`;
-    case 'missing-at-release':
-      return `warning: ${which}: too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)`;
-    case 'leftovers':
+      return `lost: ${which}: another client held it when it was released`;
+    case 'missing-at-release': {
+      const what = 'too few masters still showed our value when it was released';
+      const why = 'another client may have held the lock while the command ran';
+      return `warning: ${which}: ${what}; ${why} (look at redlockctl history)`;
+    }
+    case 'leftovers': {
+      const what = `the command left ${processes(event.count)} behind`;
       return event.isKept
-        ? `left: ${which}: the command left ${processes(event.count)} behind, going on without the lock`
-        : `warning: ${which}: the command left ${processes(event.count)} behind; ending them (--keep-background leaves them)`;
-    case 'unkillable':
-      return `warning: ${which}: cannot kill ${event.pids.join(', ')} (another user's, or not to be interrupted); the lock is not released and expires within ${roughly(event.remainingMs)}`;
+        ? `left: ${which}: ${what}, going on without the lock`
+        : `warning: ${which}: ${what}; ending them (--keep-background leaves them)`;
+    }
+    case 'unkillable': {
+      const what = `cannot kill ${event.pids.join(', ')} (another user's, or not to be interrupted)`;
+      const rest = `the lock is not released and expires within ${roughly(event.remainingMs)}`;
+      return `warning: ${which}: ${what}; ${rest}`;
+    }
     case 'guard-restarted':
       return `warning: ${which}: the guard process died; started another one`;
     case 'killed':
       return `killed: ${which}: sent SIGKILL`;
-    case 'clock-jumped':
-      return `clock: this machine: ${roughly(event.ms)} passed unnoticed (asleep, or its time was set); counted against the lock`;
+    case 'clock-jumped': {
+      const what = `${roughly(event.ms)} passed unnoticed (asleep, or its time was set)`;
+      return `clock: this machine: ${what}; counted against the lock`;
+    }
   }
 }
 
-/** The one line about an ending that the exit code alone would leave unclear; null where the command speaks for itself. */
+/** The line about an end that the exit code alone leaves unclear; null: the exit code is enough. */
 export function endingLine(
   names: readonly string[],
   command: readonly string[],
@@ -84,12 +112,18 @@ export function endingLine(
   switch (cause.kind) {
     case 'not-acquired':
       return notAcquiredLine(which, cause.acquisition);
-    case 'lost':
-      return `lost: ${which}: ${lossLine(cause)}${unconfirmedMs === null ? '' : `, unconfirmed for ${roughly(unconfirmedMs)}`}; the command ${stopLine(ending)}`;
-    case 'replaced':
-      return `replaced: ${which}: given up for ${waiterLine(cause.by)}; the command ${stopLine(ending)}`;
-    case 'max-run':
-      return `max-run: ${which}: the command ran too long and ${stopWord(ending)} (raise --max-run)`;
+    case 'lost': {
+      const since = unconfirmedMs === null ? '' : `, unconfirmed for ${roughly(unconfirmedMs)}`;
+      return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(ending)}`;
+    }
+    case 'replaced': {
+      const why = `given up for ${waiterLine(cause.by)}`;
+      return `replaced: ${which}: ${why}; the command ${stopLine(ending)}`;
+    }
+    case 'max-run': {
+      const why = `the command ran too long and ${stopWord(ending)}`;
+      return `max-run: ${which}: ${why} (raise --max-run)`;
+    }
     case 'signal':
       return null;
     case 'child':
@@ -109,18 +143,29 @@ export function commandLine(exit: ChildExit, file: string): string {
 
 function notAcquiredLine(which: string, acquisition: NotAcquired): string | null {
   switch (acquisition.kind) {
-    case 'nested':
-      return `busy: ${which}: held by a run around this one, which would wait for itself (take another name, or --reentrant to run under its lock)`;
+    case 'nested': {
+      const why = 'held by an enclosing run, which cannot end while this one waits';
+      const advice = 'choose another name, or --reentrant to run under its lock';
+      return `busy: ${which}: ${why} (${advice})`;
+    }
     case 'superseded':
       return supersededLine(which, acquisition.by);
-    case 'enclosing-lost':
-      return `lost: ${which}: the masters do not show it as held by the run around this one; the command was not started`;
-    case 'busy':
-      return `busy: ${which}: ${holderLine(acquisition.holder, acquisition.freeInMs, acquisition.holderCount)} (wait longer with -w)`;
-    case 'unreachable':
-      return `no quorum: ${which}: ${failuresLine(acquisition.failures)} (check that a majority of the masters is up)`;
-    case 'too-slow':
-      return `no quorum: ${which}: the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl (raise --ttl)`;
+    case 'enclosing-lost': {
+      const why = 'the masters do not show it as held by the enclosing run';
+      return `lost: ${which}: ${why}; the command was not started`;
+    }
+    case 'busy': {
+      const { holder, freeInMs, holderCount } = acquisition;
+      return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (wait longer with -w)`;
+    }
+    case 'unreachable': {
+      const advice = 'check that a majority of the masters is up';
+      return `no quorum: ${which}: ${failuresLine(acquisition.failures)} (${advice})`;
+    }
+    case 'too-slow': {
+      const why = `the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl`;
+      return `no quorum: ${which}: ${why} (raise --ttl)`;
+    }
     case 'misconfigured':
       return `masters: ${failuresLine(acquisition.failures)}`;
     case 'aborted':
@@ -133,7 +178,7 @@ function causeLine(cause: Cause): string {
     case 'lost':
       return `lost (${lossLine(cause)})`;
     case 'signal':
-      return `told to by ${cause.signal}`;
+      return `told to stop by ${cause.signal}`;
     case 'replaced':
       return `given up for ${waiterLine(cause.by)}`;
     default:
@@ -144,13 +189,16 @@ function causeLine(cause: Cause): string {
 function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
   switch (reason) {
     case 'taken':
-      return 'taken: masters show the value of somebody else';
+      return 'taken: masters show the value of another client';
     case 'expired':
       return 'expired: too few masters still show our value';
     case 'unreachable':
       return 'unreachable: no quorum extended it in time';
     case 'suspended':
-      return 'suspended: redlock-run did not run when the lock had to be extended (stopped, asleep, starved)';
+      return (
+        'suspended: redlock-run did not run when the lock had to be extended ' +
+        '(stopped, asleep, starved)'
+      );
     case 'guard-lost':
       return 'guard-lost: the guard process died, and the command could not be kept without it';
     case 'masters-replaced':
@@ -158,7 +206,9 @@ function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
   }
 }
 
-/** SIGKILL may have been sent, and have met only what the command had started. */
+/**
+ * Whether the command itself was killed. SIGKILL may have ended only processes that it had started.
+ */
 function stopWord({ childExit, isKilled }: Ending): string {
   const hasDiedOfIt =
     childExit === null || (childExit.kind === 'signaled' && childExit.signal === 'SIGKILL');
@@ -189,7 +239,8 @@ function processes(count: number): string {
   return count === 1 ? '1 process' : `${count} processes`;
 }
 
-/** Our place in the queue, for people, who count from one. */
-function placeLine(place: number | null): string {
-  return place === null ? '' : place === 0 ? 'first in line; ' : `place ${place + 1} in line; `;
+/** "position 2 in the queue; " for the position 1: people count from one. */
+function positionLine(position: number | null): string {
+  if (position === null) return '';
+  return position === 0 ? 'first in the queue; ' : `position ${position + 1} in the queue; `;
 }

@@ -1,6 +1,6 @@
-// The spinner of a wait on a terminal: ora, loaded when the first wait is told of. *Note:* by default
-// ora takes over stdin, which disables Ctrl-C and swallows what is typed ahead for the command;
-// discardStdin must be false.
+// The spinner that shows a wait on a terminal: ora, loaded when the first wait is shown. *Note:*
+// discardStdin must be false. By default ora reads stdin, which disables Ctrl-C and swallows the
+// input that the user types ahead for the command.
 
 import type { Ora } from 'ora';
 import type { Output } from './stderr.ts';

@@ -1,22 +1,21 @@
-// Where our lines go: stderr, without ever waiting for its reader. The command has the descriptor
-// itself. *Note:* a pipe is opened once more, because "do not block" belongs to the open pipe: set on
-// the caller's it would reach the command too, and without it a pager that is not scrolled would keep
-// us from extending the lock.
+// Writes to stderr without ever waiting for its reader: a pager that is not scrolled must not keep
+// redlock-run from extending the lock. *Note:* a pipe is opened a second time, because O_NONBLOCK
+// belongs to the open file; set on the inherited descriptor it would apply to the command as well.
 
 import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 
-/** Where lines go, as far as it matters to those who write them. */
+/** The part of a stream that the reporter and the spinner need. */
 export interface Output {
   readonly isTTY?: boolean | undefined;
-  /** How wide the terminal is; 0: nobody has told it, as under script(1) in CI. */
+  /** The width of the terminal; 0: it is not known, as under script(1) in CI. */
   readonly columns?: number | undefined;
   write(text: string): unknown;
 }
 
 export interface Stderr {
   readonly output: Output;
-  /** Resolves when all has been written, or after a second: then nobody is reading. */
+  /** Resolves when everything is written, or after a second, when no process reads the pipe. */
   flush(): Promise<void>;
 }
 
@@ -25,7 +24,7 @@ const longestFlushMs = 1_000;
 export function openStderr(): Stderr {
   const pipe = openPipe();
   const output = pipe ?? process.stderr;
-  // Whoever reads what we say may leave before we do; the command must not suffer for it.
+  // The reader of stderr may end before redlock-run. That must not end the command.
   output.on('error', () => {});
   pipe?.unref();
   const flush = () =>
@@ -37,7 +36,7 @@ export function openStderr(): Stderr {
   return { output, flush };
 }
 
-/** null where stderr is no pipe, or where an open file cannot be opened once more. */
+/** null where stderr is not a pipe, or where an open file cannot be opened a second time. */
 function openPipe(): Socket | null {
   try {
     if (!fstatSync(2).isFIFO()) return null;

@@ -1,5 +1,5 @@
-// The version of this program, read from the package it belongs to. In dist/ the build has put the
-// number itself here: finding and reading a file costs more than all else that --version does.
+// The version of the program, read from its package.json. The build replaces this file by the number
+// itself.
 
 import { readFileSync } from 'node:fs';
 

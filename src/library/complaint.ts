@@ -59,7 +59,7 @@ export function abortedError(
 }
 
 const lossLine: Readonly<Record<LostReason, string>> = {
-  taken: 'taken: masters show the value of somebody else',
+  taken: 'taken: masters show the value of another client',
   expired: 'expired: too few masters still show our value, or nobody has extended it in time',
   unreachable: 'unreachable: no quorum extended it in time',
   suspended:

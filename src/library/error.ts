@@ -25,7 +25,7 @@ export type ErrorKind =
   | 'usage';
 
 /**
- * - `taken`: masters show the value of somebody else
+ * - `taken`: masters show the value of another client
  * - `expired`: too few masters still show our value, or nobody extended it in time
  * - `unreachable`: no quorum extended it in time
  * - `suspended`: this process was stopped, asleep or busy when it had to be extended

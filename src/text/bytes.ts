@@ -1,14 +1,15 @@
-// Bytes as text and back, exactly, also where they are no UTF-8: each byte that is none becomes the
-// half of a surrogate pair that Python's "surrogateescape" takes (PEP 383), which no UTF-8 stands
-// for. So what a server keeps can be handled and compared as text, and sent back as it was.
+// Bytes to text and back without loss, also where the bytes are not UTF-8. Each byte that is not part
+// of UTF-8 becomes half of a surrogate pair, as Python's "surrogateescape" does (PEP 383). So a value
+// of a server can be compared as text, and sent back unchanged.
 
 import { escapeOf } from './printable.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Halves of pairs that stand for bytes; in pairs they are not matched. */
+/** Single halves of surrogate pairs that stand for bytes; complete pairs do not match. */
 const escapedBytes = /[\udc80-\udcff]/u;
 const allEscapedBytes = new RegExp(escapedBytes, 'gu');
 
+/** The bytes as text; `bytesOf` gives the same bytes back. */
 export function textOf(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
@@ -17,7 +18,7 @@ export function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** A string where that says the same. */
+/** The bytes of a text from `textOf`: the string itself where its UTF-8 is the same. */
 export function bytesOf(text: string): Buffer | string {
   if (!escapedBytes.test(text)) return text;
   const parts = [...text].map((character) =>
@@ -28,12 +29,12 @@ export function bytesOf(text: string): Buffer | string {
   return Buffer.concat(parts);
 }
 
-/** As printable.ts shows them, and nothing else changed. */
+/** The text with bytes that are not UTF-8 written as escapes, and nothing else changed. */
 export function withBytesEscaped(text: string): string {
   return text.replace(allEscapedBytes, escapeOf);
 }
 
-/** Character by character: such texts are rare. */
+/** Decodes character by character. It is slow, but such texts are rare. */
 function partsOf(bytes: Buffer): string[] {
   const parts: string[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -48,7 +49,7 @@ function partsOf(bytes: Buffer): string[] {
   return parts;
 }
 
-/** Of the character that begins there; 0: none does. */
+/** The length in bytes of the UTF-8 character at `at`; 0: there is none. */
 function lengthAt(bytes: Buffer, at: number): number {
   const first = bytes[at] ?? 0;
   const length =

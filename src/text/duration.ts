@@ -1,6 +1,5 @@
 // Durations as people write them: 500ms, 30s, 5m, 2h, 1h30m, 1d, 0.5s. A bare number is seconds,
-// as in flock(1), sleep(1) and timeout(1), although every duration inside the program is
-// milliseconds.
+// as in flock(1), sleep(1) and timeout(1); inside the program every duration is milliseconds.
 
 import { ValueError } from './errors.ts';
 import { quoted } from './quote.ts';
@@ -26,11 +25,12 @@ export function parseDuration(text: string): number {
   const amounts = seconds === undefined ? withUnits.exec(text)?.slice(1) : undefined;
   if (text === '' || (seconds === undefined && amounts === undefined)) {
     throw new ValueError(
-      `${quoted(text)}: not a duration (write 500ms, 30s, 5m, 2h, 1h30m or 1d; a bare number is seconds)`,
+      `${quoted(text)}: not a duration ` +
+        '(write 500ms, 30s, 5m, 2h, 1h30m or 1d; a bare number is seconds)',
     );
   }
   const ms = Math.round(seconds === undefined ? sumOf(amounts ?? []) : Number(seconds) * 1000);
-  // Any limit of a key is far below this, and is told by what reads the key.
+  // The limit of every key is far below this, and is checked where the key is read.
   return Math.min(ms, Number.MAX_SAFE_INTEGER);
 }
 

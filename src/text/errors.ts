@@ -1,6 +1,6 @@
-// The user's mistakes, as errors with one line and no stack: `what: which: why (what to do)`. Not for
-// expected outcomes (busy, unreachable, lost are returned values) and not for bugs (those are
-// assertions).
+// Errors for mistakes of the user, shown as one line without a stack: `what: which: why (what to
+// do)`. Expected outcomes (busy, unreachable, lost) are returned values instead, and bugs are
+// assertions.
 
 import { exitCode } from './exit-codes.ts';
 import { oneLine } from './printable.ts';
@@ -25,24 +25,23 @@ export class ConfigError extends Error {
   }
 }
 
-/** What was asked for cannot be written: exit 74. */
+/** Output that was asked for cannot be written: exit 74. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
   readonly exitCode = exitCode.output;
 }
 
 /**
- * A value that cannot be read, wherever it came from: `"30 potatoes": not a duration (write 30s)`.
- * What knows the source puts it in front and throws a UsageError or a ConfigError instead; no
- * ValueError reaches the user.
+ * A value that cannot be read, whatever its source: `"30 potatoes": not a duration (write 30s)`. The
+ * caller that knows the source puts it in front, and throws a UsageError or a ConfigError instead.
  */
 export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
 
 /**
- * Why a file could not be used, in words, from what node:fs threw. A file that cannot be written
- * lacks its directory.
+ * Says in words why a file could not be used, from the error that node:fs threw. Where a file is to
+ * be written, ENOENT means that its directory is missing.
  */
 export function fileTrouble(error: unknown, use: 'read' | 'written' = 'read'): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';

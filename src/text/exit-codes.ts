@@ -1,7 +1,6 @@
-// The exit status of both programs: the one table. --help and the man pages are made from it, the
-// README is compared with it. A code means the same in both; what it can come of differs.
-// *Note:* redlockctl exits with 75 for a held lock also when it was only asked, so that
-// `until redlockctl status x; do sleep 1; done` works.
+// The table of the exit status of both programs. --help and the man pages are made from it, and the
+// README is compared with it. A code means the same in both programs. redlockctl exits with 75 for a
+// held lock also when it was only asked, so that `until redlockctl status x; do sleep 1; done` works.
 
 export const exitCode = {
   ok: 0,
@@ -19,7 +18,7 @@ export const exitCode = {
   notFound: 127,
 } as const;
 
-/** A code, and what it means in each program; absent where that program does not exit with it. */
+/** A code and its meaning in each program; absent: that program does not exit with it. */
 interface ExitCodeRow {
   readonly code: string;
   readonly run?: string;
@@ -60,22 +59,32 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   {
     code: '74',
-    run: 'output asked for (--help, --version, --dry-run, --report before the run) cannot be written',
-    ctl: 'the output could not be written, or nobody read it to its end',
+    run:
+      'output that was asked for (--help, --version, --dry-run, --report before the run) ' +
+      'cannot be written',
+    ctl: 'the output could not be written, or no process read it to its end',
   },
   {
     code: '75',
     run: 'held by someone else for all of the wait (-E changes the number)',
-    ctl: 'status, acquire, hold: held by someone; break: not broken, it is in other hands, or nobody said yes',
+    ctl:
+      'status, acquire, hold: held by someone else; ' +
+      'break: not broken: another client holds it by now, or the question was not answered with yes',
   },
   {
     code: '78',
-    run: 'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, a replica, a login or certificate refused',
-    ctl: 'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, a replica; doctor: errors',
+    run:
+      'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
+      'a replica, a login or certificate refused',
+    ctl:
+      'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
+      'a replica; doctor: errors',
   },
   {
     code: '79',
-    run: 'the lock was lost, or with --replace given up, while the command ran; the command was stopped; --reentrant: the outer lock was lost',
+    run:
+      'the lock was lost, or given up to --replace, while the command ran; the command was ' +
+      'stopped; --reentrant: the enclosing lock was lost',
     ctl: 'extend, release, check: the lock is not held with this token any more; hold: it was lost',
   },
   { code: '124', run: '--max-run was exceeded' },
@@ -83,7 +92,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   { code: '127', run: 'the command was not found' },
 ];
 
-/** The rows of one program, for people: code and meaning. */
+/** The rows of one program: code and meaning. */
 export function exitCodesOf(program: 'run' | 'ctl'): (readonly [code: string, meaning: string])[] {
   return exitCodeTable.flatMap((row) => {
     const meaning = row[program];

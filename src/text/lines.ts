@@ -1,5 +1,5 @@
-// What people read of a lock, in every program: who holds it, for how long, which masters failed.
-// Always one line. Pure. A lock name may hold anything, so it is always quoted.
+// The lines about a lock that all programs print: its holder, for how long, which masters failed.
+// Each is one line. A lock name may contain anything, so it is always quoted.
 
 import type { MasterFailure } from '../lock/types.ts';
 import { isMark, parseValue, parseWaiterId } from '../lock/value.ts';
@@ -7,7 +7,7 @@ import { renderDuration } from './duration.ts';
 import { printable } from './printable.ts';
 import { quoted } from './quote.ts';
 
-/** Milliseconds as a person would say them: 230ms, 4.2s, 1m5s. */
+/** Milliseconds as a rounded text for people: 230ms, 4.2s, 1m5s. */
 export function roughly(ms: number): string {
   const magnitude = Math.abs(ms);
   if (magnitude < 1_000) return `${Math.round(ms)}ms`;
@@ -15,52 +15,66 @@ export function roughly(ms: number): string {
   return (ms < 0 ? '-' : '') + renderDuration(Math.round(magnitude / 1000) * 1000);
 }
 
-/** Who holds the lock: "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z"; `count`: as how many different holders. */
+/**
+ * The holder: "held by root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z; lease ends in
+ * 29.9s unless extended". `remainingMs`: null where the key never expires; `count`: how many
+ * different holders the masters show.
+ */
 export function holderLine(value: string, remainingMs: number | null, count: number): string {
-  if (value === '') return 'free, but others are before us';
-  const { token, note } = parseValue(value);
-  const who = isMark(value)
-    ? markLine(value)
-    : note
-      ? `held by ${printable(note.user)}@${printable(note.host)}, pid ${note.pid}, ${printable(note.label)}, since ${printable(note.since)}`
-      : `held by another program (${foreignValue(token)})`;
+  if (value === '') return 'free, but other waiters are ahead in the queue';
+  const holder = isMark(value) ? markLine(value) : holderRecordLine(value);
   if (count > 1) {
     const end =
       remainingMs === null
         ? 'not all of this expires by itself'
         : `free in ${roughly(remainingMs)} unless extended`;
-    return `masters show ${count} holders, on some it is ${who}; ${end}`;
+    return `masters show ${count} holders, on some it is ${holder}; ${end}`;
   }
-  return `${who}; ${remainingMs === null ? 'it never expires by itself' : `lease ends in ${roughly(remainingMs)} unless extended`}`;
+  const end =
+    remainingMs === null
+      ? 'it never expires by itself'
+      : `lease ends in ${roughly(remainingMs)} unless extended`;
+  return `${holder}; ${end}`;
 }
 
-/** "value 0af3", or what the scripts say where there is no text: "an empty value", "a hash". */
+function holderRecordLine(value: string): string {
+  const { token, note } = parseValue(value);
+  if (!note) return `held by another program (${foreignValue(token)})`;
+  const [user, host, label, since] = [note.user, note.host, note.label, note.since].map((text) =>
+    printable(text),
+  );
+  return `held by ${user}@${host}, pid ${note.pid}, ${label}, since ${since}`;
+}
+
+/** "value 0af3", or the words of the scripts for a value without text: "an empty value", "a hash". */
 function foreignValue(value: string): string {
   const [, said] = /^\((an empty value|a (list|set|zset|hash|stream))\)$/.exec(value) ?? [];
   return said ?? `value ${printable(value, 40)}`;
 }
 
-/** Of a lock that several hold: "held by others who share it". */
+/** The line about a lock with several holders: "held by shared holders". */
 export function markLine(mark: string): string {
   const [kind, slotCount] = mark.split(' ');
-  return kind === 'shared' ? 'held by others who share it' : `held on slots, ${slotCount} in all`;
+  return kind === 'shared' ? 'held by shared holders' : `held on slots, ${slotCount} in all`;
 }
 
-/** That a newer waiter has come, by his id. */
+/** The line for a wait that a newer waiter has ended; `by`: the id of that waiter. */
 export function supersededLine(which: string, by: string): string {
   return `busy: ${which}: superseded by ${waiterLine(by)}`;
 }
 
-/** Another waiter: "a newer run, pid 4711 on web1". */
+/** Another waiter, by its id: "a newer run, pid 4711 on web1". */
 export function waiterLine(id: string): string {
-  const who = parseWaiterId(id).who?.match(/^(\d+)@(.*)$/s);
-  return who ? `a newer run, pid ${who[1]} on ${printable(who[2] ?? '')}` : 'a newer run';
+  const [, pid, host = ''] = parseWaiterId(id).who?.match(/^(\d+)@(.*)$/s) ?? [];
+  return pid === undefined ? 'a newer run' : `a newer run, pid ${pid} on ${printable(host)}`;
 }
 
+/** "redis://a:6379: connection refused; redis://b:6379: no answer within 500 ms" */
 export function failuresLine(failures: readonly MasterFailure[]): string {
   return failures.map(({ master, failed }) => `${master}: ${failed.message}`).join('; ');
 }
 
+/** The names of the locks, quoted: `"a" "b"`. */
 export function whichOf(names: readonly string[]): string {
   return names.map((name) => quoted(name)).join(' ');
 }

@@ -1,9 +1,9 @@
-// The nearest known word to a misspelt one, for "did you mean". Options have commander's own,
-// which it does not export. It may find nothing, because a wild guess is worse than none.
+// The known word that is nearest to a misspelt one, for "did you mean". (For options commander has
+// its own, which it does not export.) A wild guess is worse than none, so it may find none.
 
 /**
- * The candidate with the fewest edits to `word`, or null when even that one has more than `most`,
- * which is a third of its letters unless said.
+ * The candidate with the fewest edits to `word`; null when it needs more than `most`, or more than a
+ * third of its letters.
  */
 export function nearest(
   word: string,

@@ -78,7 +78,7 @@ test('a waiter whose turn it is starts at once, also when a master has been froz
   const holder = start(['--ttl', '10s', 'turn', '--', 'sh', '-c', 'echo ready; sleep 4']);
   await holder.says('stdout', /ready/);
   const waiter = start(['--ttl', '10s', '-v', 'turn', '--', 'date', '+%s%3N']);
-  await waiter.says('stderr', /first in line/);
+  await waiter.says('stderr', /first in the queue/);
   frozen.freeze();
   await holder.result;
   const releasedAt = Date.now();
@@ -127,7 +127,7 @@ test('who waits starts soon after the release; -v tells of it at once, and again
   const holder = start(['--ttl', '10s', 'passed-on', '--', ...node('obedient.js')]);
   await holder.says('stdout', /ready/);
   const waiter = start(['-v', 'passed-on', '--', 'date', '+%s%N']);
-  await waiter.says('stderr', /first in line; held by .*pid/);
+  await waiter.says('stderr', /first in the queue; held by .*pid/);
   holder.signal('SIGTERM');
   await holder.result;
   const releasedAt = Date.now();
@@ -136,7 +136,7 @@ test('who waits starts soon after the release; -v tells of it at once, and again
   expect(Number(stdout) / 1e6 - releasedAt).toBeLessThan(500);
   expect(linesOf(stderr).filter((line) => line.includes('waiting:'))).toEqual([
     expect.stringMatching(/: held by /),
-    expect.stringMatching(/: first in line; held by /),
+    expect.stringMatching(/: first in the queue; held by /),
   ]);
 });
 

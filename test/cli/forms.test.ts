@@ -33,9 +33,7 @@ test('shared: beside others who share, never beside one who does not', async () 
   expect(await outcomes(['-n', '-s', 'form'])).toEqual([0]);
   const { code, stderr } = await run(['-n', '-x', 'form', '--', 'true']);
   expect(code).toBe(75);
-  expect(stderr).toMatch(
-    /^redlock-run: busy: "form": held by others who share it; lease ends in .*\n$/,
-  );
+  expect(stderr).toMatch(/^redlock-run: busy: "form": held by shared holders; lease ends in .*\n$/);
   await end(...readers);
   const writer = await holding('form');
   expect(await outcomes(['-n', '-s', 'form'], ['-n', '--slots', '2', 'form'])).toEqual([75, 75]);

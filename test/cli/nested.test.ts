@@ -90,7 +90,7 @@ test.each([
 
 test('of several names some are held by nobody around it: 75', async () => {
   const { code, stderr } = await run(['one', '--', ...inside('one', 'two', '--', 'echo', 'never')]);
-  expect([code, stderr]).toEqual([75, expect.stringContaining('held by a run around this one')]);
+  expect([code, stderr]).toEqual([75, expect.stringContaining('held by an enclosing run')]);
 });
 
 test('outside of any run it is a run like any other', async () => {

@@ -91,7 +91,7 @@ test('the place in the queue, when it came', async () => {
   await takeBy('them', masters, 'queue');
   const [first, second] = [reportFile(), reportFile()];
   const ahead = start(['-v', '-w', '3s', '--report', first, 'queue', '--', 'true']);
-  await ahead.says('stderr', /first in line/);
+  await ahead.says('stderr', /first in the queue/);
   await run(['-w', '600ms', '--report', second, 'queue', '--', 'true']);
   await ahead.result;
   expect([parse(first), parse(second)]).toMatchObject([

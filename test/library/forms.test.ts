@@ -47,7 +47,7 @@ describe('shared', () => {
     const error = await errorOf(redlockOn(masters).acquire('form', 5_000, { waitMs: 0 }));
     expect(error).toMatchObject({ kind: 'busy', holder: 'shared' });
     expect(error.message).toMatch(
-      /^busy: "form": held by others who share it; lease ends in .*\(raise waitMs\)$/,
+      /^busy: "form": held by shared holders; lease ends in .*\(raise waitMs\)$/,
     );
     expect(await refusal('form', { slots: 2 })).toBe('busy');
     await readers[0]?.release();

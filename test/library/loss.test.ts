@@ -68,7 +68,7 @@ test.each([
   [
     'taken',
     () => takeBy('thief', masters, 'job'),
-    /taken: masters show the value of somebody else/,
+    /taken: masters show the value of another client/,
   ],
   [
     'expired',

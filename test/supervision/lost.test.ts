@@ -137,14 +137,14 @@ const scenarios: Scenario[] = [
     withinMs: 5_000,
   },
   {
-    title: 'the value of somebody else',
+    title: 'the value of another client',
     when: async (job) => {
       job.witness.keyIsTaken();
       for (const master of await mastersOf(job))
         await master.command('set', `redlock:${job.name}`, 'theirs');
     },
     ends: { code: 79 },
-    says: /lost: .* taken: masters show the value of somebody else/,
+    says: /lost: .* taken: masters show the value of another client/,
     marginMs: 50,
     withinMs: 5_000,
   },

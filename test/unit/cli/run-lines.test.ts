@@ -61,7 +61,7 @@ describe('the holder', () => {
       'held by another program (an empty value); lease ends in 500ms unless extended',
     ],
     ['(free)', 500, 'held by another program (value (free)); lease ends in 500ms unless extended'],
-    ['', null, 'free, but others are before us'],
+    ['', null, 'free, but other waiters are ahead in the queue'],
   ])('%.20j, %j ms', (value, remainingMs, line) => {
     expect(holderLine(value, remainingMs, 1)).toBe(line);
   });
@@ -82,7 +82,7 @@ const events: readonly (readonly [RunEvent, string])[] = [
   [{ kind: 'master-recovered', master: 'redis://a' }, 'recovered: redis://a: answers again'],
   [
     { kind: 'master-repaired', master: 'redis://a' },
-    'healed: redis://a: had lost our value and shows it again',
+    'repaired: redis://a: had lost our value and shows it again',
   ],
   [
     { kind: 'master-jumped', master: 'redis://a', aheadMs: 2_000 },
@@ -102,11 +102,11 @@ const events: readonly (readonly [RunEvent, string])[] = [
   ],
   [
     { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, place: 0, waitedMs: 0 },
-    'waiting: "job": first in line; held by another program (value 0af3); lease ends in 500ms unless extended',
+    'waiting: "job": first in the queue; held by another program (value 0af3); lease ends in 500ms unless extended',
   ],
   [
     { kind: 'waiting', holder: '', holderCount: 0, remainingMs: 0, place: 2, waitedMs: 0 },
-    'waiting: "job": place 3 in line; free, but others are before us',
+    'waiting: "job": position 3 in the queue; free, but other waiters are ahead in the queue',
   ],
   [
     { kind: 'no-quorum', failures, waitedMs: 0 },
@@ -138,13 +138,13 @@ const events: readonly (readonly [RunEvent, string])[] = [
   [{ kind: 'relayed', signal: 'SIGHUP' }, 'relayed: "job": SIGHUP'],
   [
     { kind: 'stopping', cause: lost, signal: 'SIGTERM', validMs: 4_000, unconfirmedMs: 100 },
-    'stopping: "job": lost (taken: masters show the value of somebody else): sent SIGTERM, lock valid for another 4s',
+    'stopping: "job": lost (taken: masters show the value of another client): sent SIGTERM, lock valid for another 4s',
   ],
   [{ kind: 'killed' }, 'killed: "job": sent SIGKILL'],
-  [{ kind: 'lost-at-release' }, 'lost: "job": somebody else had it when it was released'],
+  [{ kind: 'lost-at-release' }, 'lost: "job": another client held it when it was released'],
   [
     { kind: 'missing-at-release' },
-    'warning: "job": too few masters still showed our value when it was released; somebody may have had the lock while the command ran (look at redlockctl history)',
+    'warning: "job": too few masters still showed our value when it was released; another client may have held the lock while the command ran (look at redlockctl history)',
   ],
   [
     { kind: 'clock-jumped', ms: 60_000 },
@@ -219,7 +219,7 @@ describe('the end', () => {
       lost,
       { kind: 'exited', code: 0 },
       false,
-      'lost: "job": taken: masters show the value of somebody else; the command was stopped: exit code 0',
+      'lost: "job": taken: masters show the value of another client; the command was stopped: exit code 0',
     ],
     [
       'lost, killed',
