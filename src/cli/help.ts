@@ -86,7 +86,9 @@ function flagsOf(row: OptionRow): string {
   return row.short === undefined ? `    ${spellingsOf(row)}` : spellingsOf(row);
 }
 
-/** `  left     text` as lines of at most 100 columns; the text is wrapped and begins at `column`. */
+/**
+ * `  left     text` as lines of at most 100 columns; the text is wrapped and begins at `column`.
+ */
 export function entry(left: string, text: string, column: number): string[] {
   const lines: string[] = [];
   let line = `  ${left}`.padEnd(column);

@@ -1,6 +1,6 @@
 // The JSON object of --report, for programs to which the exit code does not say enough. It is
-// written once, at the end, also when the command never ran. A regular file is replaced in one step,
-// so that no reader sees half of it; anything else (a pipe, /dev/stderr) is written in place.
+// written once, at the end, also when the command never ran. A regular file is replaced in one
+// step, so that no reader sees half of it; anything else (a pipe, /dev/stderr) is written in place.
 
 import { randomUUID } from 'node:crypto';
 import {

@@ -1,7 +1,7 @@
 // Turns the events of a run into lines on stderr, and decides which of them are printed and when. A
-// run that succeeds without waiting prints nothing, so that cron sends no mail. Without a terminal a
-// wait is printed once, after five seconds (with -v at once, and whenever the holder or the position
-// changes). On a terminal a spinner shows it, and is removed before the command starts.
+// run that succeeds without waiting prints nothing, so that cron sends no mail. Without a terminal
+// a wait is printed once, after five seconds (with -v at once, and whenever the holder or the
+// position changes). On a terminal a spinner shows it, and is removed before the command starts.
 
 import type { Failed, MasterFailure } from '../lock/types.ts';
 import type { RunEvent } from '../run/events.ts';
@@ -144,7 +144,9 @@ function isWarning(event: RunEvent): boolean {
   return warnings.has(event.kind) && !(event.kind === 'leftovers' && event.isKept);
 }
 
-/** Whether the run waits for masters that have restarted: printed early, as users do not expect it. */
+/**
+ * Whether the run waits for masters that have restarted: printed early, as users do not expect it.
+ */
 function hasRestarted(event: RunEvent): boolean {
   return (
     event.kind === 'no-quorum' && event.failures.some(({ failed }) => failed.cause === 'restarted')

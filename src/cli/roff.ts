@@ -1,6 +1,6 @@
 // A man page as roff text, with the few macros of man(7) that the pages need. *Note:* roff takes a
-// line that begins with a dot or an apostrophe for a macro, and prints a bare minus sign as a hyphen,
-// which no shell understands; both are escaped.
+// line that begins with a dot or an apostrophe for a macro, and prints a bare minus sign as a
+// hyphen, which no shell understands; both are escaped.
 
 /** One part of a section: a paragraph, an indented block of verbatim lines, or a list of terms. */
 export type Part =

@@ -85,7 +85,8 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
         : `warning: ${which}: ${what}; ending them (--keep-background leaves them)`;
     }
     case 'unkillable': {
-      const what = `cannot kill ${event.pids.join(', ')} (another user's, or not to be interrupted)`;
+      const why = "another user's, or not to be interrupted";
+      const what = `cannot kill ${event.pids.join(', ')} (${why})`;
       const rest = `the lock is not released and expires within ${roughly(event.remainingMs)}`;
       return `warning: ${which}: ${what}; ${rest}`;
     }

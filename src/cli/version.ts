@@ -1,5 +1,5 @@
-// The version of the program, read from its package.json. The build replaces this file by the number
-// itself.
+// The version of the program, read from its package.json. The build replaces this file by the
+// number itself.
 
 import { readFileSync } from 'node:fs';
 

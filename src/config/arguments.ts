@@ -1,9 +1,8 @@
-// The command line, taken apart: options, NAMEs, command. Values stay texts; settings.ts reads them
-// together with environment and file. Pure, but for one look at the bytes of the arguments: no exit,
-// no printing, because commander's errors become UsageErrors of one line.
-// *Note:* everything right of the first `--` is cut off before commander sees it. Without `--`,
-// commander runs twice, up to NAME and from there up to COMMAND: left to itself it would hand `--ttl`
-// to the command, or take the command's own -n for ours.
+// Parses the command line into options, NAMEs and the command. Values stay texts; settings.ts reads
+// them together with environment and file. Errors of commander become UsageErrors of one line.
+// *Note:* everything behind the first `--` is cut off before commander sees it. Without `--`,
+// commander runs twice, up to NAME and from there up to COMMAND. A single run would hand `--ttl` to
+// the command, or take an -n of the command for an option of redlock-run.
 
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
@@ -14,7 +13,7 @@ import { quoted } from '../text/quote.ts';
 import { isScalarKey, type ScalarKey } from './keys.ts';
 import { type OptionRow, optionTable } from './options.ts';
 
-/** What is printed instead of doing anything. */
+/** A command line that only asks for text. */
 export type PrintWords = { readonly kind: 'help' } | { readonly kind: 'version' };
 
 export interface RunWords {
@@ -105,9 +104,9 @@ function commandOf(given: Readonly<GivenOptions>, words: readonly string[]): rea
 /** Options by long name; true for a switch, a list for one that may be repeated. */
 export type GivenOptions = Map<string, string | true | string[]>;
 
-/** What the options said, as texts. */
+/** The values of the options, as texts. */
 export interface Flags {
-  /** By key; `nonblock` has become a wait of 0. */
+  /** By key; `--nonblock` is a wait of 0. */
   readonly values: ReadonlyMap<ScalarKey, { readonly text: string; readonly option: string }>;
   readonly masters: readonly string[];
   readonly config: string | null;
@@ -167,7 +166,7 @@ export function textOf(value: string | true | string[] | undefined): string | nu
 }
 
 /**
- * Reads the options among the words into `given`; returns what is left.
+ * Reads the options among the words into `given`; returns the words that are left.
  * @throws UsageError for an option without its value
  */
 export function readOptions(
@@ -178,16 +177,16 @@ export function readOptions(
   return parse(createProgram(rows, given), words);
 }
 
-/** What is left of the words when the options are taken out. */
+/** The words that are left when the options are taken out. */
 interface LeftWords {
   readonly operands: string[];
-  /** Words that look like options and are none of these. */
+  /** Words that look like options, but are not in the table. */
   readonly unknown: string[];
 }
 
 /**
- * A commander program that writes what it meets into `given`, by the long name of the option that an
- * alias stands for.
+ * A commander program that writes the options it reads into `given`, under their long names, also
+ * where an alias was given.
  */
 function createProgram(rows: readonly OptionRow[], given: GivenOptions): Command {
   const program = new Command().exitOverride().helpOption(false);
@@ -222,7 +221,7 @@ function parse(program: Command, words: readonly string[]): LeftWords {
   }
 }
 
-/** The error for a word that looks like an option and is none of these. */
+/** The error for a word that looks like an option, but is not in the table. */
 export function unknownOption(rows: readonly OptionRow[], word: string): UsageError {
   const flag = word.replace(/=.*$/s, '');
   if (rows.some((row) => row.long === flag))
@@ -241,9 +240,9 @@ export function unknownOption(rows: readonly OptionRow[], word: string): UsageEr
 const unknownBytes = '\ufffd';
 
 /**
- * Refuses arguments that are no UTF-8: Node hands them over changed, so two names of locks could
- * become one, and the command would get other bytes. Where a word holds the sign for unknown bytes,
- * it is compared with what the kernel keeps (Linux). `argv`: without the program's own name.
+ * Refuses arguments that are not UTF-8. Node replaces their bytes by U+FFFD, so that two names of
+ * locks could become one, and the command would get other bytes. A word with that character is
+ * compared with the bytes that the kernel keeps (Linux). `argv`: without the program's own name.
  * @throws UsageError
  */
 export function checkArgumentBytes(argv: readonly string[]): void {
@@ -252,13 +251,14 @@ export function checkArgumentBytes(argv: readonly string[]): void {
   if (given?.length !== argv.length) return;
   for (const [index, word] of argv.entries()) {
     if (given[index] === Buffer.from(word).toString('latin1')) continue;
+    const advice = 'hand it over in a file, or in a script';
     throw new UsageError(
-      `argument ${index + 1}: ${quoted(word)}: not UTF-8, so it would be changed on its way (hand it over in a file, or in a script)`,
+      `argument ${index + 1}: ${quoted(word)}: not UTF-8, so it would be changed (${advice})`,
     );
   }
 }
 
-/** All words of this process, a character for each byte; null where they cannot be read. */
+/** The arguments of this process, one character for each byte; null where they cannot be read. */
 function givenWords(): string[] | null {
   try {
     return readFileSync('/proc/self/cmdline', 'latin1').split('\0').slice(0, -1);

@@ -1,6 +1,6 @@
-// Users, passwords and certificates for masters, read from where the configuration says. What a
-// master says for itself wins, field by field, over what the top level of the configuration says for
-// all of them; the same thing said twice about one master (in its URL and beside it) is an error.
+// Reads users, passwords and certificates for the masters from the places that the configuration
+// names. The fields of one master win over those at the top level, which apply to all masters. A
+// field that is given twice for one master (in its URL and beside it) is an error.
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -11,7 +11,7 @@ import type { Layer } from './keys.ts';
 import type { MasterEntry, TlsEntry } from './schema.ts';
 import { readTextFile } from './text-file.ts';
 
-/** What masters get that say nothing themselves. */
+/** The login of masters that have none of their own. */
 export interface DefaultLogin {
   readonly username?: string;
   readonly password?: string;
@@ -20,12 +20,13 @@ export interface DefaultLogin {
   readonly sources: Readonly<Record<string, string>>;
 }
 
-/** Takes what should be mended, though it can be gone on with: one line. */
+/** Takes a warning: one line about a setting that works, but should be corrected. */
 export type Warn = (line: string) => void;
 
 /**
+ * The login at the top level of the configuration.
  * @throws ConfigError when a file cannot be read, or when password and passwordFile come from the
- * same place
+ * same layer
  */
 export async function readDefaultLogin(
   layers: readonly Layer[],
@@ -117,7 +118,8 @@ async function readPassword(
   if (file === undefined) return undefined;
   const text = await readText(file, base, fileSubject);
   const path = resolve(base, file);
-  // A group may be meant to read it, as with the secrets of a container; everybody is not.
+  // Read permission for a group may be intended, as for the secrets of a container; for all users
+  // it is a mistake.
   if ((statSync(path).mode & 0o004) !== 0)
     warn(`${path}: holds a password and is readable by others (chmod 600 it)`);
   return notEmpty(text.replace(/\r?\n$/, ''), `${fileSubject}: ${quoted(file)}`);
@@ -126,9 +128,8 @@ async function readPassword(
 async function readTls(entry: TlsEntry, base: string, subject: string): Promise<TlsOptions> {
   const { caFile, certFile, keyFile, servername } = entry;
   if ((certFile === undefined) !== (keyFile === undefined)) {
-    throw new ConfigError(
-      `${subject}: only one of certFile and keyFile: a client certificate needs both (add the other)`,
-    );
+    const why = 'only one of certFile and keyFile: a client certificate needs both';
+    throw new ConfigError(`${subject}: ${why} (add the other)`);
   }
   const [ca, cert, key] = await Promise.all([
     caFile === undefined ? undefined : readText(caFile, base, `${subject}.caFile`),

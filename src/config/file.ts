@@ -1,7 +1,7 @@
 // The configuration file as a layer: its scalar keys as texts, its masters with the line of each.
-// Finding it is config-search.ts, YAML is config-yaml.ts, shape is config-schema.ts. Both libraries
-// are loaded only for a file with something in it: cron starts the program once a minute, and
-// loading them costs more than reading the file.
+// search.ts finds the file, yaml.ts parses it, schema.ts checks its shape.
+// The libraries of both are loaded only for a file with text in it: loading them takes longer than
+// reading the file.
 
 import { dirname } from 'node:path';
 import { type Given, isScalarKey, keyTable, type Layer, type ScalarKey } from './keys.ts';

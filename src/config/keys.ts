@@ -1,8 +1,11 @@
-// The one table of every configuration key: its name, how its text is read (values.ts), its default,
-// its description. The environment twins, the settings and the tests of .redlockrc.example are made
-// from it or compared with it. A default is kept as a user would write it, and read like any text.
+// The table of all configuration keys: name, kind, default, description. The environment twins, the
+// settings and the man pages are made from it; .redlockrc.example is compared with it. A default is
+// written as a user would write it, and read like any other text.
 
-/** How the text of a value is read: see values.ts. `limit` is a duration or `none`, `patience` a duration or `forever`. */
+/**
+ * How the text of a value is read: see values.ts. `limit` is a duration or `none`, `patience` is a
+ * duration or `forever`.
+ */
 export type ValueKind =
   | 'duration'
   | 'patience'
@@ -22,9 +25,9 @@ export type ValueKind =
 export interface KeyRow {
   readonly key: string;
   readonly kind: ValueKind;
-  /** The default as a user would write it; null when there is none, or when it is computed from other values. */
+  /** The default; null when there is none, or when it is computed from other values. */
   readonly default: string | null;
-  /** What help and example say; must be given where `default` is null. */
+  /** The default as help and example say it; must be given where `default` is null. */
   readonly defaultText?: string;
   readonly description: string;
 }
@@ -41,7 +44,7 @@ export const keyTable = [
     key: 'local',
     kind: 'boolean',
     default: 'false',
-    description: 'masters of this user on this machine instead',
+    description: 'use masters of this user on this machine',
   },
   {
     key: 'localDirectory',
@@ -61,7 +64,7 @@ export const keyTable = [
     kind: 'protocol',
     default: 'redlock',
     description:
-      'what the key holds: redlock, or for one master shared with older programs setnx or setnx-ms',
+      'what the key holds: redlock; or setnx or setnx-ms, on one master shared with older programs',
   },
   {
     key: 'ttl',
@@ -80,7 +83,7 @@ export const keyTable = [
     key: 'giveUpAfter',
     kind: 'duration',
     default: '10s',
-    description: 'how long to go on when no quorum answers',
+    description: 'how long to retry when no quorum answers',
   },
   {
     key: 'killAfter',
@@ -94,7 +97,7 @@ export const keyTable = [
     key: 'wait',
     kind: 'patience',
     default: 'forever',
-    description: 'wait at most so long for the lock; 0 tries once',
+    description: 'wait at most this long for the lock; 0 tries once',
   },
   {
     key: 'conflictExitCode',
@@ -107,63 +110,63 @@ export const keyTable = [
     kind: 'count',
     default: null,
     defaultText: 'none',
-    description: 'try again so often and no more, without a place in the queue, instead of --wait',
+    description: 'retry this many times, without a position in the queue, instead of --wait',
   },
   {
     key: 'retryDelay',
     kind: 'duration',
     default: '200ms',
-    description: 'time between two attempts when they are counted',
+    description: 'pause between two attempts with retryCount',
   },
   {
     key: 'retryJitter',
     kind: 'duration',
     default: '0s',
-    description: 'random time up to this, added to every retryDelay',
+    description: 'random time, up to this, added to every retryDelay',
   },
   {
     key: 'jitter',
     kind: 'duration',
     default: '0s',
-    description: 'sleep a random time up to this before starting',
+    description: 'sleep a random time, up to this, before the first attempt',
   },
   {
     key: 'holdAtLeast',
     kind: 'duration',
     default: '0s',
-    description: 'keep the lock until so long after it was taken',
+    description: 'keep the lock for at least this long after it was acquired',
   },
   {
     key: 'shared',
     kind: 'boolean',
     default: 'false',
-    description: 'hold the lock together with others who share it',
+    description: 'hold the lock together with other shared holders',
   },
-  { key: 'slots', kind: 'slots', default: '1', description: 'at most so many holders at a time' },
+  { key: 'slots', kind: 'slots', default: '1', description: 'at most this many holders at a time' },
   {
     key: 'supersede',
     kind: 'boolean',
     default: 'false',
-    description: 'the newest waiter wins: older ones that said the same give up (exit 75)',
+    description: 'the newest waiter wins: older waiters with this setting give up (exit 75)',
   },
   {
     key: 'replace',
     kind: 'boolean',
     default: 'false',
-    description: 'the same, and a holder that said the same is stopped first (exit 79)',
+    description: 'as supersede, and a holder with this setting is stopped first (exit 79)',
   },
   {
     key: 'maxRun',
     kind: 'limit',
     default: 'none',
-    description: 'stop the command when it has run so long; exit 124',
+    description: 'stop the command when it has run this long; exit 124',
   },
   {
     key: 'restartGrace',
     kind: 'duration',
     default: null,
     defaultText: 'the ttl, with three masters or more',
-    description: 'how long a master that restarted does not vote; 0 turns it off',
+    description: 'how long a master does not vote after a restart; 0 turns this off',
   },
   {
     key: 'fencing',
@@ -175,20 +178,20 @@ export const keyTable = [
     key: 'history',
     kind: 'boolean',
     default: 'true',
-    description: 'leave a line about the run on the masters',
+    description: 'store a line about the run on the masters',
   },
   {
     key: 'reentrant',
     kind: 'boolean',
     default: 'false',
-    description: 'inside a run of the same name, run under its lock instead of failing',
+    description: 'inside a run of the same name, run under the lock of that run instead of failing',
   },
   {
     key: 'onLost',
     kind: 'text',
     default: null,
     defaultText: 'none',
-    description: 'run once when the lock is lost',
+    description: 'a command to run once when the lock is lost',
   },
   {
     key: 'foreground',
@@ -201,41 +204,40 @@ export const keyTable = [
     key: 'keepBackground',
     kind: 'boolean',
     default: 'false',
-    description: 'leave processes that the command left behind when it ended well',
+    description: 'do not end leftover processes of a command that ended by itself',
   },
   {
     key: 'isolate',
     kind: 'boolean',
     default: 'false',
-    description:
-      'run the command in a PID namespace, from which nothing it starts can get out (Linux)',
+    description: 'run the command in a PID namespace, which no process it starts can leave (Linux)',
   },
   {
     key: 'logFormat',
     kind: 'format',
     default: 'text',
-    description: 'events on stderr as text or as json',
+    description: 'print events on stderr as text or as json',
   },
   {
     key: 'username',
     kind: 'text',
     default: null,
     defaultText: 'none',
-    description: 'ACL user for masters that name none',
+    description: 'ACL user for masters without one of their own',
   },
   {
     key: 'password',
     kind: 'text',
     default: null,
     defaultText: 'none',
-    description: 'password for masters that have none; better from a passwordFile',
+    description: 'password for masters without one of their own; prefer passwordFile',
   },
   {
     key: 'passwordFile',
     kind: 'path',
     default: null,
     defaultText: 'none',
-    description: 'file with the password for masters that have none',
+    description: 'file with the password for masters without one of their own',
   },
   {
     key: 'tls',
@@ -247,7 +249,7 @@ export const keyTable = [
 ] as const satisfies readonly KeyRow[];
 
 export type ConfigKey = (typeof keyTable)[number]['key'];
-/** Keys with one text as value: the ones with an environment twin, besides REDLOCK_MASTERS. */
+/** Keys with one text as value. All have an environment twin. */
 export type ScalarKey = Exclude<ConfigKey, 'masters' | 'tls'>;
 
 export type LayerName = 'flag' | 'environment' | 'file';
@@ -264,7 +266,7 @@ export interface Given {
   readonly base: string;
 }
 
-/** What one source says: the texts that it gives. */
+/** The texts that one source gives. */
 export type Layer = ReadonlyMap<ScalarKey, Given>;
 
 /** The environment twin of a key: `masterTimeout` is REDLOCK_MASTER_TIMEOUT. */

@@ -1,7 +1,7 @@
-// Which masters, and what is asked of them: what both programs have to know. --master or --local,
-// else REDLOCK_MASTERS or REDLOCK_LOCAL, else the file. *Note:* lists are not merged: the first layer
-// that says anything decides, because half of one list and half of another is no quorum of either.
-// Having none is an error that shows the ways to have some, never a fallback.
+// The masters, and the settings about them that both programs need: --master or --local, else
+// REDLOCK_MASTERS or REDLOCK_LOCAL, else the file. *Note:* lists are not merged; the first layer
+// that names masters decides, because half of one list and half of another are a quorum of neither.
+// With no masters configured there is an error, and no fallback.
 
 import { resolve } from 'node:path';
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
@@ -18,12 +18,12 @@ export interface MasterSettings {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly local: boolean;
-  /** Absolute; null means the usual place. */
+  /** Absolute; null means the default directory. */
   readonly localDirectory: string | null;
   /** May be empty. */
   readonly prefix: string;
   readonly protocol: Protocol;
-  /** How long a master that restarted, and may have forgotten locks, does not vote. */
+  /** How long a master does not vote after a restart that may have lost locks. */
   readonly restartGraceMs: number;
   /** Absolute path of the configuration file that was read. */
   readonly configFile: string | null;
@@ -31,7 +31,7 @@ export interface MasterSettings {
   readonly sources: Readonly<Record<string, string>>;
   /** One line each, for -v. */
   readonly warnings: readonly string[];
-  /** One line each, for everyone who has not said -q. */
+  /** One line each, printed unless -q is given. */
   readonly cautions: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   const prefix = sources.must('prefix', readText);
   const directory = sources.get('localDirectory', readText)?.given ?? null;
   const chosen = await chooseMasters(sources.ofMasters);
-  // With fewer masters there is no majority that could go on without the one that restarted.
+  // With fewer than three masters no majority is left without the one that restarted.
   const restartGraceMs = chosen.masters.length < 3 ? 0 : ttlMs;
   const protocol = sources.must('protocol', readProtocol);
   const count = chosen.local
@@ -70,19 +70,20 @@ export interface ChosenMasters {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly sources: Readonly<Record<string, string>>;
-  /** What should be mended one day: one line each. */
+  /** Settings that should be corrected one day: one line each, for -v. */
   readonly warnings: readonly string[];
-  /** What should be mended now. */
+  /** Settings that should be corrected now: one line each. */
   readonly cautions: readonly string[];
 }
 
 const visiblePassword =
-  '--master: holds a password, which every user of this machine can see (use passwordFile, or REDLOCK_MASTERS)';
+  '--master: holds a password, which every user of this machine can see ' +
+  '(use passwordFile, or REDLOCK_MASTERS)';
 
 const userAlone =
   'a user without a password (set passwordFile, or write user:password@ or :password@)';
 
-/** What one layer says about masters. */
+/** The masters of one layer. */
 interface Stage {
   readonly layer: LayerName;
   readonly values: Layer;
@@ -92,8 +93,9 @@ interface Stage {
 }
 
 /**
- * The masters that the first layer with an opinion names, with credentials filled in.
- * @throws UsageError for a bad --master, or --master with --local; ConfigError for everything else, none and duplicates included
+ * The masters of the first layer that names any, with their credentials.
+ * @throws UsageError for a bad --master, or --master with --local; ConfigError for everything else,
+ * such as no masters, or the same server twice
  */
 export async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
   const stages = stagesOf(from);
@@ -211,13 +213,13 @@ function refuseDuplicates(masters: readonly MasterAddress[]): void {
 
 function evenness(length: number): string[] {
   if (length % 2 === 1) return [];
-  return [
-    `even number of masters: ${length}: survives no more failures than ${length - 1} (add one or remove one)`,
-  ];
+  const why = `survives no more failures than ${length - 1}`;
+  return [`even number of masters: ${length}: ${why} (add one or remove one)`];
 }
 
 function noMasters(): ConfigError {
   return new ConfigError(
-    'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS or by --master redis://host:6379, or try --local)',
+    'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS ' +
+      'or by --master redis://host:6379, or try --local)',
   );
 }

@@ -1,5 +1,5 @@
-// The one table of every option of redlock-run. The command line is read by it; --help, the man page
-// and the README are made from it or compared with it.
+// The table of all options of redlock-run. The command line is parsed by it, --help and the man
+// page are made from it, and the README is compared with it.
 
 import { type ConfigKey, defaultTextOf, keyRow } from './keys.ts';
 
@@ -14,11 +14,11 @@ export interface OptionRow {
   readonly description: string;
   /** The configuration key that this option sets for one run. */
   readonly key?: ConfigKey;
-  /** Other spellings; with `hiddenAliases` they work but are in no help. */
+  /** Other spellings. Those in `hiddenAliases` work, but --help does not show them. */
   readonly aliases?: readonly string[];
   readonly hiddenAliases?: readonly string[];
   readonly repeatable?: true;
-  /** What a switch says of its key, where that is not `true`. */
+  /** The value that a switch gives its key, where that is not `true`. */
   readonly says?: 'false';
 }
 
@@ -31,7 +31,8 @@ export const optionTable: readonly OptionRow[] = [
     key: 'masters',
     repeatable: true,
     description:
-      'a master: redis://[user[:pass]@]host[:port][/db], rediss://, unix:///path (repeat; default from config)',
+      'a master: redis://[user[:pass]@]host[:port][/db], rediss://, unix:///path ' +
+      '(repeat; default from config)',
   },
   {
     group: 'Lock',
@@ -88,7 +89,7 @@ export const optionTable: readonly OptionRow[] = [
     long: '--no-history',
     key: 'history',
     says: 'false',
-    description: 'leave no line about the run on the masters',
+    description: 'store no line about the run on the masters',
   },
   {
     group: 'Waiting',
@@ -239,12 +240,15 @@ export const optionTable: readonly OptionRow[] = [
   { group: 'Output', short: '-V', long: '--version', description: 'print the version, exit 0' },
 ];
 
-/** The option that sets a key, `--ttl` for `ttl`; undefined for keys that only files and the environment set. */
+/**
+ * The option that sets a key, `--ttl` for `ttl`; undefined for keys that only files and the
+ * environment can set.
+ */
 export function optionOf(key: ConfigKey): OptionRow | undefined {
   return optionTable.find((row) => row.key === key);
 }
 
 function describe(key: ConfigKey): string {
-  const ownership = key === 'local' ? '' : ` (default: ${defaultTextOf(key)})`;
-  return `${keyRow(key).description}${ownership}`;
+  const standard = key === 'local' ? '' : ` (default: ${defaultTextOf(key)})`;
+  return `${keyRow(key).description}${standard}`;
 }

@@ -1,10 +1,10 @@
-// What a PEM file holds, as far as a connection by TLS depends on it. A file of its own, so that
-// Node's modules for it are loaded only where a configuration names such a file.
+// Checks what a PEM file holds before a TLS connection needs it. It is loaded only
+// where the configuration names a PEM file, because it loads node:tls.
 
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 
-/** Note: Node takes an empty text for no authority at all, and trusts every public one then. */
+/** *Note:* Node takes an empty text for no authority, and then trusts every public one. */
 export function isAuthority(ca: string): boolean {
   return ca.includes('-----BEGIN ') && succeeds(() => new X509Certificate(ca));
 }

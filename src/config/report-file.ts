@@ -1,9 +1,9 @@
-// The file of --report: which path it is, and how it will be written. Asked before the run, when it
-// can still be refused, and again when the report is written; nothing is changed here. A file is
-// replaced by one that is written beside it, so its directory counts; what is written in place counts
-// itself. Links are followed by hand, because those of /dev/stdout lead to an open file and not to a
-// path: renaming over one would take the place of the device in /dev. So the kernel's rules for
-// sticky folders are applied by hand, too.
+// The file of --report: its path, and how it is to be written. Checked before the run, when it can
+// still be refused, and again when the report is written. A regular file is replaced by a new one
+// in the same directory, so the directory must be writable. *Note:* links are followed here and not
+// by the kernel, because /dev/stdout leads to an open file and not to a path; renaming over it
+// would replace the link in /dev. So the kernel's rules for sticky directories are applied here as
+// well.
 
 import {
   accessSync,
@@ -20,8 +20,8 @@ import { fileTrouble, OutputError, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/quote.ts';
 
 /**
- * The absolute path, or null when there is none.
- * @throws UsageError for what is no file, OutputError for one that may not be written
+ * The absolute path, or null without --report.
+ * @throws UsageError for a path that cannot be a file, OutputError for one that may not be written
  */
 export function checkReportPath(report: string | null, cwd: string): string | null {
   if (report === null) return null;
@@ -54,7 +54,7 @@ function targetOf(path: string): ReportTarget {
   }
 }
 
-/** Null when nothing is there, or nothing that may be looked at. */
+/** Null when the path does not exist. */
 function find(path: string): Stats | null {
   try {
     return statSync(path);
@@ -73,30 +73,31 @@ function fault(path: string, error: unknown, whatToDo: string): UsageError | Out
 }
 
 export interface ReportTarget {
-  /** Where all links lead to; a descriptor is left as it is. */
+  /** The path behind all links; the path of a descriptor is left as it is. */
   readonly path: string;
   /**
-   * `replaced` in one step, by a new file; `overwritten` where a new file would not be the one that
-   * others have; `appended` to an open file, a pipe, a device.
+   * `replaced` in one step, by a new file; `overwritten` where the file has other names or another
+   * owner, which a new file would lose; `appended` to an open file, a pipe, a device.
    */
   readonly kind: 'replaced' | 'overwritten' | 'appended' | 'directory';
-  /** Permission bits of the file that is replaced; null: there is none. */
+  /** Permission bits of the existing file; null: there is none. */
   readonly mode: number | null;
 }
 
-/** What is opened to write into it. A pipe must not hold us up: see the one who writes. */
+/** Flags of open(2) for writing in place. Without blocking: no process may read the pipe. */
 export const openFlags = {
   overwritten: constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK,
   appended: constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK,
 } as const;
 
 const descriptor = /^\/(proc\/[^/]+\/(task\/\d+\/)?fd|dev\/fd)\/\d+$/;
-/** As many as the kernel follows. */
+/** As many links as the kernel follows. */
 const mostLinks = 40;
 
 /**
- * @throws OutputError for what another user has put into a sticky folder; else as node:fs does;
- * ENOENT: its directory is not there
+ * Follows the links of a path.
+ * @throws OutputError for a file of another user in a sticky directory; else as node:fs does, with
+ * ENOENT for a missing directory
  */
 export function reportTarget(file: string): ReportTarget {
   let path = file;
@@ -112,9 +113,9 @@ export function reportTarget(file: string): ReportTarget {
 }
 
 /**
- * In a sticky folder that everyone can write to, such as /tmp, a link, a file or a pipe counts only
- * when it belongs to us or to the owner of the folder: protected_symlinks, protected_regular and
- * protected_fifos of proc_sys_fs(5), whatever they are set to.
+ * In a sticky directory that everyone can write to, such as /tmp, a link, a file or a pipe must
+ * belong to the caller or to the owner of the directory: protected_symlinks, protected_regular and
+ * protected_fifos of proc_sys_fs(5), whatever their values are.
  */
 function refuseForeign(path: string, found: Stats): void {
   const folder = statSync(dirname(path));
@@ -122,9 +123,8 @@ function refuseForeign(path: string, found: Stats): void {
   const caller = callerId();
   if (!isShared || caller === null || found.uid === caller || found.uid === folder.uid) return;
   const what = found.isSymbolicLink() ? 'a link' : found.isFIFO() ? 'a pipe' : 'a file';
-  throw new OutputError(
-    `--report: ${quoted(path)}: ${what} of ${userOf(found.uid)} in a folder that everyone can write to (name a file in a folder of your own)`,
-  );
+  const why = `${what} of ${userOf(found.uid)} in a folder that everyone can write to`;
+  throw new OutputError(`--report: ${quoted(path)}: ${why} (name a file in a folder of your own)`);
 }
 
 function treatmentOf(found: Stats | undefined): Omit<ReportTarget, 'path'> {

@@ -1,6 +1,6 @@
-// What may stand in a configuration file: known keys, each with a value of the right shape. Whether
-// a text is a good duration or a good URL is decided later, for all layers alike. No message quotes
-// what was found, because that may be a password.
+// Checks the shape of a configuration file: known keys, each with a value of the right type.
+// Whether a text is a valid duration or URL is checked later, for all layers alike. *Invariant:* no
+// message quotes a value, because it may be a password.
 
 import * as v from 'valibot';
 import { ConfigError } from '../text/errors.ts';
@@ -24,7 +24,7 @@ export interface MasterEntry {
   readonly tls?: TlsEntry | undefined;
 }
 
-/** The data of a file whose shape is right. */
+/** The data of a file that has passed the check. */
 export type ConfigData = Readonly<Partial<Record<ConfigKey, unknown>>> & {
   readonly masters?: readonly (string | MasterEntry)[];
   readonly tls?: TlsEntry;
@@ -85,43 +85,43 @@ const knownKeys: Readonly<Record<string, readonly string[]>> = {
   tls: Object.keys(tls.entries),
 };
 
-/** @throws ConfigError with file, line and key of the first thing that is wrong */
+/** @throws ConfigError with file, line and key of the first mistake */
 export function checkConfig(path: string, yaml: YamlData): ConfigData {
   const result = v.safeParse(schema, yaml.data);
   if (result.success) return result.output as ConfigData;
   const [issue] = result.issues;
-  const place = (issue.path ?? []).map((step) => step.key as string | number);
-  const where = `${path}:${yaml.lineOf(place)}`;
+  const keyPath = (issue.path ?? []).map((step) => step.key as string | number);
+  const where = `${path}:${yaml.lineOf(keyPath)}`;
   if (issue.type === 'strict_object' && issue.path?.at(-1)?.origin === 'key')
-    throw new ConfigError(`${where}: ${wrongKey(issue, place)}`);
-  throw new ConfigError(`${where}: ${renderPath(place)}: ${issue.message}`);
+    throw new ConfigError(`${where}: ${wrongKey(issue, keyPath)}`);
+  throw new ConfigError(`${where}: ${renderPath(keyPath)}: ${issue.message}`);
 }
 
-/** Keys whose values run a command or name a file whose contents are secret. */
+/** Keys with a value that runs a command or names a file with a secret. */
 const commandsAndSecrets = ['onLost', 'notify', 'passwordCommand', 'passwordFile', 'keyFile'];
 
 /**
- * @throws ConfigError for the first key that a file must not have which was found, and not named
+ * @throws ConfigError for the first key that is allowed only in a file named by --config
  */
 export function refuseCommandsAndSecrets(path: string, yaml: YamlData): void {
-  const place = yaml.keys.find((keys) => commandsAndSecrets.includes(String(keys.at(-1))));
-  if (place === undefined) return;
+  const keyPath = yaml.keys.find((keys) => commandsAndSecrets.includes(String(keys.at(-1))));
+  if (keyPath === undefined) return;
+  const which = `${path}:${yaml.lineOf(keyPath)}: ${renderPath(keyPath)}`;
   const why = 'runs a command or reads a secret, and this file was only found';
-  throw new ConfigError(
-    `${path}:${yaml.lineOf(place)}: ${renderPath(place)}: ${why} (name the file by --config to use it)`,
-  );
+  throw new ConfigError(`${which}: ${why} (name the file by --config to use it)`);
 }
 
-function wrongKey(issue: { expected: string | null }, place: DataPath): string {
+function wrongKey(issue: { expected: string | null }, keyPath: DataPath): string {
   if (issue.expected !== 'never')
-    return `${renderPath(place.slice(0, -1))}: ${place.at(-1)} is missing`;
-  const word = String(place.at(-1));
+    return `${renderPath(keyPath.slice(0, -1))}: ${keyPath.at(-1)} is missing`;
+  const word = String(keyPath.at(-1));
   const parent =
-    place
+    keyPath
       .slice(0, -1)
       .filter((step) => typeof step === 'string')
       .at(-1) ?? '';
   const suggestion = nearest(word, knownKeys[parent] ?? []);
-  const shown = [...place.slice(0, -1), /^[\w-]{1,40}$/.test(word) ? word : quoted(word, 40)];
-  return `${renderPath(shown)}: unknown key (${suggestion === null ? 'see .redlockrc.example' : `did you mean ${suggestion}?`})`;
+  const shown = [...keyPath.slice(0, -1), /^[\w-]{1,40}$/.test(word) ? word : quoted(word, 40)];
+  const advice = suggestion === null ? 'see .redlockrc.example' : `did you mean ${suggestion}?`;
+  return `${renderPath(shown)}: unknown key (${advice})`;
 }

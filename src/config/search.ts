@@ -1,5 +1,5 @@
-// Which configuration file counts: one that was named, else the first that is found in the usual
-// places. It is the only one read.
+// Finds the configuration file: the one that was named, else the first in the usual places. No
+// other file is read.
 
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -14,7 +14,7 @@ export interface SearchPlaces {
   /** The value of $REDLOCK_CONFIG; empty counts as absent. */
   readonly variable: string | undefined;
   readonly cwd: string;
-  /** False: neither the working directory nor a parent of it is looked at. */
+  /** False: the working directory and its parents are not searched. */
   readonly searchesParents: boolean;
   /** $HOME; empty, or not an absolute path, counts as absent. */
   readonly home: string | undefined;
@@ -29,14 +29,14 @@ export interface FoundFile {
   /** Permission bits, as in stat(2). */
   readonly mode: number;
   /**
-   * It was found where a checkout of another author's may lie: nothing in it may run a command, read
-   * a secret or show a variable of the environment.
+   * It was found in a directory that may be a checkout of foreign code: it may not run a command,
+   * read a secret or show a variable of the environment.
    */
   readonly isConfined: boolean;
 }
 
 /**
- * The text of the file that counts, or null when there is none.
+ * The configuration file, or null when there is none.
  * @throws ConfigError when a named file cannot be read, or a found one cannot be trusted or read
  */
 export function findConfigFile(places: SearchPlaces): FoundFile | null {
@@ -81,7 +81,7 @@ function readNamed({ flag, cwd }: SearchPlaces, named: string): FoundFile {
 
 /**
  * The folder and its parents, nearest first: up to the home directory when that is one of them, and
- * to where another file system begins. A folder that may not be entered is the last one.
+ * not across a file system boundary. The search ends at a folder that may not be entered.
  */
 function foldersAbove(folder: string, home: string | null): string[] {
   const last = home === null ? null : realPath(home);
@@ -96,7 +96,7 @@ function foldersAbove(folder: string, home: string | null): string[] {
   }
 }
 
-/** Null: it may not be entered. */
+/** The device number of a folder; null: it may not be entered. */
 function deviceOf(folder: string): number | null {
   try {
     return statSync(`${folder}/.`).dev;
@@ -105,10 +105,10 @@ function deviceOf(folder: string): number | null {
   }
 }
 
-/** Every file there is lies inside of /, so that says nothing about any. */
-function isInside(inner: string, outer: string): boolean {
-  const [real, around] = [realPath(inner), realPath(outer)];
-  return around !== '/' && (real === around || real.startsWith(`${around}/`));
+/** Never true for /: every file is inside of it, so it does not make a file trusted. */
+function isInside(folder: string, parent: string): boolean {
+  const [real, realParent] = [realPath(folder), realPath(parent)];
+  return realParent !== '/' && (real === realParent || real.startsWith(`${realParent}/`));
 }
 
 function belongsToCaller(folder: string): boolean {
@@ -136,7 +136,7 @@ function absolute(path: string | undefined): string | null {
   return path && isAbsolute(path) ? resolve(path) : null;
 }
 
-/** `missing`: what to throw when there is no such file. */
+/** `missing`: the error for a file that does not exist. */
 function reading<Result>(
   subject: string,
   path: string,

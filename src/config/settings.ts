@@ -1,6 +1,6 @@
-// Everything that one run needs to know, from the command line, the environment and the files:
-// decided once, frozen, with the source of each value. It connects to nothing. A mistake on the
-// command line exits with 64, the same in the environment or a file with 78.
+// The settings of one run, from the command line, the environment and the configuration file, with
+// the source of each value. They are resolved once and frozen; nothing is connected to. A mistake
+// on the command line exits with 64, the same mistake in the environment or a file with 78.
 
 import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
 import type { EnclosingLease, Yields } from '../lock/types.ts';
@@ -29,7 +29,7 @@ import {
 } from './values.ts';
 
 export interface Settings extends RunTimings, MasterSettings {
-  /** What is held, all of it or nothing; at least one, none twice. */
+  /** The locks to hold, all or none; at least one, none twice. */
   readonly names: readonly string[];
   readonly command: readonly string[];
   /** How long to go on when no quorum answers. */
@@ -38,9 +38,9 @@ export interface Settings extends RunTimings, MasterSettings {
   /** More than 1 with slots, else 1. */
   readonly slotCount: number;
   readonly yields: Yields;
-  /** Null is for ever, 0 is one attempt. */
+  /** Null: without limit; 0: one attempt. */
   readonly waitMs: number | null;
-  /** Instead of a wait; null: there is none. */
+  /** A count of retries instead of a wait; null: none. */
   readonly retries: Retries | null;
   /** 0 to 255. */
   readonly conflictExitCode: number;
@@ -49,13 +49,13 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly holdAtLeastMs: number;
   readonly isFenced: boolean;
   readonly isReentrant: boolean;
-  /** The lock of a run around this one, to go on under; null: the lock is to be acquired. */
+  /** The lock of the enclosing run, with --reentrant; null: the lock is to be acquired. */
   readonly outer: EnclosingLease | null;
-  /** Whether the run leaves a line in the history of the lock. */
+  /** Whether the run stores a line in the history of the lock. */
   readonly hasHistory: boolean;
   /** A shell command, or null. */
   readonly onLost: string | null;
-  /** Null: as the terminal says. */
+  /** Null: depends on whether there is a terminal. */
   readonly foreground: boolean | null;
   readonly keepsBackground: boolean;
   /** Never together with keepsBackground. */
@@ -73,7 +73,8 @@ export interface SettingsRequest extends Surroundings {
 }
 
 /**
- * Flag, then environment, then file, then default; checked one by one and together, before anything is connected to.
+ * Resolves each value (flag, then environment, then file, then default), and checks the values one
+ * by one and together.
  * @throws UsageError (64), ConfigError (78)
  */
 export async function resolveSettings(request: SettingsRequest): Promise<Settings> {
@@ -82,13 +83,13 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   const { get, must } = sources;
   const isReentrant = must('reentrant', readBoolean);
   const outer = isReentrant ? enclosingLeaseOf(request.environment, words.names) : null;
-  // Under the lock of another run its ttl counts, whatever ours says.
+  // Under the lock of the enclosing run the ttl of that run counts.
   const timings = checkedTimings(
     get('ttl', outer && outer.ttlMs > 0 ? () => outer.ttlMs : readTtl),
     get('masterTimeout', readPositiveDuration),
     get('killAfter', readDuration),
   );
-  if (outer !== null) sources.named.ttl = 'the run around this one';
+  if (outer !== null) sources.named.ttl = 'the enclosing run';
   const values = {
     giveUpAfterMs: must('giveUpAfter', readDuration),
     ...checkedPatience(sources),
@@ -115,8 +116,9 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     isOld &&
     (words.names.length > 1 || values.sharing !== 'exclusive' || values.yields !== 'never')
   ) {
+    const advice = 'leave out other names, --shared, --slots, --supersede and --replace';
     throw new UsageError(
-      `protocol: ${masters.protocol}: knows one lock, held alone (leave out other names, --shared, --slots, --supersede and --replace)`,
+      `protocol: ${masters.protocol}: one lock, held exclusively, is all it can do (${advice})`,
     );
   }
   return deepFreeze({
@@ -151,8 +153,8 @@ function checkedTimings(
 }
 
 /**
- * Of a wait and a count of retries the one said closer to the command counts; both on the command
- * line is an error.
+ * Of `wait` and `retryCount` the one in the layer of higher precedence counts. Both on the command
+ * line are an error.
  */
 function checkedPatience({ get, must }: Sources): {
   waitMs: number | null;
@@ -180,11 +182,11 @@ function checkedSharing(
   const isShared = shared?.value ?? false;
   if (slotCount === 1) return { sharing: isShared ? 'shared' : 'exclusive', slotCount } as const;
   if (names.length > 1)
-    throw new UsageError('slots: with several names: all or nothing of what? (leave one out)');
+    throw new UsageError('slots: with several names: slots are for one name (leave one out)');
   if (!isShared) return { sharing: 'slots', slotCount } as const;
   throw mistakeIn(
     [shared, slots],
-    'slots: with shared: any number of holders, or so many? (leave one out)',
+    'slots: with shared: a shared lock has no limit of holders (leave one out)',
   );
 }
 
@@ -206,7 +208,7 @@ function checkedContainment(
   throw mistakeIn([isolate, keepBackground], why);
 }
 
-/** Values that cannot be together: exit 64 when a flag has a part in it, else 78. */
+/** The error for values that contradict each other: exit 64 when one is a flag, else 78. */
 function mistakeIn(
   values: readonly (Chosen<unknown> | null)[],
   why: string,

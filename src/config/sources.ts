@@ -1,8 +1,8 @@
-// The layers of one program start, flag > environment > file > default: read from where they are,
-// and asked for one key at a time, each value with its source. Masters have rules of their own:
-// masters.ts. *Note:* a key that a program does not ask for is not read, so a bad value for one
-// program does not stop the other; a bad value in a layer that another hides is an error, so that a
-// typo in the environment does not wait for the day when the flag is left out.
+// The layers of the settings: flag, environment, file, default, in this order of precedence. They
+// are asked for one key at a time. Masters have rules of their own: masters.ts. *Note:* a key that
+// a program does not ask for is not read, so a bad value for one program does not stop the other. A
+// bad value that another layer hides is an error all the same: it would show on the day when the
+// flag is left out.
 
 import { dirname } from 'node:path';
 import { workingFolder } from '../run/folder.ts';
@@ -23,17 +23,17 @@ import {
 import { findConfigFile } from './search.ts';
 import { readText, suspicionOfTtl } from './values.ts';
 
-/** What a program is started in. */
+/** The environment and the directories that a program is started in. */
 export interface Surroundings {
   readonly environment: NodeJS.ProcessEnv;
   readonly cwd: string;
   /** $HOME; where ~/.redlockrc is looked for. */
   readonly home: string | undefined;
-  /** The last place to look for a configuration: /etc/redlockrc unless a test says otherwise. */
+  /** The last place to look for a configuration: /etc/redlockrc, except in tests. */
   readonly systemConfigFile?: string;
   /**
-   * False: no configuration is looked for in the working directory or above it, as for completion,
-   * which reads what stands there before anything has been asked for. Default: true.
+   * False: the working directory and its parents are not searched. Completion does not search them,
+   * because it runs before the user has run anything there. Default: true.
    */
   readonly searchesParents?: boolean;
 }
@@ -93,7 +93,9 @@ export class Sources {
     );
   }
 
-  /** What is taken, and most likely was not meant: one line each, for everyone to see. */
+  /**
+   * Settings that are valid but most likely not meant: one line each, printed unless -q is given.
+   */
   get cautions(): string[] {
     const ttl = choose(this.#layers, 'ttl', readText)?.given ?? null;
     const suspicion = ttl && suspicionOfTtl(ttl.text);
@@ -117,7 +119,7 @@ export class Sources {
     return chosen.value;
   };
 
-  /** What the layers say of the masters. */
+  /** The layers, as far as they concern the masters. */
   get ofMasters(): MasterSources {
     const { cwd, environment } = this.#around;
     return {
@@ -132,7 +134,7 @@ export class Sources {
   }
 }
 
-/** A value that won, and where it came from; `layer` is null for a default. */
+/** The value with the highest precedence, and its source; `layer` is null for a default. */
 export interface Chosen<Value> {
   readonly value: Value;
   readonly layer: LayerName | null;
@@ -141,7 +143,8 @@ export interface Chosen<Value> {
 }
 
 /**
- * Reads a key in all layers, given in order of precedence; null when no layer and no default has it.
+ * Reads a key in all layers, given in order of precedence; null when no layer and no default has
+ * it.
  * @throws UsageError for a bad flag, ConfigError for a bad value in the environment or the file
  */
 export function choose<Value>(
@@ -187,7 +190,7 @@ export function environmentLayer(
   return layer;
 }
 
-/** The error for trouble with a given value: exit 64 for a flag, 78 for environment and file. */
+/** The error for a bad value: exit 64 for a flag, 78 for environment and file. */
 export function troubleWith(
   given: { layer: LayerName; subject: string },
   why: string,
@@ -215,21 +218,22 @@ function flagLayer(flags: Flags, cwd: string): Layer {
 
 const settings = [...keyTable.map(({ key }) => environmentName(key)), 'REDLOCK_CONFIG'];
 
-/** What redlock-run itself sets for commands, guards and hooks. */
-const ours =
+/** Variables that redlock-run itself sets for commands, guards and hooks. */
+const givenToOthers =
   /^REDLOCK_(NAMES?|TOKEN|FENCE|TTL_MS|HELD|HELD_LEASES|LOST|EVENT|HOLDER|GUARD\w*|RUN_\w*)$/;
 
-/** One line for each that differs by at most two letters from one that would be read. */
+/** One line for each variable that differs by at most two letters from a known one. */
 export function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {
   return Object.keys(environment)
-    .filter((name) => name.startsWith('REDLOCK_') && !settings.includes(name) && !ours.test(name))
+    .filter((name) => name.startsWith('REDLOCK_'))
+    .filter((name) => !settings.includes(name) && !givenToOthers.test(name))
     .flatMap((name) => {
       const meant = nearest(name, settings, 2);
       return meant === null ? [] : [`${name.slice(0, 80)}: not a setting (did you mean ${meant}?)`];
     });
 }
 
-/** @throws ConfigError when the working directory is gone */
+/** @throws ConfigError when the working directory has been removed */
 export function surroundings(environment: NodeJS.ProcessEnv): Surroundings {
   const cwd = workingFolder();
   if (cwd === null)

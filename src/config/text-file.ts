@@ -1,8 +1,8 @@
-// Files that a person has written: a configuration, a password, a certificate. Reading stops at a
-// limit, because it may be a pipe, as <(...) of a shell is, or a device that never ends. A
-// configuration file that was found and not named is opened only when it is a regular file of the
-// caller or of root that no other user can write to: another user could else choose the masters, and
-// with them the holder of the lock.
+// Reads files that people write: a configuration, a password, a certificate. Reading stops at a
+// limit, because the file may be a pipe, as <(...) of a shell is, or a device that never ends.
+// *Invariant:* a configuration file that was found, and not named, is opened only when it is a
+// regular file of the caller or of root that no other user can write to. Otherwise another user
+// could choose the masters, and with them the holder of the lock.
 
 import {
   closeSync,
@@ -17,10 +17,10 @@ import {
 import { callerId, userOf } from '../system/user.ts';
 import { ConfigError, fileTrouble } from '../text/errors.ts';
 
-/** In bytes: many times what anybody writes into a configuration. */
+/** In bytes: many times the size of any configuration. */
 const mostBytes = 1024 * 1024;
 
-/** What reading more than `mostBytes` is, with a code as errors of node:fs have. */
+/** The file has more than `mostBytes`; with a code, as errors of node:fs have one. */
 class TooLong extends Error {
   readonly code = 'ERR_TOO_LONG';
 }
@@ -30,7 +30,7 @@ export function readTextFile(path: string): Buffer {
   return readDescriptor(openSync(path, 'r'));
 }
 
-/** The same for an open file, which is closed then. */
+/** The same for an open file, which is then closed. */
 export function readDescriptor(descriptor: number): Buffer {
   try {
     const chunks: Buffer[] = [];
@@ -55,8 +55,8 @@ export interface OpenedFile {
 }
 
 /**
- * Opens the file, or returns null when there is none, or none that may be looked at.
- * @throws ConfigError when it cannot be trusted, or not be opened
+ * Opens the file; null when it does not exist, or when its folder may not be entered.
+ * @throws ConfigError when it is not trusted, or cannot be opened
  */
 export function openTrusted(path: string): OpenedFile | null {
   try {
@@ -71,7 +71,7 @@ export function openTrusted(path: string): OpenedFile | null {
   }
   let descriptor: number;
   try {
-    // What is there by now may be another thing, so nothing waits for the other end of a pipe.
+    // The file may have been replaced by a pipe since the check; open(2) must not block on it.
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch (error) {
     throw unreadable(path, error);
@@ -91,7 +91,7 @@ function unreadable(path: string, error: unknown): ConfigError {
   return new ConfigError(`config: ${path}: ${why} (name a readable YAML file by --config)`);
 }
 
-/** `entry` is what stands in the folder, which may be a link to `found`. */
+/** `entry` is the entry of the folder, which may be a link to `found`. */
 function refuseUntrusted(path: string, entry: Stats, found: Stats): void {
   const why = reasonToRefuse(entry, found);
   if (why === null) return;
@@ -116,13 +116,13 @@ function isOwn({ uid }: Stats): boolean {
   return caller === null || uid === caller || uid === 0;
 }
 
-/** Who else may write to it; null: no other user. */
+/** The other users that can write to the file, in words; null: none. */
 function writersOf({ mode, gid }: Stats): string | null {
   const caller = callerId();
   if (caller === null) return null;
   const bits = `(mode ${(mode & 0o777).toString(8)})`;
   if ((mode & 0o002) !== 0) return `everyone ${bits}`;
-  // A group of the caller's own, as useradd makes one for each user, has no other member.
+  // The private group that useradd(8) makes for each user has no other member.
   const isPrivate = gid === process.getegid?.() && gid === caller;
   return (mode & 0o020) !== 0 && !isPrivate ? `group ${gid} ${bits}` : null;
 }

@@ -1,7 +1,6 @@
-// Reading the text of one value: text in, value or ValueError out. It knows neither where the
-// text came from (layers.ts) nor how values depend on each other (timings.ts). The limits of
-// Node's timers are checked here: a timer of more than 2^31 ms fires at once, and `--max-run 30d`
-// would kill the command.
+// Reads the text of one value: text in, value or ValueError out, whatever layer the text is from.
+// *Note:* the limit of Node's timers is checked here. A timer of more than 2^31 ms fires at once,
+// so `--max-run 30d` would kill the command.
 
 import { constants } from 'node:os';
 import type { Protocol } from '../redis/protocol.ts';
@@ -45,17 +44,19 @@ export function readTtl(text: string): number {
   const ttlMs = parseDuration(text);
   if (ttlMs > longestTtlMs) {
     throw new ValueError(
-      `${quoted(text)}: a crash would block everyone for more than 24h (write 30s; the lock is extended while the command runs)`,
+      `${quoted(text)}: after a crash the lock would stay held for more than 24h ` +
+        '(write 30s; the lock is extended while the command runs)',
     );
   }
   return readPositiveDuration(text);
 }
 
-/** What should be looked at in a ttl that is taken; null: nothing. Libraries count milliseconds. */
+/** A warning for a valid ttl that may have been meant as milliseconds; null: none. */
 export function suspicionOfTtl(text: string): string | null {
   if (!isBareNumber(text) || Number(text) < 3600) return null;
   const meant = renderDuration(readTtl(text));
-  return `${quoted(text)}: ${meant}, since a bare number is seconds (write ${text}ms if milliseconds are meant, else ${meant})`;
+  const advice = `write ${text}ms if milliseconds are meant, else ${meant}`;
+  return `${quoted(text)}: ${meant}, since a bare number is seconds (${advice})`;
 }
 
 /** Milliseconds; null for `forever`. */
@@ -115,7 +116,7 @@ export function readLogFormat(text: string): 'text' | 'json' {
 
 const protocols: readonly Protocol[] = ['redlock', 'setnx', 'setnx-ms'];
 
-/** What the key holds, and means. */
+/** The form of the key on the masters. */
 export function readProtocol(text: string): Protocol {
   const protocol = protocols.find((name) => name === text);
   if (protocol === undefined)

@@ -1,7 +1,7 @@
-// YAML text to plain data that knows its lines, with ${VAR} replaced. Which keys may be there is
-// decided by config-schema.ts. Variables are replaced in the parsed strings and not in the text, so
-// that no value can smuggle in YAML. The parser's own messages are passed on only where they cannot
-// quote the file, which may hold a password.
+// Parses YAML into plain data with line numbers, and replaces ${VAR}. *Invariant:* variables are
+// replaced in the parsed strings and not in the text, so that no value can add YAML. *Invariant:* a
+// message of the parser is passed on only where it cannot quote the file, which may hold a
+// password.
 
 import {
   type Document,
@@ -32,12 +32,13 @@ export interface YamlData {
   readonly keys: readonly DataPath[];
 }
 
-const speakingCodes =
+/** Codes of errors with a message that quotes nothing. */
+const harmlessCodes =
   /^(BAD_INDENT|MISSING_CHAR|TAB_AS_INDENT|MULTILINE_IMPLICIT_KEY|BLOCK_IN_FLOW)$/;
 
 /**
- * Parses YAML 1.2, core schema: no tags, no anchors, no repeated keys, one document. Only variables
- * whose names match `visible` are replaced.
+ * Parses YAML 1.2, core schema: no tags, no anchors, no repeated keys, one document. `visible`
+ * matches the names of the variables that may be used.
  * @throws ConfigError with file, line and, for variables, key
  */
 export function parseYaml(
@@ -56,29 +57,29 @@ export function parseYaml(
     prettyErrors: false,
     lineCounter: lines,
   });
-  const trouble = document.errors[0] ?? document.warnings[0];
-  if (trouble !== undefined)
-    throw new ConfigError(`${path}:${lineAt(trouble.pos[0])}: ${describe(trouble, text)}`);
+  const error = document.errors[0] ?? document.warnings[0];
+  if (error !== undefined)
+    throw new ConfigError(`${path}:${lineAt(error.pos[0])}: ${describe(error, text)}`);
   const literals: { path: DataPath; text: string }[] = [];
   const keys: DataPath[] = [];
   const lineOfNode = (node: Node) => lineAt(node.range?.[0] ?? 0);
   visit(document, {
     Node(_, node) {
       if (!isAlias(node) && !('anchor' in node && node.anchor)) return;
-      throw new ConfigError(
-        `${path}:${lineOfNode(node)}: anchors and aliases are not supported (write the value again)`,
-      );
+      const why = 'anchors and aliases are not supported (write the value again)';
+      throw new ConfigError(`${path}:${lineOfNode(node)}: ${why}`);
     },
   });
   visit(document, {
     Scalar(position, node, ancestors) {
       if (position === 'key') keys.push(pathOf(ancestors, node));
       if (position === 'key' || typeof node.value !== 'string') return;
-      const place = pathOf(ancestors, node);
-      literals.push({ path: place, text: node.value });
+      const keyPath = pathOf(ancestors, node);
+      literals.push({ path: keyPath, text: node.value });
       const replaced = replaceVariables(node.value, environment, visible);
       if ('why' in replaced) {
-        throw new ConfigError(`${path}:${lineOfNode(node)}: ${renderPath(place)}: ${replaced.why}`);
+        const which = `${path}:${lineOfNode(node)}: ${renderPath(keyPath)}`;
+        throw new ConfigError(`${which}: ${replaced.why}`);
       }
       node.value = replaced.text;
     },
@@ -90,7 +91,7 @@ export function parseYaml(
     data: document.toJS() ?? {},
     literals,
     keys,
-    lineOf: (place) => lineAt(offsetOf(document, place)),
+    lineOf: (keyPath) => lineAt(offsetOf(document, keyPath)),
   };
 }
 
@@ -118,7 +119,9 @@ function replaceVariables(
         return match;
       }
       if (!visible.test(name)) {
-        why ??= `\${${name}}: only variables REDLOCK_... may be used in a file that was only found (name the file by --config to use it)`;
+        why ??=
+          `\${${name}}: only variables REDLOCK_... may be used in a file that was only found ` +
+          '(name the file by --config to use it)';
         return match;
       }
       const value = environment[name];
@@ -141,7 +144,7 @@ function pathOf(ancestors: readonly unknown[], leaf: unknown): DataPath {
   return steps;
 }
 
-/** Where the last key, or the last list item, of a path stands in the text. */
+/** The offset in the text of the last key, or the last list item, of a path. */
 function offsetOf(document: Document, path: DataPath): number {
   let node: unknown = document.contents;
   let offset = 0;
@@ -159,16 +162,16 @@ function offsetOf(document: Document, path: DataPath): number {
   return offset;
 }
 
-function describe(trouble: YAMLError, text: string): string {
-  if (trouble.code === 'DUPLICATE_KEY') {
-    const key = /^["']?([\w-]+)/.exec(text.slice(trouble.pos[0]))?.[1] ?? 'a key';
+function describe(error: YAMLError, text: string): string {
+  if (error.code === 'DUPLICATE_KEY') {
+    const key = /^["']?([\w-]+)/.exec(text.slice(error.pos[0]))?.[1] ?? 'a key';
     return `${key}: stands here a second time (keep one)`;
   }
-  if (trouble.code === 'TAG_RESOLVE_FAILED')
+  if (error.code === 'TAG_RESOLVE_FAILED')
     return 'not valid here: tags such as !name are not supported';
-  if (trouble.code === 'MULTIPLE_DOCS') return 'not valid here: a second document (keep one)';
-  if (trouble.code === 'BLOCK_AS_IMPLICIT_KEY')
+  if (error.code === 'MULTIPLE_DOCS') return 'not valid here: a second document (keep one)';
+  if (error.code === 'BLOCK_AS_IMPLICIT_KEY')
     return "not valid YAML: a value with a colon (put it in quotes: 'redlock:')";
-  const why = speakingCodes.test(trouble.code) ? `: ${trouble.message.split('\n')[0]}` : '';
+  const why = harmlessCodes.test(error.code) ? `: ${error.message.split('\n')[0]}` : '';
   return `not valid YAML${why}`;
 }

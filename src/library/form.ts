@@ -18,9 +18,9 @@ export function formOf(given: Resources, options: AcquireOptions): Form {
   if (slots === 1)
     return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, yields };
   if (resources.length > 1)
-    throw usageError('slots: with several names: all or nothing of what? (leave one out)');
+    throw usageError('slots: with several names: slots are for one name (leave one out)');
   if (shared)
-    throw usageError('slots: with shared: any number of holders, or so many? (leave one out)');
+    throw usageError('slots: with shared: a shared lock has no limit of holders (leave one out)');
   return { resources, sharing: onSomeSlot(slots, Math.random), yields };
 }
 

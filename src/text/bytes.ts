@@ -1,6 +1,6 @@
-// Bytes to text and back without loss, also where the bytes are not UTF-8. Each byte that is not part
-// of UTF-8 becomes half of a surrogate pair, as Python's "surrogateescape" does (PEP 383). So a value
-// of a server can be compared as text, and sent back unchanged.
+// Bytes to text and back without loss, also where the bytes are not UTF-8. Each byte that is not
+// part of UTF-8 becomes half of a surrogate pair, as Python's "surrogateescape" does (PEP 383). So
+// a value of a server can be compared as text, and sent back unchanged.
 
 import { escapeOf } from './printable.ts';
 

@@ -32,8 +32,9 @@ export class OutputError extends Error {
 }
 
 /**
- * A value that cannot be read, whatever its source: `"30 potatoes": not a duration (write 30s)`. The
- * caller that knows the source puts it in front, and throws a UsageError or a ConfigError instead.
+ * A value that cannot be read, whatever its source: `"30 potatoes": not a duration (write 30s)`.
+ * The caller that knows the source puts it in front, and throws a UsageError or a ConfigError
+ * instead.
  */
 export class ValueError extends Error {
   override readonly name = 'ValueError';

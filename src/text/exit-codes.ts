@@ -1,6 +1,7 @@
 // The table of the exit status of both programs. --help and the man pages are made from it, and the
-// README is compared with it. A code means the same in both programs. redlockctl exits with 75 for a
-// held lock also when it was only asked, so that `until redlockctl status x; do sleep 1; done` works.
+// README is compared with it. A code means the same in both programs. redlockctl exits with 75 for
+// a held lock also when it was only asked, so that `until redlockctl status x; do sleep 1; done`
+// works.
 
 export const exitCode = {
   ok: 0,
@@ -69,7 +70,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     run: 'held by someone else for all of the wait (-E changes the number)',
     ctl:
       'status, acquire, hold: held by someone else; ' +
-      'break: not broken: another client holds it by now, or the question was not answered with yes',
+      'break: not broken: another client holds it by now, or the answer was not yes',
   },
   {
     code: '78',

@@ -2,8 +2,8 @@
 // its own, which it does not export.) A wild guess is worse than none, so it may find none.
 
 /**
- * The candidate with the fewest edits to `word`; null when it needs more than `most`, or more than a
- * third of its letters.
+ * The candidate with the fewest edits to `word`; null when it needs more than `most`, or more than
+ * a third of its letters.
  */
 export function nearest(
   word: string,

@@ -25,8 +25,8 @@ function cut(text: string, limit: number): string {
 
 /** Any text, with the password of every URL in it, and a master's whole login, as `***`. */
 export function withoutPasswords(text: string): string {
-  // Word by word, and only where there is an @: a pattern that looks for it from every :// of a long
-  // text takes minutes.
+  // Word by word, and only where there is an @: a pattern that looks for it from every :// of a
+  // long text takes minutes.
   return text.replace(/\S+/g, (word) => {
     const at = word.lastIndexOf('@');
     if (at < 0) return word;

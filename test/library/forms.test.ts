@@ -262,12 +262,12 @@ describe('mistakes are told before anything is sent', () => {
     [/4097 bytes long \(at most 4096\)$/, 'a'.repeat(4_097), {}],
     [/^resource: 101 names \(at most 100\)$/, many, {}],
     [
-      /^slots: with several names: all or nothing of what\? \(leave one out\)$/,
+      /^slots: with several names: slots are for one name \(leave one out\)$/,
       ['a', 'b'],
       { slots: 2 },
     ],
     [
-      /^slots: with shared: any number of holders, or so many\? \(leave one out\)$/,
+      /^slots: with shared: a shared lock has no limit of holders \(leave one out\)$/,
       'a',
       { slots: 2, shared: true },
     ],

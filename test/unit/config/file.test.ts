@@ -158,7 +158,7 @@ describe('refuses, with file, line and key', () => {
     ['ttl: -5', '1: ttl: "-5": not a duration'],
     ['ttl: .nan', '1: ttl: not a duration'],
     ['ttl: .inf', '1: ttl: "Infinity": not a duration'],
-    ['ttl: 25h', '1: ttl: "25h": a crash would block everyone'],
+    ['ttl: 25h', '1: ttl: "25h": after a crash the lock would stay held'],
     ['local: maybe', '1: local: "maybe": neither yes nor no'],
     ['signal: STOP', '1: signal: "STOP": does not end a process'],
     ['conflictExitCode: 256', '1: conflictExitCode: "256": not an exit status'],

@@ -298,16 +298,19 @@ describe('single values', () => {
   test.each([
     [['--ttl', '0'], '--ttl: "0": must be more than 0'],
     [['--ttl', '-5s'], '--ttl: "-5s": not a duration'],
-    [['--ttl', '24h1ms'], '--ttl: "24h1ms": a crash would block everyone for more than 24h'],
+    [
+      ['--ttl', '24h1ms'],
+      '--ttl: "24h1ms": after a crash the lock would stay held for more than 24h',
+    ],
     [
       ['--ttl', '99999999999999999999s'],
-      '--ttl: "99999999999999999999s": a crash would block everyone for more than 24h',
+      '--ttl: "99999999999999999999s": after a crash the lock would stay held for more than 24h',
     ],
     [
       ['-w', '99999999999999999999s'],
       '--wait: "99999999999999999999s": too long a duration (at most 24d20h',
     ],
-    [['--ttl', '30d'], '--ttl: "30d": a crash would block everyone'],
+    [['--ttl', '30d'], '--ttl: "30d": after a crash the lock would stay held'],
     [['-w', '25d'], '--wait: "25d": too long a duration (at most 24d20h31m23.647s)'],
     [['--max-run', '25d'], '--max-run: "25d": too long a duration'],
     [['-E', '256'], '--conflict-exit-code: "256": not an exit status'],
@@ -371,8 +374,8 @@ describe('several holders', () => {
     [['--slots', '0'], '"0": not a number of slots (write a number from 1 to 1000)'],
     [['--slots', '1001'], '"1001": not a number of slots'],
     [['--slots', '2.5'], '"2.5": not a number of slots'],
-    [['--slots', '2', '--shared'], 'slots: with shared: any number of holders, or so many?'],
-    [['--slots', '2', 'another'], 'slots: with several names: all or nothing of what?'],
+    [['--slots', '2', '--shared'], 'slots: with shared: a shared lock has no limit of holders'],
+    [['--slots', '2', 'another'], 'slots: with several names: slots are for one name'],
   ])('%j is refused', async (flags, message) => {
     await expect(settle({ flags: [...local, ...flags] })).rejects.toThrow(message);
   });
@@ -485,6 +488,6 @@ describe('what is taken, and warned about', () => {
       REDLOCK_REENTRANT: 'true',
     };
     const { ttlMs, sources } = await settle({ flags: local, environment });
-    expect([ttlMs, sources.ttl]).toEqual([9_000, 'the run around this one']);
+    expect([ttlMs, sources.ttl]).toEqual([9_000, 'the enclosing run']);
   });
 });
