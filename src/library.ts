@@ -1,5 +1,5 @@
-// Where the library begins: what `import ... from 'redlock-run'` finds, and nothing that it does not. The surprise: there is no
-// default export, because the ways to import one differ between module systems and bundlers.
+// The library: everything that `import ... from 'redlock-run'` exports. There is no default export,
+// because the ways to import one differ between module systems and bundlers.
 
 export { type ErrorKind, type LostReason, RedlockError } from './library/error.ts';
 export type { Lease } from './library/lease.ts';

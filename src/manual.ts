@@ -1,5 +1,6 @@
-// The man pages redlock-run(1), redlockctl(1) and redlockrc(5), made from the tables that --help and the programs are made from. Written to
-// dist/man by the build. The surprise: nothing is said here that a table could say; these are the sentences around the tables.
+// The man pages redlock-run(1), redlockctl(1) and redlockrc(5), which the build writes to dist/man.
+// They are made from the tables of options, keys, verbs and exit codes; only the sentences around
+// the tables are here.
 
 import { examples, spellingsOf } from './cli/help.ts';
 import { type Part, renderPage, type Section } from './cli/roff.ts';
@@ -23,7 +24,12 @@ const seeAlso = (text: string): Section => ({ title: 'SEE ALSO', parts: [paragra
 
 const durations = 'DUR is 500ms, 30s, 5m, 2h, 1h30m, 1d or 0.5s; a bare number is seconds.';
 const search =
-  'The first of these is read: --config FILE, $REDLOCK_CONFIG, .redlockrc in the working directory or the nearest parent (up to the home directory when inside it, never across a file system boundary), $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc. A file that is found, and not named, must belong to the caller or root, and no other user may be able to write it. An option beats the environment, the environment beats the file.';
+  'The first of these is read: --config FILE, $REDLOCK_CONFIG, .redlockrc in the working ' +
+  'directory or the nearest parent (up to the home directory when inside it, never across a ' +
+  'file system boundary), $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, ' +
+  '/etc/redlockrc. A file that is found, and not named, must belong to the caller or root, ' +
+  'and no other user may be able to write it. An option beats the environment, the ' +
+  'environment beats the file.';
 
 /** The pages by file name, such as `redlock-run.1`. */
 export function renderManual(version: string): ReadonlyMap<string, string> {
@@ -82,13 +88,18 @@ function runSections(): Section[] {
       title: 'DESCRIPTION',
       parts: [
         paragraph(
-          'Runs COMMAND while holding the lock NAME on a quorum of independent Redis masters, so that it runs once at a time across machines. The lock is extended while COMMAND runs, and released when it and everything it started have ended.',
+          'Runs COMMAND while holding the lock NAME on a quorum of independent Redis ' +
+            'masters, so that it runs once at a time across machines. The lock is extended ' +
+            'while COMMAND runs, and released when it and everything it started have ended.',
         ),
         paragraph(
-          'Everything after -- reaches COMMAND byte for byte. Without --, options end at the first word after NAME, as in flock(1). Standard input, output and error are those of the caller; a run that succeeds without waiting prints nothing.',
+          'Everything after -- reaches COMMAND byte for byte. Without --, options end at the ' +
+            'first word after NAME, as in flock(1). Standard input, output and error are those ' +
+            'of the caller; a run that succeeds without waiting prints nothing.',
         ),
         paragraph(
-          'When the lock is lost, COMMAND and its whole process tree are ended before anyone else can get it.',
+          'When the lock is lost, COMMAND and its whole process tree are ended before another ' +
+            'client can acquire it.',
         ),
       ],
     },
@@ -127,7 +138,9 @@ function ctlSections(): Section[] {
       title: 'DESCRIPTION',
       parts: [
         paragraph(
-          'Shows who holds the locks of redlock-run(1), checks the masters they live on, and breaks locks. It uses the same configuration, and takes no lock itself but for the one that doctor tries the masters with.',
+          'Shows the holders of the locks of redlock-run(1), checks the masters, and breaks ' +
+            'locks. It uses the same configuration. doctor tries the masters with a lock of ' +
+            'its own.',
         ),
       ],
     },
@@ -151,7 +164,10 @@ function fileSections(): Section[] {
       parts: [
         paragraph(search),
         paragraph(
-          `The file is YAML, so JSON works too. Unknown keys are errors. \${VAR} in a value is replaced from the environment and must be set; $\${ stands for the two characters themselves. Relative file names start from the directory of the file.`,
+          'The file is YAML, so JSON works too. Unknown keys are errors. ' +
+            `\${VAR} in a value is replaced from the environment and must be set; ` +
+            `$\${ stands for the two characters themselves. ` +
+            'Relative file names start from the directory of the file.',
         ),
       ],
     },

@@ -1,6 +1,6 @@
-// The claims of the library, made here and nowhere else: a form, a value that nobody else has, and how long. The surprise: a
-// program may bring its own tokens, but never the same one twice, because what is still under way of an earlier attempt would give
-// back the later one.
+// Makes the claims of the library: a form of lock, a unique value, a ttl. *Invariant:* a program
+// may bring its own tokens, but never the same one twice, because the rollback of an earlier
+// attempt that is still under way would release the later one.
 
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
@@ -15,7 +15,7 @@ export interface Wish {
   readonly form: Form;
   readonly ttlMs: number;
   readonly isFenced: boolean;
-  /** null: the name of the program. */
+  /** null: the base name of the program. */
   readonly label: string | null;
 }
 
@@ -27,7 +27,7 @@ export class Claims {
     this.#newToken = newToken;
   }
 
-  /** @throws RedlockError `usage` when the program's own tokens will not do */
+  /** @throws RedlockError `usage` for a bad token of the program */
   next({ form, ttlMs, isFenced, label }: Wish): Claim {
     const note = {
       host: os.hostname(),
@@ -39,7 +39,7 @@ export class Claims {
     return newClaim({ ...form, ttlMs, isFenced }, this.#token(), note);
   }
 
-  /** A name in the queue, new at every call. */
+  /** The id of a waiter in the wait queue, new at every call. */
   waiterId(form: Form): string {
     return waiterIdOf(form, randomBytes(12).toString('hex'), `${process.pid}@${os.hostname()}`);
   }
@@ -48,7 +48,7 @@ export class Claims {
     const token: unknown = this.#newToken();
     if (typeof token !== 'string' || !/^\S{8,200}$/.test(token)) {
       throw usageError(
-        'newToken: its token will not do (return 8 to 200 characters without white space)',
+        'newToken: not a valid token (return 8 to 200 characters without white space)',
       );
     }
     if (token === this.#lastToken) {

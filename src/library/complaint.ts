@@ -1,5 +1,5 @@
-// The errors of the library, with what they say. The surprise: the lines are those of the programs, `what: which: why (what to do)`, so
-// one in a log can be looked up in the same place, and nothing in them has a password or a line break.
+// Makes the errors of the library. Their messages are those of the programs, `what: which: why
+// (what to do)`, without passwords and line breaks, so that the same documentation explains both.
 
 import type { NotAcquired } from '../lock/wait.ts';
 import { failuresLine, holderLine, roughly, supersededLine, whichOf } from '../text/lines.ts';
@@ -29,13 +29,13 @@ export function notAcquiredError(
     }
     case 'unreachable': {
       const { failures } = acquisition;
-      const message = `no quorum: ${which}: ${failuresLine(failures)} (check that a majority of the masters is up)`;
+      const advice = 'check that a majority of the masters is up';
+      const message = `no quorum: ${which}: ${failuresLine(failures)} (${advice})`;
       return new RedlockError('unreachable', message, { failures });
     }
     case 'too-slow': {
-      const tookMs = roughly(acquisition.elapsedMs);
-      const message = `no quorum: ${which}: the masters took ${tookMs}, too long for this ttl (raise ttlMs)`;
-      return new RedlockError('too-slow', message);
+      const why = `the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl`;
+      return new RedlockError('too-slow', `no quorum: ${which}: ${why} (raise ttlMs)`);
     }
     case 'misconfigured': {
       const { failures } = acquisition;
@@ -60,11 +60,11 @@ export function abortedError(
 
 const lossLine: Readonly<Record<LostReason, string>> = {
   taken: 'taken: masters show the value of another client',
-  expired: 'expired: too few masters still show our value, or nobody has extended it in time',
+  expired: 'expired: too few masters still show our value, or it was not extended in time',
   unreachable: 'unreachable: no quorum extended it in time',
   suspended:
     'suspended: this process did not run when the lock had to be extended (stopped, asleep, busy)',
-  released: 'released: it was given back before',
+  released: 'released: this lease was released before',
   closed: 'closed: the Redlock that acquired it was closed',
 };
 

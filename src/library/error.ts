@@ -1,18 +1,18 @@
-// Everything that a call of the library can reject with: one class, told apart by `kind`. Never for trouble that the lock survives
-// (a master that is down, an extension that has to be tried again): that is told to `onEvent`. The surprise: the class decides
-// nothing and makes no message; complaint.ts has them all.
+// The error that calls of the library reject with: one class, told apart by `kind`. Failures that
+// the lock survives (a master that is down, an extension that is tried again) go to `onEvent`
+// instead. complaint.ts makes the messages.
 
 import type { MasterFailure } from '../lock/types.ts';
 
 /**
- * - `busy`: held by somebody else for all of the wait; `holder` and `freeInMs` tell what is known
- * - `superseded`: a newer one came while we waited, and both had said `supersede`
- * - `unreachable`: too few masters answered to tell who holds it; `failures` has what each of them said
- * - `too-slow`: the masters granted it too late to be of use
- * - `misconfigured`: the servers themselves say that the list of masters or the login is wrong
- * - `aborted`: the caller's signal, or `close()`, ended the wait
- * - `lost`: the lock is not, or soon will not be, proven to be ours any more; `reason` says why
- * - `usage`: a call that cannot be right, whatever the masters say
+ * - `busy`: held by someone else for all of the wait; see `holder` and `freeInMs`
+ * - `superseded`: a newer waiter came, and both waited with `supersede`
+ * - `unreachable`: too few masters answered to tell who holds the lock; see `failures`
+ * - `too-slow`: the masters granted the lock too late for its ttl
+ * - `misconfigured`: the masters reject the list of masters or the login; see `failures`
+ * - `aborted`: the signal of the caller, or `close()`, ended the wait
+ * - `lost`: the lock is not, or soon will not be, confirmed to be held; see `reason`
+ * - `usage`: a mistake in the call itself
  */
 export type ErrorKind =
   | 'busy'
@@ -26,14 +26,14 @@ export type ErrorKind =
 
 /**
  * - `taken`: masters show the value of another client
- * - `expired`: too few masters still show our value, or nobody extended it in time
+ * - `expired`: too few masters still show our value, or the lock was not extended in time
  * - `unreachable`: no quorum extended it in time
- * - `suspended`: this process was stopped, asleep or busy when it had to be extended
+ * - `suspended`: this process was stopped, asleep or busy when the lock had to be extended
  * - `released`, `closed`: by this program itself
  */
 export type LostReason = 'taken' | 'expired' | 'unreachable' | 'suspended' | 'released' | 'closed';
 
-/** What is known beside the kind. */
+/** The facts beside the kind. */
 interface Facts {
   readonly holder?: string;
   readonly freeInMs?: number | null;
@@ -46,12 +46,16 @@ export class RedlockError extends Error {
   override readonly name = 'RedlockError';
   readonly kind: ErrorKind;
   /**
-   * What the key holds on most masters, for `busy`: `<token> <json note>`; `shared` or `slots 3` where several hold it; or whatever
-   * another library has put there.
+   * For `busy`, the value of the key on most masters: `<token> <json note>`; `shared` or `slots 3`
+   * where the lock has several holders; or the value that another library has set.
    */
   readonly holder: string | null;
-  /** When the lease of that holder ends unless it is extended, for `busy`; null: never, or not known. */
+  /**
+   * For `busy`, ms until the lease of that holder ends, unless it is extended; null: never, or not
+   * known.
+   */
   readonly freeInMs: number | null;
+  /** For `unreachable` and `misconfigured`, the answer of each master that failed. */
   readonly failures: readonly MasterFailure[];
   /** For `lost`. */
   readonly reason: LostReason | null;

@@ -1,6 +1,6 @@
-// The form of a lock that a call asks for: of which resources, beside whom, and whether our place in the queue is given up for a newer
-// one. The rules are those of the command line. The surprise: one slot is no slots but a lock held alone, as `--slots 1` is, so it goes
-// with anything.
+// The form of the lock that a call asks for: its resources, its mode (exclusive, shared, slots),
+// and whether it gives up its position to a newer waiter. The rules are those of the command line.
+// One slot is an exclusive lock, as `--slots 1` is.
 
 import { alone, type Claim } from '../lock/types.ts';
 import { onSomeSlot } from '../lock/value.ts';
@@ -24,7 +24,7 @@ export function formOf(given: Resources, options: AcquireOptions): Form {
   return { resources, sharing: onSomeSlot(slots, Math.random), yields };
 }
 
-/** A copy: what becomes of the caller's array afterwards is not our business. */
+/** A copy, because the caller may change the array afterwards. */
 function namesIn(given: unknown): readonly string[] {
   const names: unknown[] = Array.isArray(given) ? [...given] : [given];
   if (names.length === 0) throw usageError('resource: no names in the array (give at least one)');

@@ -1,6 +1,6 @@
-// A lease of the library: the core's lease, kept, with the signal for the work under it. Losing the
-// lock releases nothing: the work may need the rest of the validity to stop, and until that has
-// ended no other client should be let in.
+// A lease of the library: the lease of the core, its keeper, and the signal for the work under it.
+// *Invariant:* a lost lock is not released. The work may need the rest of the validity to stop, and
+// no other client may acquire the lock before that.
 
 import type { Report } from '../lock/events.ts';
 import { type KeeperLossReason, LeaseKeeper } from '../lock/lease-keeper.ts';
@@ -19,7 +19,7 @@ export interface HeldLeaseParts {
   readonly timings: LockTimings;
   readonly isKeptAlive: boolean;
   readonly report: Report;
-  /** It was released, or has run out: there is nothing to wait for any more. */
+  /** Called when the lock was released or has expired. */
   readonly onOver: () => void;
 }
 
@@ -35,7 +35,7 @@ export class HeldLease implements Lease {
   readonly #releasingBegan = new AbortController();
   #releasing: Promise<boolean> | null = null;
   #lateLoss: RedlockError | null = null;
-  /** A quorum has said that the lock is not ours any more. */
+  /** A quorum has answered that the lock is not ours any more. */
   #isDisproved = false;
 
   constructor(lease: CoreLease, parts: HeldLeaseParts) {
@@ -69,18 +69,21 @@ export class HeldLease implements Lease {
     return this.#losing.signal;
   }
 
-  /** Why the lock cannot be counted on; null while it can. Looks at the clock: after a stall no timer has had a chance yet. */
+  /**
+   * Why the lock is lost; null while it is held. It looks at the clock, because after the process
+   * was suspended no timer has fired yet.
+   */
   get loss(): RedlockError | null {
     if (this.validMs === 0) this.lose('suspended');
     return this.signal.aborted ? (this.signal.reason as RedlockError) : null;
   }
 
-  /** That somebody else had the lock before it was released, as came out then; null: not so. */
+  /** The loss that only the release has shown: another client held the lock by then; null: none. */
   get lateLoss(): RedlockError | null {
     return this.#lateLoss;
   }
 
-  /** From now on nothing extends the lock, and the signal has fired; without effect on one that was released. */
+  /** Stops extending the lock, and fires the signal. Without effect after a release. */
   lose(reason: LostReason, cause?: unknown): void {
     if (this.#releasing || this.signal.aborted) return;
     this.#keeper.end();
@@ -121,8 +124,8 @@ export class HeldLease implements Lease {
   }
 
   /**
-   * Resolves when the lock has been given back, or its validity has ended without that. From then on nothing more is sent: the
-   * connections may be ended.
+   * Resolves when the lock is released, or when its validity has ended. From then on nothing is
+   * sent to the masters, so that the connections may be closed.
    */
   async over(): Promise<void> {
     const { clock } = this.#parts;
@@ -132,7 +135,7 @@ export class HeldLease implements Lease {
     await this.#releasing;
   }
 
-  /** Of the validity that is confirmed; may be negative. */
+  /** The rest of the confirmed validity in ms; may be negative. */
   get #leftMs(): number {
     return this.#isDisproved ? 0 : this.#keeper.lease.validUntil - this.#parts.clock.now();
   }
@@ -148,11 +151,11 @@ export class HeldLease implements Lease {
     if (this.loss) throw this.loss;
   }
 
-  /** What a program lets run out on purpose is forgotten on our side when the masters have forgotten it. */
+  /** Releases a lock that a program let expire, when its keys have expired on the masters. */
   async #forget(): Promise<void> {
     const { clock, timings } = this.#parts;
-    const goneAt = this.#keeper.lease.startedAt + this.ttlMs + timings.masterTimeoutMs;
-    await clock.sleep(goneAt - clock.now(), this.#releasingBegan.signal);
+    const expiredAt = this.#keeper.lease.startedAt + this.ttlMs + timings.masterTimeoutMs;
+    await clock.sleep(expiredAt - clock.now(), this.#releasingBegan.signal);
     await this.release();
   }
 

@@ -1,32 +1,41 @@
-// What a program holds while it holds a lock: a contract, kept by held-lease.ts. The surprise: a lease never says for certain that the
-// lock is held, only for how long it is proven; who needs more asks the masters again with `extend()`, or gives the fencing number
-// to a resource that can check it.
+// A held lock, as the program sees it; held-lease.ts implements it. A lease never says for certain
+// that the lock is held, only for how long a quorum has confirmed it. A program that needs more
+// asks the masters again with `extend()`, or gives the fencing number to a resource that checks it.
 
 export interface Lease extends AsyncDisposable {
   /** The first of `resources`. */
   readonly resource: string;
-  /** All that are held, as they were asked for. */
+  /** All resources that are held, in the order of the call. */
   readonly resources: readonly string[];
-  /** The random part of what the key holds; the proof that it is ours. */
+  /** The random part of the value of the key, which proves ownership. */
   readonly token: string;
-  /** Larger for every later holder of any of the resources (of those who hold it together: docs/fencing.md); null with `fence: false`. */
+  /**
+   * The fencing number: larger for every later holder of any of the resources; null with `fence:
+   * false`. For holders that share the lock see docs/fencing.md.
+   */
   readonly fence: number | null;
   readonly ttlMs: number;
-  /** For how many ms from now the lock is proven to be ours; 0 when that is over. By the clock, so also right after a stall. */
+  /**
+   * For how many ms from now the lock is confirmed to be held; 0 when it is lost. Computed from the
+   * clock, so also right after the process was suspended.
+   */
   readonly validMs: number;
   /**
-   * Fires `reserveMs` before the proven validity ends, or as soon as a quorum says that the lock is not ours any more, with a
-   * RedlockError `lost` as its reason. It only asks: whoever goes on does so without a lock. It does not fire on `release()`.
+   * Fires `reserveMs` before the confirmed validity ends, or as soon as a quorum says that the lock
+   * is not ours any more, with a RedlockError `lost` as its reason. It can only ask the work to
+   * stop: work that goes on does so without the lock. It does not fire on `release()`.
    */
   readonly signal: AbortSignal;
   /**
-   * Asks the masters once to let the lock live for another ttl, from now. Rejects with a RedlockError: `lost` when it is, or
-   * `unreachable` when too few answered; then the validity that was proven before stands, and this may be tried again.
+   * Asks the masters once to extend the lock by a ttl from now. Rejects with a RedlockError: `lost`
+   * when the lock is lost, or `unreachable` when too few masters answered. In the latter case the
+   * validity confirmed before still holds, and the call may be repeated.
    */
   extend(): Promise<void>;
   /**
-   * Gives the lock back, on every master that was ever asked. Resolves with true as soon as a quorum has let go of it, the others being
-   * on their way, and with false when that cannot be; then it runs out by itself within a ttl. Never rejects, however often it is called.
+   * Releases the lock on every master that was ever asked. Resolves with true as soon as a quorum
+   * has released it, while the requests to the others are still under way; with false when no
+   * quorum can, and then the lock expires within a ttl. Never rejects, however often it is called.
    */
   release(): Promise<boolean>;
 }

@@ -1,8 +1,11 @@
-// What a program names its masters by: URLs, or clients of ioredis, of which no more is looked at than stands here.
-// Any version from 4 on has this shape, so the library needs no package of its own. The surprise: `call` is here only to tell
-// it from clients of other packages, which can be duplicated as well but speak another language.
+// The forms in which a program names its masters: URLs, or clients of ioredis. The type has only
+// the members that the library uses, which every version from 4 on has, so that the library does
+// not depend on the package. `call` tells these clients from those of other packages, which have
+// `duplicate` as well.
 
-/** A client of ioredis 4 or newer. It is never used, connected or closed: its twins are. */
+/**
+ * A client of ioredis 4 or newer. The library never uses, connects or closes it, only duplicates.
+ */
 export interface IoredisClient {
   readonly options: {
     readonly host?: string | undefined;
@@ -14,5 +17,8 @@ export interface IoredisClient {
   call(command: string, ...words: string[]): Promise<unknown>;
 }
 
-/** `redis://[user[:password]@]host[:port][/db]`, `rediss://`, `unix:///path`, or a client of ioredis. */
+/**
+ * `redis://[user[:password]@]host[:port][/db]`, `rediss://`, `unix:///path`, or a client of
+ * ioredis.
+ */
 export type MasterSource = string | IoredisClient;

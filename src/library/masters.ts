@@ -1,39 +1,43 @@
-// Where the masters are that a program has named, by URLs or by clients that it has anyway. The surprise: a lent client is never used. It
-// would keep commands back while it is not connected and send them again afterwards, so that a key could appear long after the
-// attempt has failed and been given back; a twin with other settings takes its place.
+// Finds the endpoints of the masters that a program has given as URLs or clients. *Invariant:* a
+// client of the program is never used itself, but a duplicate with other settings. The client may
+// queue commands while it is not connected, and send them later, so that a key could appear after
+// the rollback of its attempt.
 
 import { AddressError, endpointOf, parseAddress } from '../redis/address.ts';
 import type { LentClient, Origin } from '../redis/client.ts';
 import { usageError } from './complaint.ts';
 import type { IoredisClient, MasterSource } from './master-source.ts';
 
-type Twin = ReturnType<LentClient['duplicate']>;
+type Duplicate = ReturnType<LentClient['duplicate']>;
 
-/** @throws RedlockError `usage` for what is neither, for none at all, and for the same server twice */
+/**
+ * Where to connect to, for each master.
+ * @throws RedlockError `usage` for anything else, for an empty list, and for the same server twice
+ */
 export function originsOf(sources: readonly MasterSource[]): Origin[] {
   if (!Array.isArray(sources) || sources.length === 0) {
     throw usageError('masters: none given (give URLs or clients of ioredis, in an array)');
   }
-  const places = new Map<string, string>();
+  const seen = new Map<string, string>();
   return sources.map((source) => {
     const { origin, endpoint } = typeof source === 'string' ? fromUrl(source) : fromClient(source);
-    const earlier = places.get(endpoint);
+    const earlier = seen.get(endpoint);
     if (earlier)
       throw usageError(
         `masters: ${origin.name}: the same server as ${earlier} (list each server once)`,
       );
-    places.set(endpoint, origin.name);
+    seen.set(endpoint, origin.name);
     return origin;
   });
 }
 
-interface Place {
+interface Server {
   readonly origin: Origin;
   /** The same for the same server, whatever the database and the login. */
   readonly endpoint: string;
 }
 
-function fromUrl(text: string): Place {
+function fromUrl(text: string): Server {
   try {
     const address = parseAddress(text);
     if (address.username !== undefined && address.password === undefined) {
@@ -47,7 +51,7 @@ function fromUrl(text: string): Place {
   }
 }
 
-function fromClient(client: IoredisClient & { readonly isCluster?: boolean }): Place {
+function fromClient(client: IoredisClient & { readonly isCluster?: boolean }): Server {
   if (client?.isCluster) {
     throw usageError(
       'masters: a client of a cluster (list independent masters, each with its own client)',
@@ -69,7 +73,7 @@ function fromClient(client: IoredisClient & { readonly isCluster?: boolean }): P
   const name = path
     ? `unix://${path}${db ? `?db=${db}` : ''}`
     : `redis://${endpoint}${db ? `/${db}` : ''}`;
-  const duplicate = (override: object) => client.duplicate(override) as Twin;
+  const duplicate = (override: object) => client.duplicate(override) as Duplicate;
   return { origin: { name, db, duplicate } satisfies LentClient, endpoint };
 }
 

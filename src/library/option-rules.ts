@@ -1,12 +1,12 @@
-// What each option may be. The surprise: an option that does not exist is an error and never ignored, because a misspelt `waitMs` would
-// be found out in the night when it is needed.
+// Checks the options of a call. An unknown option is an error: if it were ignored, a misspelt
+// `waitMs` would be found only when it is needed.
 
 import { nearest } from '../text/nearest.ts';
 import { quoted } from '../text/quote.ts';
 import { usageError } from './complaint.ts';
 import type { AcquireOptions, LockOptions, RedlockOptions, RetryOptions } from './options.ts';
 
-/** A check, and what it wants in words. */
+/** A check of a value, and the advice for a bad one. */
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string];
 
 const isDuration = (value: unknown) =>
@@ -15,7 +15,7 @@ const isFunction = (value: unknown) => typeof value === 'function';
 const isText = (value: unknown) => typeof value === 'string';
 const isFlag = (value: unknown) => typeof value === 'boolean';
 
-/** The longest duration in ms that is not taken for a mistake: a day. */
+/** The longest duration that is accepted, in ms: a day. */
 export const longestMs = 86_400_000;
 const duration: Rule = [isDuration, 'write milliseconds, at most a day'];
 
@@ -79,10 +79,10 @@ export function checkOptions(
     if (!rule) {
       if (within === '' && name in acquireRules)
         throw usageError(`option: ${quoted(name)}: is for one call (give it there)`);
-      const near = nearest(name, Object.keys(rules));
-      throw usageError(
-        `option: ${quoted(within + name)}: unknown (${near === null ? `there are ${Object.keys(rules).join(', ')}` : `did you mean ${near}?`})`,
-      );
+      const known = Object.keys(rules);
+      const near = nearest(name, known);
+      const advice = near === null ? `there are ${known.join(', ')}` : `did you mean ${near}?`;
+      throw usageError(`option: ${quoted(within + name)}: unknown (${advice})`);
     }
     const [isRight, wanted] = rule;
     if (value !== undefined && !isRight(value)) {

@@ -1,65 +1,77 @@
-// What a program can set, for all locks of a Redlock or for one of them. All durations in ms; nothing here knows how they depend on one
-// another (timings.ts). The surprise: undefined means the same as not given, also where something else was given for all locks.
+// The options of the library, for all locks of a Redlock or for one call. All durations are in ms.
+// *Note:* an option of a call that is undefined counts as not given, so that the value for all
+// locks applies.
 
 import type { LockEvent } from '../lock/events.ts';
 
-/** What is locked: one resource, or several of which all or none are held. */
+/** The resources to lock: one, or several of which all or none are held. */
 export type Resources = string | readonly string[];
 
-/** A count of attempts instead of a wait: no place in the queue, and whoever asks at the right moment wins. */
+/** A count of attempts instead of a wait, without a position in the wait queue. */
 export interface RetryOptions {
-  /** After the first attempt; Infinity is allowed. */
+  /** How many retries there are after the first attempt; Infinity is allowed. */
   readonly count: number;
-  /** Between two attempts: 200 unless given. As a function: of how many attempts there were. */
+  /**
+   * The pause between two attempts; a function gets the number of attempts so far. Default: 200.
+   */
   readonly delayMs?: number | ((attemptCount: number) => number) | undefined;
-  /** A random part of this is added to each pause: none unless given. */
+  /** A random time, up to this, is added to each pause. Default: 0. */
   readonly jitterMs?: number | undefined;
 }
 
-/** For all locks of a Redlock; the same in a call counts for that call. */
+/** For all locks of a Redlock; an option of a call wins for that call. */
 export interface LockOptions {
-  /** How long to wait while somebody else holds the lock: null, for ever, unless given; 0 tries once. */
+  /** How long to wait for a held lock; null: without limit; 0: try once. Default: null. */
   readonly waitMs?: number | null | undefined;
-  /** How long to go on while too few masters answer: 10000 unless given, and never longer than `waitMs`. */
+  /** How long to retry while too few masters answer, at most `waitMs`. Default: 10000. */
   readonly giveUpAfterMs?: number | undefined;
-  /** Instead of a wait. */
+  /** A count of retries instead of a wait. */
   readonly retries?: RetryOptions | null | undefined;
-  /** How long one master may take to answer: a twentieth of the ttl, between 50 and 2000, unless given. */
+  /** How long one master may take to answer. Default: ttl/20, between 50 and 2000. */
   readonly masterTimeoutMs?: number | undefined;
-  /** How long before the end of validity the signal fires: a quarter of the ttl, at most 5000, unless given. */
+  /** How long before the end of validity the signal fires. Default: ttl/4, at most 5000. */
   readonly reserveMs?: number | undefined;
-  /** By how much clocks may differ in rate, as a part of the time: 0.01 unless given. */
+  /** By which part the rates of clocks may differ. Default: 0.01. */
   readonly driftFactor?: number | undefined;
-  /** Whether the masters count for a fencing number: true unless given. */
+  /** Whether the masters mint a fencing number. Default: true. */
   readonly fence?: boolean | undefined;
-  /** Who holds the lock, for the people who ask: the base name of the program unless given. No secrets. */
+  /**
+   * The name of the holder that people are shown; no secrets. Default: the base name of the
+   * program.
+   */
   readonly label?: string | undefined;
 }
 
 export interface AcquireOptions extends LockOptions {
-  /** Ends the wait. What is held by then stays held. */
+  /** Ends the wait. A lock that is held by then stays held. */
   readonly signal?: AbortSignal | undefined;
-  /** Extends the lock until it is released: false unless given, and always so in `using`. */
+  /** Whether the lock is extended until it is released. Default: false; always true in `using`. */
   readonly keepAlive?: boolean | undefined;
-  /** Whether others who share it may hold it as well: false unless given. */
+  /** Whether the lock is held together with other shared holders. Default: false. */
   readonly shared?: boolean | undefined;
-  /** How many may hold it at a time, 1 to 1000, all of whom say the same: 1 unless given. For one resource. */
+  /**
+   * How many holders there may be at a time, 1 to 1000; the same number in all programs that use
+   * the lock. For one resource. Default: 1.
+   */
   readonly slots?: number | undefined;
-  /** Whether our place in the queue is given up for a newer waiter who says the same: false unless given. */
+  /** Whether the wait ends when a newer waiter with this option comes. Default: false. */
   readonly supersede?: boolean | undefined;
 }
 
 export interface RedlockOptions extends LockOptions {
-  /** What every key on the masters begins with: `redlock:`, as the programs have it, unless given. */
+  /** What every key on the masters begins with. Default: `redlock:`, as for the programs. */
   readonly prefix?: string | undefined;
   /**
-   * How long after a restart that may have lost keys a server does not vote: with three masters or more the longest ttl asked for so
-   * far, with fewer 0, unless given.
+   * How long a master does not vote after a restart that may have lost keys. Default: the longest
+   * ttl asked for so far with three masters or more; 0 with fewer.
    */
   readonly restartGraceMs?: number | undefined;
-  /** A new token for every attempt, which nobody else ever has: 20 random bytes unless given. No white space. */
+  /**
+   * Returns a new token for every attempt: unique, 8 to 200 characters without white space.
+   * Default: 20 random bytes.
+   */
   readonly newToken?: (() => string) | undefined;
-  /** Told of everything that the lock survives, and of waits; `resource` is the first of `resources`. */
+  /** Gets the events of waits and of failures that locks survive; `resource` is the first one. */
   readonly onEvent?:
     | ((event: LockEvent, resource: string, resources: readonly string[]) => void)
     | undefined;

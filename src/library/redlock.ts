@@ -1,6 +1,7 @@
-// What a program imports: masters, and the locks that can be taken on them. The algorithm is that of the programs, in src/lock, with the
-// same keys and the same queue, so a library user and a redlock-run exclude and follow one another. The surprise: there is no guard
-// here. When this process is killed or its loop stands still, nobody stops what it has started; the lock just runs out.
+// The class that a program imports: masters, and the locks on them. The algorithm is that of
+// redlock-run, in src/lock, with the same keys and the same wait queue, so both exclude each other.
+// *Note:* there is no guard here. When this process is killed or its event loop is blocked, nothing
+// stops the work that it has started; the lock expires.
 
 import { setMaxListeners } from 'node:events';
 import { acquire } from '../lock/acquire.ts';
@@ -27,7 +28,7 @@ import type {
   RetryOptions,
 } from './options.ts';
 
-/** Work that is done under a lock. */
+/** The work to do under a lock. */
 export type Routine<Result> = (signal: AbortSignal, lease: Lease) => Result | PromiseLike<Result>;
 
 export class Redlock implements AsyncDisposable {
@@ -35,16 +36,16 @@ export class Redlock implements AsyncDisposable {
   readonly #clock = createSystemClock();
   readonly #claims: Claims;
   readonly #masters: readonly RedisMaster[];
-  /** Who waits for a lock, or is just getting it. */
+  /** The calls that wait for a lock. */
   readonly #waits = new Map<AbortController, Promise<unknown>>();
   readonly #leases = new Set<HeldLease>();
   #longestTtlMs = 0;
-  /** The masters were given time to tell what they are. */
+  /** The servers behind the masters have been identified once. */
   #hasIdentified = false;
   #closing: Promise<void> | null = null;
 
   /**
-   * Connects to nothing yet. A quorum is a majority of the masters given here, whether they answer or not.
+   * Does not connect. A quorum is a majority of the masters given here, whether they answer or not.
    * @throws RedlockError `usage`
    */
   constructor(masters: readonly MasterSource[], options: RedlockOptions = {}) {
@@ -66,16 +67,18 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Waits in the queue until the lock is ours, on all resources or none; it runs out after `ttlMs` unless it is extended or `keepAlive`
-   * is set. Whoever gets no lock gets a RedlockError, and nothing of it stays on any master that answers.
+   * Waits in the queue until the lock is acquired, on all resources or none. It expires after
+   * `ttlMs` unless it is extended or `keepAlive` is set. Rejects with a RedlockError when the lock
+   * cannot be acquired; then no key is left on any master that answers.
    */
   async acquire(resource: Resources, ttlMs: number, options: AcquireOptions = {}): Promise<Lease> {
     return this.#acquire(resource, ttlMs, options);
   }
 
   /**
-   * Acquires the lock, does the work while it is kept alive, releases it. Resolves as the work does. When the lock was lost on the way,
-   * the work is asked to stop by its signal, and when it has ended this rejects with a RedlockError `lost`, whatever the work came to.
+   * Acquires the lock, calls `routine` while the lock is extended, releases it, and resolves with
+   * the result. When the lock is lost, the signal asks the work to stop. When the work has ended,
+   * the call rejects with a RedlockError `lost`, whatever the result was.
    */
   using<Result>(resource: Resources, ttlMs: number, routine: Routine<Result>): Promise<Result>;
   using<Result>(
@@ -107,8 +110,9 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Ends all waits, lets every signal fire, and resolves when each lock was released or has run out, with all connections ended. It
-   * releases nothing itself: whoever works under a lock may not have stopped yet.
+   * Ends all waits and fires every signal. Resolves when each lock was released or has expired and
+   * all connections are closed. It releases no lock itself, because the work under it may still go
+   * on.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -135,7 +139,7 @@ export class Redlock implements AsyncDisposable {
     const wait = new AbortController();
     const abort = () => wait.abort();
     if (signal?.aborted) abort();
-    // Any number of locks may be waited for under one signal, which is no leak.
+    // Any number of calls may wait under one signal. Node would warn of a leak at the eleventh.
     else if (signal) setMaxListeners(0, signal);
     signal?.addEventListener('abort', abort, { once: true });
     const acquiring = this.#wait(form, ttlMs, options, wait.signal);
@@ -200,7 +204,9 @@ export class Redlock implements AsyncDisposable {
     return lease;
   }
 
-  /** What an onlooker throws is his own trouble, and not that of the lock. */
+  /**
+   * An error of `onEvent` is thrown outside of the lock, as an uncaught exception of the program.
+   */
   #tell(event: LockEvent, resources: readonly string[]): void {
     try {
       this.#options.onEvent?.(event, resources[0] ?? '', resources);
@@ -212,7 +218,7 @@ export class Redlock implements AsyncDisposable {
   }
 }
 
-/** @throws RedlockError `usage` where the lock could not be held safely with these */
+/** @throws RedlockError `usage` for timings with which a lock cannot be held safely */
 function timingsOf(ttlMs: number, options: LockOptions, isKeptAlive: boolean): LockTimings {
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > longestMs) {
     throw usageError(
@@ -243,7 +249,7 @@ function retriesOf({ count, delayMs = 200, jitterMs = 0 }: RetryOptions): Retrie
   return { count, delayMs: 0, delayMsAfter, jitterMs };
 }
 
-/** Without what was given as undefined: that means the same as not given. */
+/** The options without those that are undefined, which count as not given. */
 function withoutGaps<Options extends object>(options: Options): Partial<Options> {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
