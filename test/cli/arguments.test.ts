@@ -1,5 +1,5 @@
-// What reaches the command, and what may be a name: every byte, whatever it looks like. What no program can be given (a NUL,
-// a single word of a mebibyte) is the kernel's business and not tested.
+// The arguments of the command and the names of locks: every byte arrives unchanged. What the
+// kernel gives to no program (a NUL, an argument of a mebibyte) is not tested.
 
 import { expect, test } from 'vitest';
 import { interpreter, linesOf, node, program, useMasters } from './rig.ts';
@@ -52,7 +52,7 @@ test('everything after -- reaches the command byte for byte', async () => {
   expect(JSON.parse(stdout)).toEqual(words);
 });
 
-test('without --, everything after the command reaches it, and options before it are ours', async () => {
+test('without --, everything after the command reaches it; options before it do not', async () => {
   const words = [...options, ...strange].filter((word) => word !== '--');
   const { code, stdout, stderr } = await run([
     '-n',
@@ -74,7 +74,7 @@ test('no shell reads the command, unless -c asks for one', async () => {
   expect([plain.stdout, shell.stdout]).toEqual(['$REDLOCK_NAME | wc\n', 'B\n']);
 });
 
-test('a name may hold spaces, quotes, line breaks, emoji and braces; the command is told the same name', async () => {
+test('a name may hold spaces, quotes, line breaks, emoji and braces', async () => {
   const names = [' a  b ', `"it's"`, 'a\nb', '🔒', '{a},{b}%20', '*', '\\', 'n'.repeat(4096)];
   const results = await Promise.all(
     names.map((name) => run(['-n', name, '--', ...node('print-env.js')])),
@@ -120,7 +120,7 @@ test('a name is quoted on one line of a message, whatever it holds', async () =>
   expect(stderr.trimEnd()).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
 });
 
-test('the command is told its lock, and the inner lock in a nested run', async () => {
+test('the environment names the lock, and in a nested run the inner one', async () => {
   const inner = [interpreter, program, 'inner, one', '--', ...node('print-env.js')];
   const { stdout, stderr } = await run(['--ttl', '10s', 'outer', '--', ...inner]);
   expect(stderr).toBe('');

@@ -1,5 +1,6 @@
-// docs/coming-from.md is what happens: every command line of ours in its tables is run, on masters where `busy` is held by somebody else, and
-// exits as the row says; and every option of the other tools has its row.
+// Checks docs/coming-from.md: every command line of redlock-run in its tables is run, on masters
+// where another client holds `busy`, and exits as the row says. Every option of the other tools has
+// a row.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -43,19 +44,27 @@ function rowOf(line: string): Row {
   };
 }
 
-/** What each of them can be told, as far as it is about locks. */
+/** The options and variables of each tool that concern locks. */
 const options: Readonly<Record<string, string>> = {
   flock:
-    '-s --shared -e -x --exclusive -u --unlock -n --nb --nonblock --nonblocking -w --wait --timeout -E --conflict-exit-code -o --close -F --no-fork -c --command --fcntl --start --length --verbose -h --help -V --version',
+    '-s --shared -e -x --exclusive -u --unlock -n --nb --nonblock --nonblocking -w --wait ' +
+    '--timeout -E --conflict-exit-code -o --close -F --no-fork -c --command --fcntl --start ' +
+    '--length --verbose -h --help -V --version',
   setlock: '-n -N -x -X --redis --expires --keep',
   cronlock:
-    'CRONLOCK_CONFIG CRONLOCK_HOST CRONLOCK_PORT CRONLOCK_AUTH CRONLOCK_DB CRONLOCK_REDIS_TIMEOUT CRONLOCK_GRACE CRONLOCK_RELEASE CRONLOCK_RECONNECT_ATTEMPTS CRONLOCK_RECONNECT_BACKOFF CRONLOCK_KEY CRONLOCK_PREFIX CRONLOCK_VERBOSE CRONLOCK_NTPDATE CRONLOCK_TIMEOUT CRONLOCK_RESET CRONLOCK_USE_SENTINEL',
+    'CRONLOCK_CONFIG CRONLOCK_HOST CRONLOCK_PORT CRONLOCK_AUTH CRONLOCK_DB ' +
+    'CRONLOCK_REDIS_TIMEOUT CRONLOCK_GRACE CRONLOCK_RELEASE CRONLOCK_RECONNECT_ATTEMPTS ' +
+    'CRONLOCK_RECONNECT_BACKOFF CRONLOCK_KEY CRONLOCK_PREFIX CRONLOCK_VERBOSE CRONLOCK_NTPDATE ' +
+    'CRONLOCK_TIMEOUT CRONLOCK_RESET CRONLOCK_USE_SENTINEL',
   lockrun:
-    '-L --lockfile -I --idempotent -W --wait -S --sleep -R --retries -T --maxtime -V --verbose -Q --quiet -port -noport -silent -sleep -timeout -verbose',
+    '-L --lockfile -I --idempotent -W --wait -S --sleep -R --retries -T --maxtime -V --verbose ' +
+    '-Q --quiet -port -noport -silent -sleep -timeout -verbose',
   consul:
-    '-child-exit-code -n -monitor-retry -name -pass-stdin -shell -timeout -try -verbose -http-addr -token -token-file -ca-file CONSUL_LOCK_HELD',
+    '-child-exit-code -n -monitor-retry -name -pass-stdin -shell -timeout -try -verbose ' +
+    '-http-addr -token -token-file -ca-file CONSUL_LOCK_HELD',
   etcdctl:
-    '--ttl --endpoints --user --password --cacert --cert --key --dial-timeout --command-timeout ETCD_LOCK_KEY ETCD_LOCK_REV',
+    '--ttl --endpoints --user --password --cacert --cert --key --dial-timeout ' +
+    '--command-timeout ETCD_LOCK_KEY ETCD_LOCK_REV',
 };
 
 let folder: string;
@@ -72,7 +81,7 @@ beforeEach(async () => {
   for (const name of ['redlock-run', 'redlockctl'])
     place(name, `exec '${interpreter}' '${pathOf(name)}' "$@"`);
   place('job', 'echo done');
-  // Whoever breaks a lock, or a master that forgets it.
+  // Stands for a lock that is broken, and for a master that forgets it.
   place('steal', 'redlockctl break "$1" --yes >&2');
   const [first] = masters;
   env = {
@@ -111,7 +120,7 @@ describe.each(sections)('$title', ({ title, rows }) => {
   });
 });
 
-/** As -x in -nx. */
+/** A short option inside of a group, such as -x in -nx. */
 function isBundled(name: string, text: string): boolean {
   return /^-\w$/.test(name) && new RegExp(`\\s-\\w*${name[1]}`).test(text);
 }

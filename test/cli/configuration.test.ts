@@ -1,5 +1,5 @@
-// Bad input on the built program: each gives one clear line and the right code, at once, and where the list of masters is not
-// needed for the answer, no connection is made.
+// Bad input for the built program: each mistake gives one clear line and the right code at once,
+// and no connection is made where the answer does not need the masters.
 
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -9,7 +9,7 @@ import { runCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { fileWith } from './rig.ts';
 
-/** A server that counts who comes, in the place of all masters. */
+/** A server in the place of all masters that counts its connections. */
 let watched: Server;
 let url: string;
 let visitCount = 0;
@@ -27,7 +27,7 @@ afterAll(() => watched.close());
 const job = ['name', '--', 'true'];
 const oneLine = /^redlock-run: [^\n]{1,400} \([^\n]+\)\n$|not valid YAML: [^\n]+\n$/;
 
-test('mistakes: one line that says what, which, why and what to do; the right code; no connection', async () => {
+test('mistakes: one line with the advice, the right code, no connection', async () => {
   const env = { REDLOCK_MASTERS: url };
   const without = { REDLOCK_MASTERS: undefined };
   const rows: [number, RegExp, string[], Record<string, string | undefined>?][] = [

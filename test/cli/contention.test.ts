@@ -1,5 +1,5 @@
-// Many redlock-runs at one lock: never two commands at once, everybody is served, and whoever does not wait is told at once
-// who is in the way.
+// Many redlock-runs at one lock: never two commands at once, every waiter is served, and a run that
+// does not wait names the holder at once.
 
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -19,7 +19,7 @@ function section() {
   return { folder, log, count: () => Number(readFileSync(join(folder, 'count'), 'utf8')) };
 }
 
-test('masters that disagree, and not all of it with an end: told so, and not of one value alone', async () => {
+test('masters that show different holders, one without an end: the line says so', async () => {
   await takeBy('one', masters.slice(0, 1), 'held', 60_000);
   for (const [at, master] of masters.slice(1).entries())
     await master.command('set', 'redlock:held', `other${at}`);
@@ -31,7 +31,7 @@ test('masters that disagree, and not all of it with an end: told so, and not of 
   expect(stderr).toMatch(/; not all of this expires by itself/);
 });
 
-test('ten at once, counting in one file: never interleaved, all served, fenced in the order in which they ran', async () => {
+test('ten at once count in one file: never interleaved, all served, fenced in order', async () => {
   const { folder, log, count } = section();
   const job = ['--ttl', '10s', 'section', '--', ...node('critical-section.js', folder, '20')];
   const results = await Promise.all(
@@ -57,15 +57,16 @@ test('ten at once, counting in one file: never interleaved, all served, fenced i
   await untilNothingIsLeft(masters);
 });
 
-test('-n beside a holder: 75 at once, and one line that says who holds it', async () => {
+test('-n beside a holder: 75 at once, and one line that names the holder', async () => {
   const holder = start(['--ttl', '10s', 'held', '--', ...node('obedient.js')]);
   await holder.says('stdout', /ready/);
   const { code, stdout, stderr, elapsedMs } = await run(['-n', 'held', '--', 'echo', 'never']);
   expect([code, stdout]).toEqual([75, '']);
-  const who = `${os.userInfo().username}@${os.hostname()}, pid ${holder.pid}, node, since \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z`;
+  const since = 'since \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z';
+  const name = `${os.userInfo().username}@${os.hostname()}, pid ${holder.pid}, node, ${since}`;
   expect(stderr).toMatch(
     new RegExp(
-      `^redlock-run: busy: "held": held by ${who}; lease ends in [\\d.]+s unless extended.*\\n$`,
+      `^redlock-run: busy: "held": held by ${name}; lease ends in [\\d.]+s unless extended.*\\n$`,
     ),
   );
   expect(elapsedMs).toBeLessThan(2_000);
@@ -73,7 +74,7 @@ test('-n beside a holder: 75 at once, and one line that says who holds it', asyn
   await holder.result;
 });
 
-test('a waiter whose turn it is starts at once, also when a master has been frozen all the time', async () => {
+test('the next waiter starts at once, also beside a frozen master', async () => {
   const [, , frozen] = masters as [TestMaster, TestMaster, TestMaster];
   const holder = start(['--ttl', '10s', 'turn', '--', 'sh', '-c', 'echo ready; sleep 4']);
   await holder.says('stdout', /ready/);
@@ -88,7 +89,7 @@ test('a waiter whose turn it is starts at once, also when a master has been froz
   expect(Number(stdout) - releasedAt).toBeLessThan(2_500);
 });
 
-test('-n beside the lock of another program: its value is shown, on one line and cut short', async () => {
+test('-n beside the lock of another program: its value is shown, on one line and cut', async () => {
   await takeBy(`x${'y'.repeat(1_000)}\n`, masters, 'foreign');
   const { code, stderr } = await run(['-n', 'foreign', '--', 'true']);
   expect(code).toBe(75);
@@ -96,7 +97,7 @@ test('-n beside the lock of another program: its value is shown, on one line and
   expect(stderr).toMatch(/held by another program \(value xy{30,60}\.\.\.\)/);
 });
 
-test('-q says nothing of a lock that is held; -E 0 makes it a success', async () => {
+test('-q prints nothing about a held lock; -E 0 makes it a success', async () => {
   await takeBy('them', masters, 'held');
   const results = await Promise.all([
     run(['-n', '-q', 'held', '--', 'true']),
@@ -110,7 +111,7 @@ test('-q says nothing of a lock that is held; -E 0 makes it a success', async ()
   ]);
 });
 
-test('-w waits so long and no longer, also when a master says nothing', async () => {
+test('-w bounds the wait, also when a master does not answer', async () => {
   await takeBy('them', masters, 'held');
   const fast = await run(['-w', '1s', 'held', '--', 'true']);
   await masters[2]?.freeze();
@@ -123,7 +124,7 @@ test('-w waits so long and no longer, also when a master says nothing', async ()
   }
 });
 
-test('who waits starts soon after the release; -v tells of it at once, and again with the place', async () => {
+test('a waiter starts soon after the release; -v reports the wait and its position', async () => {
   const holder = start(['--ttl', '10s', 'passed-on', '--', ...node('obedient.js')]);
   await holder.says('stdout', /ready/);
   const waiter = start(['-v', 'passed-on', '--', 'date', '+%s%N']);
@@ -140,14 +141,14 @@ test('who waits starts soon after the release; -v tells of it at once, and again
   ]);
 });
 
-test('a key that expires frees the lock for who waits, without a release', async () => {
+test('a key that expires frees the lock for a waiter, without a release', async () => {
   await takeBy('them', masters, 'crashed', 600);
   const { code, stdout, elapsedMs } = await run(['-w', '10s', 'crashed', '--', 'echo', 'mine']);
   expect([code, stdout]).toEqual([0, 'mine\n']);
   expect(elapsedMs).toBeLessThan(3_000);
 });
 
-test('--retry-count: so many attempts with pauses between them, no more, and no place in the queue', async () => {
+test('--retry-count: that many retries with pauses, no position in the queue', async () => {
   await takeBy('them', masters, 'counted');
   const flags = ['--retry-count', '2', '--retry-delay', '300ms'];
   const counted = start([...flags, 'counted', '--', 'true']);
@@ -180,7 +181,8 @@ test('holding and waiting cost a master a few commands a second', async () => {
   await holder.says('stdout', /ready/);
   const waited = await run(['-w', '3s', 'busy', '--', 'true']);
   expect(waited.code).toBe(75);
-  // An EVAL and what its script calls count one by one: eight an extension, a dozen or two a sign of life.
+  // An EVAL and the commands of its script are counted one by one: eight for an extension, a dozen
+  // or two for a poll of a waiter.
   expect((await processed()) - before).toBeLessThan(400);
   holder.signal('SIGTERM');
   await holder.result;

@@ -1,5 +1,5 @@
-// The exit status as the API: every line of the contract's table, seen on the built program. The rows of a test run side by
-// side, each under a lock of its own; no row leaves a key that is ours.
+// The exit status is an API: each row of its table is tested on the built program. The rows of a
+// test run side by side, each under a lock of its own; no row leaves a key behind.
 
 import { closeSync, copyFileSync, mkdtempSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ type Row = readonly [
   options?: Parameters<typeof run>[1],
 ];
 
-/** Runs all rows at once, and compares what a shell would have in $?: a number, or the name of the signal it died of. */
+/** Runs all rows at once, and compares their exit codes, or the signals that they died of. */
 async function expectStatuses(rows: readonly Row[]): Promise<RunResult[]> {
   const results = await Promise.all(rows.map(([, words, options]) => run(words, options)));
   const title = (index: number) => rows[index]?.[1].join(' ');
@@ -108,14 +108,14 @@ test('126 and 127, when the command cannot be executed or is not there', async (
     expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: command/)]);
 });
 
-test('a script that names no interpreter is given to a shell, as by execvp; by the executable it is refused', async () => {
+test('a script without an interpreter: as execvp does; refused by the executable', async () => {
   const [result] = await expectStatuses([
     [isStandalone ? 126 : 5, ['a', '--', fixture('no-interpreter')]],
   ]);
   expect(result?.stderr).toMatch(isStandalone ? /^redlock-run: command: .*ENOEXEC/ : /^$/);
 });
 
-test('64, when it was called in a wrong way', async () => {
+test('64, for a wrong command line', async () => {
   const results = await expectStatuses([
     [64, []],
     [64, ['name']],
@@ -136,7 +136,7 @@ test('64, when it was called in a wrong way', async () => {
     expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: .+ \(.+\)$/)]);
 });
 
-test('69, when too few masters answer, whatever those say that do', async () => {
+test('69, when too few masters answer, whatever the answers are', async () => {
   const port = await freePort();
   const absent = [`redis://127.0.0.1:${port}`, `redis://127.0.0.1:${port + 1}`];
   const [first] = masters;
@@ -157,14 +157,14 @@ test('69, when too few masters answer, whatever those say that do', async () => 
   ]);
 });
 
-// What is put into the program here only Node lets in.
-test.skipIf(isStandalone)('70, for a bug of ours, with the stack', async () => {
+// Only Node lets a test put this fault into the program.
+test.skipIf(isStandalone)('70, for a bug in the program, with the stack', async () => {
   const env = { NODE_OPTIONS: `--import=${pathToFileURL(fixture('bug.js'))}` };
   const [result] = await expectStatuses([[70, ['name', '--', 'true'], { env }]]);
   expect(result?.stderr).toMatch(/^redlock-run: bug: .*\nError: a bug on purpose\n +at /);
 });
 
-test('75, or what -E says, when somebody else holds it for all of the wait', async () => {
+test('75, or the code of -E, when it is held by someone else for all of the wait', async () => {
   await takeBy('them', masters, 'held');
   const results = await Promise.all([
     run(['-n', 'held', '--', 'true']),
@@ -195,7 +195,7 @@ test('78, when the configuration cannot be used', async () => {
     expect(linesOf(stderr)).toEqual([expect.stringMatching(/^redlock-run: .+ \(.+\)$/)]);
 });
 
-test('79, when the lock was lost while the command ran, whatever the command returned', async () => {
+test('79, when the lock was lost while the command ran, whatever its exit code', async () => {
   const job = start(['--ttl', '1s', 'lost', '--', ...node('obedient.js', '3')]);
   await job.says('stdout', /ready/);
   for (const master of masters) await master.command('del', 'redlock:lost');

@@ -1,5 +1,5 @@
-// More than one holder, more than one name, and who gives way to whom: shared locks, slots, several names, the newest waiter. What the
-// user of each sees; that nobody is beside whom he must not be is for test/sim and test/long.
+// Shared locks, slots, several names, --supersede and --replace, as the user sees them. That a lock
+// never has holders that exclude each other is for test/sim and test/long.
 
 import { expect, test } from 'vitest';
 import {
@@ -13,7 +13,7 @@ import {
 
 const { masters, run, start } = useMasters(3);
 
-/** A run whose command says "ready" and goes on until it is told to stop. */
+/** A run with a command that prints "ready" and goes on until it gets a signal. */
 async function holding(...words: string[]): Promise<CliRun> {
   const holder = start(['--ttl', '10s', ...words, '--', ...node('obedient.js')]);
   await holder.says('stdout', /ready/);
@@ -28,7 +28,7 @@ async function end(...runs: CliRun[]): Promise<void> {
 const outcomes = async (...attempts: string[][]) =>
   Promise.all(attempts.map(async (words) => (await run([...words, '--', 'true'])).code));
 
-test('shared: beside others who share, never beside one who does not', async () => {
+test('shared: together with other shared holders, never with an exclusive one', async () => {
   const readers = [await holding('-s', 'form'), await holding('--shared', 'form')];
   expect(await outcomes(['-n', '-s', 'form'])).toEqual([0]);
   const { code, stderr } = await run(['-n', '-x', 'form', '--', 'true']);
@@ -41,7 +41,7 @@ test('shared: beside others who share, never beside one who does not', async () 
   await untilNothingIsLeft(masters);
 });
 
-test('shared: a writer who waits is before readers who come later, and is served when the last reader has gone', async () => {
+test('shared: a waiting writer is ahead of later readers, and comes next', async () => {
   const reader = await holding('-s', 'form');
   const writer = start(['-v', 'form', '--', 'true']);
   await writer.says('stderr', /waiting/);
@@ -61,14 +61,14 @@ test('shared: keeps out other Redlock libraries, and is kept out by them', async
   expect(await outcomes(['-n', '-s', 'form'], ['-n', '--slots', '2', 'form'])).toEqual([75, 75]);
 });
 
-/** What SET NX answers on each master: another library's attempt. */
+/** The replies to SET NX on each master: the attempt of another library. */
 function takenBy(value: string, those: readonly TestMaster[]): Promise<unknown[]> {
   return Promise.all(
     those.map((master) => master.command('set', 'redlock:form', value, 'NX', 'PX', 1_000)),
   );
 }
 
-test('slots: so many at a time, and the next one when one ends', async () => {
+test('slots: N at a time, and the next one when one ends', async () => {
   const holders = [await holding('--slots', '2', 'form'), await holding('--slots', '2', 'form')];
   expect(
     await outcomes(['-n', '--slots', '2', 'form'], ['-n', '--slots', '3', 'form'], ['-n', 'form']),
@@ -81,7 +81,7 @@ test('slots: so many at a time, and the next one when one ends', async () => {
   await untilNothingIsLeft(masters);
 });
 
-test('slots: who comes first gets the free one, also when it is not the one that he asked for', async () => {
+test('slots: the first waiter gets the free slot, also when it asked for another one', async () => {
   const holder = await holding('--slots', '3', 'form');
   const codes = await Promise.all(
     Array.from({ length: 2 }, () => outcomes(['-n', '--slots', '3', 'form'])),
@@ -109,7 +109,7 @@ test('several names: the command is told all of them', async () => {
   expect(stdout).toBe('a,b|a%2Cb,c|a%2Cb,c\n');
 });
 
-test('several names in opposite order, again and again: nobody waits for ever', async () => {
+test('several names in opposite order, again and again: no deadlock', async () => {
   const jobs = Array.from({ length: 6 }, (_, index) => {
     const names = index % 2 === 0 ? ['a', 'b'] : ['b', 'a'];
     return run([...names, '-w', '30s', '--', 'sleep', '0.05'], { timeoutMs: 40_000 });
@@ -140,13 +140,17 @@ test('--supersede: an older waiter gives up for a newer one, the holder goes on'
   await untilNothingIsLeft(masters);
 });
 
-test('--replace: a holder who said so is stopped and exits 79; one who did not goes on', async () => {
+test('--replace: a holder with it is stopped and exits 79; one without goes on', async () => {
   const replaceable = await holding('--replace', 'form');
   const newer = start(['--replace', 'form', '--', ...node('obedient.js')]);
   const { code, stderr } = await replaceable.result;
   expect(code).toBe(79);
   expect(stderr).toMatch(
-    /^redlock-run: replaced: "form": given up for a newer run, pid \d+ on \S+; the command was stopped/m,
+    new RegExp(
+      String.raw`^redlock-run: replaced: "form": given up for a newer run, pid \d+ on \S+; ` +
+        'the command was stopped',
+      'm',
+    ),
   );
   await newer.says('stdout', /ready/);
   await end(newer);

@@ -1,6 +1,5 @@
-// Configuration files that were planted by another user, or that are none, around the built
-// program. What a found file may be and hold in all cases: unit/cli/config-trust. Nothing here
-// makes a connection.
+// Configuration files of another user, or that are no files, where the built program finds them.
+// The other cases are in test/unit/config/text-file.test.ts. No test here makes a connection.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
@@ -15,7 +14,7 @@ const nobody = 65_534;
 const searching = { REDLOCK_CONFIG: undefined };
 const plan = ['--dry-run', '-v', '--local', 'name', '--', 'true'];
 
-/** A folder such as /tmp, with a working directory of ours in it. */
+/** A folder such as /tmp, with a working directory of the caller in it. */
 function sharedFolder() {
   const folder = mkdtempSync(join(scratchFolder(), 'shared-'));
   chmodSync(folder, 0o1777);
@@ -23,29 +22,27 @@ function sharedFolder() {
   return { file: join(folder, '.redlockrc'), cwd: join(folder, 'ours/deep') };
 }
 
-test.runIf(isRoot)(
-  'a file of another user in a parent folder is obeyed by neither program',
-  async () => {
-    const { file, cwd } = sharedFolder();
-    const text = `masters: ["unix:///nowhere"]\nttl: 600ms\nonLost: touch ${cwd}/proof\npasswordFile: /etc/shadow\n`;
-    writeFileSync(file, text, { mode: 0o644 });
-    chownSync(file, nobody, nobody);
-    for (const [name, words] of [
-      ['redlock-run', ['name', '--', 'true']],
-      ['redlock-run', ['--master', 'unix:///elsewhere', 'name', '--', 'true']],
-      ['redlock-run', plan],
-      ['redlockctl', ['status', 'name']],
-    ] as const) {
-      const { code, stdout, stderr } = await runCli(words, { program: name, cwd, env: searching });
-      expect([words, code, stdout]).toEqual([words, 78, '']);
-      const why =
-        'belongs to nobody (uid 65534), not to you or root (name it by --config to use it)';
-      expect(stderr).toBe(`${name}: config: ${file}: ${why}\n`);
-    }
-  },
-);
+test.runIf(isRoot)('neither program uses a file of another user in a parent folder', async () => {
+  const { file, cwd } = sharedFolder();
+  const text =
+    'masters: ["unix:///nowhere"]\nttl: 600ms\n' +
+    `onLost: touch ${cwd}/proof\npasswordFile: /etc/shadow\n`;
+  writeFileSync(file, text, { mode: 0o644 });
+  chownSync(file, nobody, nobody);
+  for (const [name, words] of [
+    ['redlock-run', ['name', '--', 'true']],
+    ['redlock-run', ['--master', 'unix:///elsewhere', 'name', '--', 'true']],
+    ['redlock-run', plan],
+    ['redlockctl', ['status', 'name']],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli(words, { program: name, cwd, env: searching });
+    expect([words, code, stdout]).toEqual([words, 78, '']);
+    const why = 'belongs to nobody (uid 65534), not to you or root (name it by --config to use it)';
+    expect(stderr).toBe(`${name}: config: ${file}: ${why}\n`);
+  }
+});
 
-test('a pipe and a folder in a parent folder are told, and hold nothing up', async () => {
+test('a pipe and a directory in a parent folder are refused at once', async () => {
   for (const [make, what] of [
     [(path: string) => execFileSync('mkfifo', [path]), 'a pipe'],
     [(path: string) => mkdirSync(path), 'a directory'],
@@ -60,7 +57,7 @@ test('a pipe and a folder in a parent folder are told, and hold nothing up', asy
   }
 });
 
-test('a file of our own that was found may be named, and then says what it likes', async () => {
+test('a file of the caller that was found may be named, and then hold any key', async () => {
   const { file, cwd } = sharedFolder();
   writeFileSync(file, 'ttl: 9s\nonLost: "true"\n', { mode: 0o600 });
   const found = await runCli(plan, { cwd, env: searching });
@@ -82,7 +79,7 @@ test.skipIf(!hasNamespaces)(
   () => {
     const { file, cwd } = sharedFolder();
     writeFileSync(file, 'ttl: 9s\n', { mode: 0o600 });
-    // Where the search ends that finds nothing before, so that it never comes to /etc.
+    // The search ends here at the latest, so that it never reaches /etc.
     const home = mkdtempSync(join(scratchFolder(), 'home-'));
     mkdirSync(join(home, '.config/redlock-run'), { recursive: true });
     writeFileSync(join(home, '.config/redlock-run/config.yaml'), 'ttl: 8s\n');
@@ -99,12 +96,12 @@ test.skipIf(!hasNamespaces)(
   },
 );
 
-test('a working directory that may not be entered, and a home of that kind, are no error', async () => {
+test('a working directory or a home that may not be entered is no error', async () => {
   const closed = mkdtempSync(join(scratchFolder(), 'closed-'));
   const user = ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'];
   const script = 'cd "$1" && chmod 0 . && shift && exec "$@"';
   const through = ['sh', '-c', script, 'sh', closed, ...(isRoot ? user : [])];
-  // Root would enter it all the same, so there another user is the one that may not.
+  // Root may enter every directory, so root runs this as another user.
   const { code, stderr, stdout } = await runCli(plan, {
     through,
     env: { ...searching, HOME: closed },
@@ -114,7 +111,7 @@ test('a working directory that may not be entered, and a home of that kind, are 
   expect(stdout).toMatch(/^ttl /m);
 });
 
-test('a program that a test starts looks for no configuration, whatever this machine has', async () => {
+test('programs that tests start use no configuration of this machine', async () => {
   expect(Object.keys(process.env).filter((name) => /^REDLOCK_(?!RUN_PROGRAM)/.test(name))).toEqual([
     'REDLOCK_CONFIG',
   ]);

@@ -1,5 +1,5 @@
-// The line that every run leaves on the masters: right for every way in which a run can end, without a command or a round trip of its own,
-// and never a reason to end differently. How it is read is test/ctl/history.test.ts.
+// The line that every run stores on the masters: it is right for every outcome of a run, costs no
+// command and no round trip of its own, and changes no outcome. test/ctl/history.test.ts reads it.
 
 import { hostname } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ const shape = (record: RunRecord | null) => [
   record?.status,
 ];
 
-describe('a line says how it ended, as --report does', () => {
+describe('a line has the outcome, as --report has it', () => {
   test.each([
     ['ran', [], 'true', ['ran', 0, null, 0]],
     ['failed', [], 'exit 3', ['ran', 3, null, 3]],
@@ -48,7 +48,7 @@ describe('a line says how it ended, as --report does', () => {
     expect(shape(await recordOf(name))).toEqual(expected);
   });
 
-  test('who, how long, and with which number', async () => {
+  test('the holder, the duration and the fencing number', async () => {
     const { stdout } = await run([
       'who',
       '--',
@@ -68,7 +68,7 @@ describe('a line says how it ended, as --report does', () => {
     expect(record?.waitMs).toBeLessThan(5_000);
   });
 
-  test('gave up waiting: how long it waited, and for whom', async () => {
+  test('gave up waiting: for how long, and for which holder', async () => {
     const holder = start(['patience', '--', ...node('obedient.js')]);
     await holder.says('stdout', /ready/);
     expect(await run(['-w', '500ms', 'patience', '--', 'true'])).toMatchObject({ code: 75 });
@@ -84,7 +84,7 @@ describe('a line says how it ended, as --report does', () => {
     await holder.result;
   });
 
-  test('waited, and ran: for whom as well; another program is told by the beginning of its value', async () => {
+  test('waited and ran: for which holder; another program is named by its value', async () => {
     await takeBy('x'.repeat(1_000), masters, 'late', 1_500);
     await run(['late', '--', 'true']);
     expect(await recordOf('late')).toMatchObject({
@@ -93,7 +93,7 @@ describe('a line says how it ended, as --report does', () => {
     });
   });
 
-  test('told to stop, while it ran and while it waited', async () => {
+  test('stopped by a signal, while it ran and while it waited', async () => {
     const holder = start(['told', '--', ...node('obedient.js')]);
     await holder.says('stdout', /ready/);
     const waiter = start(['-v', 'told', '--', 'true']);
@@ -111,7 +111,7 @@ describe('a line says how it ended, as --report does', () => {
     expect((await recordsOn(first, 'told')).map((record) => record?.status)).toEqual([143, 130]);
   });
 
-  test('lost: with whoever has the lock by then left alone', async () => {
+  test('lost: the next holder keeps the lock', async () => {
     const job = start(['--ttl', '1s', 'lost', '--', ...node('obedient.js')]);
     await job.says('stdout', /ready/);
     await takeBy('them', masters, 'lost');
@@ -139,8 +139,8 @@ test('no secret: of the command, its base name alone', async () => {
   expect(JSON.stringify(entry)).not.toMatch(/hunter2|password|bin/);
 });
 
-test('no command of its own: the masters are sent exactly what they are sent without it', async () => {
-  // The masters count alike, so that none has to be raised.
+test('costs no command of its own: the masters get the same commands as without it', async () => {
+  // The masters count alike, so that no fencing counter has to be raised.
   for (const master of masters) await master.command('set', '{redlock:a}:fence', 7);
   const [without, withIt] = [await sentBy(['--no-history']), await sentBy([])];
   // Both are inside of the release: commands of scripts are counted like those that are sent.
@@ -148,7 +148,7 @@ test('no command of its own: the masters are sent exactly what they are sent wit
   expect(without.eval).toBeGreaterThan(1);
 });
 
-/** What became of the commands that one run has sent to the first master. */
+/** The counts of the commands that one run has sent to the first master. */
 async function sentBy(options: readonly string[]): Promise<Record<string, number>> {
   await first.command('config', 'resetstat');
   await run([...options, 'a', '--', 'sleep', '0.2']);
@@ -160,7 +160,7 @@ async function sentBy(options: readonly string[]): Promise<Record<string, number
   return Object.fromEntries(counts);
 }
 
-describe('what keeps the masters from taking the line changes nothing else', () => {
+describe('masters that cannot store the line change no outcome', () => {
   const silent = { code: 3, stdout: '', stderr: '' };
   const job = ['a', '--', 'sh', '-c', 'exit 3'];
 

@@ -1,5 +1,5 @@
-// The lock while the command runs: held on a quorum all along, through the loss of a minority, and kept for as long as it was
-// asked to be. (How it is lost is in loss.test.ts.)
+// The lock while the command runs: held on a quorum all the time, also when a minority fails, and
+// for as long as --hold-at-least says. loss.test.ts has the losses.
 
 import { expect, test } from 'vitest';
 import { eventually } from '../servers/processes.ts';
@@ -33,7 +33,7 @@ test('a job of 8 s under --ttl 3s: held on a quorum all along, free afterwards',
 });
 
 test.each([
-  ['without -v not a word', [], /^$/],
+  ['nothing without -v', [], /^$/],
   [
     'a warning with -v',
     ['-v'],
@@ -55,7 +55,7 @@ test.each([
   await untilNothingIsLeft(masters);
 });
 
-test('one master after the other restarts empty: the job goes on, and each shows its value again', async () => {
+test('one master after the other restarts empty: each is repaired', async () => {
   const job = start(['--ttl', '3s', 'empty', '--', ...node('obedient.js')]);
   await job.says('stdout', /ready/);
   for (const master of masters) {
@@ -67,7 +67,7 @@ test('one master after the other restarts empty: the job goes on, and each shows
   await untilNothingIsLeft(masters);
 });
 
-test('a majority gone from the start: 69 within seconds, never 75, and nothing is left on the one that is there', async () => {
+test('a majority down from the start: 69 in seconds, and no key is left', async () => {
   for (const master of masters.slice(1)) await master.kill();
   const env = { REDLOCK_GIVE_UP_AFTER: '1s' };
   const results = await Promise.all([
@@ -115,7 +115,7 @@ test.each([
   expect(await countOf(masters, 'never')).toBe(title.startsWith('a command') ? 0 : 3);
 });
 
-test('masters that have just started do not count for one ttl, unless that is turned off', async () => {
+test('masters that have just started do not vote for one ttl by default', async () => {
   const env = { REDLOCK_RESTART_GRACE: undefined };
   const refused = await run(['--ttl', '1h', '-n', 'young', '--', 'true'], { env });
   expect(refused.code).toBe(69);

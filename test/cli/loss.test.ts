@@ -1,5 +1,5 @@
-// When the lock can no longer be proven, the command is stopped in time, by our own clock, whatever the masters say or do not
-// say; and what was lost is not taken again.
+// When the lock is no longer confirmed, the command is stopped in time by the local clock, whatever
+// the masters answer. A lost lock is not acquired again.
 
 import { expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
@@ -17,7 +17,7 @@ import {
 
 const { masters, run, start } = useMasters(3);
 
-/** A command that does all it can to go on, under a lock that is lost by `harm`; it must be dead before it could be taken. */
+/** Runs a command that ignores signals, and loses its lock by `harm`; it must end in time. */
 async function expectStopped(
   ttlMs: number,
   name: string,
@@ -39,7 +39,7 @@ async function expectStopped(
   expect(stderr).toMatch(/the command was killed/);
 }
 
-test('a majority frozen while the command runs: it gets the stop signal and is dead before the lock can be taken', async () => {
+test('a majority frozen: the command is stopped before the lock is free', async () => {
   const ttlMs = 2_000;
   const job = start(['--ttl', `${ttlMs}ms`, 'frozen', '--', ...node('immortal.js')]);
   const [, pid] = await job.says('stdout', /ready (\d+)/);
@@ -48,7 +48,7 @@ test('a majority frozen while the command runs: it gets the stop signal and is d
   const frozenAt = performance.now();
   await asked;
   await eventually('dead', () => !isAlive(Number(pid)));
-  // No master was told later than this to keep the key, so none keeps it longer than one ttl from here.
+  // The last extension was before this instant, so no key stays longer than one ttl from here.
   expect(performance.now() - frozenAt).toBeLessThan(ttlMs);
   const { code, stderr } = await job.result;
   for (const master of masters) master.thaw();
@@ -69,7 +69,7 @@ test.each([
     /expired/,
   ],
   [
-    'the value of somebody else on all masters',
+    'the value of another client on all masters',
     (each: TestMaster) => takeBy('them', [each], 'harm'),
     /taken/,
   ],
@@ -80,7 +80,7 @@ test.each([
   expect(values).toEqual(reason.source === 'taken' ? ['them', 'them', 'them'] : [null, null, null]);
 });
 
-/** What a command that ends by itself, long before its lock would have been extended, is told when `harm` happens to these meanwhile. */
+/** Runs a command that ends by itself long before the first extension, with `harm` meanwhile. */
 async function endedUnder(
   harm: (each: TestMaster) => Promise<unknown>,
   some: readonly TestMaster[],
@@ -92,7 +92,7 @@ async function endedUnder(
   return job.result;
 }
 
-test('taken by somebody else while a command runs that ends by itself: that comes out at the release, 79', async () => {
+test('taken by another client before a short command ends: found at the release, 79', async () => {
   const { code, stderr } = await endedUnder(
     (each) => takeBy('them', [each], 'late'),
     masters.slice(1),
@@ -104,7 +104,7 @@ test('taken by somebody else while a command runs that ends by itself: that come
   await Promise.all(masters.map((master) => master.command('del', 'redlock:late')));
 });
 
-test('only gone by then: a warning, and the exit code of the command', async () => {
+test('only missing by then: a warning, and the exit code of the command', async () => {
   const { code, stderr } = await endedUnder(
     (each) => each.command('del', 'redlock:late'),
     masters.slice(1),
@@ -115,12 +115,12 @@ test('only gone by then: a warning, and the exit code of the command', async () 
   ]);
 });
 
-test('on a minority: the exit code of the command, and not a word', async () => {
+test('on a minority: the exit code of the command, and no line', async () => {
   const deleted = (each: TestMaster) => each.command('del', 'redlock:late');
   expect(await endedUnder(deleted, masters.slice(2))).toMatchObject({ code: 3, stderr: '' });
 });
 
-test('--on-lost runs also when the loss comes out at the release', async () => {
+test('--on-lost runs also when the loss is found at the release', async () => {
   const taken = (each: TestMaster) => takeBy('them', [each], 'late');
   const { code, stderr } = await endedUnder(taken, masters, [
     '--on-lost',
@@ -131,7 +131,7 @@ test('--on-lost runs also when the loss comes out at the release', async () => {
   await Promise.all(masters.map((master) => master.command('del', 'redlock:late')));
 });
 
-test('a lock that was lost is not taken again while the command still runs', async () => {
+test('a lost lock is not acquired again while the command still runs', async () => {
   const job = start(['--ttl', '1200ms', '-k', '400ms', 'lost', '--', ...node('immortal.js')]);
   await job.says('stdout', /ready/);
   for (const master of masters) await master.command('del', 'redlock:lost');
@@ -140,7 +140,7 @@ test('a lock that was lost is not taken again while the command still runs', asy
   expect(await seen).toBe(0);
 });
 
-test('cut off from a majority that others still reach: its command is dead before theirs begins', async () => {
+test('cut off from a majority: the command ends before the next one begins', async () => {
   const proxies = await Promise.all(masters.map((master) => FaultyProxy.start(master.url)));
   const job = start(['--ttl', '1500ms', 'cut', '--', ...node('immortal.js')], {
     env: environmentFor(proxies),

@@ -1,5 +1,5 @@
-// Servers that must not be in the list of masters, found out by the built program before the command runs: one server twice,
-// under whatever name, and replicas.
+// Servers that must not be in the list of masters: the built program finds a server that is listed
+// twice, under any name, and a replica, before the command runs.
 
 import { expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';

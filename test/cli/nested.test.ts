@@ -1,5 +1,5 @@
-// Runs inside of runs: what --reentrant does with the lock of a run around it, and what becomes of both when that lock is lost. Without
-// --reentrant the same name fails at once: arguments.test.ts.
+// Nested runs with --reentrant under the lock of the enclosing run, and the loss of that lock.
+// Without --reentrant the same name fails at once: arguments.test.ts.
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,14 +24,14 @@ const inside = (...words: string[]) => [interpreter, program, '--reentrant', ...
 const environmentIn = (text: string) => JSON.parse(text) as Record<string, string>;
 const printed = node('print-env.js');
 
-/** A run in a run in which something goes on that only SIGKILL ends, and the pid of that. */
+/** A nested run with a process that only SIGKILL ends, and the pid of that process. */
 async function deepJob(name: string, ...flags: string[]): Promise<{ job: CliRun; pid: number }> {
   const job = start([...flags, name, '--', ...inside(name, '--', ...node('immortal.js'))]);
   const [, pid] = await job.says('stdout', /ready (\d+)/);
   return { job, pid: Number(pid) };
 }
 
-test('runs under the outer lock: its name, token, fence and ttl, and no line in the history', async () => {
+test('runs under the enclosing lock: name, token, fence, ttl, no history', async () => {
   const script = `${printed.join(' ')}; ${inside('same', '--', ...printed).join(' ')}`;
   const { code, stdout, stderr } = await run(['--ttl', '10s', 'same', '-c', script]);
   const [around, within] = stdout.split(/(?<=})\s*(?={)/).map(environmentIn);
@@ -49,7 +49,7 @@ test('runs under the outer lock: its name, token, fence and ttl, and no line in 
   );
 });
 
-test('its end leaves the lock alone: the outer run goes on and holds it', async () => {
+test('its end releases nothing: the enclosing run goes on and holds the lock', async () => {
   const taken = `${interpreter} ${program} -n same -- true`;
   const script = `${inside('same', '--', 'true').join(' ')}; env -u REDLOCK_HELD ${taken}; echo $?`;
   const { code, stdout } = await run(['same', '-c', script]);
@@ -88,7 +88,7 @@ test.each([
   expect(environmentIn(stdout).REDLOCK_NAME).toBe(names[0]);
 });
 
-test('of several names some are held by nobody around it: 75', async () => {
+test('some of several names are not held by an enclosing run: 75', async () => {
   const { code, stderr } = await run(['one', '--', ...inside('one', 'two', '--', 'echo', 'never')]);
   expect([code, stderr]).toEqual([75, expect.stringContaining('held by an enclosing run')]);
 });
@@ -109,8 +109,10 @@ test.each([
   expect((await run(['same', '--', ...inside(...words)])).code).toBe(code);
 });
 
-test('a signal to the nested run ends it and what it runs, and not the outer one', async () => {
-  const script = `${inside('same', '--', ...node('obedient.js')).join(' ')} & pid=$!; trap 'kill -TERM $pid' USR1; wait; wait $pid; echo "ended with $?"`;
+test('a signal to the nested run ends it and its command, and not the enclosing run', async () => {
+  const nested = inside('same', '--', ...node('obedient.js')).join(' ');
+  const trap = "trap 'kill -TERM $pid' USR1";
+  const script = `${nested} & pid=$!; ${trap}; wait; wait $pid; echo "ended with $?"`;
   const job = start(['same', '-c', script]);
   await job.says('stdout', /ready/);
   job.signal('SIGUSR1');
@@ -121,14 +123,14 @@ test('a signal to the nested run ends it and what it runs, and not the outer one
   ]);
 });
 
-test('--report tells of the nested run', async () => {
+test('--report describes the nested run', async () => {
   const report = join(mkdtempSync(join(scratchFolder(), 'nested-')), 'report.json');
   await run(['same', '--', ...inside('--report', report, 'same', '-c', 'exit 3')]);
   const facts = { outcome: 'ran', exitCode: 3, status: 3, place: null, masters: { failed: [] } };
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject(facts);
 });
 
-test('goes on for many extensions of the outer run, and through the failure of a minority', async () => {
+test('goes on for many extensions of the enclosing run, also when a minority fails', async () => {
   const sleep = inside('-v', 'long', '--', 'sleep', '7');
   const job = start(['--ttl', '4s', 'long', '--', ...sleep]);
   await job.says('stderr', /started/);
@@ -141,7 +143,7 @@ test('goes on for many extensions of the outer run, and through the failure of a
   ]);
 });
 
-test('the outer lock is lost: both end with 79, and nothing of the command is left', async () => {
+test('the enclosing lock is lost: both end with 79, and no process is left', async () => {
   const { job, pid } = await deepJob('lost', '--ttl', '3s');
   await takeBy('them', masters, 'lost');
   const { code, stderr } = await job.result;
@@ -150,7 +152,7 @@ test('the outer lock is lost: both end with 79, and nothing of the command is le
   for (const master of masters) expect(await master.get('redlock:lost')).toBe('them');
 });
 
-test('the outer redlock-run is killed: what runs in the inner one is gone before the lock is free', async () => {
+test('the enclosing run is killed: the command ends before the lock is free', async () => {
   const { job, pid } = await deepJob('killed', '--ttl', '3s');
   job.signal('SIGKILL');
   await eventually('dead', () => !isAlive(pid), 3_000);
@@ -163,8 +165,9 @@ test('the outer redlock-run is killed: what runs in the inner one is gone before
   );
 });
 
-test('the inner redlock-run is killed: what it runs is gone, and the outer one goes on', async () => {
-  const script = `${inside('same', '--', ...node('immortal.js')).join(' ')} & echo "inner $!"; wait; echo "goes on"; sleep 0.5`;
+test('the nested run is killed: its command ends, and the enclosing run goes on', async () => {
+  const nested = inside('same', '--', ...node('immortal.js')).join(' ');
+  const script = `${nested} & echo "inner $!"; wait; echo "goes on"; sleep 0.5`;
   const job = start(['--ttl', '3s', 'same', '-c', script]);
   const [, pid] = await job.says('stdout', /ready (\d+)/);
   const [, inner] = await job.says('stdout', /inner (\d+)/);
@@ -173,7 +176,7 @@ test('the inner redlock-run is killed: what it runs is gone, and the outer one g
   expect((await job.result).code).toBe(0);
 });
 
-test('an environment that outlived its run: 79, and the lock is not taken instead', async () => {
+test('an environment that outlived its run: 79, and the lock is not acquired instead', async () => {
   const { stdout } = await run(['gone', '--', ...printed]);
   const { REDLOCK_HELD, REDLOCK_HELD_LEASES } = environmentIn(stdout);
   const env = { REDLOCK_HELD, REDLOCK_HELD_LEASES };
@@ -190,7 +193,7 @@ test('an environment that outlived its run: 79, and the lock is not taken instea
   expect(untold.code).toBe(79);
 });
 
-test('a lock that stands, but that nobody extends any more, ends the nested run in time', async () => {
+test('a lock that is not extended any more ends the nested run in time', async () => {
   const { stdout } = await run(['--hold-at-least', '8s', '--ttl', '8s', 'kept', '--', ...printed]);
   const { REDLOCK_HELD, REDLOCK_HELD_LEASES } = environmentIn(stdout);
   const env = { REDLOCK_HELD, REDLOCK_HELD_LEASES };
@@ -202,7 +205,8 @@ test('a lock that stands, but that nobody extends any more, ends the nested run 
 });
 
 test('too few masters to tell: 69', async () => {
-  const script = `echo ready; read -r line; ${inside('-n', 'mute', '--', 'echo', 'never').join(' ')}; echo $?`;
+  const nested = inside('-n', 'mute', '--', 'echo', 'never').join(' ');
+  const script = `echo ready; read -r line; ${nested}; echo $?`;
   const job = start(['--ttl', '20s', 'mute', '-c', script], { stdin: 'pipe' });
   await job.says('stdout', /ready/);
   for (const master of masters.slice(1)) await master.kill();

@@ -1,5 +1,5 @@
-// What --report writes, for programs: one JSON object on one line, for every way in which a run can end, and nothing else on
-// any stream. And --log-format json: each line of stderr an object.
+// --report writes one JSON object on one line for every outcome of a run, and nothing else on any
+// stream. With --log-format json each line of stderr is an object.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -34,7 +34,7 @@ function parse(file: string): Record<string, unknown> {
   return JSON.parse(text);
 }
 
-/** Runs with a report, and returns what it says. */
+/** Runs with --report, and returns the object. */
 async function reportOf(words: string[], env: Record<string, string> = {}) {
   const file = reportFile();
   const { stdout } = await run(['--report', file, ...words], { env });
@@ -42,7 +42,7 @@ async function reportOf(words: string[], env: Record<string, string> = {}) {
   return parse(file);
 }
 
-test('every outcome, with the code or signal of the command and the status of redlock-run', async () => {
+test('every outcome, with the exit code or signal, and the status', async () => {
   await takeBy('them', masters, 'held');
   const none = { REDLOCK_MASTERS: 'unix:///nowhere/1,unix:///nowhere/2,unix:///nowhere/3' };
   const rows = await Promise.all([
@@ -87,7 +87,7 @@ test('times, extensions, the fencing number and the masters', async () => {
   });
 });
 
-test('the place in the queue, when it came', async () => {
+test('the position in the queue on arrival', async () => {
   await takeBy('them', masters, 'queue');
   const [first, second] = [reportFile(), reportFile()];
   const ahead = start(['-v', '-w', '3s', '--report', first, 'queue', '--', 'true']);
@@ -100,7 +100,7 @@ test('the place in the queue, when it came', async () => {
   ]);
 });
 
-test('the fencing number is the one that the command was given, and grows from run to run', async () => {
+test('the fencing number is that of the command, and grows from run to run', async () => {
   const file = reportFile();
   const fences: number[] = [];
   for (let count = 0; count < 3; count += 1) {
@@ -132,7 +132,7 @@ test('a lost lock, with a master that failed', async () => {
   expect(seen).toEqual({ ok: masters.slice(1).map(({ url }) => url), failed: [masters[0]?.url] });
 });
 
-test('a run that was told to stop while it waited', async () => {
+test('a run that was stopped by a signal while it waited', async () => {
   await takeBy('them', masters, 'held');
   const file = reportFile();
   const job = start(['-v', '--report', file, 'held', '--', 'true']);
@@ -162,7 +162,9 @@ test('an earlier report is replaced, and a device is written to', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ outcome: 'ran' });
 });
 
-/** Runs with a report to `out` in a folder that `line` has made ready, as a shell does that redirects stdout to the file `f` there. */
+/**
+ * Runs in a folder prepared by the shell line, with a report to `out` and stdout in the file `f`.
+ */
 function shellIn(folder: string, line: string, words = '--report out a -- true') {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const script = `${line}; "$0" "$1" ${words} > f`;
@@ -175,7 +177,7 @@ function shellIn(folder: string, line: string, words = '--report out a -- true')
   });
 }
 
-test('a link stays: to an open file, which is written to, and to a file, which is replaced', () => {
+test('a link stays; an open file behind it is written to, a closed one is replaced', () => {
   for (const [line, file] of [
     ['ln -s /proc/self/fd/1 out', 'f'],
     ['ln -s /dev/fd/1 far; ln -s far out', 'f'],
@@ -216,7 +218,7 @@ test('a file keeps its mode, and is replaced; with a second name it is written i
   expect(statSync(out).ino).toBe(statSync(join(folder, 'twin')).ino);
 });
 
-test('a pipe that no process reads holds nothing up and changes no exit status, and one that is read has the report', () => {
+test('a pipe that no process reads is given up without a change of the exit status', () => {
   const folder = mkdtempSync(join(scratchFolder(), 'pipe-'));
   const { status, stderr } = shellIn(folder, 'mkfifo out', '--report out a -- sh -c "exit 3"');
   expect([status, stderr]).toEqual([
@@ -227,7 +229,7 @@ test('a pipe that no process reads holds nothing up and changes no exit status, 
   expect(JSON.parse(readFileSync(join(folder, 'got'), 'utf8'))).toMatchObject({ outcome: 'ran' });
 });
 
-test('a pipe that is open for reading, and full, holds nothing up and changes no exit status', () => {
+test('a pipe that stays full is given up without a change of the exit status', () => {
   const folder = mkdtempSync(join(scratchFolder(), 'pipe-'));
   execFileSync('mkfifo', [join(folder, 'out')]);
   const pipe = openSync(join(folder, 'out'), constants.O_RDWR | constants.O_NONBLOCK);
@@ -246,7 +248,7 @@ describe('in a sticky folder that everyone can write to', () => {
   const nobody = 65_534;
   const words = '--report out a -- touch ran';
 
-  /** The folder, with what another user has put into it as `out`. */
+  /** The folder, with an entry `out` that belongs to another user. */
   function planted(what: 'link' | 'dangling link' | 'file' | 'pipe', owner = nobody): string {
     const folder = mkdtempSync(join(scratchFolder(), 'sticky-'));
     const out = join(folder, 'out');
@@ -267,7 +269,10 @@ describe('in a sticky folder that everyone can write to', () => {
       const { status, stderr } = shellIn(folder, 'true', words);
       expect(status).toBe(74);
       expect(stderr).toMatch(
-        /^redlock-run: --report: ".*out": a \w+ of nobody \(uid 65534\) in a folder .*\(name a file .*\)\n$/,
+        new RegExp(
+          String.raw`^redlock-run: --report: ".*out": a \w+ of nobody \(uid 65534\) ` +
+            String.raw`in a folder .*\(name a file .*\)\n$`,
+        ),
       );
       const { passwd = null } = Object.fromEntries(
         readdirSync(join(folder, 'victim')).map((name) => [
@@ -281,7 +286,7 @@ describe('in a sticky folder that everyone can write to', () => {
   );
 
   test.runIf(process.getuid?.() === 0)(
-    'one that is planted while the command runs is not followed',
+    'a link that appears while the command runs is not followed',
     () => {
       const folder = planted('link', 0);
       const { status, stderr } = shellIn(
@@ -297,7 +302,7 @@ describe('in a sticky folder that everyone can write to', () => {
     },
   );
 
-  test('a link of our own is followed', () => {
+  test('a link of the caller is followed', () => {
     const folder = planted('link', process.getuid?.());
     expect(shellIn(folder, 'true').status).toBe(0);
     expect(JSON.parse(readFileSync(join(folder, 'victim', 'passwd'), 'utf8'))).toMatchObject({
@@ -319,7 +324,7 @@ test.skipIf(process.getuid?.() === 0)(
   },
 );
 
-test('--log-format json: each line an object with a time, a kind, the name and the message', async () => {
+test('--log-format json: each line is an object with time, kind, name and message', async () => {
   await takeBy('them', masters, 'held');
   const [ran, busy] = await Promise.all([
     run(['-v', '--log-format', 'json', 'a "b"', '--', 'true']),

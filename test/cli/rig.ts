@@ -1,8 +1,6 @@
-// The built redlock-run on masters of a test file's own. Most tests need three masters, know them by REDLOCK_MASTERS, and
-// afterwards look whether a key is left.
-//
-// The surprise: these masters were started a moment ago, and a production default lets such masters not vote for one ttl.
-// So the restart grace is off here; tests of the grace itself turn it on.
+// Starts the built redlock-run on masters of one test file. REDLOCK_MASTERS names the masters.
+// *Note:* they have just started, and such masters do not vote for one ttl by default. So the
+// restart grace is off here; tests of the grace turn it on.
 
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,20 +52,20 @@ export function useMasters(howMany: number, options: MasterOptions = {}): Rig {
   return { masters, start, run: (words, more) => start(words, more).result };
 }
 
-/** Up, awake and empty, whatever a test that failed has left it as. */
+/** Makes the master run, thawed and empty, whatever a failed test has left. */
 async function restored(master: TestMaster): Promise<void> {
   if (!master.isRunning) return master.restart();
   master.thaw();
   await master.flush();
 }
 
-/** What leads redlock-run to these masters. */
+/** The environment in which redlock-run uses these masters. */
 export function environmentFor(masters: readonly { url: string }[]): Record<string, string> {
   const urls = masters.map(({ url }) => url).join(',');
   return { ...noConfiguration, REDLOCK_MASTERS: urls, REDLOCK_RESTART_GRACE: '0' };
 }
 
-/** The path of a program that plays a role. */
+/** The path of a fixture. */
 export function fixture(name: string): string {
   return fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 }
@@ -82,7 +80,7 @@ export async function locksOn(master: TestMaster): Promise<string[]> {
   return (await master.keys()).filter((key) => !/:(fence|history)$/.test(key));
 }
 
-/** In four seconds: for three of them it is remembered that somebody has superseded others. */
+/** Waits four seconds: a master remembers for three of them that a waiter has superseded others. */
 export async function untilNothingIsLeft(masters: readonly TestMaster[]): Promise<void> {
   for (const master of masters) {
     await eventually(
@@ -93,13 +91,13 @@ export async function untilNothingIsLeft(masters: readonly TestMaster[]): Promis
   }
 }
 
-/** How many of the masters show a value under the name, whosever it is. */
+/** How many of the masters show any value under the name. */
 export async function countOf(masters: readonly TestMaster[], name: string): Promise<number> {
   const values = await Promise.all(masters.map((master) => master.get(`redlock:${name}`)));
   return values.filter((value) => value !== null).length;
 }
 
-/** Somebody else holds the lock, and does not let go. */
+/** Makes another client hold the lock, without an end. */
 export async function takeBy(
   value: string,
   masters: readonly TestMaster[],
@@ -116,7 +114,7 @@ export function linesOf(text: string): string[] {
   return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
-/** Looks all the time until the job says that it is over, or is, and returns the fewest masters that showed its value. */
+/** Polls until the job prints "over" or ends; returns the fewest masters that showed its value. */
 export async function fewestHolding(
   masters: readonly TestMaster[],
   job: CliRun,

@@ -1,5 +1,5 @@
-// Secrets are nowhere but in the connection: not in what is printed, not in the report, not in keys, values or arguments. And
-// every way of giving a password opens the same door.
+// Secrets are only on the connection: not in output, report, keys, values or arguments. Every way
+// to give a password works.
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const withPassword = (password: string) =>
   guarded.map((each) => each.url.replace('://', `://:${password}@`)).join(',');
 const grace = { REDLOCK_RESTART_GRACE: '0' };
 
-test('a password that is refused: 78 at once, one line, and what was tried is not shown', async () => {
+test('a password that is refused: 78 at once, one line without the password', async () => {
   const results = await Promise.all(
     ['wrong-secret', ''].map((password) =>
       runCli(['name', '--', 'true'], {
@@ -29,10 +29,11 @@ test('a password that is refused: 78 at once, one line, and what was tried is no
   for (const { stderr } of results) expect(stderr).not.toContain('wrong-secret');
 });
 
-test('a password in the URL, in the environment, in the file, or in a file of its own opens the same door', async () => {
+test('a password works from the URL, the environment, the file and a passwordFile', async () => {
   const urls = guarded.map((each) => each.url);
   const file = fileWith(
-    `masters:\n${urls.map((each) => `  - ${each}\n`).join('')}passwordFile: ${fileWith(`${secret}\n`)}\n`,
+    `masters:\n${urls.map((each) => `  - ${each}\n`).join('')}` +
+      `passwordFile: ${fileWith(`${secret}\n`)}\n`,
   );
   const list = `masters:\n${urls.map((each) => `  - ${each}\n`).join('')}password: \${DOOR}\n`;
   const results = await Promise.all([
@@ -46,7 +47,7 @@ test('a password in the URL, in the environment, in the file, or in a file of it
   expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, '']));
 });
 
-test('are in no output, no report, no key and no value, whatever happens', async () => {
+test('secrets are in no output, report, key or value', async () => {
   const report = join(mkdtempSync(join(scratchFolder(), 'report-')), 'report');
   const env = { ...grace, REDLOCK_MASTERS: withPassword(encoded), REDLOCK_GIVE_UP_AFTER: '500ms' };
   const seen: string[] = [];
@@ -80,16 +81,17 @@ test('are in no output, no report, no key and no value, whatever happens', async
   }
 });
 
-test('packages that debug themselves show none', async () => {
+test('the debug output of packages shows no secret', async () => {
   const env = { ...grace, REDLOCK_MASTERS: withPassword(encoded), DEBUG: '*' };
   const ran = await runCli(['debugged', '--', 'true'], { env });
   expect([ran.code, ran.stderr]).toEqual([0, '']);
 });
 
-test('a password in an argument is warned about by both programs, in one line that does not show it', async () => {
+test('both programs warn of a password in an argument, without showing it', async () => {
   const flags = guarded.flatMap((each) => ['--master', each.url.replace('://', `://:${encoded}@`)]);
   const why =
-    '--master: holds a password, which every user of this machine can see (use passwordFile, or REDLOCK_MASTERS)';
+    '--master: holds a password, which every user of this machine can see ' +
+    '(use passwordFile, or REDLOCK_MASTERS)';
   const ran = await runCli([...flags, 'seen', '--', 'true'], { env: grace });
   expect([ran.code, ran.stderr]).toEqual([0, `redlock-run: warning: ${why}\n`]);
   const looked = await runCli(['status', 'seen', ...flags], { program: 'redlockctl', env: grace });

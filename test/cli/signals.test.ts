@@ -1,5 +1,5 @@
-// Signals to redlock-run, as kill(1), a service manager or a shell send them: while it waits they end it at once and leave
-// nothing; while the command runs they are the command's, and its end decides.
+// Signals to redlock-run, as kill(1), a service manager or a shell send them. A waiting run ends at
+// once and leaves no key; a running command gets the signal, and its exit code counts.
 
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,8 @@ const { masters, run, start } = useMasters(3);
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
   '%s while waiting ends it at once, and no key is left',
   async (signal) => {
-    await takeBy('them', masters.slice(0, 2), 'held'); // The third grants, and has to be undone each time.
+    // The third master grants each attempt, which then needs a rollback.
+    await takeBy('them', masters.slice(0, 2), 'held');
     const job = start(['-v', 'held', '--', 'echo', 'never']);
     await job.says('stderr', /waiting: "held"/);
     const signalledAt = performance.now();
@@ -37,7 +38,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
   },
 );
 
-test('SIGTERM in the middle of an attempt ends it in the time of one answer, and no master keeps a key, also not when it has thawed', async () => {
+test('SIGTERM during an attempt ends it at once, and no master keeps a key', async () => {
   const [granting, ...frozen] = masters as [TestMaster, ...TestMaster[]];
   for (const master of frozen) await master.freeze();
   const job = start(['--ttl', '60s', 'attempt', '--', 'echo', 'never']);
@@ -51,7 +52,7 @@ test('SIGTERM in the middle of an attempt ends it in the time of one answer, and
   await untilNothingIsLeft(frozen);
 });
 
-test('SIGTERM at any moment of the start ends it, and neither a key nor a process is left', async () => {
+test('SIGTERM at any moment of the start ends it, and no key and no process is left', async () => {
   const moments = Array.from({ length: 12 }, (_, index) => index * 50);
   const ends = moments.map(async (afterMs, index) => {
     const job = start([`early${index}`, '--', 'sleep', '60']);
@@ -63,7 +64,7 @@ test('SIGTERM at any moment of the start ends it, and neither a key nor a proces
   await untilNothingIsLeft(masters);
 });
 
-test('HUP, USR1, USR2, WINCH, CONT and QUIT reach the command, each once, and its exit code counts', async () => {
+test('HUP, USR1, USR2, WINCH, CONT and QUIT reach the command once', async () => {
   const job = start(['relayed', '--', ...node('tell-signals.js')]);
   await job.says('stdout', /ready/);
   for (const signal of [
@@ -101,7 +102,8 @@ test.each([
 test('a shell sees 128 + n, and its loop stops', async () => {
   const env = { PATH: process.env.PATH, ...environmentFor(masters) };
   const script =
-    'for i in 1 2 3; do echo "try $i"; "$0" "$1" loop -- sh -c "echo ready; exec sleep 10"; done; echo went on';
+    'for i in 1 2 3; do echo "try $i"; ' +
+    '"$0" "$1" loop -- sh -c "echo ready; exec sleep 10"; done; echo went on';
   const shell = spawn('bash', ['-c', script, interpreter, program], {
     env,
     detached: true,
@@ -121,7 +123,7 @@ test('a shell sees 128 + n, and its loop stops', async () => {
   await untilNothingIsLeft(masters);
 });
 
-test('a command that ignores SIGTERM is killed after -k, and only then the lock is free', async () => {
+test('a command that ignores SIGTERM is killed after -k, then released', async () => {
   const job = start(['-k', '600ms', 'stubborn', '--', ...node('immortal.js')]);
   const [, pid] = await job.says('stdout', /ready (\d+)/);
   const signalledAt = performance.now();
@@ -149,7 +151,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('a second %s kills at once', async (si
   await untilNothingIsLeft(masters);
 });
 
-test('--signal chooses the signal for a stop of our own making', async () => {
+test('--signal is the signal that redlock-run stops the command with', async () => {
   const { code, stdout } = await run([
     '--max-run',
     '400ms',
@@ -163,7 +165,7 @@ test('--signal chooses the signal for a stop of our own making', async () => {
   expect(stdout).toMatch(/stopped by SIGINT\n$/);
 });
 
-test('what the command has started is gone with it when it is stopped', async () => {
+test('the processes that the command has started end with it', async () => {
   const job = start(['family', '--', 'sh', '-c', 'sleep 300 & sleep 300 & echo ready; wait']);
   await job.says('stdout', /ready/);
   job.signal('SIGTERM');

@@ -1,5 +1,5 @@
-// The three streams are the caller's own, handed through untouched: nothing of ours on stdout, nothing at all on stderr when
-// all goes well, and no pipe of ours in between that could fill up, close, or hold on.
+// The three streams of the command are those of the caller: redlock-run prints nothing on stdout,
+// and nothing on stderr when all goes well. There is no pipe between that could fill up or close.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -49,7 +49,7 @@ test('stdout is the command’s alone, also with -v, and so is stderr without', 
   expect(stderr).toMatch(/^(redlock-run: .*\n)+err\n(redlock-run: .*\n)+$/);
 });
 
-test('nothing of ours is on stdout when it fails', async () => {
+test('redlock-run prints nothing on stdout when it fails', async () => {
   const results = await Promise.all([
     run(['--nope']),
     run(['-n', 'name', '--', 'there-is-no-such-program']),
@@ -72,7 +72,7 @@ test('--help and --version are on stdout, and nothing is on stderr', async () =>
   });
 });
 
-test('what was asked for and cannot be written is 74, said in one line unless nobody wanted more', () => {
+test('output that cannot be written is 74, with one line unless the reader has ended', () => {
   for (const words of [['--help'], ['--version'], ['--dry-run', 'name', '--', 'true']]) {
     const full = shell('"$0" "$@" >/dev/full; echo "code $?"', ...words);
     expect([full.stdout, full.stderr]).toEqual([
@@ -97,7 +97,7 @@ test.skipIf(isStandalone)(
   },
 );
 
-test('stdin reaches the command: what is typed, nothing, and its end', async () => {
+test('stdin reaches the command: text, no text, and its end', async () => {
   const results = await Promise.all([
     run(['a', '--', 'cat'], { stdin: 'typed\n' }),
     run(['b', '--', 'cat']),
@@ -128,13 +128,13 @@ test(`${megabytes} MB of output arrive whole, in a pipe and in a file`, () => {
   expect(statSync(file).size).toBe(megabytes * 1_000_000);
 });
 
-test('a reader that has had enough ends the command as it would without us', async () => {
+test('a reader that ends early ends the command, as without redlock-run', async () => {
   const { stdout, stderr } = shell('"$0" "$1" endless -- yes | head -1');
   expect([stdout, stderr]).toEqual(['y\n', '']);
   await untilNothingIsLeft(masters);
 });
 
-test('the descriptors are the caller’s own: a file stays a file, and none of ours is handed on', () => {
+test('the descriptors are those of the caller, and the command gets no others', () => {
   const file = join(mkdtempSync(join(scratchFolder(), 'out-')), 'file');
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const look = ['sh', '-c', 'readlink /proc/$$/fd/1; ls /proc/$$/fd'];
@@ -149,7 +149,7 @@ test('the descriptors are the caller’s own: a file stays a file, and none of o
   };
   const seen = seenBy([interpreter, program, 'own', '--', ...look]);
   expect(seen).toMatch(file);
-  // Bun hands on the first three alone, also of those that it was given itself.
+  // Bun passes on only the first three.
   const direct = seenBy(look);
   expect(seen).toBe(isStandalone ? direct.replace(/(?<=\n2\n)[\d\n]*/, '') : direct);
 });
@@ -158,7 +158,7 @@ test.each([
   ['stderr', '2>&-', []],
   ['stdout', '>&-', []],
   ['stdin', '<&-', []],
-  ['stderr, with much to say', '2>&-', ['-v']],
+  ['stderr, with -v', '2>&-', ['-v']],
 ])('closed %s: the command runs all the same', async (_title, redirection, flags) => {
   const ran = join(mkdtempSync(join(scratchFolder(), 'ran-')), 'file');
   const { status } = shell(`"$0" "$1" ${flags.join(' ')} closed -- touch "$2" ${redirection}`, ran);
@@ -167,14 +167,14 @@ test.each([
   await untilNothingIsLeft(masters);
 });
 
-test('a reader of stderr that goes away stops nothing', async () => {
+test('a reader of stderr that ends stops nothing', async () => {
   const job = start(['-v', 'gone', '--', 'sh', '-c', 'sleep 0.2; echo done']);
   job.child.stderr?.destroy();
   expect(await job.result).toMatchObject({ code: 0, stdout: 'done\n' });
   await untilNothingIsLeft(masters);
 });
 
-test('a command that leaves a background process with our stdout does not keep us', async () => {
+test('a background process that keeps stdout open does not keep redlock-run', async () => {
   const job = start(['left', '--', 'sh', '-c', 'sleep 30 & echo over']);
   await job.says('stdout', /over/);
   const { code, elapsedMs } = await job.result;

@@ -1,5 +1,5 @@
-// Odd places and words to be started with: a terminal without a width, a folder that is gone, bytes that are no text. The program does its job
-// there, or says in one line why it cannot.
+// Unusual circumstances of a start: a terminal without a width, a removed working directory,
+// arguments that are not UTF-8. The program works, or says in one line why it cannot.
 
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ import {
 
 const { masters } = useMasters(3);
 
-/** A line for bash, in which redlock-run is $0 "$1" and redlockctl $0 "$2", run to its end in a folder of its own with these masters. */
+/** Runs a line of bash in a new folder; redlock-run is $0 "$1", redlockctl is $0 "$2". */
 function shell(line: string) {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const options = {
@@ -117,7 +117,7 @@ test.runIf(process.platform === 'linux' && !isStandalone)(
 );
 
 test.runIf(process.platform === 'linux')(
-  'arguments that are not UTF-8 are refused, and the sign for unknown bytes is not',
+  'arguments that are not UTF-8 are refused, and U+FFFD itself is not',
   () => {
     const refused = (argument: number) => ({
       status: 64,

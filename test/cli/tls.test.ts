@@ -1,5 +1,5 @@
-// Masters behind TLS: what is verified, that nothing turns it off, and what is said when a
-// certificate, a login or a database is refused, which no retry makes right (78).
+// Masters behind TLS: certificates are always verified. A certificate, a login or a database that
+// is refused exits 78 with a message, because no retry would help.
 
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,7 +13,7 @@ interface Scene {
   /** Below `tls:`, one a line. */
   readonly tls?: readonly string[];
   readonly host?: string;
-  /** The version of TLS in which a certificate of the client is asked for. */
+  /** The version of TLS in which the server asks for a client certificate. */
   readonly asksIn?: 'TLSv1.2' | 'TLSv1.3';
   readonly options?: RunOptions;
 }
@@ -39,7 +39,7 @@ const client = (key: string) => [
   `keyFile: ${pemFile(key)}`,
 ];
 
-test('a certificate of the authority in caFile, and a client certificate, are accepted', async () => {
+test('a server certificate by caFile and a client certificate are accepted', async () => {
   const scenes = [
     {},
     ...(['TLSv1.2', 'TLSv1.3'] as const).map((asksIn) => ({ asksIn, tls: client('client.key') })),
@@ -51,7 +51,7 @@ test('a certificate of the authority in caFile, and a client certificate, are ac
 
 test.each<[string, Scene, RegExp]>([
   [
-    'an authority that nobody trusts',
+    'an authority that is not trusted',
     { tls: [] },
     /certificate is not trusted: .*\(set tls\.caFile/,
   ],
@@ -63,7 +63,7 @@ test.each<[string, Scene, RegExp]>([
   ],
   ['no client certificate', { asksIn: 'TLSv1.2' }, /TLS is refused: .*\(set tls\.certFile/],
   [
-    'no client certificate, which TLS 1.3 tells late',
+    'no client certificate, which TLS 1.3 reports late',
     { asksIn: 'TLSv1.3' },
     /TLS is refused: .*\(set tls\.certFile/,
   ],
@@ -81,7 +81,7 @@ test.each<[string, Scene, RegExp]>([
   expect(elapsedMs).toBeLessThan(10_000);
 });
 
-test('no variable of Node turns verification off, none makes Node talk, and the command has it all the same', async () => {
+test('no variable of Node turns verification off; the command gets it', async () => {
   const variables = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   const refused = await runOver({ tls: [], options: { env: variables } });
   expect(refused).toMatchObject({
@@ -101,7 +101,7 @@ test('no variable of Node turns verification off, none makes Node talk, and the 
   expect(extra.code).toBe(78);
 });
 
-test('a database that there is not: 78, with what to do', async () => {
+test('a database that does not exist: 78, with advice', async () => {
   const url = `${masters[0]?.url}?db=99`;
   const { code, stderr } = await run(['--master', url, 'name', '--', 'true']);
   expect([code, stderr]).toEqual([

@@ -1,8 +1,7 @@
-// The transcript: what a user types and sees, as a text to read. Each line that begins with $ is
-// given to a shell, in one folder, one after the other, with redlock-run on the PATH; what it
-// prints on both streams follows, and the exit status where it is not 0. What differs from run to
-// run is written in capitals (HOST, PID, TIME). Run with -u to write the transcript anew, and
-// then read it.
+// Runs transcript.txt: each line that begins with $ goes to a shell, all in one folder, with
+// redlock-run on the PATH. Its output on both streams follows, and the exit status where it is not
+// 0. Parts that differ from run to run are in capitals (HOST, PID, TIME). Run with -u to write the
+// transcript again, and then read it.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -23,7 +22,7 @@ function shell() {
   mkdirSync(bin);
   writeFileSync(join(bin, 'redlock-run'), `#!/bin/sh\nexec '${interpreter}' '${program}' "$@"\n`);
   chmodSync(join(bin, 'redlock-run'), 0o755);
-  // The search for a configuration is shown, and ends here where it finds nothing before.
+  // The search for a configuration ends here at the latest.
   const settled = join(folder, '.config/redlock-run');
   mkdirSync(settled, { recursive: true });
   writeFileSync(join(settled, 'config.yaml'), '');
@@ -47,16 +46,19 @@ function normalised(text: string): string {
     (line, { url }, index) => line.replaceAll(url, `MASTER${index + 1}`),
     text,
   );
-  return named
-    .replaceAll(`${os.userInfo().username}@${os.hostname()}`, 'USER@HOST')
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
-    .replace(/\bpid \d+/g, 'pid PID')
-    .replace(/\b\d{16}\b/g, 'FENCE')
-    .replace(/(ends in|in|waiting|for another|after|within|proven for) [\d.]+m?s\b/g, '$1 SPAN')
-    .replace(/\bon \d masters\b/g, 'on N masters')
-    .replace(/^redlock-run: fence: .*\n/gm, '') // Only where the masters have counted differently so far.
-    .replace(/("(?:waitMs|runMs)":)\d+/g, '$1MS')
-    .replace(/redlock-run \d+\.\d+\.\d+/g, 'redlock-run VERSION');
+  return (
+    named
+      .replaceAll(`${os.userInfo().username}@${os.hostname()}`, 'USER@HOST')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+      .replace(/\bpid \d+/g, 'pid PID')
+      .replace(/\b\d{16}\b/g, 'FENCE')
+      .replace(/(ends in|in|waiting|for another|after|within|proven for) [\d.]+m?s\b/g, '$1 SPAN')
+      .replace(/\bon \d masters\b/g, 'on N masters')
+      // Printed only where the fencing counters of the masters differ.
+      .replace(/^redlock-run: fence: .*\n/gm, '')
+      .replace(/("(?:waitMs|runMs)":)\d+/g, '$1MS')
+      .replace(/redlock-run \d+\.\d+\.\d+/g, 'redlock-run VERSION')
+  );
 }
 
 test('the transcript is what happens', { timeout: 120_000 }, async () => {

@@ -1,5 +1,6 @@
-// What the library does, told as checks that the rows of peers.test.ts refer to, on three masters that importing this starts for the test
-// file. The surprise: a check may leave masters changed; the next test finds them restored.
+// Checks of the behaviour of the library, to which the rows of peers.test.ts refer, on three
+// masters that the import of this module starts. A check may change masters; they are restored
+// before the next test.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -28,7 +29,7 @@ export async function locksAndUnlocks(): Promise<void> {
   expect(await lease.release()).toBe(true);
 }
 
-/** How many attempts there are, and how long they take, while somebody else holds the lock. */
+/** How many attempts there are, and how long they take, while another client holds the lock. */
 export async function attempts(retries: NonNullable<AcquireOptions['retries']>) {
   await takeBy('them', masters, 'job');
   const { events, onEvent } = collector();
@@ -116,7 +117,7 @@ export async function locksAllOrNone(): Promise<void> {
   await both.release();
 }
 
-/** So many are let in, and the next one is not. */
+/** Two holders get the lock with two slots, and the next one does not. */
 export async function countsSlots(): Promise<void> {
   const redlock = redlockOn(masters, { waitMs: 0 });
   const leases = await Promise.all(
@@ -126,7 +127,7 @@ export async function countsSlots(): Promise<void> {
   for (const lease of leases) await lease.release();
 }
 
-/** In another process, by its token. */
+/** Checks the lock from another process, by its token. */
 export async function isTakenOver(): Promise<void> {
   const lease = await take();
   const options = { env: environmentFor(masters), program: 'redlockctl' } as const;

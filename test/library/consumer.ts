@@ -1,5 +1,5 @@
-// A program of somebody else's that has the package installed: a folder, in which modules are compiled and run. It finds the checkout's
-// ioredis and types of Node there, as a program would its own.
+// A program that has installed the package: a folder in which modules are compiled and run. ioredis
+// and the types of Node in it are those of the checkout.
 
 import { execFile } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ export class Consumer {
     return consumer;
   }
 
-  /** Runs JavaScript; a rejection that nobody handles ends it. */
+  /** Runs JavaScript; an unhandled rejection ends it. */
   async run(text: string, words: readonly string[] = [], name = 'program.mjs') {
     writeFileSync(join(this.folder, name), text);
     const all = ['--unhandled-rejections=strict', name, ...words];
@@ -42,8 +42,9 @@ export class Consumer {
   }
 
   /**
-   * Compiles programs of TypeScript together, strictly, with the types of their packages looked into as well. Returns what the compiler
-   * says of each, and of none of them (as of those types) with each.
+   * Compiles TypeScript programs together, strictly, and checks the types of their packages as
+   * well. Returns the messages of the compiler for each program; messages about the types of a
+   * package are added to all.
    */
   async complaintsAbout(...texts: string[]): Promise<string[]> {
     const files = texts.map((_, index) => `program-${index}.mts`);
@@ -56,7 +57,7 @@ export class Consumer {
       () => '',
       ({ stdout }: { stdout: string }) => stdout,
     );
-    // A line that begins a complaint names its file; those that follow are indented.
+    // The first line of a message names its file; the others are indented.
     const complaints = said.split(/\n(?=\S)/);
     const isOfAnother = (complaint: string, file: string) =>
       /^program-/.test(complaint) && !complaint.startsWith(`${file}(`);
@@ -65,7 +66,7 @@ export class Consumer {
     );
   }
 
-  /** TypeScript as JavaScript for this Node. */
+  /** Compiles TypeScript to JavaScript for this Node. */
   async translated(text: string): Promise<string> {
     const input = join(this.folder, 'program.ts');
     writeFileSync(input, text);

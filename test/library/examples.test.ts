@@ -1,5 +1,6 @@
-// docs/library.md is true: each of its examples compiles and prints what it says, on real masters and with the packed package, and its tables
-// have every option and every kind of error. The surprise: what an example prints stands behind its console.log.
+// Checks docs/library.md: each example compiles, and prints on real masters, with the packed
+// package, the text in the comment behind its console.log. The tables have every option and kind of
+// error.
 
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -10,10 +11,10 @@ import { untilNothingIsLeft, useMasters } from './rig.ts';
 
 const text = readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8');
 const examples = [...text.matchAll(/^#+ ([^\n]+)\n(?:(?!^#|^```).*\n)*?```ts\n([\s\S]*?)^```/gm)];
-// They fsync every change, so that they may vote although they were started a moment ago.
+// They fsync every change, so that they vote although they have just started.
 const { masters } = useMasters(3, { transport: 'tcp', persist: true });
 let consumer: Consumer;
-/** What the compiler says, by example. */
+/** The messages of the compiler, by example. */
 const complaints = new Map<string, string | undefined>();
 
 beforeAll(async () => {
@@ -35,7 +36,7 @@ describe.each(examples.map(([, title = '', code = '']) => [title, code] as const
       expect(complaints.get(code)).toBe('');
     });
 
-    test('prints what it says', async () => {
+    test('prints the text in its comments', async () => {
       const there = code.replace(
         /redis:\/\/10\.0\.0\.(\d):6379/g,
         (_, number) => masters[number - 1]?.url ?? '',

@@ -1,5 +1,5 @@
-// Locks that several hold, and locks of several resources, as a program that imports the library has them: beside one another, beside the
-// built redlock-run, and what is refused before anything is sent.
+// Shared locks, slots and several resources in the library: with each other, with the built
+// redlock-run, and the mistakes that are refused before anything is sent.
 
 import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const job = (...words: string[]) => startCli(words, { env: environmentFor(master
 const codeOf = async (...words: string[]) =>
   (await runCli([...words, '--', 'true'], { env: environmentFor(masters) })).code;
 
-/** The kind of the error of one attempt; null: it got the lock, and gave it back. */
+/** The kind of the error of one attempt; null: the lock was acquired and released. */
 async function refusal(resource: Resources, options: AcquireOptions = {}): Promise<string | null> {
   return redlockOn(masters)
     .using(resource, 5_000, { waitMs: 0, ...options }, () => null)
@@ -39,7 +39,7 @@ function waiter(resource: Resources, options: AcquireOptions) {
 }
 
 describe('shared', () => {
-  test('beside others who share it, never beside one who does not', async () => {
+  test('together with other shared holders, never with an exclusive one', async () => {
     const readers = await Promise.all(
       [1, 2].map(() => redlockOn(masters).acquire('form', 5_000, { shared: true })),
     );
@@ -58,7 +58,7 @@ describe('shared', () => {
     await writer.release();
   });
 
-  test('a writer who waits is before readers who come later, and the last reader who ends lets him in, and he them all', async () => {
+  test('a waiting writer is ahead of later readers, and then come all of them', async () => {
     const reader = await redlockOn(masters).acquire('form', 5_000, { shared: true });
     const writer = waiter('form', {});
     await writer.isInLine;
@@ -71,11 +71,12 @@ describe('shared', () => {
     const releasedAt = performance.now();
     await writing.release();
     const reading = await Promise.all(late.map(({ acquiring }) => acquiring));
-    expect(performance.now() - releasedAt).toBeLessThan(500); // Called, and not found out by asking once a second.
+    // Woken: a poll comes only once a second.
+    expect(performance.now() - releasedAt).toBeLessThan(500);
     await Promise.all(reading.map((lease) => lease.release()));
   });
 
-  test('redlock-run -s is beside a reader and keeps a writer out, and the other way round', async () => {
+  test('redlock-run -s shares with a reader and excludes a writer, and the reverse', async () => {
     const program = job('-s', 'form', '--', 'sh', '-c', 'echo ready; exec sleep 60');
     await program.says('stdout', /ready/);
     const reader = await redlockOn(masters).acquire('form', 5_000, { shared: true });
@@ -89,7 +90,7 @@ describe('shared', () => {
     await writer.release();
   });
 
-  test('each is kept alive, extended and given back by himself', async () => {
+  test('each holder keeps alive, extends and releases its own part', async () => {
     const kept = await redlockOn(masters).acquire('form', 1_500, { shared: true, keepAlive: true });
     const brief = await redlockOn(masters).acquire('form', 600, { shared: true });
     await sleep(1_600);
@@ -102,7 +103,7 @@ describe('shared', () => {
 });
 
 describe('slots', () => {
-  test('so many and no more, and a free one is found whichever it is', async () => {
+  test('N holders and no more, and any free slot is found', async () => {
     const redlock = redlockOn(masters);
     const leases = await Promise.all(
       [1, 2, 3].map(() => redlock.acquire('form', 5_000, { slots: 3, waitMs: 0 })),
@@ -149,7 +150,7 @@ describe('slots', () => {
 });
 
 describe('several resources', () => {
-  test('all or none, and a lease says which', async () => {
+  test('all or none, and a lease names them', async () => {
     const other = await redlockOn(masters).acquire('b', 5_000);
     const error = await errorOf(redlockOn(masters).acquire(['a', 'b', 'c'], 5_000, { waitMs: 0 }));
     expect(error.kind).toBe('busy');
@@ -171,7 +172,7 @@ describe('several resources', () => {
     expect(await codeOf('-n', 'b')).toBe(0);
   });
 
-  test('are lost together: one that is gone is a lost lock', async () => {
+  test('are lost together: one missing key is a lost lock', async () => {
     const lease = await redlockOn(masters).acquire(['a', 'b'], 5_000);
     await lease.extend();
     for (const master of masters) await master.command('del', 'redlock:b');
@@ -182,7 +183,7 @@ describe('several resources', () => {
     await lease.release();
   });
 
-  test('in opposite order, again and again, beside redlock-run: nobody waits for ever, and nobody is beside another', async () => {
+  test('in opposite order, beside redlock-run: no deadlock, no overlap', async () => {
     let holderCount = 0;
     const work = async (names: string[]) => {
       for (let turn = 0; turn < 8; turn++) {
@@ -199,7 +200,7 @@ describe('several resources', () => {
     expect(await program).toBe(0);
   });
 
-  test('may be shared, each beside those who share one of them', async () => {
+  test('may be shared, each with the shared holders of one of them', async () => {
     const lease = await redlockOn(masters).acquire(['a', 'b'], 5_000, { shared: true });
     expect(await refusal(['b', 'c'], { shared: true })).toBeNull();
     expect(await refusal(['b', 'c'])).toBe('busy');
@@ -208,10 +209,10 @@ describe('several resources', () => {
 });
 
 describe('supersede', () => {
-  /** That somebody has superseded others is remembered for three seconds. */
+  /** A master remembers for three seconds that a waiter has superseded others. */
   const forgetNewest = () => Promise.all(masters.map((master) => master.flush()));
 
-  test('an older waiter gives up for a newer one; the holder and who did not say so go on', async () => {
+  test('an older waiter gives up for a newer one; the holder and other waiters go on', async () => {
     const holder = await redlockOn(masters).acquire('form', 10_000, { supersede: true });
     const patient = waiter('form', {});
     await patient.isInLine;
@@ -242,7 +243,7 @@ describe('supersede', () => {
   });
 });
 
-test('an onlooker is told of the first resource and of all', async () => {
+test('onEvent gets the first resource and all resources', async () => {
   const heard: unknown[] = [];
   const onEvent = (_event: unknown, ...those: unknown[]) => void heard.push(those);
   await redlockOn(masters, { onEvent }).using(['a', 'b'], 5_000, () => {});
@@ -250,7 +251,7 @@ test('an onlooker is told of the first resource and of all', async () => {
   expect(heard).toEqual(heard.map(() => ['a', ['a', 'b']]));
 });
 
-describe('mistakes are told before anything is sent', () => {
+describe('mistakes are refused before anything is sent', () => {
   const many = Array.from({ length: 101 }, (_, index) => `name ${index}`);
 
   test.each([
@@ -287,12 +288,12 @@ describe('mistakes are told before anything is sent', () => {
     expect(events).toEqual([]);
   });
 
-  test('one slot goes with anything', async () => {
+  test('one slot is an exclusive lock', async () => {
     expect(await refusal(['a', 'b'], { slots: 1, shared: true })).toBeNull();
     expect(await countOf(masters, 'a')).toBe(0);
   });
 
-  test('a form is said by call, and not for all locks', () => {
+  test('a form is an option of a call, and not of the Redlock', () => {
     expect(() => redlockOn(masters, { shared: true } as never)).toThrow(
       /^option: "shared": is for one call \(give it there\)$/,
     );

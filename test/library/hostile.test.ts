@@ -1,5 +1,5 @@
-// The library on masters that answer what no script answers: an error of its own, never one of
-// JavaScript, and nothing at all where they are a minority.
+// The library on masters with impossible answers: a majority causes a RedlockError, never a
+// TypeError, and a minority changes nothing.
 
 import { Redis } from 'ioredis';
 // @ts-expect-error It has no types of its own.
@@ -78,7 +78,7 @@ test.each([
   ['ioredis 5', Redis5 as unknown as typeof Redis],
   ['ioredis 6', Redis],
 ] as const)(
-  '%s: a wait beside a master that says anything to a subscriber ends as it should',
+  '%s: a wait beside a master that sends nonsense to a subscriber ends well',
   async (_, Client) => {
     const waits = Object.entries(strangeReplies).map(async ([name, bytes]) => {
       const hostile = await startHostile(
@@ -86,7 +86,7 @@ test.each([
           /^eval$/i.test(words[0] ?? '') ? refusal() + bytes : bytes || '+OK\r\n',
         ),
       );
-      // The client itself is not ours to protect: it is lent before it connects.
+      // The library does not protect the client itself, which is lent before it connects.
       const source = Client ? clientsOf([hostile], { lazyConnect: true }, Client) : [hostile];
       const holder = redlockOn(masters.slice(0, 2));
       const lease = await holder.acquire(name, 9_000);

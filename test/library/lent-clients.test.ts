@@ -1,5 +1,5 @@
-// Masters lent as clients of ioredis, as a program has them: with settings that queue, resend, prefix and rewrite. The lock must not
-// notice, and the clients neither.
+// Masters given as clients of ioredis with settings that queue, resend, prefix and rewrite
+// commands. The settings do not affect the lock, and the library does not affect the clients.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -45,7 +45,7 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     const releasedAt = performance.now();
     expect(await lease.release()).toBe(true);
     const next = await waiting;
-    // Whoever waits polls once a second; this one was called.
+    // A waiter polls once a second; this one was woken.
     expect(performance.now() - releasedAt).toBeLessThan(500);
     expect(next.fence).toBeGreaterThan(Number(lease.fence));
     await next.release();
@@ -53,7 +53,7 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     await untilNothingIsLeft(masters);
   });
 
-  test('may be set up in any way: what changes commands or replies is not taken over', async () => {
+  test('settings that change commands or replies are not used', async () => {
     const strange = {
       keyPrefix: 'app:',
       stringNumbers: true,
@@ -69,7 +69,7 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     await untilNothingIsLeft(masters);
   });
 
-  test('on another database lock there, and exclude nobody elsewhere', async () => {
+  test('on another database lock there, and exclude no client of other databases', async () => {
     const redlock = redlockOn(clientsOf(masters, { db: 2 }, Client));
     const lease = await redlock.acquire('job', 10_000);
     expect(await countOf(masters, 'job')).toBe(0);
@@ -96,7 +96,7 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     expect(await fresh[0]?.ping()).toBe('PONG');
   });
 
-  test('that log in by a password are logged in, and a wrong one is told', async () => {
+  test('with a password log in, and a wrong one is reported', async () => {
     const [guarded] = await startMasters(1, { config: { requirepass: 'secret' } });
     if (!guarded) throw new Error('no master');
     const lease = await redlockOn(clientsOf([guarded], { password: 'secret' }, Client)).acquire(
@@ -111,7 +111,7 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     expect(error.message).not.toMatch(/secret|wrong/);
   });
 
-  test('would send again what was on its way when a connection broke; nothing of an attempt is', async () => {
+  test('resend commands after a broken connection; the library does not', async () => {
     for (const { url } of masters) proxies.push(await FaultyProxy.start(url));
     const redlock = redlockOn(clientsOf(proxies, {}, Client), {
       giveUpAfterMs: 0,
@@ -132,7 +132,7 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
       expect(await master.command('info', 'commandstats')).not.toContain('cmdstat_set:');
   });
 
-  test('whose connection is cut with the request on its way set no key either', async () => {
+  test('set no key when the connection breaks with the request on its way', async () => {
     for (const { url } of masters) proxies.push(await FaultyProxy.start(url));
     for (const proxy of proxies.slice(1)) proxy.dropReplies();
     const redlock = redlockOn(clientsOf(proxies, {}, Client), {
@@ -147,14 +147,14 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
       proxy.cut(); // Connections on which answers were lost are good for nothing.
       await proxy.pass();
     }
-    // What was left is given back on the next connections.
+    // The rollback follows on the next connections.
     const lease = await redlock.acquire('job', 60_000, { giveUpAfterMs: 5_000 });
     await lease.release();
     await untilNothingIsLeft(masters);
   });
 });
 
-describe('what is no master', () => {
+describe('refused masters', () => {
   const client = () => clientsOf(masters.slice(0, 1), { lazyConnect: true })[0] as Redis;
 
   test.each([
@@ -186,7 +186,7 @@ describe('what is no master', () => {
     expect(() => redlockOn(sources())).toThrow(message);
   });
 
-  test('one server by two names is found out by asking it', async () => {
+  test('one server by two names, which its answer shows', async () => {
     const proxy = await FaultyProxy.start(masters[0]?.url ?? '');
     proxies.push(proxy);
     const redlock = redlockOn([...clientsOf([...masters.slice(0, 2), proxy])]);

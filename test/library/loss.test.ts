@@ -1,5 +1,5 @@
-// When the lock cannot be counted on any more: who is told, how early, in which words, and that nobody else gets it while the work may
-// still be going on.
+// The loss of a lock: when the signal fires, what the calls reject with, and that no other client
+// gets the lock while the work may still go on.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -15,20 +15,20 @@ import {
 
 const { masters } = useMasters(3);
 
-/** Works until it is asked to stop, and tells what it was asked with. */
+/** Works until its signal fires, and returns the reason of the signal. */
 function untilAsked(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) =>
     signal.addEventListener('abort', () => resolve(signal.reason), { once: true }),
   );
 }
 
-/** Keeps the event loop from doing anything else. */
+/** Blocks the event loop. */
 function block(durationMs: number): void {
   const endAt = performance.now() + durationMs;
   while (performance.now() < endAt);
 }
 
-test('masters that freeze: the signal fires before validity ends, and using rejects with its reason', async () => {
+test('frozen masters: the signal fires before validity ends, and using rejects', async () => {
   const redlock = redlockOn(masters);
   let validMs = 0;
   let reason: unknown;
@@ -75,32 +75,29 @@ test.each([
     () => Promise.all(masters.map((master) => master.flush())),
     /expired: too few masters/,
   ],
-] as const)(
-  '%s: a quorum says so, and nobody waits for the rest of the validity',
-  async (why, happens, message) => {
-    let validMs = -1;
-    const error = await errorOf(
-      redlockOn(masters).using('job', 3_000, async (signal, lease) => {
-        await happens();
-        await untilAsked(signal);
-        validMs = lease.validMs;
-      }),
-    );
-    expect(error).toMatchObject({ kind: 'lost', reason: why });
-    expect(error.message).toMatch(message);
-    expect(validMs).toBe(0);
-    if (why === 'taken') expect(await masters[0]?.get('redlock:job')).toBe('thief');
-  },
-);
+] as const)('%s: a quorum says so, and the signal fires at once', async (why, happens, message) => {
+  let validMs = -1;
+  const error = await errorOf(
+    redlockOn(masters).using('job', 3_000, async (signal, lease) => {
+      await happens();
+      await untilAsked(signal);
+      validMs = lease.validMs;
+    }),
+  );
+  expect(error).toMatchObject({ kind: 'lost', reason: why });
+  expect(error.message).toMatch(message);
+  expect(validMs).toBe(0);
+  if (why === 'taken') expect(await masters[0]?.get('redlock:job')).toBe('thief');
+});
 
-test('taken, and the work ends before anybody has noticed: that comes out when the lock is released', async () => {
+test('taken, and the work ends before the next extension: found at the release', async () => {
   const error = await errorOf(
     redlockOn(masters).using('job', 30_000, () => takeBy('thief', masters, 'job')),
   );
   expect(error).toMatchObject({ kind: 'lost', reason: 'taken' });
 });
 
-test('a loop that stood still for longer than the ttl: lost, although no timer has had a chance to say so', async () => {
+test('an event loop blocked beyond the ttl: lost before any timer fires', async () => {
   const error = await errorOf(redlockOn(masters).using('job', 400, () => block(500)));
   expect(error).toMatchObject({ kind: 'lost', reason: 'suspended' });
   const lease = await redlockOn(masters).acquire('other', 400);
@@ -110,7 +107,7 @@ test('a loop that stood still for longer than the ttl: lost, although no timer h
   await lease.release();
 });
 
-test('a loss beats what the work came to; its own error becomes the cause', async () => {
+test('a loss beats the result; an error of the work becomes its cause', async () => {
   const mine = new Error('mine');
   const redlock = redlockOn(masters);
   const lost = await errorOf(
@@ -132,7 +129,7 @@ test('a loss beats what the work came to; its own error becomes the cause', asyn
   expect(obedient.cause).toBeUndefined();
 });
 
-test('without a loss the work is rejected with its own error, and the lock is released', async () => {
+test('without a loss using rejects with the error of the work, and releases the lock', async () => {
   const mine = new Error('mine');
   const redlock = redlockOn(masters);
   await expect(redlock.using('job', 2_000, () => Promise.reject(mine))).rejects.toBe(mine);
@@ -143,7 +140,7 @@ test('without a loss the work is rejected with its own error, and the lock is re
   await untilNothingIsLeft(masters);
 });
 
-test('work that never ends is only asked: using goes on waiting for it, and nothing is released under it', async () => {
+test('work that ignores the signal: using waits for it and releases nothing', async () => {
   const redlock = redlockOn(masters);
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -171,7 +168,7 @@ test('work that never ends is only asked: using goes on waiting for it, and noth
   await untilNothingIsLeft(masters);
 });
 
-test('a lease that nobody extends: its signal fires as much before the end as was asked for', async () => {
+test('a lease that is not extended: its signal fires reserveMs before the end', async () => {
   const redlock = redlockOn(masters, { reserveMs: 300 });
   const lease = await redlock.acquire('job', 1_000);
   await untilAsked(lease.signal);
@@ -182,7 +179,7 @@ test('a lease that nobody extends: its signal fires as much before the end as wa
   expect(await lease.release()).toBe(true);
 });
 
-test('an extension that too few answer leaves the proven validity as it is, and may be tried again', async () => {
+test('an extension without a quorum keeps the validity and may be repeated', async () => {
   const { events, onEvent } = collector();
   const lease = await redlockOn(masters, { masterTimeoutMs: 100, onEvent }).acquire('job', 5_000);
   for (const master of masters.slice(1)) await master.freeze();
@@ -201,7 +198,7 @@ test('an extension that too few answer leaves the proven validity as it is, and 
   await lease.release();
 });
 
-test('release: once, whoever calls it how often; the signal stays silent; extending comes too late', async () => {
+test('release: once for any number of calls; then extend rejects', async () => {
   const lease = await redlockOn(masters).acquire('job', 2_000, { keepAlive: true });
   const [first, second] = [lease.release(), lease.release()];
   expect(await first).toBe(true);
@@ -215,7 +212,7 @@ test('release: once, whoever calls it how often; the signal stays silent; extend
     expect(await master.command('info', 'commandstats')).not.toContain('cmdstat_eval:');
 });
 
-test('release without a quorum: resolves with false, in time, and tells what stays behind for how long', async () => {
+test('release without a quorum: resolves with false, in time, with an event', async () => {
   const { events, onEvent } = collector();
   const lease = await redlockOn(masters, { onEvent, masterTimeoutMs: 200 }).acquire('job', 4_000);
   for (const master of masters.slice(1)) await master.freeze();
@@ -227,7 +224,7 @@ test('release without a quorum: resolves with false, in time, and tells what sta
   await untilNothingIsLeft(masters);
 });
 
-test('a lock that is left to run out stays on the masters until then', async () => {
+test('a lock that is left to expire stays on the masters until then', async () => {
   const redlock = redlockOn(masters, { reserveMs: 100 });
   await redlock.acquire('once-an-hour', 1_000);
   await sleep(900);
@@ -236,7 +233,7 @@ test('a lock that is left to run out stays on the masters until then', async () 
   await next.release();
 });
 
-test('close: ends waits, waits for what is held, and for no longer than that is valid', async () => {
+test('close: ends waits, and waits for held locks until their validity ends', async () => {
   const redlock = redlockOn(masters);
   const lease = await redlock.acquire('job', 1_000, { keepAlive: true });
   const waiting = errorOf(redlock.acquire('job', 1_000));

@@ -1,5 +1,5 @@
-// The library as a program gets it: packed, installed into an empty folder, imported there, compiled against, and judged by the tools that
-// judge packages. The surprise: attw brings the compiler of some years ago, which is just what many programs are built with.
+// The packed library, installed into an empty folder: imported, compiled against, and checked by
+// publint and attw. attw brings an older compiler, as many programs use.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   consumer = await Consumer.of(packed);
 }, 120_000);
 
-/** Runs a module with the URLs of the masters as its words. */
+/** Runs a module with the URLs of the masters as its arguments. */
 const program = (text: string, name?: string) =>
   consumer.run(
     text,
@@ -33,7 +33,7 @@ const start = `
   const redlock = new Redlock(process.argv.slice(2), { restartGraceMs: 0 });
 `;
 
-test('is imported by its name, and a program that has released and closed ends by itself', async () => {
+test('is imported by its name, and a program that has closed it ends by itself', async () => {
   const { stdout, stderr } = await program(`${start}
     const lease = await redlock.acquire('job', 60_000, { keepAlive: true });
     console.log(await redlock.using('other', 5_000, () => 'ran'), lease.validMs > 50_000);
@@ -50,13 +50,14 @@ test.skipIf(!process.features.require_module)(
     const text = `
     const { Redlock, RedlockError } = require('redlock-run');
     const redlock = new Redlock(process.argv.slice(2), { restartGraceMs: 0 });
-    redlock.using('job', 5_000, () => console.log('ran', typeof RedlockError)).finally(() => redlock.close());
+    const routine = () => console.log('ran', typeof RedlockError);
+    redlock.using('job', 5_000, routine).finally(() => redlock.close());
   `;
     expect((await program(text, 'program.cjs')).stdout).toBe('ran function\n');
   },
 );
 
-test('has nothing else to offer, and no default', async () => {
+test('has no other exports, and no default', async () => {
   const { stdout } = await program(`console.log(Object.keys(await import('redlock-run')).join());`);
   expect(stdout).toBe('Redlock,RedlockError\n');
   await expect(program(`await import('redlock-run/dist/main.js');`)).rejects.toThrow(
@@ -64,13 +65,14 @@ test('has nothing else to offer, and no default', async () => {
   );
 });
 
-test('what nobody handles is no unhandled rejection: lost locks, freed waiters, masters that are gone', async () => {
+test('no unhandled rejections: lost locks, ended waits, masters that are down', async () => {
   await takeBy('them', masters, 'held', 300_000);
   const { stdout, stderr } = await program(`${start}
     const lease = await redlock.acquire('job', 800, { keepAlive: true });
     const gone = new Redlock(['redis://127.0.0.1:1', 'redis://127.0.0.1:2', 'redis://127.0.0.1:3']);
     redlock.acquire('held', 1_000).catch(({ kind }) => console.log(kind));
-    const giving = gone.acquire('job', 1_000, { giveUpAfterMs: 200 }).catch(({ kind }) => console.log(kind));
+    const giving = gone.acquire('job', 1_000, { giveUpAfterMs: 200 })
+      .catch(({ kind }) => console.log(kind));
     const { createRequire } = await import('node:module');
     const Redis = createRequire(${JSON.stringify(modules)})('ioredis');
     const clients = process.argv.slice(2).map((url) => new Redis(url.slice('unix://'.length)));
@@ -86,7 +88,7 @@ test('what nobody handles is no unhandled rejection: lost locks, freed waiters, 
   for (const master of masters) await master.flush();
 });
 
-test('a process that ends while it holds leaves the lock to run out, and nothing else', async () => {
+test('a process that ends while it holds a lock leaves it to expire', async () => {
   await program(`${start}
     await redlock.acquire('job', 1_500);
     process.exit();
@@ -100,15 +102,18 @@ describe('types', () => {
     expect(
       await consumer.complaintsAbout(`
         import { Redlock, RedlockError, type Lease, type LockEvent } from 'redlock-run';
-        const redlock = new Redlock(['redis://10.0.0.1'], { onEvent: (event: LockEvent, resource: string) => {} });
+        const onEvent = (event: LockEvent, resource: string) => {};
+        const redlock = new Redlock(['redis://10.0.0.1'], { onEvent });
         await using lease: Lease = await redlock.acquire('job', 1_000, { retries: { count: 3 } });
-        const text: string = await redlock.using('job', 1_000, async (signal: AbortSignal) => signal.aborted ? 'a' : 'b');
-        const kind = (error: unknown) => error instanceof RedlockError && error.kind === 'busy' ? error.holder : text;
+        const routine = async (signal: AbortSignal) => signal.aborted ? 'a' : 'b';
+        const text: string = await redlock.using('job', 1_000, routine);
+        const kind = (error: unknown) =>
+          error instanceof RedlockError && error.kind === 'busy' ? error.holder : text;
       `),
     ).toEqual(['']);
   });
 
-  test('know clients of ioredis, old and new, and refuse what is none', async () => {
+  test('accept clients of ioredis, old and new, and nothing else', async () => {
     const [complaints = ''] = await consumer.complaintsAbout(`
       import { Redis } from 'ioredis';
       import { Redis as Redis5 } from 'ioredis-5';
@@ -117,7 +122,7 @@ describe('types', () => {
       new Redlock([new URL('redis://10.0.0.1')]);
       await new Redlock([new Redis()]).acquire(['a', 1], 1_000);
     `);
-    // Two mistakes of the program, and none in the types.
+    // Two mistakes in the program, and none in the types.
     expect(complaints.match(/^\S+\(\d+/gm)).toEqual(['program-0.mts(6', 'program-0.mts(7']);
   });
 
@@ -131,7 +136,7 @@ describe('types', () => {
   });
 });
 
-test('publint has nothing to say', async () => {
+test('publint reports nothing', async () => {
   const pkgDir = join(consumer.folder, 'node_modules', 'redlock-run');
   const { messages, pkg } = await publint({
     pkgDir,
@@ -142,12 +147,13 @@ test('publint has nothing to say', async () => {
   expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
 });
 
-test('attw has nothing to say of it as an ES module', async () => {
+test('attw reports nothing about it as an ES module', async () => {
   const analysis = await checkPackage(
     createPackageFromTarballData(new Uint8Array(readFileSync(packed.tarball))),
   );
   if (!analysis.types) throw new Error('no types');
-  // What its profile "esm-only" leaves out: Node without exports, and CommonJS without require of ES modules.
+  // The profile "esm-only" leaves these out: Node without exports, and CommonJS that cannot require
+  // ES modules.
   const others = ['node10', 'node16-cjs'];
   const ours = analysis.problems.filter(
     (problem) => !('resolutionKind' in problem && others.includes(problem.resolutionKind)),

@@ -1,5 +1,6 @@
-// The tables of docs/library.md for users of other Redlock libraries: each row is run. A row without a test fails, and so does a test without
-// a row. What the other libraries do is told there from their sources; here is what ours does.
+// The tables of docs/library.md for users of other Redlock libraries: each row is run. A row
+// without a test fails, and a test without a row as well. The claims about the other libraries are
+// not tested.
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -242,7 +243,7 @@ test('the tables are those that are tested', () => {
 });
 
 describe.each(Object.entries(rows))('%s', (table, tests) => {
-  test('every row that has a twin here has a test, and the other way round', () => {
+  test('every row with an equivalent here has a test, and the reverse', () => {
     const withTwin = tables.get(table)?.flatMap(([there, here]) => (here === '' ? [] : [there]));
     expect(withTwin).toEqual(Object.keys(tests));
   });

@@ -1,7 +1,5 @@
-// The library on masters of a test file's own, as a program that imports it has it. Whatever a test opens is closed after it, and what
-// another program would have said on the command line is in test/cli/rig.ts.
-//
-// The surprise: these masters were started a moment ago, so the restart grace is off here.
+// Sets up the library on masters of one test file, and closes after each test what it has opened.
+// *Note:* the masters have just started, so the restart grace is off here.
 
 import { Redis } from 'ioredis';
 import { afterEach } from 'vitest';
@@ -41,7 +39,7 @@ export function redlockOn(
   return redlock;
 }
 
-/** Clients as a program has them, with the settings of ioredis itself unless told otherwise. */
+/** Clients of a program, with the default settings of ioredis unless given. */
 export function clientsOf(
   places: readonly Place[],
   options: object = {},
@@ -67,7 +65,7 @@ export function collector(): {
   return { events, onEvent: (event) => void events.push(event) };
 }
 
-/** What a call was rejected with; fails when it was not, or not with an error of the library. */
+/** The RedlockError of a rejected call; fails when the call resolves or rejects otherwise. */
 export async function errorOf(call: Promise<unknown>): Promise<RedlockError> {
   const outcome = await call.then(
     () => new Error('it resolved'),

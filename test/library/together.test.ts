@@ -1,4 +1,5 @@
-// The library beside redlock-run, redlockctl and other libraries: the same keys, the same queue, the same counter.
+// The library beside redlock-run, redlockctl and other libraries: the same keys, the same queue,
+// the same counter.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import NodeRedlock from 'redlock';
@@ -10,7 +11,7 @@ import { clientsOf, errorOf, redlockOn, untilNothingIsLeft, useMasters } from '.
 const { masters } = useMasters(3);
 const env = () => environmentFor(masters);
 
-test('redlock-run is busy while the library holds, and says who does', async () => {
+test('redlock-run is busy while the library holds, and names the holder', async () => {
   const lease = await redlockOn(masters, { label: 'my-service' }).acquire('job', 10_000);
   const { code, stderr } = await runCli(['-n', 'job', '--', 'echo', 'ran'], { env: env() });
   expect(code).toBe(75);
@@ -22,7 +23,7 @@ test('redlock-run is busy while the library holds, and says who does', async () 
   });
 });
 
-test('the library is busy while redlock-run holds, and says who does', async () => {
+test('the library is busy while redlock-run holds, and names the holder', async () => {
   const job = startCli(['job', '--', 'sh', '-c', 'echo ready; exec sleep 60'], { env: env() });
   await job.says('stdout', /ready/);
   const error = await errorOf(redlockOn(masters).acquire('job', 10_000, { waitMs: 0 }));
@@ -35,7 +36,7 @@ test('the library is busy while redlock-run holds, and says who does', async () 
 test('both wait in one queue, in the order of their arrival', async () => {
   const redlock = redlockOn(masters);
   const lease = await redlock.acquire('job', 20_000);
-  /** Fencing numbers, which tell the order in which they got the lock, in that of their arrival. */
+  /** The fencing numbers, which show the order of the holders, in the order of their arrival. */
   const fences: Promise<number>[] = [];
   for (const _turn of [1, 2]) {
     fences.push(redlock.using('job', 20_000, (_signal, { fence }) => Number(fence)));
@@ -51,7 +52,7 @@ test('both wait in one queue, in the order of their arrival', async () => {
   await untilNothingIsLeft(masters);
 });
 
-test('the fencing number goes on across both', async () => {
+test('both use the same fencing counter', async () => {
   const first = await redlockOn(masters).using('job', 5_000, (_signal, lease) =>
     Number(lease.fence),
   );
@@ -63,7 +64,7 @@ test('the fencing number goes on across both', async () => {
   expect(third).toBeGreaterThan(Number(stdout));
 });
 
-test('redlockctl shows the holder, and break takes the lock from it: the signal fires', async () => {
+test('redlockctl shows the holder, and break makes the signal fire', async () => {
   const redlock = redlockOn(masters, { label: 'my-service' });
   const error = await errorOf(
     redlock.using('job', 3_000, async (signal) => {
@@ -80,7 +81,7 @@ test('redlockctl shows the holder, and break takes the lock from it: the signal 
   expect(error).toMatchObject({ kind: 'lost', reason: 'expired' });
 });
 
-test('with an empty prefix the library and another Redlock library exclude one another', async () => {
+test('with an empty prefix the library and other libraries exclude each other', async () => {
   const foreign = new NodeRedlock(clientsOf(masters) as never[], { retryCount: 0 });
   const redlock = redlockOn(masters, { prefix: '', waitMs: 0 });
   const theirs = await foreign.lock('job', 5_000);

@@ -1,5 +1,5 @@
-// What the compiler says to a program that uses the library. Checked by tsc (`npm run check`, and on the packed package in
-// package.test.ts); what runs here shows that the lines compile to something.
+// The types of the library, as a program uses them. tsc checks them (`npm run check`, and on the
+// packed package in package.test.ts); the tests here only run the lines.
 
 import type { Redis } from 'ioredis';
 import type { Redis as Redis5 } from 'ioredis-5';
@@ -24,7 +24,7 @@ test('masters are URLs and clients of ioredis, and nothing that merely looks lik
   expectTypeOf(Redlock).toBeConstructibleWith(['redis://a', 'redis://b'], { prefix: '' });
 });
 
-test('using gives what its function gives, whether it is async or not', () => {
+test('using returns the result of its function, async or not', () => {
   const redlock = new Redlock(['redis://10.0.0.1']);
   const { using, acquire } = redlock;
   expectTypeOf(acquire).returns.toEqualTypeOf<Promise<Lease>>();
@@ -37,13 +37,13 @@ test('using gives what its function gives, whether it is async or not', () => {
     .toExtend<object>();
   // @ts-expect-error A time to live is a number.
   () => redlock.acquire('a', '1s');
-  // @ts-expect-error What keeps a lock alive in `using` cannot be switched off.
+  // @ts-expect-error keepAlive cannot be switched off in `using`.
   () => redlock.using('a', 1_000, { keepAlive: false }, () => {});
   // @ts-expect-error Options of the Redlock are not options of a call.
   () => redlock.acquire('a', 1_000, { prefix: '' });
 });
 
-test('what is locked is one resource or several, held in a form that is said by call', () => {
+test('a call locks one resource or several, in one of the forms', () => {
   const redlock = new Redlock(['redis://10.0.0.1']);
   expectTypeOf(redlock.acquire).parameter(0).toEqualTypeOf<string | readonly string[]>();
   expectTypeOf(redlock.acquire).parameter(0).toEqualTypeOf<Resources>();
@@ -54,17 +54,17 @@ test('what is locked is one resource or several, held in a form that is said by 
   expectTypeOf(text).returns.toEqualTypeOf<Promise<string>>();
   expectTypeOf<{ shared: true }>().toExtend<AcquireOptions>();
   expectTypeOf<{ slots: 3; supersede: undefined }>().toExtend<AcquireOptions>();
-  // @ts-expect-error A resource is a text.
+  // @ts-expect-error A resource is a string.
   () => redlock.acquire(['a', 1], 1_000);
-  // @ts-expect-error So many are a number.
+  // @ts-expect-error slots is a number.
   () => redlock.acquire('a', 1_000, { slots: '3' });
-  // @ts-expect-error Not the same form for all locks.
+  // @ts-expect-error The form is not an option for all locks.
   () => new Redlock(['redis://10.0.0.1'], { shared: true });
-  // @ts-expect-error Nobody who holds a lock is replaced here.
+  // @ts-expect-error The library cannot replace a holder.
   () => redlock.acquire('a', 1_000, { replace: true });
 });
 
-test('a lease is what it says, and can be disposed of', () => {
+test('a lease has these members, and can be disposed of', () => {
   expectTypeOf<Lease>().toExtend<AsyncDisposable>();
   expectTypeOf<Redlock>().toExtend<AsyncDisposable>();
   expectTypeOf<Lease['resource']>().toEqualTypeOf<string>();

@@ -1,4 +1,4 @@
-// Who gets the lock, when, and what those hear who do not; and everything that a call can be told about it.
+// Waiting for a lock in the library: the order, the limits, the errors and the options of a call.
 
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import {
 const { masters } = useMasters(3);
 afterEach(() => untilNothingIsLeft(masters));
 
-test('one after the other, in the order in which they came', async () => {
+test('one after the other, in the order of arrival', async () => {
   const redlock = redlockOn(masters);
   const order: number[] = [];
   let isBusy = false;
@@ -35,13 +35,16 @@ test('one after the other, in the order in which they came', async () => {
   expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
-test('waitMs 0 tries once: busy says who holds it, and leaves no place in the queue', async () => {
+test('waitMs 0 tries once: busy names the holder, and nothing is queued', async () => {
   const holder = redlockOn(masters, { label: 'the-holder' });
   const lease = await holder.acquire('job', 5_000);
   const error = await errorOf(redlockOn(masters).acquire('job', 5_000, { waitMs: 0 }));
   expect(error).toMatchObject({ kind: 'busy', name: 'RedlockError', failures: [], reason: null });
   expect(error.message).toMatch(
-    /^busy: "job": held by .+@.+, pid \d+, the-holder, since 20.*; lease ends in .* unless extended \(raise waitMs\)$/,
+    new RegExp(
+      String.raw`^busy: "job": held by .+@.+, pid \d+, the-holder, since 20.*; ` +
+        String.raw`lease ends in .* unless extended \(raise waitMs\)$`,
+    ),
   );
   expect(error.holder).toMatch(new RegExp(`^${lease.token} `));
   expect(error.freeInMs).toBeGreaterThan(4_000);
@@ -80,7 +83,7 @@ test('a signal ends the wait, with its reason as the cause; what is held stays h
   await other.release();
 });
 
-test('any number wait under one signal without a warning of Node, and leave no listener on it', async () => {
+test('any number of waits under one signal: no warning of Node, and no listener left', async () => {
   const warnings = vi.fn();
   process.on('warning', warnings);
   const giving = new AbortController();
@@ -125,7 +128,7 @@ describe('retries instead of a wait', () => {
     expect(tookMs).toBeLessThan(800);
   });
 
-  test('jitter is added; the delay may depend on how many attempts there were', async () => {
+  test('jitter is added; the delay may depend on the number of attempts', async () => {
     const { tookMs } = await attempts({ count: 10, delayMs: 0, jitterMs: 60 });
     expect(tookMs).toBeGreaterThan(60);
     const told: number[] = [];
@@ -137,7 +140,7 @@ describe('retries instead of a wait', () => {
     expect(told).toEqual([1, 2, 3]);
   });
 
-  test('a delay that is no time is a mistake, and no busy loop', async () => {
+  test('a delay that is not a duration is a mistake, and no busy loop', async () => {
     await takeBy('them', masters, 'job');
     const asking = redlockOn(masters).acquire('job', 5_000, {
       retries: { count: 3, delayMs: () => Number.NaN },
@@ -151,7 +154,7 @@ describe('retries instead of a wait', () => {
 });
 
 describe('no quorum', () => {
-  test('is never busy, and giveUpAfterMs says for how long it is tried', async () => {
+  test('is never busy, and giveUpAfterMs limits the retries', async () => {
     for (const master of masters.slice(1)) await master.kill();
     const redlock = redlockOn(masters);
     const beganAt = performance.now();
@@ -169,7 +172,7 @@ describe('no quorum', () => {
     for (const master of masters.slice(1)) await master.restart();
   });
 
-  test('masterTimeoutMs bounds each master, and a grant that comes too late is none', async () => {
+  test('masterTimeoutMs bounds each master; a later grant does not count', async () => {
     for (const master of masters) await master.freeze();
     const beganAt = performance.now();
     const asking = errorOf(
@@ -181,7 +184,7 @@ describe('no quorum', () => {
   });
 });
 
-test('driftFactor and reserveMs are taken off the validity and the time of the signal', async () => {
+test('driftFactor shortens the validity, and reserveMs makes the signal fire earlier', async () => {
   const redlock = redlockOn(masters);
   const usual = await redlock.acquire('a', 10_000);
   const careful = await redlock.acquire('b', 10_000, { driftFactor: 0.2 });
@@ -194,7 +197,7 @@ test('driftFactor and reserveMs are taken off the validity and the time of the s
   await Promise.all([usual.release(), careful.release()]);
 });
 
-test('fence: larger for every later holder, and none where none is wanted', async () => {
+test('fence: larger for every later holder, and null with fence: false', async () => {
   const redlock = redlockOn(masters);
   const fences = [];
   for (let turn = 0; turn < 5; turn++) {
@@ -206,7 +209,7 @@ test('fence: larger for every later holder, and none where none is wanted', asyn
   ).toBeNull();
 });
 
-test('newToken: its tokens are what the keys show; the same one twice is refused', async () => {
+test('newToken: the keys show its tokens; the same token twice is refused', async () => {
   let count = 0;
   const redlock = redlockOn(masters, { newToken: () => `token-number-${++count}`, label: 'me' });
   const lease = await redlock.acquire('job', 2_000);
@@ -226,7 +229,7 @@ test('newToken: its tokens are what the keys show; the same one twice is refused
   });
 });
 
-test('what an onlooker throws is his own trouble: the lock goes on, and the process hears of it', async () => {
+test('an error of onEvent is an uncaught exception, and the lock goes on', async () => {
   const heard = vi.fn();
   const others = process.listeners('uncaughtException');
   process.removeAllListeners('uncaughtException');
@@ -240,14 +243,14 @@ test('what an onlooker throws is his own trouble: the lock goes on, and the proc
   expect(heard.mock.calls[0]?.[0]).toMatchObject({ message: 'of the onlooker' });
 });
 
-test('an option of a call that is undefined leaves that of the Redlock as it is', async () => {
+test('an option of a call that is undefined leaves that of the Redlock', async () => {
   await takeBy('them', masters, 'job');
   const redlock = redlockOn(masters, { waitMs: 0 });
   expect((await errorOf(redlock.acquire('job', 2_000, { waitMs: undefined }))).kind).toBe('busy');
   for (const master of masters) await master.flush();
 });
 
-describe('mistakes are told before anything is sent', () => {
+describe('mistakes are refused before anything is sent', () => {
   test.each([
     [{ retryCount: 3 }, /^option: "retryCount": unknown \(there are waitMs, /],
     [{ waitMS: 3 }, /did you mean waitMs\?/],

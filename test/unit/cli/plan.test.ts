@@ -1,4 +1,4 @@
-// What --dry-run prints, whole, once without and once with sources; and what it must never print.
+// The whole output of --dry-run, without and with sources, and without any secret.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -80,7 +80,7 @@ describe('with -v', () => {
     expect(lines.filter((line) => line !== line.trimEnd())).toEqual([]);
   });
 
-  it('has its third column in one place', async () => {
+  it('has an aligned third column', async () => {
     const lines = renderPlan(await settle({ flags: ['-v', ...masters] })).split('\n');
     const columns = new Set(
       lines.filter((line) => / (default|derived)$/.test(line)).map((line) => line.search(/\w+$/)),
@@ -125,7 +125,8 @@ it('shows local masters, warnings, a report and the words of the command as they
 it('never shows a secret', async () => {
   const root = createScratch({
     'work/.redlockrc':
-      'masters:\n  - redis://u:s3cr3t@a\n  - {url: b, password: s3cr3t}\n  - {url: "rediss://c", tls: {caFile: ca}}\npasswordFile: pw',
+      'masters:\n  - redis://u:s3cr3t@a\n  - {url: b, password: s3cr3t}\n' +
+      '  - {url: "rediss://c", tls: {caFile: ca}}\npasswordFile: pw',
     'work/pw': 's3cr3t',
     'work/ca': `s3cr3t\n${readFileSync(pemFile('ca.pem'), 'utf8')}`,
   });

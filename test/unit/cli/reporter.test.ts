@@ -1,4 +1,5 @@
-// Who hears what: nothing when all is well, one line when it matters, everything with -v, and a wait that is mentioned once.
+// Which lines are printed: none when all is well, one when it matters, every event with -v, one for
+// a wait.
 
 import { describe, expect, test } from 'vitest';
 import { Reporter, type ReporterSettings } from '../../../src/cli/reporter.ts';
@@ -57,14 +58,14 @@ const uneventful: readonly RunEvent[] = [
   { kind: 'released', releasedCount: 3, keepMs: 0 },
 ];
 
-test('a terminal of no width has no spinner: a wait is told as without a terminal', () => {
+test('a terminal without a width has no spinner: a wait is printed as without a terminal', () => {
   const { reporter, lines } = reporterFor('normal', 'text', { isTTY: true, columns: 0 });
   reporter.event(waiting(0));
   reporter.event(waiting(5_000));
   expect(lines).toEqual([expect.stringMatching(/^redlock-run: waiting/)]);
 });
 
-test('a run that goes well is not mentioned, also with a minority of masters in trouble', () => {
+test('a run that goes well prints nothing, also when a minority of masters fails', () => {
   for (const verbosity of ['normal', 'quiet'] as const) {
     const { reporter, lines } = reporterFor(verbosity);
     for (const event of uneventful) reporter.event(event);
@@ -73,7 +74,7 @@ test('a run that goes well is not mentioned, also with a minority of masters in 
   }
 });
 
-test('-v tells every event, each on a line of its own', () => {
+test('-v prints every event, each on a line of its own', () => {
   const { reporter, lines } = reporterFor('verbose');
   for (const event of uneventful) reporter.event(event);
   expect(lines).toHaveLength(uneventful.length);
@@ -93,7 +94,7 @@ describe('a wait', () => {
     expect(lines).toHaveLength(count);
   });
 
-  test('for masters that have just restarted is mentioned soon, because nobody would guess it, and with all of them', () => {
+  test('for masters that have just restarted is printed early, with all of them', () => {
     const { reporter, lines } = reporterFor();
     const young = { ...failed, cause: 'restarted', message: 'restarted 3 s ago' } as const;
     const event = {
@@ -108,12 +109,13 @@ describe('a wait', () => {
     reporter.event(event);
     reporter.event(event);
     expect(lines).toEqual([
-      'redlock-run: waiting: "job": no quorum answers: redis://a: restarted 3 s ago; redis://late: restarted 3 s ago\n',
+      'redlock-run: waiting: "job": no quorum answers: redis://a: restarted 3 s ago; ' +
+        'redis://late: restarted 3 s ago\n',
     ]);
   });
 });
 
-describe('what a person must hear of without asking', () => {
+describe('what is printed without -v', () => {
   const unreleased: RunEvent = { kind: 'release-unconfirmed', failures, remainingMs: 4_000 };
   test.each<[boolean, Verbosity, number]>([
     [false, 'normal', 1],
@@ -163,7 +165,7 @@ describe('the end', () => {
   });
 });
 
-test('notes are for -v, errors for everybody', () => {
+test('notes are printed with -v, errors always', () => {
   for (const [verbosity, expected] of [
     ['quiet', ['redlock-run: error\n']],
     ['normal', ['redlock-run: error\n']],
@@ -195,7 +197,7 @@ test('as JSON, the same lines at the same moments, with the facts', () => {
   });
 });
 
-describe('what others say acts on no terminal', () => {
+describe('foreign text acts on no terminal', () => {
   const evil = '\u001b]0;PWNED\u0007\u009b31m\u007f\u202e\u2066\u200f\ufeff\u2028\n';
   const said = { kind: 'failed', cause: 'reply', message: evil } as const;
   const events: readonly RunEvent[] = [

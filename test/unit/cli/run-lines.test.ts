@@ -1,4 +1,5 @@
-// What people read, line by line: `what: which: why (what to do)`, always one line, whatever is in a name or a value.
+// The lines for people: `what: which: why (what to do)`, always one line, whatever a name or a
+// value holds.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -37,7 +38,7 @@ test.each([
   [3_600_000, '1h'],
   [-150, '-150ms'],
   [-65_000, '-1m5s'],
-])('%d ms is said as %s', (ms, text) => {
+])('%d ms is %s', (ms, text) => {
   expect(roughly(ms)).toBe(text);
 });
 
@@ -67,7 +68,7 @@ describe('the holder', () => {
   });
 });
 
-test('failures are told master by master', () => {
+test('failures are listed master by master', () => {
   expect(failuresLine(failures)).toBe(
     'redis://a: connection refused; redis://b: no answer within 500 ms',
   );
@@ -256,7 +257,7 @@ test('a command that cannot be started is named', () => {
   );
 });
 
-test('every line is one line that no terminal obeys, whatever the name, the value and the note hold', () => {
+test('every line is one line that acts on no terminal, whatever it quotes', () => {
   const wild = fc.string({ unit: 'binary' });
   const values = fc.oneof(
     wild,
@@ -280,7 +281,7 @@ test('every line is one line that no terminal obeys, whatever the name, the valu
 });
 
 test.each(['n', ':', '//', 'a://', '@', '🔒'])(
-  'a name of a megabyte of %j is cut short in no time',
+  'a name of a megabyte of %j is cut quickly',
   (part) => {
     const startedAt = performance.now();
     const line = eventLine([part.repeat(1_000_000 / part.length)], { kind: 'killed' });

@@ -1,4 +1,4 @@
-// The durations that depend on each other: what is derived, what is refused, and that nothing unsafe gets through.
+// The durations that depend on each other: derived values, refused values, and no unsafe ones.
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
@@ -59,7 +59,7 @@ describe('timings', () => {
     );
   });
 
-  it('are never refused for a ttl of half a second or more that is left to itself', () => {
+  it('are never refused for a ttl of half a second or more without other settings', () => {
     fc.assert(
       fc.property(fc.integer({ min: 500, max: 86_400_000 }), (ttlMs) => {
         expect(dangerOf(runTimings(ttlMs, null, null))).toBeNull();

@@ -1,4 +1,4 @@
-// The command line, word by word: which words are ours, which are the command's, and which are refused.
+// The command line: options and names, the words of the command, and refused words.
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
@@ -56,7 +56,7 @@ describe('NAME and COMMAND', () => {
     expect(run(...argv)).toMatchObject({ names, command }),
   );
 
-  it('hands everything after -- on untouched', () => {
+  it('passes everything after -- on unchanged', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1 }), (command) => {
         expect(run('-v', 'job', '--', ...command).command).toEqual(command);
@@ -64,7 +64,7 @@ describe('NAME and COMMAND', () => {
     );
   });
 
-  it('hands everything from COMMAND on untouched without -- too', () => {
+  it('passes everything from COMMAND on unchanged without -- too', () => {
     const words = fc.array(
       fc.oneof(fc.string(), fc.constantFrom(...optionTable.map((row) => row.long), '-n', '-h')),
     );
@@ -131,7 +131,7 @@ describe('options', () => {
     expect(run('--master', 'a', 'job', '--master=b', '--', 'ls').flags.masters).toEqual(['a', 'b']);
   });
 
-  it('knows config, report, dry run and how much to say', () => {
+  it('knows config, report, dry run and verbosity', () => {
     const words = run('--config', 'c', '--report', 'r', '--dry-run', '-v', 'job', 'ls');
     expect(words).toMatchObject({
       dryRun: true,

@@ -1,4 +1,4 @@
-// Users, passwords and certificates: where each master gets its own from, and that none of them is ever shown.
+// Users, passwords and certificates: their sources for each master, and that none is ever shown.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${VAR} is what stands in the file
 
 import { readFileSync } from 'node:fs';
@@ -78,7 +78,9 @@ describe('logins', () => {
     [
       'tls of one',
       {
-        file: 'masters: [{url: "rediss://a", tls: {servername: n}}]\ntls: {caFile: ca, servername: x}',
+        file:
+          'masters: [{url: "rediss://a", tls: {servername: n}}]\n' +
+          'tls: {caFile: ca, servername: x}',
       },
       { tls: { ca: pem('ca.pem'), servername: 'n' } },
     ],

@@ -1,4 +1,5 @@
-// .redlockrc.example against the table: every key is there, valid, and says the default and the environment twin that it has.
+// .redlockrc.example has every key of the table, with a valid value, its default and its
+// environment twin.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
@@ -14,7 +15,7 @@ import { runTimings } from '../../../src/lock/timings.ts';
 import { renderDuration } from '../../../src/text/duration.ts';
 
 const example = readFileSync(new URL('../../../.redlockrc.example', import.meta.url), 'utf8');
-// Prose is "# text"; a setting is "#key:", and "#  " in front of what belongs to it.
+// Prose is "# text"; a setting is "#key:", with "#  " in front of its further lines.
 const uncommented = example.replace(/^#(?=[^ \n#]| {2})/gm, '');
 const environment = { REDIS_PASSWORD: 'p' };
 const read = (text: string) =>

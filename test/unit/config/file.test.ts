@@ -1,4 +1,4 @@
-// Which file is found, what may stand in it, and how each mistake is told: file, line, key, reason, on one line.
+// Which file is found, what it may hold, and the error for each mistake: file, line, key, reason.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${VAR} is what stands in the file
 
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -182,7 +182,7 @@ describe('refuses, with file, line and key', () => {
     expect(found.message).toMatch(/^\P{Cc}{1,300}$/u);
   });
 
-  it('a file that is no text', async () => {
+  it('a file that is not text', async () => {
     const root = createScratch();
     writeFileSync(join(root, 'work/.redlockrc'), Buffer.from([0xff, 0xfe, 0x00, 0xc3]));
     await expect(settle({}, root)).rejects.toThrow('not text in UTF-8');
@@ -286,8 +286,9 @@ describe('warns about a password that others can read', () => {
     const masters = line.startsWith('masters') ? '' : 'masters: [a]\n';
     const root = createScratch({ 'work/.redlockrc': `${masters}${line}`, 'work/pw': 'x' });
     chmodSync(join(root, 'work/pw'), mode);
-    const told = `${join(root, 'work/pw')}: holds a password and is readable by others (chmod 600 it)`;
-    expect((await settle({ flags: named }, root)).warnings).toEqual(Array(count).fill(told));
+    const why = 'holds a password and is readable by others (chmod 600 it)';
+    const warning = `${join(root, 'work/pw')}: ${why}`;
+    expect((await settle({ flags: named }, root)).warnings).toEqual(Array(count).fill(warning));
   });
 
   test.each([
@@ -322,7 +323,7 @@ describe('nearest', () => {
   it('finds itself', () => expect(keys.map((key) => nearest(key, keys))).toEqual(keys));
 });
 
-it('makes a directory that is no file a fault only where it stands in the way', async () => {
+it('ignores a directory in the place of a file where a nearer file was found', async () => {
   const root = createScratch(here);
   mkdirSync(join(root, 'home/.redlockrc'));
   expect((await settle({}, root)).ttlMs).toBe(11_000);

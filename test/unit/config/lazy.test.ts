@@ -1,4 +1,4 @@
-// The libraries that read the file are loaded only when there is a file with something in it: cron pays for them every minute.
+// The libraries that read the file are loaded only for a file with text in it.
 
 import { expect, it, vi } from 'vitest';
 import { settle } from './scratch.ts';
@@ -17,6 +17,6 @@ it.each([{}, { file: '' }, { file: '\n' }, { environment: { REDLOCK_TTL: '1m' } 
   },
 );
 
-it('loads them for a file that says something', async () => {
+it('loads them for a file with text in it', async () => {
   await expect(settle({ file: 'local: true' })).rejects.toThrow();
 });

@@ -1,4 +1,4 @@
-// Which masters are chosen, which lists are refused, and what is warned about.
+// Which masters are chosen, which lists are refused, and which cause a warning.
 
 import { describe, expect, it, test } from 'vitest';
 import type { Settings } from '../../../src/config/settings.ts';
@@ -86,7 +86,7 @@ describe('masters', () => {
     expect((await settle({ file: 'local: false\nmasters: [a]' })).masters).toHaveLength(1);
   });
 
-  it('local ones may have a directory, relative to who names it', async () => {
+  it('local ones may have a directory, relative to the source that names it', async () => {
     const root = createScratch({ '.redlockrc': 'local: true\nlocalDirectory: d' });
     expect((await settle({}, root, 'work/deep')).localDirectory).toBe(`${root}/d`);
     const environment = { REDLOCK_LOCAL_DIRECTORY: 'e' };
@@ -100,7 +100,8 @@ describe('masters', () => {
       'none',
       {},
       78,
-      'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS or by --master',
+      'masters: none configured (list them as masters: in .redlockrc, or in REDLOCK_MASTERS ' +
+        'or by --master',
     ],
     ['an empty list', { file: 'masters: []' }, 78, 'masters: none configured'],
     [
@@ -212,12 +213,12 @@ describe('logins', () => {
     });
   });
 
-  it('of a user whose password stands elsewhere are taken', async () => {
+  it('of a user with a password from another layer are accepted', async () => {
     const scene = { file: 'masters: ["redis://job@a"]', environment: { REDLOCK_PASSWORD: 'x' } };
     expect((await settle(scene)).masters[0]).toMatchObject({ username: 'job', password: 'x' });
   });
 
-  it('with a password in an argument are warned about, once, and elsewhere not', async () => {
+  it('with a password in an argument cause one warning, and elsewhere none', async () => {
     const flags = ['a', 'b', 'c'].flatMap((host) => ['--master', `redis://:s3cr3t@${host}`]);
     const told = [
       expect.stringMatching(
@@ -259,7 +260,7 @@ describe('a password in a URL that is refused is not shown', () => {
     });
   });
 
-  it('nor one in the place of the user, where the password stands elsewhere', async () => {
+  it('nor one in the place of the user, with a password from another layer', async () => {
     const environment = { REDLOCK_MASTERS: 'redis://s3cr3t@h:1', REDLOCK_PASSWORD: 'x' };
     expect((await settle({ environment })).masters[0]?.name).toBe('redis://***@h:1');
   });
@@ -277,7 +278,10 @@ describe('messages', () => {
       'sentinels',
       { flags: ['--master', 'redis+sentinel://h1:1,h2:2/NAME'] },
       64,
-      /^--master: "redis\+sentinel:\/\/h1:1,h2:2\/\*\*\*": redis\+sentinel:\/\/ is not supported yet \(/,
+      new RegExp(
+        String.raw`^--master: "redis\+sentinel://h1:1,h2:2/\*\*\*": ` +
+          String.raw`redis\+sentinel:// is not supported yet \(`,
+      ),
     ],
     [
       'sentinels in the environment',

@@ -1,5 +1,6 @@
-// A directory of one test with the places where configuration is looked for; gone when the test is over. Nothing outside of
-// it is read: the system's file and the home directory are in it too.
+// A directory for one test with all places where the configuration is searched: the working
+// directory, the home directory and /etc. Nothing outside of it is read; it is removed after the
+// test.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +35,7 @@ export function createScratch(files: Readonly<Record<string, string>> = {}): str
   return root;
 }
 
-/** What a run in such a directory would be set to. */
+/** The settings of a run in such a directory. */
 export async function settle(
   scene: Scene,
   root = createScratch(filesOf(scene)),
@@ -53,7 +54,7 @@ export async function settle(
   });
 }
 
-/** The error that this ends in, with the scratch directory written as `~`. */
+/** The error of the settings, with the scratch directory written as `~`. */
 export async function failure(
   scene: Scene,
   cwd = 'work',

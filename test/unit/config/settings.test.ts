@@ -1,4 +1,4 @@
-// Words, environment and files become settings: what each value is, where it came from, and every way in which it is refused.
+// The settings from words, environment and files: each value, its source, and every refused value.
 
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
@@ -125,7 +125,7 @@ describe('defaults', () => {
   });
 });
 
-/** Any text is a good value of these. */
+/** Keys that accept any text. */
 const isText = (key: string) => key === 'prefix' || key === 'onLost';
 
 /** Key, option if there is one, a text for each layer, the field, what the texts mean. */
@@ -262,7 +262,7 @@ it('has a test above for every scalar key but those about masters', () => {
   );
 });
 
-describe('isolation and processes that stay contradict each other', () => {
+describe('isolate and keepBackground contradict each other', () => {
   const message = expect.stringContaining('isolate: with keepBackground: ');
 
   it.each([
@@ -419,7 +419,7 @@ describe('retries, a count of attempts instead of a wait', () => {
   });
 });
 
-describe('what is taken, and warned about', () => {
+describe('what is accepted with a warning', () => {
   const warningsOf = async (scene: Scene) =>
     (await settle({ ...scene, flags: [...local, ...(scene.flags ?? [])] })).cautions;
 
@@ -481,7 +481,7 @@ describe('what is taken, and warned about', () => {
     expect(warnings).toEqual(expected.map((part) => expect.stringContaining(part)));
   });
 
-  it('leaves the ttl of a run around us alone, and where it came from', async () => {
+  it('takes the ttl of the enclosing run, with that run as its source', async () => {
     const environment = {
       REDLOCK_HELD: 'job',
       REDLOCK_HELD_LEASES: 'T:1:9000',

@@ -1,6 +1,5 @@
-// A configuration file that was found, and not named: whose it may be, what may stand in it, and
-// how far it is looked for. Files of another user take root to make; the suite `cli` has them as
-// well.
+// A configuration file that was found, and not named: its owner, its keys, and where the search
+// ends. Only root can make files of another user; test/cli/found-config.test.ts has them as well.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${VAR} is what stands in the file
 
 import { execFileSync } from 'node:child_process';
@@ -15,7 +14,7 @@ const local = ['--local'];
 const found = 'work/.redlockrc';
 const fifo = (path: string) => void execFileSync('mkfifo', [path]);
 
-/** What a run in `work/deep`, or the folder that is said, ends with. */
+/** The settings or the error of a run in `work/deep`, or in the given folder. */
 async function refusalIn(root: string, cwd = 'work/deep', environment = {}): Promise<string> {
   const error = await settle({ flags: local, environment }, root, cwd).then(
     () => null,
@@ -25,7 +24,7 @@ async function refusalIn(root: string, cwd = 'work/deep', environment = {}): Pro
   return error?.message.replaceAll(root, '~') ?? '';
 }
 
-describe('a found file is refused, and told with its owner and the way out', () => {
+describe('a found file is refused, with its owner and the way out', () => {
   test.each<[string, string, (path: string) => void, boolean?]>([
     [
       'of another user',
@@ -88,7 +87,7 @@ describe('a found file is refused, and told with its owner and the way out', () 
       true,
     ],
     [
-      'of another user behind a link of ours',
+      'of another user behind a link of the caller',
       'is a link to a file that belongs to nobody (uid 65534)',
       (path) => {
         unlinkSync(path);
@@ -120,20 +119,20 @@ describe('a found file is refused, and told with its owner and the way out', () 
 describe('a found file is read', () => {
   const ttlOf = async (root: string) => (await settle({ flags: local }, root, 'work/deep')).ttlMs;
 
-  it.each([0o600, 0o644, 0o400])('of ours, with mode %o', async (mode) => {
+  it.each([0o600, 0o644, 0o400])('of the caller, with mode %o', async (mode) => {
     const root = createScratch({ [found]: 'ttl: 11' });
     chmodSync(join(root, found), mode);
     expect(await ttlOf(root)).toBe(11_000);
   });
 
-  it('that our own group can write when it is a private group, and not otherwise', async () => {
+  it('that the group of the caller can write, only when it is a private group', async () => {
     const root = createScratch({ [found]: 'ttl: 11' });
     chmodSync(join(root, found), 0o664);
     if (process.getgid?.() === process.getuid?.()) expect(await ttlOf(root)).toBe(11_000);
     else await expect(ttlOf(root)).rejects.toThrow('can be written by group');
   });
 
-  it('behind a link of ours', async () => {
+  it('behind a link of the caller', async () => {
     const root = createScratch({ 'home/dotfiles/rc': 'ttl: 11\nonLost: "true"' });
     symlinkSync('dotfiles/rc', join(root, 'home/.redlockrc'));
     expect(await ttlOf(root)).toBe(11_000);
@@ -166,7 +165,7 @@ describe('a file found outside of the home directory, $XDG_CONFIG_HOME and /etc'
     expect(message).toMatch(/\(name the file by --config to use it\)$/);
   });
 
-  it('sees variables whose names begin with REDLOCK_, and no others', async () => {
+  it('sees variables that begin with REDLOCK_, and no others', async () => {
     const root = createScratch({ [found]: 'prefix: "${REDLOCK_STAGE}:"' });
     const environment = { REDLOCK_STAGE: 'test', SECRET: 's3cr3t', XREDLOCK_: 'x' };
     expect((await settle({ flags: local, environment }, root)).prefix).toBe('test:');
@@ -248,11 +247,11 @@ describe('the search', () => {
     const root = createScratch({ ...places, 'xdg/redlock-run/config.yaml': 'ttl: 15' });
     const environment = { XDG_CONFIG_HOME: join(root, 'xdg') };
     expect(await ttlIn(root, 'work', { environment })).toBe(15_000);
-    // A path that is not absolute is none, says the specification.
+    // The specification ignores a path that is not absolute.
     expect(await ttlIn(root, 'work', { environment: { XDG_CONFIG_HOME: 'xdg' } })).toBe(12_000);
   });
 
-  it('leaves the working directory and its parents out where it is told to', async () => {
+  it('leaves out the working directory and its parents with searchesParents: false', async () => {
     const root = createScratch({ ...ttls, 'work/.redlockrc': 'ttl: 10' });
     expect(await ttlIn(root, 'work', { searchesParents: false })).toBe(12_000);
   });

@@ -6,7 +6,7 @@ import { bytesOf, textOf } from '../../../src/text/bytes.ts';
 
 const bytesAgain = (text: string) => Buffer.from(bytesOf(text));
 
-test('whatever the bytes, they come back as they were', () => {
+test('any bytes come back unchanged', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       expect(bytesAgain(textOf(bytes))).toEqual(Buffer.from(bytes));
@@ -14,7 +14,7 @@ test('whatever the bytes, they come back as they were', () => {
   );
 });
 
-test('whatever the text, it is its UTF-8', () => {
+test('any text becomes its UTF-8', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       expect(bytesOf(text)).toBe(text);

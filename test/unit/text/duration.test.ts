@@ -1,4 +1,5 @@
-// What counts as a duration. A bare number is seconds; nearly everything else that is not in the first table is refused.
+// Which texts are durations. A bare number is seconds; nearly every text outside of the first table
+// is refused.
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
@@ -74,7 +75,7 @@ describe('refuses', () => {
   });
 });
 
-it('reads what no number can hold as the largest that can be', () => {
+it('reads a number that is too large as the largest safe integer', () => {
   for (const text of ['9007199254740993ms', '9'.repeat(400), `${'9'.repeat(30)}s`]) {
     expect(parseDuration(text)).toBe(Number.MAX_SAFE_INTEGER);
   }
@@ -93,7 +94,7 @@ describe('renders', () => {
   ])('%d ms as %s', (ms, text) => expect(renderDuration(ms)).toBe(text));
 });
 
-it('reads back what it has rendered', () => {
+it('reads back every rendered duration', () => {
   fc.assert(
     fc.property(anyDuration, (ms) => void expect(parseDuration(renderDuration(ms))).toBe(ms)),
   );

@@ -1,4 +1,4 @@
-// The one table of exit codes: each program tells of every code that it exits with, once.
+// The table of exit codes: each program lists every code that it exits with, once.
 
 import { expect, it } from 'vitest';
 import { exitCode, exitCodesOf } from '../../../src/text/exit-codes.ts';
@@ -9,10 +9,10 @@ const without = (...names: readonly (keyof typeof exitCode)[]) =>
     .filter(([name]) => !names.some((one) => one === name))
     .map(([, code]) => String(code));
 
-it("tells of every code of redlock-run, and that the others are the command's", () => {
+it("lists every code of redlock-run, and that the others are the command's", () => {
   expect(told('run')).toEqual(['0-255', '128+N', ...without('ok', 'warnings')]);
 });
 
-it('tells of every code of redlockctl, which runs no command', () => {
+it('lists every code of redlockctl, which runs no command', () => {
   expect(told('ctl')).toEqual(without('overdue', 'notExecutable', 'notFound'));
 });

@@ -1,5 +1,4 @@
-// JSON that people may see on their terminals: nothing in it acts, and programs read what was
-// meant.
+// JSON that is safe on a terminal, and that JSON.parse reads unchanged.
 
 import { expect, test } from 'vitest';
 import { jsonLine } from '../../../src/text/json.ts';

@@ -1,5 +1,4 @@
-// Text of others never acts on a terminal, never breaks a line, and is never longer than was asked
-// for.
+// Foreign text as one line of a limited length that does not act on a terminal.
 
 import { expect, test } from 'vitest';
 import { textOf } from '../../../src/text/bytes.ts';
@@ -23,7 +22,7 @@ test.each([
   expect(printable(text)).toBe(shown);
 });
 
-test('text of several lines keeps them, and nothing else that acts', () => {
+test('text of several lines keeps them, and no other control character', () => {
   expect(printableLines('a\n\u001b[2Jb\r\n')).toBe('a\n\\u001b[2Jb\\u000d\n');
 });
 

@@ -1,4 +1,4 @@
-// Messages: always one line, never a password, whatever text got into them.
+// Quoted text in messages: always one line, never a password.
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
@@ -15,7 +15,7 @@ test.each([
   expect(error).toMatchObject({ message: 'a\\nb', exitCode });
 });
 
-it('is one visible line whatever was typed', () => {
+it('is one visible line for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       expect(oneLine(text)).toMatch(oneVisibleLine);
@@ -35,7 +35,7 @@ describe('quoted', () => {
     ['redis://u:p@h', '"redis://***@h"'],
   ])('%j', (text, expected) => expect(quoted(text)).toBe(expected));
 
-  it('cuts only after the password is gone', () => {
+  it('removes the password before it cuts', () => {
     expect(quoted(`redis://u:${'s3cr3t'.repeat(50)}@h`)).toBe('"redis://***@h"');
   });
 });
