@@ -7,7 +7,7 @@ import type { MasterFailure } from '../lock/types.ts';
 /**
  * - `busy`: held by someone else for all of the wait; see `holder` and `freeInMs`
  * - `superseded`: a newer waiter came, and both waited with `supersede`
- * - `unreachable`: too few masters answered to tell who holds the lock; see `failures`
+ * - `unreachable`: too few masters answered to tell if the lock is held; see `failures`
  * - `too-slow`: the masters granted the lock too late for its ttl
  * - `misconfigured`: the masters reject the list of masters or the login; see `failures`
  * - `aborted`: the signal of the caller, or `close()`, ended the wait

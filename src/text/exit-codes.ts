@@ -50,8 +50,8 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   {
     code: '69',
-    run: 'no quorum: too few masters answered to tell who holds the lock',
-    ctl: 'no quorum: too few masters answered to tell who holds the lock',
+    run: 'no quorum: too few masters answered to tell whether the lock is held',
+    ctl: 'no quorum: too few masters answered to tell whether the lock is held',
   },
   {
     code: '70',
