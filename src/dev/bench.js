@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|idle|all]...`: compiles the benchmarks beside the packages and runs them. What
-// they measure, and why it is no test: test/bench/main.ts.
+// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|idle|all]...`: compiles
+// the benchmarks and runs them (test/bench/main.ts).
 
 import { copyFileSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ await script(async () => {
   ]);
   if (compiled !== 0) return compiled;
   const folder = join(root, 'node_modules', '.cache', 'bench');
-  // The source looks for its version two folders above itself.
+  // src/cli/version.ts reads package.json two folders above itself.
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
   cpSync(join(root, 'src', 'redis', 'scripts'), join(folder, 'src', 'redis', 'scripts'), {
     recursive: true,

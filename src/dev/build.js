@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run build`: dist/ from src/, when it is not up to date.
+// `npm run build`: makes dist/ from src/ when it is out of date.
 
 import { script } from './program.js';
 import { setUp } from './setup.js';

@@ -1,7 +1,7 @@
 // @ts-check
-// dist/, with the man pages in it, made from src/ when it is not what src/ says: by content, so that no clock and no checkout can fool
-// it. The surprise: files are made aside and moved into dist/ one by one, each in one step, so that two builds at once, or a
-// build under a running program, do no harm.
+// Makes dist/, with the man pages, from src/ when it is out of date, by a hash of the contents.
+// Files are built aside and moved into dist/ one by one, so that two builds at once, or a build
+// under a running program, do no harm.
 
 import { createHash } from 'node:crypto';
 import {
@@ -23,12 +23,12 @@ import { library } from './programs.js';
 
 const dist = join(root, 'dist');
 const cache = join(root, '.cache');
-/** Where the scripts of a checkout find modules of src/ as plain JavaScript: see programs.js. */
+/** Modules of src/ as plain JavaScript, for the scripts of a checkout: see programs.js. */
 export const checkoutModules = join(cache, 'modules');
-/** What dist/ was made of, and the files that were made. */
+/** The hash of what dist/ was made from, and the files that were made. */
 const stamp = join(cache, 'built.json');
 
-/** Makes dist/ agree with src/. Throws a Failure, with the compiler's words, when src/ does not compile. */
+/** Makes dist/ up to date. Throws a Failure with the output of a failed compiler. */
 export async function ensureBuilt() {
   const wanted = fingerprint();
   if (isBuilt(wanted)) return;
@@ -63,7 +63,8 @@ export async function ensureBuilt() {
 }
 
 /**
- * Copies a file of types and those that it imports, and no others, so that nothing but the library's own words is in the package.
+ * Copies a file of types and the files that it imports, and no others: the package has only the
+ * types of the library.
  * @param {string} from
  * @param {string} file
  * @param {string} to
@@ -86,7 +87,7 @@ function isBuilt(wanted) {
   return built.wanted === wanted && built.files.every(existsSync);
 }
 
-/** Everything that decides what dist/ is. */
+/** A hash of all inputs of the build. */
 function fingerprint() {
   const hash = createHash('sha256');
   const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js|lua)$/.test(file));
@@ -101,7 +102,7 @@ function fingerprint() {
 }
 
 /**
- * Replaces what is in a folder by what is in another; what that does not have goes. Returns the paths of all files.
+ * Makes the files of `target` those of `folder`; others are removed. Returns all paths.
  * @param {string} target
  * @param {string} folder
  * @returns {string[]}

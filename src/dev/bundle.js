@@ -1,8 +1,9 @@
 // @ts-check
-// The bundles of dist/: what programs.js lists, with the packages they use, minified, as CommonJS, each file with its map beside
-// it. Types are checked elsewhere (built.js). Three surprises: CommonJS, because Node takes half as long again to start with
-// an ES module, and cannot keep the machine code of one; names with a hash of the contents, because that is how the kept
-// code is found again (src/code-cache.ts); and ASCII only, which V8 reads without decoding.
+// The bundles of dist/: the entries of programs.js with the packages they use, minified, as
+// CommonJS, with source maps. Types are checked elsewhere (built.js). CommonJS, because Node takes
+// half as long again to start an ES module, and cannot cache its machine code. File names contain a
+// hash of the contents, by which the code cache finds its entry (src/code-cache.ts). ASCII only,
+// which V8 reads without decoding.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +34,8 @@ export async function bundlePackage(folder) {
 }
 
 /**
- * Writes the library. Not minified: it stands in the stacks of other people's programs. Returns the files that went into it.
+ * Writes the library, not minified, because it appears in stack traces of other programs. Returns
+ * the files that went into it.
  * @param {string} folder
  */
 async function bundleLibrary(folder) {
@@ -52,8 +54,8 @@ export async function bundleForCheckout(folder) {
 }
 
 /**
- * Writes redlock-run.js, with all programs in it and not minified, so that the stack of a bug can be read without a map.
- * Returns the licences of what is in it.
+ * Writes redlock-run.js with all programs in it, not minified, so that the stack of a bug is
+ * readable without a source map. Returns the licences of its packages.
  * @param {string} folder
  */
 export async function bundleStandalone(folder) {
@@ -67,7 +69,7 @@ export async function bundleStandalone(folder) {
   );
 }
 
-/** What every run needs is one file, and not one for each way in which the files beside it share it. */
+/** Puts what every run needs into one file, instead of one file for each combination of sharers. */
 const inOrder = {
   groups: Object.values(large).map((file) => ({
     name: `${file.replace(/^src\/|\.ts$/g, '')}-core`,
@@ -128,13 +130,14 @@ function knownScripts() {
     name.replace(/\.lua$/, ''),
     readFileSync(join(folder, name), 'utf8'),
   ]);
-  const code = `const files = ${JSON.stringify(Object.fromEntries(files))};\nexport const luaFile = (name) => files[name];`;
+  const table = JSON.stringify(Object.fromEntries(files));
+  const code = `const files = ${table};\nexport const luaFile = (name) => files[name];`;
   const file = join(root, 'src', 'redis', 'lua-file.ts');
   return { name: 'known-scripts', load: (/** @type {string} */ id) => (id === file ? code : null) };
 }
 
 /**
- * The licence of every package that is in a bundle, as its terms ask.
+ * The licence of every package that is in a bundle.
  * @param {readonly string[]} modules
  */
 function licences(modules) {

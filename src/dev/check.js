@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run check`: types of src/ and test/, then lint and format of everything. Changes nothing; `npx biome check --write`
-// puts right what can be put right. The surprise: both are run even when the first complains.
+// `npm run check`: the types of src/ and test/, then lint and format of everything, also when the
+// types are wrong. It changes nothing; `npx biome check --write` fixes what can be fixed.
 
 import { join } from 'node:path';
 import { ensureInstalled } from './installed.js';

@@ -1,8 +1,7 @@
 // @ts-check
-// Packages of Debian for one user, without root: downloaded by apt-get from where the system gets its packages, with the
-// libraries that this machine lacks, and unpacked into a folder. Installs nothing.
-//
-// The surprise: apt-get is asked to *re*install, because it would download nothing if it thought that the package is there.
+// Debian packages for one user, without root: apt-get downloads a package and the libraries that
+// this machine lacks, and they are unpacked into a folder. Nothing is installed. *Note:* apt-get is
+// told to reinstall, because it would download nothing for a package that it believes installed.
 
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +10,9 @@ import { run, say } from './program.js';
 const archiveFolder = join('cache', 'archives');
 
 /**
- * The first of these packages that there is, below work/tree. Returns null, having said why, when none can be had. The
- * system's own package lists may be missing or old; the second try is with lists of our own.
+ * Unpacks the first of these packages that exists into work/tree and returns that path; null, with
+ * a message, when none can be downloaded. The package lists of the system may be missing or old;
+ * the second try downloads lists of its own.
  * @param {readonly string[]} packages
  * @param {string} work an empty folder
  * @returns {Promise<string | null>}
@@ -20,7 +20,7 @@ const archiveFolder = join('cache', 'archives');
 export async function unpackPackage(packages, work) {
   if (!(await download(packages, work))) return null;
   const tree = join(work, 'tree');
-  // A C library that is not the system's own would need its own loader as well.
+  // Another C library than the system's would also need its own loader.
   for (const file of archives(work).filter((name) => !name.startsWith('libc6'))) {
     await run('dpkg-deb', ['-x', join(work, archiveFolder, file), tree], {
       notice: 'unpacking ...',
@@ -50,7 +50,7 @@ async function download(packages, work) {
         name,
       ];
       const { code, output } = await aptGet(settings, words);
-      // apt-get is also content when it neither has the package nor knows where to get it.
+      // apt-get also exits 0 for a package that it neither has nor can download.
       if (code === 0 && archives(work).some((file) => file.startsWith(`${name}_`))) return true;
       if (settings === withLists)
         say(`apt-get download of ${name} failed: ${output.trim().split('\n').at(-1)}`);

@@ -1,6 +1,7 @@
 // @ts-check
-// `node src/dev/faketime.js`: prints the path of libfaketime, with which a program can be shown another time of day; unpacked
-// into the user's cache when the system has none. Exits 69 where it cannot be had. The surprise: it is only for tests.
+// `node src/dev/faketime.js`: prints the path of libfaketime, with which tests show a program
+// another time of day. It is unpacked into the user's cache when the system has none. Exits 69
+// where it is not available.
 
 import {
   copyFileSync,
@@ -39,7 +40,7 @@ async function unpack(cache, target) {
     const all = tree === null ? [] : readdirSync(tree, { recursive: true, encoding: 'utf8' });
     const found = all.find((name) => basename(name) === library);
     if (tree === null || found === undefined)
-      throw new Failure(69, 'faketime: libfaketime could not be got');
+      throw new Failure(69, 'faketime: libfaketime could not be downloaded');
     copyFileSync(join(tree, found), join(work, library));
     renameSync(join(work, library), target);
   } finally {

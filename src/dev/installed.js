@@ -1,6 +1,7 @@
 // @ts-check
-// The packages of the lock file, installed when they are not: `npm ci`, without anybody's install scripts. The surprise: it
-// compares versions, not dates, so that a switch of branches installs only when the packages really differ.
+// Installs the packages of the lock file with `npm ci`, without install scripts, when they are
+// missing. It compares versions, not dates, so that switching branches installs only when packages
+// differ.
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ export async function ensureInstalled() {
   if (isInstalled()) return;
   await waitForTurn();
   try {
-    if (isInstalled()) return; // Someone else did, meanwhile.
+    if (isInstalled()) return; // Another process did, meanwhile.
     const { program, words } = npm();
     const install = [
       ...words,
@@ -35,7 +36,8 @@ export async function ensureInstalled() {
 }
 
 /**
- * Whether every package of the lock file is there in its version. npm leaves out those for other systems.
+ * Whether the packages of the lock file are installed, each in its version; those for other systems
+ * are not expected.
  * @returns {boolean}
  */
 function isInstalled() {
@@ -60,14 +62,14 @@ function packagesOf(lockFile) {
 }
 
 /**
- * npm says what is wrong first, and then how to use npm.
+ * The first lines of the output: npm prints the error first, then its usage.
  * @param {string} output
  */
 function beginning(output) {
   return output.split('\n').slice(0, 15).join('\n');
 }
 
-/** Two at once would remove each other's work. A marker of a process that is gone counts for nothing. */
+/** Waits for another installation, unless the process of its marker is dead. */
 async function waitForTurn() {
   mkdirSync(cache, { recursive: true });
   for (;;) {

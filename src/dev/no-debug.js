@@ -1,4 +1,4 @@
 // @ts-check
-// What stands for the package `debug` in the bundles: it writes nothing, whatever DEBUG says.
+// Replaces the package `debug` in the bundles: it writes nothing, whatever DEBUG says.
 
 export default () => Object.assign(() => {}, { enabled: false });

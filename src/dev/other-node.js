@@ -1,7 +1,7 @@
 // @ts-check
-// `node src/dev/other-node.js 22`: gets that Node from the npm registry into the user's cache, outside the tree, and prints
-// the path of its binary. Exits 69 where the registry has none for this system. The surprise: the package is a plain
-// binary, so that no install script has to be allowed.
+// `node src/dev/other-node.js 22`: downloads that Node from the npm registry into the user's cache
+// and prints the path of its binary. Exits 69 where the registry has none for this system. The
+// package is a plain binary, so no install script is needed.
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -27,7 +27,8 @@ await script(async () => {
 });
 
 /**
- * A project of its own and not `--prefix`, which would have npm look for its system-wide settings there, too.
+ * Installs into a project of its own, because with `--prefix` npm would also read its global
+ * settings there.
  * @param {string} folder
  * @param {string} name
  */
@@ -38,9 +39,9 @@ async function install(folder, name) {
   const all = [...words, 'install', '--ignore-scripts', '--no-audit', '--no-fund', name];
   const env = { ...process.env, npm_config_local_prefix: undefined };
   const { code, output } = await run(program, all, {
-    notice: `getting ${name} ...`,
+    notice: `downloading ${name} ...`,
     env,
     cwd: folder,
   });
-  if (code !== 0) throw new Failure(69, `other-node: ${name} could not be got:\n${output}`);
+  if (code !== 0) throw new Failure(69, `other-node: ${name} could not be downloaded:\n${output}`);
 }

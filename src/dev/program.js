@@ -1,7 +1,7 @@
 // @ts-check
-// Other programs, run to their end, for the scripts of a checkout. Never part of the package, and needs no package itself:
-// these scripts run before anything is installed. The surprise: all that is said goes to stderr, because the stdout of
-// `npm start` belongs to the job.
+// Runs other programs to their end, for the scripts of a checkout. These run before anything is
+// installed, so this file imports no package. Messages go to stderr, because the stdout of `npm
+// start` belongs to the command.
 
 import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
@@ -10,12 +10,12 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the checkout. */
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** How long a program may run before a person is told what is going on. */
+/** How long a program may run before the user is told about it. */
 const patienceMs = 3_000;
 
 /**
- * Runs a program and returns its exit code (1 when it cannot be run or dies of a signal) and everything it said. Says
- * `notice` when it takes more than three seconds.
+ * Runs a program and returns its output and its exit code (1 when it cannot be run or dies of a
+ * signal). Prints `notice` when it takes more than three seconds.
  * @param {string} program
  * @param {readonly string[]} words
  * @param {{ notice: string, env?: Record<string, string | undefined>, cwd?: string }} options
@@ -56,7 +56,7 @@ export function show(program, words) {
 }
 
 /**
- * npm, the one that started us if one did.
+ * npm; if npm runs this script, the same npm.
  * @returns {{ program: string, words: string[] }}
  */
 export function npm() {
@@ -67,14 +67,14 @@ export function npm() {
 }
 
 /**
- * One line for whoever waits.
+ * Prints one line to stderr.
  * @param {string} text
  */
 export function say(text) {
   process.stderr.write(`redlock-run: ${text}\n`);
 }
 
-/** What a script cannot go on after: the text is for a person, the code for the shell. */
+/** Ends a script, with a message for people and an exit code for the shell. */
 export class Failure extends Error {
   /**
    * @param {number} exitCode
@@ -87,7 +87,7 @@ export class Failure extends Error {
 }
 
 /**
- * The frame of every script: its exit code is what the body returns, or that of the Failure that the body throws.
+ * Runs the body of a script. The exit code is what it returns, or that of the Failure it throws.
  * @param {() => Promise<number>} body
  */
 export async function script(body) {

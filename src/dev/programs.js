@@ -1,27 +1,27 @@
 // @ts-check
-// What is built from src/: a line a program. How it is built: bundle.js. The surprise: a program that must start fast begins
-// in a file that holds next to nothing and loads the rest while something else is under way (src/boot.ts). The library starts nothing,
-// and is the only one that is an ES module.
+// The entries of the build, from src/; bundle.js builds them. A program that must start fast begins
+// in a small file that loads the rest while it waits for something else (src/boot.ts). The library
+// is the only ES module.
 
-/** Programs that are loaded by others or by Node itself, one file each: name in dist/ and where it begins. */
+/** Programs in one file each, which others or Node load: name in dist/ and entry in src/. */
 export const small = {
   'redlock-run': 'src/boot.ts',
   guard: 'src/guard.ts',
 };
 
-/** Programs that share what they have in common, in files of their own. */
+/** Programs that share their common code, in files of its own. */
 export const large = {
   main: 'src/main.ts',
   ctl: 'src/ctl.ts',
 };
 
-/** What other programs import; the types beside it are those of the same file. */
+/** The library, which other programs import; its types come from the same file. */
 export const library = { library: 'src/library.ts' };
 
-/** All of them in one executable, told apart by the name they are called by. */
+/** All programs in one executable; the name it is called by selects one. */
 export const standalone = { 'redlock-run': 'src/standalone.ts' };
 
-/** What the scripts of a checkout and the tests need of src/ as plain JavaScript; not in the package. */
+/** Modules that scripts and tests need as plain JavaScript; not in the package. */
 export const forCheckout = {
   'server-program': 'src/local/server-program.ts',
   'local-masters': 'src/local/local-masters.ts',

@@ -1,10 +1,8 @@
 // @ts-check
-// A redis-server or valkey-server for this machine, got when there is none: as root from the system's package manager, in a
-// package that starts no service; as a user of Debian or Ubuntu unpacked into the user's cache. Only for a checkout: an
-// installed redlock-run installs nothing.
-//
-// The surprise: the package is redis-tools, not redis-server. It has the whole program (see src/local/server-program.ts);
-// redis-server would add a service that is started on port 6379.
+// Gets a redis-server or valkey-server for a checkout that has none: as root from the package
+// manager; as a user of Debian or Ubuntu unpacked into the user's cache. An installed redlock-run
+// installs nothing. The package is redis-tools, which contains the whole program
+// (src/local/server-program.ts): redis-server would add a service on port 6379.
 
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -12,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { checkoutModules } from './built.js';
 import { Failure, run, say } from './program.js';
 
-/** In this order; `packages` are tried one after the other, `refresh` comes before a second try. */
+/** Tried in this order. `packages`: tried one after the other. `refresh`: before a second try. */
 const managers = [
   {
     program: 'apt-get',
@@ -38,7 +36,7 @@ const managers = [
   { program: 'brew', install: ['install'], refresh: null, packages: ['valkey', 'redis'] },
 ];
 
-/** Makes sure that there is a server program. Needs dist/. Throws a Failure that says what to type when there is none. */
+/** Makes sure that a server program exists. Needs dist/. Throws a Failure with what to type. */
 export async function ensureServer() {
   const { findServerProgram } = await import(
     pathToFileURL(join(checkoutModules, 'server-program.js')).href
@@ -56,7 +54,7 @@ export async function ensureServer() {
       if (await isFound()) return;
     }
   }
-  throw new Failure(69, `redis-server: not found, and it could not be got (${advice(manager)})`);
+  throw new Failure(69, `redis-server: not found, and could not be installed (${advice(manager)})`);
 }
 
 /**
@@ -91,7 +89,8 @@ function advice(manager) {
   if (manager === undefined)
     return 'install redis-server or valkey-server, or name masters with --master';
   const { program, install, packages } = manager;
-  return `${program === 'brew' ? 'type' : 'as root, type'}: ${program} ${[...install, packages[0]].join(' ')}`;
+  const line = [program, ...install, packages[0]].join(' ');
+  return `${program === 'brew' ? 'type' : 'as root, type'}: ${line}`;
 }
 
 /** @param {string} program */

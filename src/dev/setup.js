@@ -1,6 +1,6 @@
 // @ts-check
-// What a checkout needs before anything in it can run: packages, dist/, and, for the local masters and the tests, a
-// redis-server. Silent when all is there. The surprise: nobody calls it by hand; `npm start` and `npm test` do.
+// Prepares a checkout: packages, dist/, and, for local masters and tests, a redis-server. It prints
+// nothing when all of that is there. `npm start` and `npm test` call it.
 
 import { ensureBuilt } from './built.js';
 import { ensureInstalled } from './installed.js';

@@ -1,7 +1,8 @@
 // @ts-check
-// `npm run sim [-- --seed N --runs N --profile fair|hostile|NAME --log --mutant NAME --mutants --pictures]`: the simulator of test/sim, compiled to plain
-// JavaScript first. The exit code is 1 when a fair world breaks a property, or a hostile one breaks none. The surprise: it is
-// compiled into node_modules, beside an ioredis that is the simulated one, so that src/ finds that without knowing.
+// `npm run sim [-- --seed N --runs N --profile fair|hostile|NAME --log --mutant NAME --mutants
+// --pictures]`: compiles the simulator of test/sim to JavaScript and runs it. Exits 1 when a fair
+// world breaks a property, or a hostile one breaks none. It is compiled into node_modules, beside a
+// simulated ioredis, which src/ then finds as its ioredis.
 
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

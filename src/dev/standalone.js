@@ -1,7 +1,8 @@
 // @ts-check
-// `npm run build:standalone`: dist/redlock-run, one executable of the same source for hosts without Node, redlockctl as a link to it, and beside
-// it the licences of what is in it. It is made by Bun, whose compiler comes from the npm registry into the user's cache. The surprise:
-// Bun gets one file that is bundled already, so that it has what the bundles have (ioredis-parts.js).
+// `npm run build:standalone`: dist/redlock-run, one executable for hosts without Node, redlockctl
+// as a link to it, and the licences of its packages. Bun compiles it, and comes from the npm
+// registry into the user's cache. Its input is a bundle of bundle.js, so the executable has what
+// the bundles have (ioredis-parts.js).
 
 import {
   existsSync,
@@ -20,14 +21,14 @@ import { bundleStandalone } from './bundle.js';
 import { ensureInstalled } from './installed.js';
 import { Failure, npm, root, run, say } from './program.js';
 
-/** The compiler, and so the runtime in the executable. */
+/** The version of the compiler, which is also the runtime in the executable. */
 const bunVersion = '1.4.5';
 
 const executable = join(root, 'dist', 'redlock-run');
-/** The same file: it goes by the name that it is called by. */
+/** A link to the same file, which acts by the name it is called by. */
 const other = join(root, 'dist', 'redlockctl');
 
-/** Makes dist/redlock-run anew. Throws a Failure when there is no Bun for this system. */
+/** Builds dist/redlock-run. Throws a Failure when there is no Bun for this system. */
 export async function buildStandalone() {
   await ensureInstalled();
   await ensureBuilt();
@@ -35,7 +36,7 @@ export async function buildStandalone() {
   const aside = join(root, '.cache', `standalone-${process.pid}`);
   try {
     const licences = await bundleStandalone(aside);
-    // Bun's executables read .env and bunfig.toml of the working folder, which may be anybody's.
+    // Executables of Bun would read .env and bunfig.toml of any working directory.
     const unfound = ['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'];
     const target = ['redlock-run.js', '--outfile', 'redlock-run'];
     const words = ['build', '--compile', '--bytecode', ...unfound, ...target];
@@ -55,11 +56,12 @@ export async function buildStandalone() {
 const bunLicence = `
 ${'-'.repeat(80)}
 
-Bun ${bunVersion} (MIT), with JavaScriptCore (LGPL-2.1) and the libraries that its own licence page names:
+Bun ${bunVersion} (MIT), with JavaScriptCore (LGPL-2.1) and the libraries that its own licence page
+names:
 https://bun.com/docs/project/licensing
 `;
 
-/** The path of Bun's program, got from the registry when it is not in the user's cache. No install script is run. */
+/** The path of Bun, downloaded when it is not in the user's cache, without install scripts. */
 async function ensureBun() {
   const folder = join(
     process.env.XDG_CACHE_HOME || join(homedir(), '.cache'),
@@ -81,7 +83,7 @@ async function ensureBun() {
   ];
   const env = { ...process.env, npm_config_local_prefix: undefined };
   const { code, output } = await run(program, install, {
-    notice: `getting bun ${bunVersion} ...`,
+    notice: `downloading bun ${bunVersion} ...`,
     env,
     cwd: folder,
   });

@@ -1,7 +1,8 @@
 // @ts-check
-// `npm start -- ARGS`: redlock-run from a checkout, in this process, so that signals, streams and exit codes are its own.
-// On the local masters, unless the arguments or the environment name others. The surprise: nothing is said when there is
-// nothing to set up; what npm says on stdout goes away with `npm --silent start`.
+// `npm start -- ARGS`: redlock-run from a checkout, in this process, so that signals, streams and
+// exit codes are its own. It uses local masters, unless the arguments or the environment name
+// others. It prints nothing of its own when nothing has to be set up; `npm --silent start` silences
+// npm as well.
 
 import { join } from 'node:path';
 import { root, script } from './program.js';
@@ -18,7 +19,7 @@ await script(async () => {
 });
 
 /**
- * Whether --local is not wanted: it is there, other masters are named, or nothing is going to be locked.
+ * Whether --local is not to be added: it is given, masters are named, or nothing is to be locked.
  * @param {readonly string[]} words
  */
 function namesMasters(words) {

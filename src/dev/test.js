@@ -1,7 +1,7 @@
 // @ts-check
-// `npm test [-- ARGS]`: all suites, on real servers; ARGS are vitest's, such as `--project unit` or a part of a file name.
-// The exit code is vitest's. `--project standalone` runs the suite of the built
-// program on the executable instead. The surprise: the suite of the built program runs what `npm start` runs, freshly compiled.
+// `npm test [-- ARGS]`: all suites, on real servers. ARGS are those of vitest, such as `--project
+// unit` or a part of a file name; the exit code is that of vitest. `--project standalone` tests the
+// executable instead of the built programs, which are compiled first.
 
 import { join } from 'node:path';
 import { root, script, show } from './program.js';

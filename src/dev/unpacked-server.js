@@ -1,6 +1,6 @@
 // @ts-check
-// The server of Debian's redis-tools for one user, without root, in the user's cache. Installs nothing. The surprise: all
-// libraries of the package go beside it, because they are not the system's.
+// The server of Debian's redis-tools for one user, without root, unpacked into the user's cache.
+// Nothing is installed. All libraries of the package go beside it, because the system lacks them.
 
 import {
   copyFileSync,
@@ -17,7 +17,7 @@ import { checkoutModules } from './built.js';
 import { unpackPackage } from './debian-packages.js';
 import { run, say } from './program.js';
 
-/** Puts bin/redis-server and lib/ where the local masters look for them. Returns quietly when that cannot be done. */
+/** Puts bin/redis-server and lib/ where the local masters look for them, if that is possible. */
 export async function unpackServer() {
   const { cachedServerDirectory } = await import(
     pathToFileURL(join(checkoutModules, 'server-program.js')).href
@@ -27,10 +27,10 @@ export async function unpackServer() {
   mkdirSync(dirname(target), { recursive: true });
   const work = mkdtempSync(join(dirname(target), 'unpacking-'));
   try {
-    say(`no redis-server on this machine: getting one into ${target}`);
+    say(`no redis-server on this machine: downloading one into ${target}`);
     const tree = await unpackPackage(['redis-tools', 'valkey-tools'], work);
     if (tree === null || !(await pick(tree, join(work, 'server')))) return;
-    rmSync(target, { recursive: true, force: true }); // It is there and does not work, or we would not be here.
+    rmSync(target, { recursive: true, force: true }); // It exists, but does not run.
     renameSync(join(work, 'server'), target);
   } catch (error) {
     say(`redis-server could not be unpacked: ${/** @type {Error} */ (error).message}`);
@@ -40,7 +40,7 @@ export async function unpackServer() {
 }
 
 /**
- * The server and its libraries, out of the tree of the package; false when it does not run here.
+ * Copies the server and its libraries from the unpacked package; false when it does not run here.
  * @param {string} tree
  * @param {string} target
  */
