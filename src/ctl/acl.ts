@@ -1,7 +1,6 @@
-// `redlockctl acl`: the smallest rules under which redlock-run and redlockctl work with this
-// prefix, for the oldest version among the masters. It changes nothing. The lines on stdout are
-// Redis commands, so that they can be piped into redis-cli; the password in them is a word to be
-// replaced.
+// `redlockctl acl`: prints the smallest ACL rules under which redlock-run and redlockctl work with
+// this prefix, for the oldest version among the masters. It changes nothing. The lines on stdout
+// are Redis commands, ready for redis-cli once PASSWORD is replaced.
 
 import { type ProgramName, rulesOf } from '../redis/rights.ts';
 import { isFailed } from '../redis/trouble.ts';
@@ -10,17 +9,17 @@ import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import type { Call } from './call.ts';
 import { type ServerVersion, serverVersionOf } from './doctor/server-version.ts';
-import { MasterQuery } from './survey.ts';
+import { MasterQuery } from './master-query.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
-/** What to take when no master tells. */
+/** Assumed when no master tells its version. */
 const usualServer: ServerVersion = { name: 'Redis', version: '7.0' };
 
 export async function acl({ words, settings, clock, print, tell }: Call): Promise<number> {
   if (/\s/.test(settings.prefix))
     throw new UsageError('--prefix: white space cannot stand in an ACL rule (take another prefix)');
-  const survey = await MasterQuery.of(settings, clock);
-  const answers = await survey.ask(async (observer) => {
+  const query = await MasterQuery.of(settings, clock);
+  const answers = await query.ask(async (observer) => {
     const connection = await observer.connected();
     return isFailed(connection)
       ? connection

@@ -1,9 +1,9 @@
-// `redlockctl break NAME`: takes a lock away from the holder that is shown, and from no other:
-// exactly the bytes that were shown are removed. It stops nothing itself: a holder's redlock-run
-// finds out when it next extends, stops the command and exits 79. Until then the command still
-// runs, and the next holder's may begin already; the fencing number protects the resource
-// meanwhile. With --safely our own value takes the place of the holder's, and lasts as long as that
-// would have, which is longer than the command may run.
+// `redlockctl break NAME`: takes a lock away from the holder that it has shown. It removes exactly
+// the bytes that it has shown, so another holder's lock is left alone. It stops no command itself:
+// the holder's redlock-run notices with its next extension, stops the command and exits 79. Until
+// then the command still runs, and that of the next holder may have started; the fencing number
+// protects the resource in the meantime. With --safely a value of redlockctl replaces the holder's,
+// for the rest of the holder's lease, which is longer than its command may run.
 
 import { randomBytes } from 'node:crypto';
 import { quorumOf } from '../lock/quorum.ts';
@@ -25,13 +25,13 @@ import {
   type State,
 } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
+import { MasterQuery } from './master-query.ts';
 import { codeOf } from './status.ts';
-import { MasterQuery } from './survey.ts';
 
 /**
- * broken: removed, and a quorum shows it no more. gone: there was nothing left to remove.
- * changed-hands: held by someone else by now, and left alone. refused: no yes was said, or it
- * cannot be told which holder. no-quorum: too few masters answered.
+ * broken: removed, and a quorum no longer shows it. gone: there was nothing left to remove.
+ * changed-hands: held by someone else by now, and left alone. refused: not confirmed, or it is
+ * ambiguous which holder is meant. no-quorum: too few masters answered.
  */
 export type BreakOutcome = 'broken' | 'gone' | 'changed-hands' | 'refused' | 'no-quorum';
 
@@ -57,9 +57,9 @@ async function attempt(
   { words, settings, clock, note, tell, ask }: Call,
   name: string,
 ): Promise<Broken> {
-  const survey = await MasterQuery.of(settings, clock);
-  const [reports = []] = await survey.reports([name]);
-  const [lock = lockStateOf(name, [])] = await withEndings(survey, [lockStateOf(name, reports)]);
+  const query = await MasterQuery.of(settings, clock);
+  const [reports = []] = await query.reports([name]);
+  const [lock = lockStateOf(name, [])] = await withEndings(query, [lockStateOf(name, reports)]);
   const code = codeOf[lock.state];
   if (lock.state === 'unknown' || lock.state === 'unfit') {
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
@@ -87,7 +87,8 @@ async function attempt(
   const effect = effectOn(holder, lock.state, isSafe);
   if (isSafe && sharing.kind !== 'exclusive') {
     throw new UsageError(
-      `break: --safely: ${quoted(name)} is held by several, and one cannot keep the others out (leave it out)`,
+      `break: --safely: ${quoted(name)} is held by several: one value cannot keep others out ` +
+        '(leave --safely out)',
     );
   }
   if (!words.has('--yes')) {
@@ -96,75 +97,77 @@ async function attempt(
         'break: no terminal to ask on (say --yes, or name the holder by --token too)',
       );
     const answer = await ask(`Break ${quoted(name)}? If so, ${effect} [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) return refused('nobody said yes: left alone');
+    if (!/^y(es)?$/i.test(answer.trim())) return refused('not confirmed: left alone');
   }
-  survey.forgive();
-  if (!isSafe) return told(await survey.remove(name, value, sharing), effect);
+  query.reset();
+  if (!isSafe) return told(await query.remove(name, value, sharing), effect);
   const by = renderValue(randomBytes(20).toString('base64url'), note());
   const { remainingMs } = lock;
+  const until = holder.kind === 'redlock-run' ? ', by when it has stopped' : '';
   const kept =
-    remainingMs === null
-      ? ''
-      : `; others are kept out for another ${roughly(remainingMs)}${holder?.kind === 'redlock-run' ? ', by when it has stopped' : ''}`;
-  return told(await survey.replace(name, value, by), `${effect}${kept}`);
+    remainingMs === null ? '' : `; others are kept out for another ${roughly(remainingMs)}${until}`;
+  return told(await query.replace(name, value, by), `${effect}${kept}`);
 
-  /** Why a master has not confirmed it is said before what came of it. */
+  /** Prints why a master has not confirmed, and returns the result. */
   async function told(replies: readonly ReleaseReply[], effect: string): Promise<Broken> {
     for (const [at, reply] of replies.entries()) {
-      if (reply.kind === 'failed') tell(`${survey.observers[at]?.name}: ${reply.message}`);
+      if (reply.kind === 'failed') tell(`${query.observers[at]?.name}: ${reply.message}`);
     }
     const confirmed = replies.filter(({ kind }) => kind !== 'failed');
     if (confirmed.length >= quorumOf(replies.length)) return judged(replies, effect);
-    // A master may have done it and failed afterwards.
-    survey.forgive();
-    const [now = []] = await survey.reports([name]);
+    // A master may have removed the value and failed afterwards.
+    query.reset();
+    const [now = []] = await query.reports([name]);
     const known = (reply: ReleaseReply, at: number): ReleaseReply =>
       reply.kind === 'failed' && isGoneFrom(now[at], value) ? { kind: 'released' } : reply;
     return judged(replies.map(known), effect);
   }
 }
 
-/** Whether the master tells that this value does not stand there. */
+/** Whether the master answers, and does not show this value. */
 function isGoneFrom(masterReport: MasterReport | undefined, value: string): boolean {
-  if (masterReport === undefined || 'kind' in masterReport.sight) return false;
-  return !holdingsOf(masterReport.sight).some((holding) => holding.value === value);
+  if (masterReport === undefined || 'kind' in masterReport.snapshot) return false;
+  return !holdingsOf(masterReport.snapshot).some((holding) => holding.value === value);
 }
 
-/** What becomes of whoever had it. */
+/** What breaking the lock does to its holder. */
 export function effectOn(holder: Holder | undefined, state: State, isSafe: boolean): string {
-  if (state === 'orphan') return 'nothing changes for anybody: the remainder kept nobody out';
+  if (state === 'orphan') return 'nothing changes: the remainder kept no client out';
   if (holder?.kind !== 'redlock-run')
     return 'the program that set it is not told, and may go on as if it held the lock';
   if (holder.endedAt !== null) return 'nothing is stopped: its run has ended';
   if (/^redlockctl\b/.test(holder.label ?? ''))
-    return 'whoever took it finds out with the next extend or check';
+    return 'its holder finds out with the next extend or check';
   const risk = isSafe ? '' : ', perhaps after another has begun';
-  return `its redlock-run, if alive, stops the command when it next extends, a third of its ttl at most${risk}`;
+  const when = 'when it next extends, a third of its ttl at most';
+  return `its redlock-run, if alive, stops the command ${when}${risk}`;
 }
 
-/** What came of it, from one reply a master. `effect`: what becomes of whoever had it. */
+/** The result, from the reply of each master. `effect`: what it does to the holder. */
 export function judged(replies: readonly ReleaseReply[], effect: string): Broken {
   const count = (kind: ReleaseReply['kind']) =>
     replies.filter((reply) => reply.kind === kind).length;
-  const [removed, taken, gone, all] = [
+  const [removed, taken, missing, all] = [
     count('released'),
     count('taken'),
     count('missing'),
     replies.length,
   ];
-  if (removed + taken + gone < quorumOf(all)) {
-    const message = `removed on ${removed} of ${all} masters only: the holder may get it back (try again when a quorum answers)`;
+  if (removed + taken + missing < quorumOf(all)) {
+    const message =
+      `removed on ${removed} of ${all} masters only: the holder may get it back ` +
+      '(try again when a quorum answers)';
     return { outcome: 'no-quorum', message, removed, code: exitCode.unreachable };
   }
   if (removed > 0) {
-    const rest = taken > 0 ? `; ${taken} in other hands by now, left alone` : '';
+    const rest = taken > 0 ? `; on ${taken} held by someone else by now: left alone` : '';
     const message = `removed on ${removed} of ${all} masters${rest}; ${effect}`;
     return { outcome: 'broken', message, removed, code: exitCode.ok };
   }
   if (taken > 0) {
     return {
       outcome: 'changed-hands',
-      message: 'in other hands by now: left alone',
+      message: 'held by someone else by now: left alone',
       removed,
       code: exitCode.busy,
     };

@@ -1,6 +1,5 @@
 // One call of redlockctl: what a verb is given. Verbs return their exit code and touch no global.
-// People are talked to on stderr and answered from stdin, so that what a verb prints on stdout can
-// always go into a file.
+// Messages for people go to stderr, so that stdout can always be redirected to a file.
 
 import type { Clock } from '../lock/ports.ts';
 import type { HolderNote } from '../lock/value.ts';
@@ -16,9 +15,9 @@ export interface OwnerProcess {
 
 /** The processes of this machine, as far as a lock is held for one of them. */
 export interface Processes {
-  /** null: there is none. */
+  /** null: there is no such process. */
   ownerOf(pid: number): OwnerProcess | null;
-  /** Who has called this program. */
+  /** The process that has called this program. */
   caller(): OwnerProcess | null;
   isThere(owner: OwnerProcess): boolean;
   /** Why redlock-run cannot keep the processes of a command together here; null: it can. */
@@ -29,7 +28,7 @@ export interface Call {
   readonly words: VerbWords;
   readonly settings: CtlSettings;
   readonly clock: Clock;
-  /** Who calls, as a note for what a key holds. */
+  /** This process, as the note in the value of a key. */
   readonly note: () => HolderNote;
   readonly environment: NodeJS.ProcessEnv;
   /** This program with these very words, to be started once more. */
@@ -39,20 +38,20 @@ export interface Call {
     readonly argv0: string;
   };
   readonly processes: Processes;
-  /** From now on a signal that would end us aborts this instead, so that nothing is left half done. */
+  /** From now on a signal that would end redlockctl aborts this instead: no step is cut short. */
   readonly interrupted: () => AbortSignal;
   /**
-   * To stdout; what others wrote into it cannot act. On a terminal over so many lines that stand
-   * there.
+   * To stdout, without control characters. `overLines`: how many lines that are already on the
+   * terminal are overwritten.
    */
   readonly print: (text: string, overLines?: number) => void;
-  /** Resolves when all that was printed has been taken. */
+  /** Resolves when all that was printed has been written. */
   readonly flushed: () => Promise<void>;
   /** To stderr, for people. */
   readonly tell: (text: string) => void;
   /** Asks a person; null without a terminal to ask on. */
   readonly ask: ((question: string) => Promise<string>) | null;
-  /** The width of the terminal that stdout is; null when it is none, or one of no width. */
+  /** The width of the terminal that is stdout; null: stdout is no terminal, or has no width. */
   readonly columns: number | null;
   /** Takes the whole terminal; null when there is none. */
   readonly openScreen: (() => Promise<Screen>) | null;

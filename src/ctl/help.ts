@@ -8,7 +8,7 @@ export const examples: readonly (readonly [string, string])[] = [
   ['redlockctl status deploy', 'why does the deploy wait?'],
   ['redlockctl status deploy --watch', 'the same, every second'],
   ["redlockctl list 'deploy-*'", 'which of the deploys run now?'],
-  ['redlockctl history deploy --html deploy.html', 'who ran when, and who did not'],
+  ['redlockctl history deploy --html deploy.html', 'what ran when, and what did not run'],
   ['redlockctl break deploy', 'take the lock from its holder, after asking'],
 ];
 
@@ -17,7 +17,7 @@ export function renderHelp(): string {
   return [
     'Usage: redlockctl [options] VERB [ARG...]',
     '',
-    'Shows who holds the locks of redlock-run, checks the masters they live on, and breaks locks.',
+    'Shows the holders of locks, checks the masters, breaks locks, and holds them for scripts.',
     '',
     'Verbs:',
     ...verbTable.flatMap((row) => [...entry(synopsisOf(row), row.summary, 32), ...indented(row)]),
@@ -25,9 +25,9 @@ export function renderHelp(): string {
     'Options of all verbs, as in redlock-run:',
     ...optionEntries(sharedOptions),
     '',
-    'Configuration is that of redlock-run: --config, $REDLOCK_CONFIG, .redlockrc here or in the nearest',
-    'parent, $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc; REDLOCK_MASTERS and',
-    'the other variables.',
+    'Configuration is that of redlock-run: --config, $REDLOCK_CONFIG, .redlockrc here or in the',
+    'nearest parent, $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc;',
+    'REDLOCK_MASTERS and the other variables.',
     '',
     ...endOfHelp('ctl', examples),
   ].join('\n');

@@ -1,6 +1,6 @@
 // `redlockctl list [PATTERN]`: all locks under the prefix, found by SCAN on every master, page by
-// page, and read in small steps. It never asks for all keys at once. A name that only one master
-// shows is in the list as well: an orphan.
+// page, and read in small steps. A name that only a minority shows is in the list as well, as an
+// orphan.
 
 import { quorumOf } from '../lock/quorum.ts';
 import { exitCode } from '../text/exit-codes.ts';
@@ -11,22 +11,22 @@ import type { Call } from './call.ts';
 import { withEndings } from './history/endings.ts';
 import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
-import { MasterQuery } from './survey.ts';
+import { MasterQuery } from './master-query.ts';
 import { renderTable } from './table.ts';
 
 export async function list({ words, settings, clock, print, tell }: Call): Promise<number> {
-  const survey = await MasterQuery.of(settings, clock);
-  const names = await survey.names(words.operands[0] ?? '*');
-  // Free: gone meanwhile, since these names were seen.
-  const seen = (await survey.look(names)).filter(({ state }) => state !== 'free');
+  const query = await MasterQuery.of(settings, clock);
+  const names = await query.names(words.operands[0] ?? '*');
+  // A lock that is free by now was released after its name had been found.
+  const seen = (await query.look(names)).filter(({ state }) => state !== 'free');
   const canBeAnyKey = settings.prefix === '' && settings.protocol === 'redlock';
   const held = canBeAnyKey ? seen.filter((lock) => !isMostLikelyNone(lock)) : seen;
   const leftOut = seen.length - held.length;
-  // Before the histories are asked for: a master that may not tell those has told what was asked.
-  const failures = survey.failures();
-  const locks = await withEndings(survey, held);
+  // Before the histories are asked for: a master that may not tell those has answered the query.
+  const failures = query.failures();
+  const locks = await withEndings(query, held);
   for (const [index, failed] of failures.entries()) {
-    if (failed !== null) tell(`${survey.observers[index]?.name}: ${failed.message}`);
+    if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
   }
   print(words.has('--json') ? jsonLine({ locks, leftOut }) : renderTable(head, locks.map(rowOf)));
   if (leftOut > 0 && !words.has('--json')) tell(leftOutLine(leftOut));
@@ -36,9 +36,9 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
 }
 
 /**
- * Without a prefix every key of the database has the form of a lock's. One that never expires and
- * is not ours is data of another program, such as a counter: no library of Redlock leaves a lock
- * without an end.
+ * Without a prefix every key of the database has the form of a lock's. A key that never expires and
+ * that redlock-run has not set is data of another program, such as a counter: no Redlock library
+ * sets a lock without an expiry.
  */
 function isMostLikelyNone({ holders, votes }: LockState): boolean {
   const isOurs = holders.some(({ kind }) => kind === 'redlock-run');
@@ -47,7 +47,8 @@ function isMostLikelyNone({ holders, votes }: LockState): boolean {
 
 function leftOutLine(count: number): string {
   const keys = count === 1 ? '1 key that never expires' : `${count} keys that never expire`;
-  return `${keys} left out: without a prefix most likely no lock (redlockctl status NAME shows one)`;
+  const hint = 'redlockctl status NAME shows one';
+  return `${keys} left out: without a prefix most likely no lock (${hint})`;
 }
 
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAITING', 'HOLDER'];
@@ -84,7 +85,10 @@ function rowOf({
 }
 
 function briefly({ kind, user, host, pid, label, token, endedAt }: Holder): string {
-  if (kind === 'redlock-run')
-    return `${endedAt === null ? '' : 'ended: '}${printable(`${user}@${host} ${pid} ${label}`, 60)}`;
-  return `another program: ${kind !== 'string' ? `a ${kind}` : token === null ? 'a long value' : printable(token, 24)}`;
+  if (kind === 'redlock-run') {
+    const holder = printable(`${user}@${host} ${pid} ${label}`, 60);
+    return endedAt === null ? holder : `ended: ${holder}`;
+  }
+  if (kind !== 'string') return `another program: a ${kind}`;
+  return `another program: ${token === null ? 'a long value' : printable(token, 24)}`;
 }

@@ -1,5 +1,6 @@
-// `redlockctl local start|stop|status`: the embedded default, by hand. The surprise: stop asks first when locks are held, because
-// these masters keep nothing on disk: with them ends every lock on them, and the commands under it are stopped.
+// `redlockctl local start|stop|status`: starts and stops the masters of --local by hand. They keep
+// nothing on disk: stopping them ends every lock on them and stops the commands under these locks,
+// so `stop` asks first when locks are held.
 
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -12,7 +13,7 @@ import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
-import { MasterQuery } from './survey.ts';
+import { MasterQuery } from './master-query.ts';
 import { renderTable } from './table.ts';
 
 export async function local(call: Call): Promise<number> {
@@ -52,9 +53,9 @@ async function stop(call: Call): Promise<number> {
   const running = (await localMasters(settings.localDirectory)).filter(
     ({ isListening }) => isListening,
   );
-  const observers = running.map((master) => inspectorOf(master, settings.prefix, clock));
-  const survey = new MasterQuery(observers, clock, { answerMs: settings.masterTimeoutMs });
-  const names = observers.length === 0 ? [] : await survey.names('*');
+  const observers = running.map((master) => observerOf(master, settings.prefix, clock));
+  const query = new MasterQuery(observers, clock, { answerMs: settings.masterTimeoutMs });
+  const names = observers.length === 0 ? [] : await query.names('*');
   if (names.length > 0 && !words.has('--yes')) {
     const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;
     if (ask === null)
@@ -66,12 +67,12 @@ async function stop(call: Call): Promise<number> {
   }
   for (const observer of observers) {
     const connection = await observer.connected();
-    // It answers only when it refuses.
+    // SHUTDOWN is answered only when it is refused.
     const refusal = isFailed(connection)
       ? connection
       : await Promise.race([
           connection.call('SHUTDOWN', 'NOSAVE'),
-          survey.pause(settings.masterTimeoutMs),
+          query.pause(settings.masterTimeoutMs),
         ]);
     if (isFailed(refusal) && refusal.cause !== 'connection')
       tell(`${observer.name}: ${refusal.message}`);
@@ -81,13 +82,14 @@ async function stop(call: Call): Promise<number> {
   );
   for (const { socket } of left)
     tell(
-      `local masters: ${socket}: still running: it does not answer (end it by the pid in its .pid file)`,
+      `local masters: ${socket}: still running: it does not answer ` +
+        '(end it by the pid in its .pid file)',
     );
   if (words.has('--json')) await show({ ...call, tell: () => {} });
   return left.length === 0 ? exitCode.ok : exitCode.unreachable;
 }
 
-function inspectorOf({ socket }: LocalMaster, prefix: string, clock: Clock): LockObserver {
+function observerOf({ socket }: LocalMaster, prefix: string, clock: Clock): LockObserver {
   const address = parseAddress(`unix://${encodeURI(socket)}`);
   return new LockObserver(address, { prefix, restartGraceMs: 0 }, new ServerRegistry(), clock);
 }

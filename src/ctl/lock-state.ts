@@ -1,7 +1,6 @@
-// What the masters show of one lock, put together: what holds it, whether it could be acquired now,
-// what waits. Pure. This is the object that --json prints, so its shape is a promise. The state is
-// what an attempt would be told at this moment, decided by the very function that decides attempts:
-// "free" and "held" cannot disagree with redlock-run.
+// The state of one lock, put together from what the masters show: its holders, whether it could be
+// acquired now, its wait queue. Pure. --json prints this object, so its shape is a promise. The
+// verdict comes from the function that decides attempts, so redlockctl and redlock-run agree.
 
 import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/types.ts';
@@ -10,19 +9,16 @@ import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
 
 /**
- * free: a quorum is free. orphan: too, but a minority shows a value, which keeps nobody from the lock. held: a quorum shows one
- * value. split: no value has a quorum, and nobody can get one. unknown: too few masters can tell. unfit: a server in the list that
- * must not be there.
+ * free: a quorum is free. orphan: a quorum is free, and a minority shows a value, which keeps no
+ * client out. held: a quorum shows one value. split: no value has a quorum, and none can get one.
+ * unknown: too few masters can tell. unfit: the list has a server that must not be in it.
  */
 export type State = 'free' | 'orphan' | 'held' | 'split' | 'unknown' | 'unfit';
 
 export interface Holder {
-  /** Whose: `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
+  /** `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
   readonly kind: string;
-  /**
-   * What --token takes; null for a key that is no string, and for a value that is too long to be
-   * one of a lock.
-   */
+  /** What --token takes; null for a key that is no string, or a value too long for a lock. */
   readonly token: string | null;
   readonly host: string | null;
   readonly pid: number | null;
@@ -31,20 +27,23 @@ export interface Holder {
   readonly since: string | null;
   /** The command's base name. */
   readonly label: string | null;
-  /** Which of the slots, from 1 on; null: the lock has none. */
+  /** The number of its slot, from 1; null: the lock has no slots. */
   readonly slot: number | null;
-  /** On how many masters. */
+  /** The number of masters that show it. */
   readonly votes: number;
-  /** ISO 8601, by the masters' clocks: its run is over, and the lock is kept (--hold-at-least). null: nothing tells of that. */
+  /**
+   * ISO 8601, by the masters' clocks: when its run ended, where the lock is kept after it
+   * (--hold-at-least). null: it has not, or this is not known.
+   */
   readonly endedAt: string | null;
 }
 
 export interface MasterVote {
   readonly master: string;
   readonly vote: 'free' | 'held' | 'failed';
-  /** The place of its holder in `holders`, of several the first; null where there is none. */
+  /** The index of its holder in `holders`, of several the first; null: it shows none. */
   readonly holder: number | null;
-  /** null: it never expires by itself, or is not held. */
+  /** null: not held, or it never expires by itself. */
   readonly remainingMs: number | null;
   /** The counter of the fencing number; null: none. */
   readonly fence: number | null;
@@ -57,21 +56,25 @@ export interface LockState {
   readonly state: State;
   readonly masters: number;
   readonly quorum: number;
-  /** Whether it is held alone, or may be by others at the same time who say the same. */
+  /** Whether one holder has it alone, or several may share it. */
   readonly sharing: 'exclusive' | 'shared' | 'slots';
-  /** How many may hold it at a time; null: one, or any number. */
+  /** How many may hold it at a time, with `slots`; otherwise null. */
   readonly slots: number | null;
-  /** Most votes first; of a lock that is held alone more than one only where masters disagree. */
+  /** Most votes first. An exclusive lock has several only where masters disagree. */
   readonly holders: readonly Holder[];
-  /** When a quorum will be free if nobody extends; null: it is now, never will be by itself, or nobody can tell. */
+  /**
+   * When a quorum will be free if the lock is not extended; null: it is free now, never will be by
+   * itself, or this is unknown.
+   */
   readonly remainingMs: number | null;
   /**
-   * The fencing number of the first holder: the one that a quorum shows. A master that granted late may have counted further;
-   * null where no number has a quorum, as with --no-fence and holders of other kinds.
+   * The fencing number of the first holder: the one that a quorum shows. A master that granted late
+   * may have counted further. null: no number has a quorum, as with --no-fence and with holders of
+   * other kinds.
    */
   readonly fence: number | null;
   readonly votes: readonly MasterVote[];
-  /** First in line first; place counts from one. */
+  /** The head of the wait queue first; `place` counts from 1. */
   readonly queue: readonly {
     readonly place: number;
     readonly id: string;
@@ -79,37 +82,35 @@ export interface LockState {
   }[];
 }
 
-/** What one master says: what it shows, and why a free key of it does not count. */
+/** What one master shows, and why its vote for a free key does not count (null: it counts). */
 export interface MasterReport {
   readonly master: string;
-  readonly sight: LockSnapshot | Failed;
+  readonly snapshot: LockSnapshot | Failed;
   readonly doubt: Failed | null;
 }
 
 export function lockStateOf(name: string, reports: readonly MasterReport[]): LockState {
   const quorum = quorumOf(reports.length);
-  const ballots = reports.map(ballotOf);
-  const values = [
-    ...new Set(ballots.flatMap(({ holdings }) => holdings.map(({ value }) => value))),
-  ];
-  const votesFor = (value: string) => ballots.filter((ballot) => standsOn(ballot, value)).length;
+  const views = reports.map(viewOf);
+  const values = [...new Set(views.flatMap(({ holdings }) => holdings.map(({ value }) => value)))];
+  const votesFor = (value: string) => views.filter((view) => standsOn(view, value)).length;
   values.sort((a, b) => votesFor(b) - votesFor(a));
-  const shown = ballots.flatMap(({ value }) => value ?? []);
+  const shown = views.flatMap(({ value }) => value ?? []);
   const counts = [...new Set(shown)].map(
     (value) => shown.filter((other) => other === value).length,
   );
-  const holders = values.map((value) => holderOf(value, ballots, votesFor(value)));
-  const first = ballots.flatMap(({ holdings }) =>
+  const holders = values.map((value) => holderOf(value, views, votesFor(value)));
+  const first = views.flatMap(({ holdings }) =>
     holdings.filter(({ value }) => value === values[0]),
   )[0]?.sharing;
-  const votes = ballots.map(
-    (ballot): MasterVote => ({
-      master: ballot.master,
-      vote: ballot.failed ? 'failed' : ballot.value === null ? 'free' : 'held',
-      holder: ballot.holdings[0] === undefined ? null : values.indexOf(ballot.holdings[0].value),
-      remainingMs: ballot.sight?.remainingMs ?? null,
-      fence: ballot.sight?.fence ?? null,
-      failure: ballot.failed && { cause: ballot.failed.cause, message: ballot.failed.message },
+  const votes = views.map(
+    (view): MasterVote => ({
+      master: view.master,
+      vote: view.failed ? 'failed' : view.value === null ? 'free' : 'held',
+      holder: view.holdings[0] === undefined ? null : values.indexOf(view.holdings[0].value),
+      remainingMs: view.snapshot?.remainingMs ?? null,
+      fence: view.snapshot?.fence ?? null,
+      failure: view.failed && { cause: view.failed.cause, message: view.failed.message },
     }),
   );
   const fences = votes.flatMap(({ holder, fence }) =>
@@ -117,7 +118,7 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
   );
   return {
     name,
-    state: stateOf(ballots, counts, quorum),
+    state: stateOf(views, counts, quorum),
     masters: reports.length,
     quorum,
     sharing: first?.kind ?? 'exclusive',
@@ -127,54 +128,52 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
     fence:
       fences.find((fence) => fences.filter((other) => other === fence).length >= quorum) ?? null,
     votes,
-    queue: queueOf(ballots),
+    queue: queueOf(views),
   };
 }
 
-/**
- * Every value seen, as it stands on the masters, by its token as it is shown; without those that
- * cannot be compared.
- */
+/** Every value on the masters that can be compared, by its token as --token takes it. */
 export function holdingsByToken(reports: readonly MasterReport[]): ReadonlyMap<string, Holding> {
-  const sights = reports.flatMap(({ sight }) =>
-    'kind' in sight || sight.value === null ? [] : [sight],
+  const snapshots = reports.flatMap(({ snapshot }) =>
+    'kind' in snapshot || snapshot.value === null ? [] : [snapshot],
   );
-  return new Map(sights.flatMap(holdingsOf).map((holding) => [tokenOf(holding.value), holding]));
+  return new Map(snapshots.flatMap(holdingsOf).map((holding) => [tokenOf(holding.value), holding]));
 }
 
-/** What --token takes: text, with bytes that are no UTF-8 as escapes, so that it can be typed. */
+/** The token as text that can be typed: bytes that are not UTF-8 become escapes. */
 function tokenOf(value: string): string {
   return withBytesEscaped(parseValue(value).token);
 }
 
-interface Ballot {
+interface MasterView {
   readonly master: string;
-  readonly sight: LockSnapshot | null;
-  /** What the key shows, to which an attempt would be refused; null: nothing. */
+  readonly snapshot: LockSnapshot | null;
+  /** The value for which an attempt would be refused; null: none. */
   readonly value: string | null;
   readonly holdings: readonly Holding[];
   readonly failed: Failed | null;
 }
 
-function ballotOf({ master, sight, doubt }: MasterReport): Ballot {
-  if ('kind' in sight) return { master, sight: null, value: null, holdings: [], failed: sight };
-  const value = sight.type === null ? null : (sight.value ?? `(a ${sight.type})`);
+function viewOf({ master, snapshot, doubt }: MasterReport): MasterView {
+  if ('kind' in snapshot)
+    return { master, snapshot: null, value: null, holdings: [], failed: snapshot };
+  const value = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
   return {
     master,
-    sight,
+    snapshot,
     value,
-    holdings: holdingsOf(sight),
+    holdings: holdingsOf(snapshot),
     failed: value === null ? doubt : null,
   };
 }
 
-function stateOf(ballots: readonly Ballot[], counts: readonly number[], quorum: number): State {
-  const replies = ballots.map(({ value, failed }): AcquireReply => {
+function stateOf(views: readonly MasterView[], counts: readonly number[], quorum: number): State {
+  const replies = views.map(({ value, failed }): AcquireReply => {
     if (failed) return failed;
     if (value === null) return { kind: 'granted', fence: null };
     return { kind: 'refused', holder: value, remainingMs: null, place: null, masterTimeUs: 0 };
   });
-  switch (acquireVerdictOf(replies, ballots.length)) {
+  switch (acquireVerdictOf(replies, views.length)) {
     case 'granted':
       return counts.length > 0 ? 'orphan' : 'free';
     case 'busy':
@@ -186,16 +185,16 @@ function stateOf(ballots: readonly Ballot[], counts: readonly number[], quorum: 
   }
 }
 
-function standsOn({ holdings }: Ballot, value: string): boolean {
+function standsOn({ holdings }: MasterView, value: string): boolean {
   return holdings.some((holding) => holding.value === value);
 }
 
-function holderOf(value: string, ballots: readonly Ballot[], votes: number): Holder {
-  const ballot = ballots.find((one) => standsOn(one, value));
-  const type = ballot?.sight?.type;
-  const sharing = ballot?.holdings.find((holding) => holding.value === value)?.sharing;
+function holderOf(value: string, views: readonly MasterView[], votes: number): Holder {
+  const view = views.find((one) => standsOn(one, value));
+  const type = view?.snapshot?.type;
+  const sharing = view?.holdings.find((holding) => holding.value === value)?.sharing;
   const slot = sharing?.kind === 'slots' ? sharing.slot : null;
-  const nobody = {
+  const noNote = {
     host: null,
     pid: null,
     user: null,
@@ -205,10 +204,10 @@ function holderOf(value: string, ballots: readonly Ballot[], votes: number): Hol
     votes,
     endedAt: null,
   };
-  if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...nobody };
+  if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...noNote };
   const { note } = parseValue(value);
   const token = isCut(value) ? null : tokenOf(value);
-  if (note === null) return { kind: 'string', token, ...nobody };
+  if (note === null) return { kind: 'string', token, ...noNote };
   const { host, pid, user, since, label } = note;
   return { kind: 'redlock-run', token, host, pid, user, since, label, slot, votes, endedAt: null };
 }
@@ -224,10 +223,10 @@ function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {
   return Number.isFinite(lastMs) ? lastMs : null;
 }
 
-/** Masters may know different waiters, for a moment; the longest wait that any of them tells of counts. */
-function queueOf(ballots: readonly Ballot[]): LockState['queue'] {
+/** Masters may briefly know different waiters; the longest wait that a master reports counts. */
+function queueOf(views: readonly MasterView[]): LockState['queue'] {
   const waited = new Map<string, number>();
-  for (const { id, waitedMs } of ballots.flatMap(({ sight }) => sight?.queue ?? [])) {
+  for (const { id, waitedMs } of views.flatMap(({ snapshot }) => snapshot?.queue ?? [])) {
     waited.set(id, Math.max(waitedMs, waited.get(id) ?? 0));
   }
   const inOrder = [...waited].sort(([, a], [, b]) => b - a);
@@ -236,7 +235,7 @@ function queueOf(ballots: readonly Ballot[]): LockState['queue'] {
 
 /** One holder, as one master shows it. */
 export interface Holding {
-  /** What stands there; of a key that is no string its type in parentheses, which cannot be compared. */
+  /** The value; of a key that is no string its type in parentheses, which cannot be compared. */
   readonly value: string;
   readonly sharing: Sharing;
   /** null: it never expires by itself. */
@@ -244,8 +243,8 @@ export interface Holding {
 }
 
 /**
- * What holds the lock on one master: the value of its key, or several beside it that hold it
- * together. *Note:* a key with a mark and no holder beside it still keeps others out until it
+ * What holds the lock on one master: the value of its key, or for a shared lock the values beside
+ * it. *Note:* a key that says "shared" and has no holder beside it still keeps others out until it
  * expires.
  */
 export function holdingsOf({ type, value, remainingMs, holders }: LockSnapshot): Holding[] {

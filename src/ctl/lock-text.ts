@@ -1,5 +1,5 @@
-// The state of a lock as text for people: a headline, a table of the votes, a table of the queue.
-// Pure. The headline says "held by" in the words of the line that a waiting redlock-run prints.
+// The state of a lock as text for people: a headline, a table of the votes, a table of the wait
+// queue. Pure. A waiting redlock-run describes a holder in the same words.
 
 import { parseWaiterId } from '../lock/value.ts';
 import { roughly } from '../text/lines.ts';
@@ -20,12 +20,12 @@ export function renderLock(lock: LockState): string {
     roughly(waitedMs),
     waiterOf(id),
   ]);
-  const line =
-    queue.length === 0 ? '' : `\n${renderTable(['PLACE', 'WAITING FOR', 'WAITER'], rows)}`;
-  return `${quoted(lock.name)}: ${headlineOf(lock)}\n${detailOf(lock)}\n${votes}${line}`;
+  const waiters =
+    queue.length === 0 ? '' : `\n${renderTable(['POSITION', 'WAITING FOR', 'WAITER'], rows)}`;
+  return `${quoted(lock.name)}: ${headlineOf(lock)}\n${detailOf(lock)}\n${votes}${waiters}`;
 }
 
-/** What is so, in one line. */
+/** The state in one line. */
 export function headlineOf(lock: LockState): string {
   const { state, holders, votes, masters, quorum, remainingMs, queue } = lock;
   const first = holders[0];
@@ -35,21 +35,32 @@ export function headlineOf(lock: LockState): string {
       return `free${waiting}`;
     case 'held':
       if (lock.sharing !== 'exclusive') return `${together(lock)}; ${endOf(remainingMs)}${waiting}`;
-      return `held by ${first ? whoIs(first) : 'nobody'}; on ${first?.votes} of ${masters} masters; ${keptFor(lock) ?? endOf(remainingMs)}${waiting}`;
+      return (
+        `held by ${first ? describe(first) : 'an unknown holder'}; ` +
+        `on ${first?.votes} of ${masters} masters; ${keptFor(lock) ?? endOf(remainingMs)}${waiting}`
+      );
     case 'orphan':
-      return `free; a remainder on ${first?.votes} of ${masters} masters, fewer than the quorum of ${quorum}, keeps nobody out${waiting}`;
+      return (
+        `free; a remainder on ${first?.votes} of ${masters} masters, ` +
+        `fewer than the quorum of ${quorum}, keeps no client out${waiting}`
+      );
     case 'split':
-      return `split: no quorum of ${quorum} shows one holder, and none is free: nobody can get it; ${endOf(remainingMs)}${waiting}`;
+      return (
+        `split: no quorum of ${quorum} shows one holder, and none is free: ` +
+        `it cannot be acquired; ${endOf(remainingMs)}${waiting}`
+      );
     case 'unknown': {
-      const failures = votes.filter(({ failure }) => failure !== null);
-      return `unknown: no quorum: only ${masters - failures.length} of ${masters} masters can tell${first ? `; seen: held by ${whoIs(first)}` : ''}`;
+      const failedCount = votes.filter(({ failure }) => failure !== null).length;
+      const seen = first ? `; seen: held by ${describe(first)}` : '';
+      const answered = `${masters - failedCount} of ${masters}`;
+      return `unknown: no quorum: only ${answered} masters can tell${seen}`;
     }
     case 'unfit':
       return 'unknown: a server is in the list of masters that must not be there';
   }
 }
 
-/** Of a lock that several hold. */
+/** The headline of a lock that several may hold. */
 export function together({
   sharing,
   slots,
@@ -61,8 +72,11 @@ export function together({
   return `shared by ${holders.length}${ended}`;
 }
 
-/** "ops@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.314Z", or whose key it is if not redlock-run's. */
-export function whoIs(holder: Holder): string {
+/**
+ * "ops@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.314Z"; for a value that redlock-run has
+ * not set "another program (...)".
+ */
+export function describe(holder: Holder): string {
   if (holder.kind === 'redlock-run') {
     const { user, host, pid, label, since, endedAt } = holder;
     const end = endedAt === null ? [] : [`ended ${endedAt}`];
@@ -74,12 +88,12 @@ export function whoIs(holder: Holder): string {
   return `another program (a key of type ${holder.kind})`;
 }
 
-/** Of a holder that is another program. */
+/** The value that another program has set. */
 export function foreignValue({ token }: Holder, mostChars: number): string {
   return token === null ? 'a value too long to be shown' : `value ${printable(token, mostChars)}`;
 }
 
-/** More about the holder, or a table of those who hold it together. */
+/** More about the holder, or a table of several holders. */
 function detailOf(lock: LockState): string {
   const { sharing, slots, holders, fence } = lock;
   const [holder, ...others] = holders;
@@ -105,7 +119,7 @@ function endOf(remainingMs: number | null): string {
     : `lease ends in ${roughly(remainingMs)} unless extended`;
 }
 
-/** Of a lock that nobody extends any more, because its run has ended; null: that is not so, or not known. */
+/** How long a lock is kept after its run; null: its run has not ended, or this is not known. */
 function keptFor({ holders: [first], remainingMs }: LockState): string | null {
   return first?.endedAt && remainingMs !== null
     ? `kept for another ${roughly(remainingMs)} (--hold-at-least)`
@@ -115,17 +129,17 @@ function keptFor({ holders: [first], remainingMs }: LockState): string | null {
 function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
   const row = [
     String(holder.slot ?? ''),
-    whoIs(holder),
+    describe(holder),
     printable(holder.token ?? ''),
     `${holder.votes}/${masters}`,
   ];
   return slots === null ? row.slice(1) : row;
 }
 
-/** "pid 4711 on web1", with what its way of waiting is; or the id of one who does not tell. */
+/** "pid 4711 on web1", with how it waits; the id, if that does not tell the process. */
 function waiterOf(id: string): string {
-  const { traits, who } = parseWaiterId(id);
-  const [, pid, host] = /^(\d+)@(.*)$/s.exec(who ?? '') ?? [];
+  const { traits, who: owner } = parseWaiterId(id);
+  const [, pid, host] = /^(\d+)@(.*)$/s.exec(owner ?? '') ?? [];
   if (pid === undefined) return printable(id);
   return printable([`pid ${pid} on ${host}`, ...traits].join(', '));
 }
@@ -138,6 +152,6 @@ function leftOf({ vote, remainingMs }: MasterVote): string {
 function remarkOn({ failure, holder }: MasterVote, { sharing, holders }: LockState): string {
   if (failure) return failure.message;
   if (sharing !== 'exclusive') return '';
-  const who = holder === null ? undefined : holders[holder];
-  return who !== undefined && holders.length > 1 ? `by ${whoIs(who)}` : '';
+  const shown = holder === null ? undefined : holders[holder];
+  return shown !== undefined && holders.length > 1 ? `by ${describe(shown)}` : '';
 }

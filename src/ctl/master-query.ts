@@ -1,8 +1,7 @@
-// All masters asked the same thing at once, each with its deadline, every answer waited for: unlike
-// a lock's round, which ends as soon as the verdict is certain. A master that failed once is not
-// asked again within one survey, so that a frozen one costs one time-out and not one for each of
-// ten thousand locks. However a master answers, a survey ends: what one may take in all is bounded
-// as well.
+// One question to every master at once, each with its deadline. Unlike a round of the lock, a query
+// waits for every answer. A master that fails is not asked again within the same query, so that a
+// frozen master costs one time-out, and not one for each of ten thousand locks. The total time and
+// the amount that one master may take are bounded as well.
 
 import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -17,20 +16,20 @@ import { quoted } from '../text/quote.ts';
 import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
 import type { CtlSettings } from './settings.ts';
 
-/** Locks read in one step: about a millisecond of a master's time. */
+/** Locks read in one request: about a millisecond of a master's time. */
 const batchSize = 100;
-/** Histories read in one step: each may be long. */
+/** Histories read in one request: each may be long. */
 const historyBatchSize = 10;
 /** Keys that one SCAN goes through. */
 const pageSize = 1_000;
 
-/** How much is asked for. */
+/** Bounds of a query. */
 export interface QueryLimits {
-  /** How long one master may take to answer one question. */
+  /** How long one master may take for one answer. */
   readonly answerMs: number;
-  /** How long one master may take to answer all of them. */
+  /** How long one master may take for all answers together. */
   readonly totalMs: number;
-  /** How long the names on one master are collected. */
+  /** How long names are collected on one master. */
   readonly namesMs: number;
   /** How many names, and how many characters of names, are collected on one master. */
   readonly nameCount: number;
@@ -44,7 +43,7 @@ const usualLimits = {
   nameChars: 20_000_000,
 };
 
-/** Those of the settings, and the local ones that are running. Throws LocalTrouble. */
+/** The masters of the settings, and the local ones that are running. Throws LocalTrouble. */
 export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
   const own = settings.local ? await localMasters(settings.localDirectory) : [];
   return [
@@ -58,7 +57,7 @@ export class MasterQuery {
   readonly #clock: Clock;
   readonly #limits: QueryLimits;
   readonly #failed = new Map<LockObserver, Failed>();
-  /** Masters that have told a part of what they were asked for. */
+  /** Masters whose answer was cut off, and why. */
   readonly #cutOff = new Map<LockObserver, Failed>();
   readonly #spentMs = new Map<LockObserver, number>();
 
@@ -73,7 +72,7 @@ export class MasterQuery {
   }
 
   /**
-   * On the masters of the settings. Local ones are not started: to look must not change what is so.
+   * A query of the masters of the settings. Local masters are not started: a query changes nothing.
    * Throws LocalTrouble.
    */
   static async of(
@@ -90,7 +89,7 @@ export class MasterQuery {
     return new MasterQuery(observers, clock, { answerMs: masterTimeoutMs, ...limits });
   }
 
-  /** One answer of each master, in their order. */
+  /** The answer of each master, in the order of the masters. */
   async ask<Answer>(
     question: (observer: LockObserver) => Promise<Answer | Failed>,
     timeoutMs = this.#limits.answerMs,
@@ -100,28 +99,28 @@ export class MasterQuery {
     );
   }
 
-  /** The state of each of these locks, in their order. */
+  /** The states of these locks, in the order of the names. */
   async look(names: readonly string[]): Promise<LockState[]> {
     const reports = await this.reports(names);
     return names.map((name, index) => lockStateOf(name, reports[index] ?? []));
   }
 
-  /** What each master says of each of these locks. */
+  /** For each of these locks the report of each master. */
   async reports(names: readonly string[]): Promise<MasterReport[][]> {
     const doubts = await this.ask(async (observer) => ({ doubt: await observer.doubt() }));
     const all: MasterReport[][] = [];
     for (let from = 0; from < names.length; from += batchSize) {
       const batch = names.slice(from, from + batchSize);
-      const sights = await this.ask((observer) => observer.look(batch));
+      const snapshots = await this.ask((observer) => observer.look(batch));
       for (const index of batch.keys()) {
         all.push(
           this.observers.map(({ name }, at) => {
-            const [sight, doubt] = [sights[at], doubts[at]];
-            if (sight === undefined || isFailed(sight))
-              return { master: name, sight: sight ?? silence, doubt: null };
+            const [snapshot, doubt] = [snapshots[at], doubts[at]];
+            if (snapshot === undefined || isFailed(snapshot))
+              return { master: name, snapshot: snapshot ?? silence, doubt: null };
             return {
               master: name,
-              sight: sight[index] ?? silence,
+              snapshot: snapshot[index] ?? silence,
               doubt: isFailed(doubt) ? doubt : (doubt?.doubt ?? null),
             };
           }),
@@ -131,7 +130,7 @@ export class MasterQuery {
     return all;
   }
 
-  /** The names of all locks that match the glob on any master, sorted, each once. Never asks for all keys at once. */
+  /** The names of all locks that match the glob on any master, sorted, each once; by SCAN. */
   names(pattern: string): Promise<string[]> {
     return this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize));
   }
@@ -141,7 +140,7 @@ export class MasterQuery {
     return this.#collected((observer, cursor) => observer.historyPage(cursor, pageSize));
   }
 
-  /** What each master keeps of the runs of each of these locks, newest first; nothing where it fails. */
+  /** For each of these locks the history on each master, newest first; empty where that fails. */
   async histories(
     names: readonly string[],
     mostLines: number,
@@ -152,30 +151,30 @@ export class MasterQuery {
     return names.map((_, index) => ofEach.map((histories) => histories[index] ?? []));
   }
 
-  /** Removes exactly this value wherever it stands so. */
+  /** Removes exactly this value from every master that shows it. */
   remove(name: string, value: string, sharing?: Sharing): Promise<ReleaseReply[]> {
     return this.ask<ReleaseReply>((observer) => observer.remove(name, value, sharing));
   }
 
-  /** Calls whoever listens under this id. */
-  async call(name: string, id: string): Promise<void> {
+  /** Publishes the wake-up for this waiter id. */
+  async wake(name: string, id: string): Promise<void> {
     await this.ask((observer) => observer.call(name, id));
   }
 
-  /** Puts another value in its place wherever exactly this one is, for as long as it would have lasted. */
+  /** Replaces exactly this value on every master that shows it, for the rest of its lease. */
   replace(name: string, value: string, by: string): Promise<ReleaseReply[]> {
     return this.ask<ReleaseReply>((observer) => observer.replace(name, value, by));
   }
 
-  /** Why each master has not told all that it was asked for, in their order; null: it has. */
+  /** Why the answer of each master is missing or cut off; null: it is complete. */
   failures(): (Failed | null)[] {
     return this.observers.map(
       (observer) => this.#failed.get(observer) ?? this.#cutOff.get(observer) ?? null,
     );
   }
 
-  /** Asks those again that have failed. */
-  forgive(): void {
+  /** Forgets failures and time spent: failed masters are asked again. */
+  reset(): void {
     for (const known of [this.#failed, this.#cutOff, this.#spentMs]) known.clear();
   }
 
@@ -193,7 +192,7 @@ export class MasterQuery {
     return [...new Set(names.flat())].sort();
   }
 
-  /** A server may answer to SCAN for ever: it is asked no longer than the limits say. */
+  /** A server may answer SCAN for ever: the limits end that. */
   async #collect(observer: LockObserver, ask: AskPage): Promise<string[]> {
     const { namesMs, nameCount, nameChars } = this.#limits;
     const names = new Set<string>();
@@ -216,7 +215,7 @@ export class MasterQuery {
         return this.#cut(
           observer,
           names,
-          `has not told all of its names within ${roughly(namesMs)}`,
+          `has not listed all of its names within ${roughly(namesMs)}`,
         );
     }
   }
@@ -241,7 +240,7 @@ export class MasterQuery {
         this.#failed.set(observer, silence);
         return all;
       }
-      // One that did not fit behind others is asked for by itself.
+      // A history that did not fit behind others is requested by itself.
       all.push(...(isWhole || histories.length === 1 ? histories : histories.slice(0, -1)));
       if (!isWhole && histories.length === 1)
         this.#cutOff.set(
@@ -278,7 +277,7 @@ export class MasterQuery {
 
 type AskPage = (observer: LockObserver, cursor: string) => Promise<Page | Failed>;
 
-const silence = failed('reply', 'has said nothing about it');
+const silence = failed('reply', 'has left it out of its answer');
 
 function noAnswer(timeoutMs: number): Failed {
   return failed('timeout', `no answer within ${timeoutMs} ms`);

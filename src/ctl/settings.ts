@@ -1,6 +1,6 @@
-// What redlockctl has to know of the configuration: the masters, and the times that decide which of
-// them count as silent and which have just restarted. *Note:* `ttl` is the one that redlock-run would
-// use under the same configuration; locks that were acquired with another show only what is left.
+// The settings that redlockctl needs: the masters, and the times after which a master counts as
+// silent, or no longer as restarted. *Note:* `ttl` is what redlock-run would use under the same
+// configuration; of a lock that was acquired with another one only the remaining time is known.
 
 import type { Flags } from '../config/arguments.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
@@ -12,7 +12,7 @@ export interface CtlSettings extends MasterSettings {
   readonly ttlMs: number;
   /** How long `acquire` waits; null: for ever. */
   readonly waitMs: number | null;
-  /** Whether `hold` leaves a line in the history of the lock. */
+  /** Whether `hold` writes a line into the history of the lock. */
   readonly hasHistory: boolean;
   /** How long one master may take to answer one question. */
   readonly masterTimeoutMs: number;

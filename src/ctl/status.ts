@@ -1,6 +1,5 @@
-// `redlockctl status NAME...`: who holds a lock, by which votes, and who waits for it. It changes
-// nothing. It exits 75 when a lock is held, although the question was answered: scripts ask that
-// way.
+// `redlockctl status NAME...`: the holder of a lock, its votes and its wait queue. It changes
+// nothing. It exits 75 when a lock is held, so that scripts can ask by the exit code.
 
 import stringWidth from 'string-width';
 import { exitCode } from '../text/exit-codes.ts';
@@ -9,7 +8,7 @@ import type { Call } from './call.ts';
 import { withEndings } from './history/endings.ts';
 import type { LockState, State } from './lock-state.ts';
 import { renderLock } from './lock-text.ts';
-import { MasterQuery } from './survey.ts';
+import { MasterQuery } from './master-query.ts';
 
 const watchEveryMs = 1_000;
 
@@ -23,27 +22,27 @@ export const codeOf: Readonly<Record<State, number>> = {
 };
 
 export async function status({ words, settings, clock, print, columns }: Call): Promise<number> {
-  const survey = await MasterQuery.of(settings, clock);
+  const query = await MasterQuery.of(settings, clock);
   const names = words.operands;
   const render = (locks: readonly LockState[]) =>
     words.has('--json') ? jsonLine({ locks }) : locks.map(renderLock).join('\n');
   if (!words.has('--watch')) {
-    const locks = await withEndings(survey, await survey.look(names));
+    const locks = await withEndings(query, await query.look(names));
     print(render(locks));
     return worstOf(locks.map(({ state }) => codeOf[state]));
   }
   let lines = 0;
   for (;;) {
-    const text = render(await withEndings(survey, await survey.look(names)));
-    // Into a pipe one after the other.
+    const text = render(await withEndings(query, await query.look(names)));
+    // A pipe gets one state after the other; a terminal shows the newest in place of the last.
     print(text, columns === null ? 0 : lines);
     lines = linesOf(text, columns ?? Number.POSITIVE_INFINITY);
-    survey.forgive();
-    await survey.pause(watchEveryMs);
+    query.reset();
+    await query.pause(watchEveryMs);
   }
 }
 
-/** How many lines the text takes on a terminal, which breaks those that are too wide. */
+/** How many lines of a terminal the text takes, which breaks lines that are too wide. */
 function linesOf(text: string, columns: number): number {
   const widths = text
     .split('\n')

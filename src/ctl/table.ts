@@ -1,11 +1,11 @@
-// Tables for people: no borders, two spaces between columns, readable when piped. Programs have
-// --json. The libraries for tables were tried and left out: ten thousand rows took them up to seven
-// seconds, and what a table needs beside padding is the width of a text on a terminal.
+// Tables for people: no borders, two spaces between columns, readable when piped. Programs use
+// --json. It is no library, because those that were tried took up to seven seconds for ten thousand
+// rows.
 
 import stringWidth from 'string-width';
 import { oneLine } from '../text/printable.ts';
 
-/** Ends with a newline; empty without rows. Whatever others wrote into a cell stays on its line. */
+/** Ends with a newline; empty without rows. A cell stays on one line, whatever is in it. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
   const cells = [head, ...rows.map((row) => row.map(oneLine))];

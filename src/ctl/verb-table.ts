@@ -1,6 +1,5 @@
-// The one table of verbs and of their options. --help, the man page, completion and the reading of
-// the command line are made from it. Options for masters and configuration are rows of redlock-run's
-// own table.
+// The table of verbs and of their options. --help, the man page, completion and the parser are made
+// from it. Options for masters and configuration are rows of redlock-run's own table.
 
 import { type OptionRow, optionTable } from '../config/options.ts';
 
@@ -26,16 +25,16 @@ export type VerbOption = Omit<OptionRow, 'group'>;
 
 export interface VerbRow {
   readonly verb: VerbName;
-  /** As in help: `NAME...`, `[PATTERN]`, `start|stop|status`. */
+  /** As in --help: `NAME...`, `[PATTERN]`, `start|stop|status`. */
   readonly operands: string;
-  /** How many words may follow. */
+  /** How many operands it takes. */
   readonly least: number;
   readonly most: number;
   readonly summary: string;
   readonly options: readonly VerbOption[];
 }
 
-/** As redlock-run has it. */
+/** A row of the table of redlock-run. */
 function ofRun(long: string): VerbOption {
   const row = optionTable.find((candidate) => candidate.long === long);
   if (row === undefined) throw new Error(`no such option: ${long}`);
@@ -52,27 +51,28 @@ const token: VerbOption = {
 };
 const background: VerbOption = {
   long: '--background',
-  description: 'go on holding it after redlockctl has printed the token and ended',
+  description: 'hold it in the background: print the token and return to the shell',
 };
 const whilePid: VerbOption = {
   long: '--while-pid',
   argument: 'PID',
   description:
-    'give it back when this process is gone (default with --background: the one that called redlockctl)',
+    'release it when this process has ended ' +
+    '(default with --background: the one that called redlockctl)',
 };
 const strict: VerbOption = {
   long: '--strict',
-  description: 'exit 1 for warnings, and for what could not be found out',
+  description: 'exit 1 for warnings, and for checks with the result unknown',
 };
 const safely: VerbOption = {
   long: '--safely',
   description:
-    'keep others out for what is left of the lease, so that the command has ended before another begins',
+    'keep others out for the rest of the lease, so that the command ends before another starts',
 };
 const configGet: VerbOption = {
   long: '--config-get',
   description:
-    'with the right that tells whether a restart forgets locks, and that shows passwords',
+    'with CONFIG GET, which tells whether a restart forgets locks, and also shows passwords',
 };
 const watch: VerbOption = {
   long: '--watch',
@@ -101,7 +101,7 @@ export const verbTable: readonly VerbRow[] = [
     operands: 'NAME...',
     least: 1,
     most: Number.POSITIVE_INFINITY,
-    summary: 'who holds a lock, on which masters, and who waits for it; exits 75 when it is held',
+    summary: 'show the holder of a lock, its masters and its wait queue; exits 75 when it is held',
     options: [watch, json],
   },
   {
@@ -109,7 +109,7 @@ export const verbTable: readonly VerbRow[] = [
     operands: '[PATTERN]',
     least: 0,
     most: 1,
-    summary: 'all locks under the prefix, or those that match a pattern such as deploy-*',
+    summary: 'list all locks under the prefix, or those that match a pattern such as deploy-*',
     options: [json],
   },
   {
@@ -117,7 +117,7 @@ export const verbTable: readonly VerbRow[] = [
     operands: '',
     least: 0,
     most: 0,
-    summary: 'locks, holders, queues and masters on the whole screen, once a second; q quits',
+    summary: 'show locks, holders, queues and masters on the screen every second; q quits',
     options: [],
   },
   {
@@ -126,7 +126,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 0,
     most: 1,
     summary:
-      'who held a lock, when and for how long, who waited, and why a run did not happen; or of all locks',
+      'show past runs under a lock, or under all: when, for how long, and why one did not happen',
     options: [since, html, svg, json],
   },
   {
@@ -135,7 +135,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary:
-      'take a lock away from the holder that is shown; its redlock-run stops the command and exits 79',
+      'take a lock from the holder that is shown; its redlock-run stops the command and exits 79',
     options: [safely, token, yes, json],
   },
   {
@@ -143,7 +143,7 @@ export const verbTable: readonly VerbRow[] = [
     operands: 'NAME',
     least: 1,
     most: 1,
-    summary: 'take a lock for several steps, for one --ttl, and print its token; nobody extends it',
+    summary: 'acquire a lock for one --ttl, for several steps, and print its token; not extended',
     options: [ttl, wait, nonblock, json],
   },
   {
@@ -152,7 +152,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary:
-      'take a lock, print its token, and extend it until release, a signal, or the end of a process',
+      'acquire a lock, print its token, extend it until release, a signal, or the end of a process',
     options: [background, whilePid, ttl, wait, nonblock, json],
   },
   {
@@ -160,7 +160,7 @@ export const verbTable: readonly VerbRow[] = [
     operands: 'NAME',
     least: 1,
     most: 1,
-    summary: 'hold it for another --ttl from now; exits 79 when it was lost',
+    summary: 'extend a lock to another --ttl from now; exits 79 when it was lost',
     options: [ttl, token, json],
   },
   {
@@ -168,7 +168,7 @@ export const verbTable: readonly VerbRow[] = [
     operands: 'NAME',
     least: 1,
     most: 1,
-    summary: 'give it back; exits 79 when it was lost before',
+    summary: 'release a lock; exits 79 when it was lost before',
     options: [token, json],
   },
   {
@@ -177,7 +177,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 0,
     most: 1,
     summary:
-      'is the lock of this run still held? exits 79 when it was lost; outside a run with NAME and --token',
+      'is the lock of this run held? exits 79 when it was lost; outside a run: NAME and --token',
     options: [token, json],
   },
   {
@@ -186,7 +186,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 0,
     most: 0,
     summary:
-      'are these masters fit to guard money? what is wrong, why it matters, and what mends it',
+      'check whether the masters are fit for locks: what is wrong, why it matters, how to fix it',
     options: [strict, json],
   },
   {
@@ -202,7 +202,7 @@ export const verbTable: readonly VerbRow[] = [
     operands: 'start|stop|status',
     least: 1,
     most: 1,
-    summary: 'the masters of this user on this machine, as with --local',
+    summary: 'start, stop or show the masters of --local, those of this user on this machine',
     options: [yes, json],
   },
   {
@@ -211,14 +211,14 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: Number.POSITIVE_INFINITY,
     summary:
-      'print a script that completes both programs, names of locks included; see the script for its use',
+      'print a script that completes both programs and lock names; its comments tell how to use it',
     options: [],
   },
 ];
 
 const sharedNames = ['--master', '--config', '--local', '--prefix', '--help', '--version'];
 
-/** What both programs take. */
+/** The options that both programs take. */
 export const sharedOptions: readonly OptionRow[] = optionTable.filter((row) =>
   sharedNames.includes(row.long),
 );

@@ -1,6 +1,6 @@
-// The command line of redlockctl, taken apart: verb, operands, options. Values stay texts. Pure: no
-// exit, no printing. All options are known everywhere and refused afterwards, so that
-// `redlockctl --json status x` and `redlockctl status x --json` are the same.
+// The command line of redlockctl, parsed: verb, operands, options. Values stay text. Pure. Every
+// option is accepted by the parser and refused afterwards, so that `redlockctl --json status x` and
+// `redlockctl status x --json` are the same.
 
 import {
   type Flags,
@@ -31,7 +31,7 @@ export interface VerbWords {
 export type Words = VerbWords | PrintWords;
 
 /**
- * Takes `argv` (without the program's own name) apart.
+ * Parses `argv`, without the name of the program.
  * @throws UsageError
  */
 export function parseWords(argv: readonly string[]): Words {
@@ -63,7 +63,7 @@ export function parseWords(argv: readonly string[]): Words {
     throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
   const objection = row.verb === 'acquire' || row.verb === 'hold' ? objectionToNames(rest) : null;
   if (objection !== null) throw new UsageError(`${row.verb}: ${objection}`);
-  // The masters that the verb is about are named by it.
+  // The verb is about the masters of --local.
   if (row.verb === 'local') given.set('--local', true);
   return {
     kind: 'verb',

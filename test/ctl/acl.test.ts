@@ -1,5 +1,5 @@
-// The rules that `acl` prints, put to the test: under them both programs work, and with one command less they do not. Each user is
-// made on real servers from the very line that was printed.
+// The rules that `acl` prints: under them both programs work on real servers, and with one command
+// less they do not.
 
 import { setTimeout as pass } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -29,7 +29,10 @@ const as = (user: string) => ({ env: { REDLOCK_USERNAME: user, REDLOCK_PASSWORD:
 test('two lines for redis-cli, the rest on stderr', async () => {
   expect(lines).toHaveLength(2);
   expect(lines[0]).toMatch(
-    /^ACL SETUSER redlock-run on >PASSWORD resetkeys ~redlock:\* ~\{redlock:\*\}:\* resetchannels &/,
+    new RegExp(
+      '^ACL SETUSER redlock-run on >PASSWORD resetkeys ' +
+        '~redlock:\\* ~\\{redlock:\\*\\}:\\* resetchannels &',
+    ),
   );
   const { stdout } = await ctl(masters, ['acl', '--json']);
   const { version, users } = JSON.parse(stdout);
@@ -57,7 +60,7 @@ test('neither user sees a password of the server, unless config|get is asked for
   expect(asked.stderr).toMatch(/^redlockctl: warning: .*passwords/m);
 });
 
-test('a master that restarted waits out the grace under these rules, also when it forgets nothing', async () => {
+test('a restarted master waits out its grace under these rules, durable or not', async () => {
   const [master] = masters as [TestMaster];
   await master.command('config', 'set', 'appendonly', 'yes', 'appendfsync', 'always');
   const env = { ...as('redlock-run').env, REDLOCK_RESTART_GRACE: '1h' };
@@ -66,7 +69,7 @@ test('a master that restarted waits out the grace under these rules, also when i
   expect([code, stderr]).toEqual([69, expect.stringMatching(/restarted \d+ s ago/)]);
 });
 
-test('redlock-run acquires, extends, waits, is called and releases under its rules', async () => {
+test('redlock-run acquires, extends, waits, is woken and releases under its rules', async () => {
   const { env } = as('redlock-run');
   const command = ['sh', '-c', 'echo ready; read -r line'];
   const holder = start(['--ttl', '3s', 'job', '--', ...command], { env, stdin: 'pipe' });
@@ -84,7 +87,7 @@ test('redlock-run acquires, extends, waits, is called and releases under its rul
   expect(`${first.stderr}${second.stderr}`).not.toMatch(/permission|NOPERM/i);
 });
 
-test('redlockctl sees, lists and breaks under its rules', async () => {
+test('redlockctl shows, lists and breaks under its rules', async () => {
   await takeBy('them', masters, 'job');
   const options = as('redlockctl');
   expect(await ctl(masters, ['status', 'job'], options)).toMatchObject({ code: 75 });
@@ -95,7 +98,7 @@ test('redlockctl sees, lists and breaks under its rules', async () => {
   expect(await ctl(masters, ['break', 'job', '--yes'], options)).toMatchObject({ code: 0 });
 });
 
-test('redlock-run leaves its line under its rules, and redlockctl reads it under its own; without +xrevrange history is told so', async () => {
+test('history: redlock-run writes, redlockctl reads, or says that a right is missing', async () => {
   expect(await run(['job', '--', 'true'], as('redlock-run'))).toMatchObject({
     code: 0,
     stderr: '',
@@ -119,7 +122,7 @@ test('redlock-run leaves its line under its rules, and redlockctl reads it under
   });
 });
 
-test('a nested run goes on under the outer lock, and redlockctl holds and gives back, under their rules', async () => {
+test('a nested run under the enclosing lock, and redlockctl hold, under their rules', async () => {
   const inner = [interpreter, program, '--reentrant', 'job', '--', 'sleep', '1'];
   expect(await run(['--ttl', '1s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({
     code: 0,
@@ -135,7 +138,7 @@ test('a nested run goes on under the outer lock, and redlockctl holds and gives 
   expect(await ctl(masters, ['release', 'job', '--token', token], as('redlockctl'))).toMatchObject({
     code: 0,
   });
-  // Called, and not after a third of the ttl.
+  // By a wake-up, and not after a third of the ttl.
   await eventually('ended', () => !isAlive(pid), 2_000);
 });
 

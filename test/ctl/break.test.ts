@@ -1,5 +1,5 @@
-// Breaking a lock: only the holder that was shown, only where its very value still stands, and never without a yes. What it does to a
-// run is seen on a real one. Changed hands is arranged while a person is being asked.
+// Breaking a lock: only the holder that was shown, only while its very value is there, and only
+// when confirmed. The effect on a run is tested with a real one.
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ test('the run of a broken lock is stopped by its own redlock-run, and exits 79',
   expect(await countOf(masters, 'deploy')).toBe(0);
 });
 
-test('--safely: the command of the broken lock has ended before another begins', async () => {
+test('--safely: the command of the broken lock ends before another begins', async () => {
   const folder = mkdtempSync(join(scratchFolder(), 'log-'));
   const log = join(folder, 'log');
   const job = [
@@ -55,7 +55,7 @@ test('--safely: the command of the broken lock has ended before another begins',
   expect(readFileSync(log, 'utf8')).toBe('first began\nfirst ended\nnext began\n');
 });
 
-test('--safely leaves a lock that is in other hands alone, and just removes what never expires', async () => {
+test('--safely leaves the lock of another alone, removes what never expires', async () => {
   const [one, two] = [newValue(), newValue()];
   for (const [at, value] of [one, two, two].entries())
     await all()[at as 0].command('set', key, value, 'px', 60_000);
@@ -69,7 +69,7 @@ test('--safely leaves a lock that is in other hands alone, and just removes what
   expect(await values()).toEqual([null, null, null]);
 });
 
-test('the first in line is called', async () => {
+test('the first waiter is woken', async () => {
   await hold(masters, 'deploy');
   const leave = await queueUp(masters, 'deploy', 1);
   const calls: string[] = [];
@@ -121,20 +121,20 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
   });
   afterAll(() => terminal.close());
 
-  /** Has the question asked, on a clear screen. */
+  /** Starts a break up to its question, on a clear screen. */
   async function asked(): Promise<void> {
     await terminal.type('clear; ctl break deploy; echo "code $?"');
     await terminal.shows(/held by ops@web1[\s\S]*\[y\/N\]/);
   }
 
-  test('a lock that changed hands while the person thought is left alone', async () => {
+  test('a lock that changed hands before the answer is left alone', async () => {
     await hold(masters, 'deploy');
     await asked();
     const next = newValue();
     for (const master of masters) await master.command('set', key, next);
     await terminal.type('y');
     await terminal.shows(
-      /changed-hands: "deploy": in other hands by now: left alone[\s\S]*code 75/,
+      /changed-hands: "deploy": held by someone else by now: left alone[\s\S]*code 75/,
     );
     expect(await values()).toEqual([next, next, next]);
   });
@@ -164,7 +164,7 @@ test('a key of another type is left alone', async () => {
   ]);
 });
 
-describe('a value that is no UTF-8', () => {
+describe('a value that is not UTF-8', () => {
   const bytes = (last: number) =>
     `return redis.call('SET', KEYS[1], 'a\\130\\255\\${last}', 'PX', 60000)`;
   const put = (last: number) =>
@@ -183,7 +183,7 @@ describe('a value that is no UTF-8', () => {
     },
   );
 
-  test('is not removed for another, of which text would look the same', async () => {
+  test('is not confused with another that looks the same as text', async () => {
     await put(132);
     const { code, json } = await answerOf(masters, [
       'break',
@@ -212,7 +212,9 @@ describe('a value that is no UTF-8', () => {
   });
 });
 
-test('a value of megabytes is told as one, and is not broken', { timeout: 60_000 }, async () => {
+test('a value of megabytes is reported as such, and is not broken', {
+  timeout: 60_000,
+}, async () => {
   const script = "return redis.call('SET', KEYS[1], string.rep('x', 5000000), 'PX', 600000)";
   await Promise.all(masters.map((master) => master.command('eval', script, 1, key)));
   await hold(masters, 'other');
@@ -233,7 +235,7 @@ test('a value of megabytes is told as one, and is not broken', { timeout: 60_000
   ]);
 });
 
-test('where a list stands in the place of the queue, that is said, and what became of the lock', async () => {
+test('a list in place of the wait queue is reported, and the lock is broken', async () => {
   await hold(masters, 'deploy');
   await Promise.all(masters.map((master) => master.command('rpush', `{${key}}:queue`, 'x')));
   const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
@@ -250,7 +252,7 @@ test("another library's string and an orphan are broken like any holder", async 
   expect(stdout).toMatch(/removed on 3 of 3 masters; the program that set it is not told/);
   await all()[2].command('set', key, newValue());
   expect((await ctl(masters, ['break', 'deploy', '--yes'])).stdout).toMatch(
-    /removed on 1 of 3 masters; nothing changes for anybody: the remainder kept nobody out$/m,
+    /removed on 1 of 3 masters; nothing changes: the remainder kept no client out$/m,
   );
   expect(await values()).toEqual([null, null, null]);
 });
@@ -278,11 +280,11 @@ test.each([
     /^its redlock-run, if alive, stops .*, perhaps after another has begun$/,
   ],
   ['redlock-run', 'backup.sh', 'held', true, /^its redlock-run, if alive, stops .* at most$/],
-  ['redlock-run', 'redlockctl hold', 'held', false, /^whoever took it finds out/],
+  ['redlock-run', 'redlockctl hold', 'held', false, /^its holder finds out/],
   ['redlock-run', 'backup.sh', 'orphan', false, /^nothing changes/],
   ['string', null, 'held', false, /^the program that set it is not told/],
   ['string', null, 'orphan', false, /^nothing changes/],
-] as const)('what becomes of a %s, %s, %s, safely: %s', (kind, label, state, isSafe, expected) => {
+] as const)('the effect on a %s, %s, %s, safely: %s', (kind, label, state, isSafe, expected) => {
   expect(effectOn({ kind, label, endedAt: null } as never, state, isSafe)).toMatch(expected);
 });
 

@@ -1,5 +1,5 @@
-// Completion in the shells that this machine has: the script that is printed, asked as the shell asks it, with locks on real masters. What
-// is offered for which words is tested in unit/ctl.
+// Completion in the shells of this machine: the printed script, called as the shell calls it, with
+// locks on real masters. The candidates for given words are tested in unit/ctl.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { scratchFolder } from '../servers/watchdog.ts';
 import { ctl } from './rig.ts';
 
 const { masters } = useMasters(1);
-/** Names come however slow the machine is. */
+/** Long enough that a slow machine still offers names. */
 const unhurried = { REDLOCK_MASTER_TIMEOUT: '8s' };
 const program = fileURLToPath(new URL('../../bin/redlockctl.js', import.meta.url));
 
@@ -45,7 +45,10 @@ function shell(file: string, script: string): string[] {
 
 const bash = (line: string) => {
   const typed = `'${line.replaceAll("'", "'\\''")}'`;
-  const asking = `COMP_LINE=${typed}; COMP_POINT=\${#COMP_LINE}; _redlock_complete; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const asking = [
+    `COMP_LINE=${typed}; COMP_POINT=\${#COMP_LINE}; _redlock_complete`,
+    `printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ].join('; ');
   return shell('bash', `set -u; source <(redlockctl completion bash); ${asking}; ls`);
 };
 
@@ -75,7 +78,7 @@ test.skipIf(asksFor('zsh'))('zsh: the script is one', () => {
   expect(shell('zsh', 'redlockctl completion zsh | zsh -n; echo $?')).toEqual(['0']);
 });
 
-test('no name is offered that the shell would take for an option, or the terminal for an order', async () => {
+test('no name with a leading dash or with control characters is offered', async () => {
   for (const name of [
     '--on-lost=touch /tmp/x',
     '-n',
@@ -92,7 +95,7 @@ test('no name is offered that the shell would take for an option, or the termina
   expect(stdout.trimEnd().split('\n')).toEqual(['a b', 'deploy:eu', 'deploy:us']);
 });
 
-test('files of the working directory and its parents are not read, those in the home directory are', async () => {
+test('configuration is read from the home directory, not from the working directory', async () => {
   const folder = mkdtempSync(join(scratchFolder(), 'work-'));
   const [planted, home] = [await startHostile(echo), mkdtempSync(join(scratchFolder(), 'home-'))];
   writeFileSync(join(folder, '.redlockrc'), `masters: ['${planted.url}']\n`);
@@ -120,7 +123,7 @@ test('files of the working directory and its parents are not read, those in the 
   expect(planted.commands.length).toBeGreaterThan(0);
 });
 
-test('another shell is a usage error, and candidates never are', async () => {
+test('an unknown shell is a usage error; candidates never fail', async () => {
   expect(await ctl(masters, ['completion', 'csh'])).toMatchObject({ code: 64 });
   const words = ['completion', 'words', '--', 'redlockctl', '--nonsense', 'status', ''];
   expect(await ctl([{ url: 'unix:///nowhere' }], words)).toMatchObject({

@@ -1,5 +1,5 @@
-// The doctor on real servers with real ills, several in one visit. What it concludes from facts is tested in unit/ctl; here it is whether the
-// facts are true, and that its own lock leaves nothing behind.
+// The doctor on real servers with real faults: whether its facts are true, and whether its own lock
+// leaves nothing behind. What it concludes from facts is tested in unit/ctl.
 
 import { mkdtempSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const said = ({ json }: Answer, check: string, url: string | null = null) => {
     .join();
 };
 
-test('masters with an ill each: named, graded, with what mends it', {
+test('masters with one fault each: named, graded, with the fix', {
   timeout: 60_000,
 }, async () => {
   const [durable] = (await startMasters(1, { persist: true })) as [TestMaster];
@@ -78,16 +78,18 @@ test('masters with an ill each: named, graded, with what mends it', {
     replicaRights: 'error',
     frozen: 'error: no answer within 1500 ms',
     down: 'error: connection refused',
-    duplicates: 'unknown: 1 master does not tell who they are',
+    duplicates: 'unknown: 1 master does not tell a run_id',
     hosts: 'warning: 8 on this machine',
     count: 'warning: 8 masters: 3 may fail',
     quorum: 'error: no quorum: 4 of 8 masters keep locks, 5 are needed',
   });
   expect(answer.text).toContain(
-    `error: eviction: ${evicting.url}: maxmemory-policy is allkeys-lru\n  why: an evicted lock is free`,
+    `error: eviction: ${evicting.url}: maxmemory-policy is allkeys-lru\n` +
+      '  why: an evicted lock is granted',
   );
   expect(answer.text).toContain(
-    `fix: redis-cli -s ${evicting.url.replace('unix://', '')} CONFIG SET maxmemory-policy noeviction`,
+    `fix: redis-cli -s ${evicting.url.replace('unix://', '')} ` +
+      'CONFIG SET maxmemory-policy noeviction',
   );
   expect(await durable.keys()).toEqual([]);
 });
@@ -97,7 +99,7 @@ test('its own lock tries every command that redlock-run may use, and leaves noth
   await master.command('config', 'resetstat');
   await ctl(masters, ['doctor']);
   const stats = String(await master.command('info', 'commandstats'));
-  // Sent only to a database other than the first.
+  // SELECT is sent only for a database other than the first.
   const untried = commandsOf('redlock-run').filter(
     (command) => !stats.includes(`cmdstat_${command}:`),
   );
@@ -126,7 +128,7 @@ test('missing rights are named, one or all of them, and nothing is left', async 
   }
 });
 
-test('under the older protocol its own lock is one of that, and rights that only the other needs are not missed', async () => {
+test('under the older protocol it needs only the rights of that protocol', async () => {
   const env = { REDLOCK_PROTOCOL: 'setnx' };
   const rights = async (missing: string[], options = {}) => {
     const user = [
@@ -157,7 +159,7 @@ test('under the older protocol its own lock is one of that, and rights that only
   ]);
 });
 
-test('the command that mends it mends it', async () => {
+test('the command that it suggests fixes the fault', async () => {
   const [evicting] = (await startMasters(1, {
     config: { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' },
   })) as [TestMaster];
@@ -188,7 +190,7 @@ test('without errors it exits 0, and 1 under --strict where there are warnings',
   for (const master of masters) expect(await master.keys()).toEqual([]);
 });
 
-test('a server listed twice, one that has just restarted, and a file that shows its password', async () => {
+test('a server listed twice, one just restarted, and a file with a readable password', async () => {
   const [first, second] = masters as [TestMaster, TestMaster, TestMaster];
   const other = join(mkdtempSync(join(first.directory, 'o')), 's');
   symlinkSync(first.url.replace('unix://', ''), other);

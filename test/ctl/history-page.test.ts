@@ -1,8 +1,7 @@
-// The page and the picture as a browser shows them: a probe measures what is on the screen, at 1200 px, in light and in dark. Skipped where
-// there is no chromium.
-//
-// The surprise: the page forbids all scripts, so the probe goes into a copy from which that has been taken out; that the page is whole
-// without it is seen by the picture that a first look takes of the page as it is.
+// The page and the picture in a browser: a probe measures what is on the screen, at 1200 px, in
+// light and in dark. Skipped where there is no chromium. The page forbids all scripts, so the probe
+// runs in a copy without that rule; a picture of the page itself shows that it is complete without
+// the probe.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -56,7 +55,7 @@ interface Seen {
   readonly overflowPx: number;
   readonly texts: readonly Box[];
   readonly shapes: readonly Box[];
-  /** The kind of each run, and what it is drawn as. */
+  /** The kind of each run, and the shape that shows it. */
   readonly runs: readonly string[][];
   readonly hosts: readonly string[];
   readonly colours: Readonly<Record<'paper' | 'done', string>>;
@@ -123,7 +122,7 @@ describe.skipIf(!hasChromium)('in a browser', () => {
     expect(light.colours.paper).toBe('rgb(255, 255, 255)');
   });
 
-  test('a crowd, in the dark: nothing covers a text, nothing leaves the picture, nothing of others is markup', async () => {
+  test('many runs, in dark: no text covered, all inside, foreign text escaped', async () => {
     const nasty = '<img src=x onerror=alert(1)>';
     const [host, user] = ['h'.repeat(63), 'u'.repeat(32)];
     const note = { host, pid: 4_194_304, user, since: '2026-11-21T01:00:00.000Z', label: nasty };

@@ -1,5 +1,5 @@
-// Histories as the masters would have them after some nights: lines written with the ids, so the times, that they would have. The
-// surprise: times are UTC here and redlockctl is told so, because what it prints is local time.
+// Histories as the masters have them after some nights: lines written with the ids, and so the
+// times, of those nights. Times are UTC, and redlockctl runs with TZ=UTC.
 
 import { type Blocker, type RunRecord, renderRecord } from '../../src/lock/history-record.ts';
 import type { TestMaster } from '../servers/masters.ts';
@@ -8,14 +8,14 @@ export const utc = { env: { TZ: 'UTC' } };
 
 let count = 0;
 
-/** A run that ended well after a minute, unless told otherwise; with a token of its own. */
+/** A run that ended with 0 after a minute, changed by `changes`; with a token of its own. */
 export function recordOf(changes: Partial<RunRecord> = {}): RunRecord {
   count += 1;
-  const who = { host: 'web1', pid: 4_000 + count, user: 'ops', label: 'backup' };
+  const identity = { host: 'web1', pid: 4_000 + count, user: 'ops', label: 'backup' };
   const end = { outcome: 'ran', exitCode: 0, signal: null, status: 0 };
   return {
     token: `token${count}`,
-    ...who,
+    ...identity,
     ...end,
     waitMs: 0,
     heldMs: 60_000,
@@ -30,7 +30,7 @@ export function missedFor(blocker: Blocker, changes: Partial<RunRecord> = {}): R
   return recordOf({ ...end, blocker, ...changes });
 }
 
-/** The masters took this line at that time. */
+/** Writes this line to the masters as of that time. */
 export async function took(
   masters: readonly TestMaster[],
   name: string,
@@ -42,7 +42,7 @@ export async function took(
     await master.command('xadd', `{redlock:${name}}:history`, `${Date.parse(at)}-*`, 'run', line);
 }
 
-/** Two hosts and a night on which the job of 02:00 did not run, because that of the evening had not ended. */
+/** A night on which the job of 02:00 did not run, because that of the evening had not ended. */
 export async function theNight(
   masters: readonly TestMaster[],
   name = 'nightly-backup',

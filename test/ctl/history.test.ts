@@ -1,5 +1,5 @@
-// What history says of masters whose histories are known: every run once, in order, whatever a master has missed, repeated or been told
-// by others; and of one night, why the job of 02:00 did not run.
+// What `history` makes of known histories on the masters: every run once, in order, whatever lines
+// a master has missed, repeated or been given by others.
 
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,11 @@ test('of one night: why the job of 02:00 did not run', async () => {
   const { code, text, json } = await ask('nightly-backup');
   expect(code).toBe(0);
   expect(text).toMatch(
-    /^2026-11-21 02:00:00 +nightly-backup +ops@web1 \d+ backup +10m +did not run: held by ops@web2, pid 4711, restore\.sh, since 2026-11-20 22:00:00$/m,
+    new RegExp(
+      '^2026-11-21 02:00:00 +nightly-backup +ops@web1 \\d+ backup +10m +did not run: ' +
+        'held by ops@web2, pid 4711, restore\\.sh, since 2026-11-20 22:00:00$',
+      'm',
+    ),
   );
   expect(text.split('\n').map((line) => line.slice(0, 19))).toEqual([
     'BEGAN                NAME'.slice(0, 19),
@@ -56,7 +60,7 @@ test('of one night: why the job of 02:00 did not run', async () => {
 });
 
 describe('every run once', () => {
-  test('where a master took it twice, late, or not at all; by the median of the times', async () => {
+  test('where a master has it twice, late, or not at all; by the median of the times', async () => {
     const [first, second, third] = masters as [never, never, never];
     const record = recordOf({ heldMs: 1_000 });
     await took([first], 'a', '2026-11-21T02:00:00Z', record);
@@ -77,7 +81,7 @@ describe('every run once', () => {
     ]);
   });
 
-  test('with lines of others left out', async () => {
+  test('without lines of others', async () => {
     await took(masters, 'a', '2026-11-21T02:00:00Z', 'not ours');
     await took(masters, 'a', '2026-11-21T02:00:01Z', '{"v":1}');
     await took(masters, 'a', '2026-11-21T02:00:02Z', JSON.stringify({ ...recordOf(), v: 2 }));
@@ -92,7 +96,7 @@ describe('every run once', () => {
   });
 });
 
-test('without a name: also a lock whose first run is still going', async () => {
+test('without a name: also a lock whose first run has not ended', async () => {
   await took(masters, 'a', '2026-11-21T02:00:00Z', recordOf());
   await hold(masters, 'first');
   await masters[0]?.command('set', 'redlock:foreign', 'x');
@@ -102,7 +106,7 @@ test('without a name: also a lock whose first run is still going', async () => {
   ]);
 });
 
-test('without a name: of all locks under the prefix, the newest fifty; --since takes a span instead', async () => {
+test('without a name: all locks under the prefix, the newest fifty, or --since', async () => {
   for (const name of ['a', 'b}', 'c*'])
     await took(masters, name, '2026-11-21T02:00:00Z', recordOf());
   await masters[0]?.command('xadd', '{other:a}:history', '*', 'run', 'x');
@@ -123,7 +127,7 @@ test('without a name: of all locks under the prefix, the newest fifty; --since t
   expect((await ask('fresh', '--since', '1s')).json.runs).toHaveLength(0);
 });
 
-test('what runs now is the last, and a lock that is kept after its run is none', async () => {
+test('the running one is the last; a lock kept after its run has none', async () => {
   await run(['--hold-at-least', '1m', 'kept', '--', 'true']);
   expect((await ask('kept')).json.runs).toMatchObject([
     { outcome: 'ran', endedAt: expect.any(String) },
@@ -166,7 +170,7 @@ test('no quorum: what is known, and exit 69', async () => {
 describe('--html and --svg', () => {
   const folder = () => mkdtempSync(join(scratchFolder(), 'history-'));
 
-  test('whatever others wrote is text, and nothing is loaded from anywhere', async () => {
+  test('foreign text is escaped, and nothing is loaded', async () => {
     const nasty = '"><script>alert(1)</script>&\u0007\u202e\ud800';
     await masters[0]?.command('set', 'redlock:x', newValue());
     const blocker = { token: nasty, note: null };
@@ -208,7 +212,7 @@ test.each([['0'], ['soon']])('--since %s is a usage error', async (since) => {
   expect(await ctl(masters, ['history', '--since', since])).toMatchObject({ code: 64 });
 });
 
-test('lines of others that are too long are left out, and too many of them are cut off, which is told', {
+test('foreign lines that are too long are left out, too many are cut off with a warning', {
   timeout: 60_000,
 }, async () => {
   const script = `for i = 1, tonumber(ARGV[1]) do
@@ -233,7 +237,7 @@ test('lines of others that are too long are left out, and too many of them are c
   expect(code).toBe(69);
 });
 
-test('whatever a line says is short in the table, in JSON and in the page', async () => {
+test('a long line is shortened in the table, in JSON and in the page', async () => {
   const long = 'x'.repeat(1_000);
   const line = {
     ...recordOf(),

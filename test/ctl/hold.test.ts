@@ -1,5 +1,5 @@
-// A lock that is held by redlockctl itself, in the background or not: for how long, for whom, and what is left of it. Short ttls, so
-// that a lock nobody extends would be gone before the test is.
+// A lock that redlockctl holds, in the background or not: for how long, for which process, and what
+// is left of it. The ttls are short, so that a lock that is not extended expires within the test.
 
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -51,7 +51,7 @@ const gone = ({ pid }: Ticket) => eventually('the holder has ended', () => !isAl
 const historyOf = async (name: string) =>
   JSON.parse((await ctl(masters, ['history', name, '--json'])).stdout).runs;
 
-test('prints the token and ends, and the lock is extended by a process of its own until it is released', async () => {
+test('prints the token and ends; a daemon extends the lock until it is released', async () => {
   const ticket = await held('job', '--ttl', '1s');
   expect(ticket).toMatchObject({
     ttlMs: 1_000,
@@ -74,11 +74,11 @@ test('prints the token and ends, and the lock is extended by a process of its ow
   ]);
 });
 
-test('released while somebody waits: handed over at once, and the history says released and not lost', async () => {
+test('released while a run waits: handed over, and not lost in the history', async () => {
   const ticket = await held('queue', '--ttl', '5s');
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '5s']);
   await eventually(
-    'in line',
+    'in the wait queue',
     async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1,
   );
   await release('queue', ticket);
@@ -91,11 +91,12 @@ test('released while somebody waits: handed over at once, and the history says r
   for (const master of masters) expect(await master.get('redlock:queue')).toContain(stdout.trim());
 });
 
-test('has nothing open of who called, and is in a session of its own: a step does not hang on it', async () => {
+test('the daemon has nothing of its caller open, and a session of its own', async () => {
   const program = [interpreter, pathOf('redlockctl')].join(' ');
-  const script = `exec 9>&1; token=$(${program} hold quiet --background --while-pid ${process.pid}); echo "$token"`;
+  const hold = `${program} hold quiet --background --while-pid ${process.pid}`;
+  const script = `exec 9>&1; token=$(${hold}); echo "$token"`;
   const env = { ...process.env, ...environmentFor(masters) };
-  // Ends when nobody holds its pipes any more.
+  // Ends when no process has its pipes open any more.
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, timeout: 10_000 });
   const shown = await eventually('on the first master as well', () =>
     masters[0]?.get('redlock:quiet'),
@@ -116,13 +117,13 @@ test('has nothing open of who called, and is in a session of its own: a step doe
   await eventually('ended', () => !isAlive(value.pid));
 });
 
-test('waits for nobody: the process that it is for is gone before the lock is free', async () => {
+test('stops waiting when the process that it is for has ended', async () => {
   await takeBy('them', masters, 'awaited');
   const shell = spawn('sleep', ['60'], { stdio: 'ignore' });
   const words = ['hold', 'awaited', '--background', '--while-pid', String(shell.pid), '-w', '50s'];
   const waiting = startCtl(masters, words);
   await eventually(
-    'in line',
+    'in the wait queue',
     async () => (await masters[0]?.command('zcard', '{redlock:awaited}:queue')) === 1,
   );
   shell.kill('SIGKILL');
@@ -135,7 +136,7 @@ test('waits for nobody: the process that it is for is gone before the lock is fr
     expect((await master.keys()).filter((key) => /:queue|:waiters/.test(key))).toEqual([]);
 });
 
-/** A shell that holds in the background and lives until it is killed; what it prints, and itself. */
+/** A shell that holds in the background and runs until it is killed, and what it prints. */
 async function shellThatHolds(script: string) {
   const env = { ...process.env, ...environmentFor(masters), [MARK]: 'hold' };
   const shell = spawn('sh', ['-c', `${script}; read -r line`], {
@@ -171,7 +172,7 @@ test.each([
   expect(await historyOf('asker')).toMatchObject([{ outcome: 'signal', status: 129 }]);
 });
 
-test('a process that is none: refused before the lock is taken', async () => {
+test('a pid without a process: refused before the lock is acquired', async () => {
   for (const pid of ['0', 'x', '999999999']) {
     const { code, stderr } = await ctl(masters, [
       'hold',
@@ -188,7 +189,7 @@ test('a process that is none: refused before the lock is taken', async () => {
   for (const master of masters) expect(await locksOn(master)).toEqual([]);
 });
 
-test('lost: check says 79, the holder ends, nothing of others is touched, and the history has a line', async () => {
+test('lost: check says 79, the daemon ends, foreign keys stay, history tells', async () => {
   const ticket = await held('lost', '--ttl', '1s');
   await takeBy('them', masters, 'lost');
   expect((await ctl(masters, ['check', 'lost', '--token', ticket.token])).code).toBe(79);
@@ -199,7 +200,7 @@ test('lost: check says 79, the holder ends, nothing of others is touched, and th
   ).toMatchObject([{ outcome: 'lost', status: 79 }]);
 });
 
-test('through the failure of one of three it goes on; told to end by TERM it gives the lock back', async () => {
+test('the failure of one of three does not end it; TERM makes it release the lock', async () => {
   const ticket = await held('term', '--ttl', '1s');
   await masters[0]?.kill();
   await sleep(1_500);
@@ -210,7 +211,7 @@ test('through the failure of one of three it goes on; told to end by TERM it giv
   await untilNothingIsLeft(masters);
 });
 
-test('held by somebody else: 75, as acquire says it, and no process is left', async () => {
+test('held by someone else: 75, with the message of acquire, and no process is left', async () => {
   await takeBy('them', masters, 'held');
   const [held, acquired] = await Promise.all([
     ctl(masters, ['hold', 'held', '-n', '--background']),
@@ -229,7 +230,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     await takeBy('them', masters, 'held');
     const waiting = startCtl(masters, ['hold', 'held', '--background']);
     await eventually(
-      'in line',
+      'in the wait queue',
       async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 1,
     );
     waiting.signal(signal);
@@ -242,9 +243,10 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   },
 );
 
-test('nobody takes what it prints: the lock is given back', async () => {
+test('its output cannot be written: the lock is released', async () => {
   const folder = mkdtempSync(join(scratchFolder(), 'hold-'));
-  const script = `${interpreter} ${pathOf('redlockctl')} hold unheard --background >/dev/full 2>/dev/null; echo $?`;
+  const program = `${interpreter} ${pathOf('redlockctl')}`;
+  const script = `${program} hold unheard --background >/dev/full 2>/dev/null; echo $?`;
   const env = { ...process.env, ...environmentFor(masters) };
   const { stdout } = await promisify(execFile)('sh', ['-c', script], {
     env,
@@ -255,7 +257,7 @@ test('nobody takes what it prints: the lock is given back', async () => {
   await untilNothingIsLeft(masters);
 });
 
-test('without --background it holds until a signal, and dies of it', async () => {
+test('without --background it holds until a signal, and ends by it', async () => {
   const holding = startCtl(masters, ['hold', 'fore', '--ttl', '1s']);
   await holding.says('stdout', /^[\w-]{20,}\n/);
   await sleep(1_500);
@@ -279,7 +281,7 @@ test('without --background: 79 when it is lost, 0 when it is released', async ()
   expect((await released.result).code).toBe(0);
 });
 
-test('in a run of redlock-run it ends with everything else of that run', async () => {
+test('inside a run of redlock-run it ends with the other processes of that run', async () => {
   const hold = `${interpreter} ${pathOf('redlockctl')} hold inner --background >/dev/null`;
   const { code, stderr } = await run(['outer', '-c', hold]);
   expect([code, stderr]).toEqual([0, expect.stringMatching(/left 1 process behind/)]);

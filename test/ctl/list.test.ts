@@ -1,5 +1,5 @@
-// Listing: what is a lock and what stands beside one, patterns, and ten thousand of them in seconds while no master is blocked. What a
-// master was asked is read from its own statistics, not from our code.
+// Listing: which keys are locks, patterns, and ten thousand locks in seconds without blocking a
+// master. What a master was asked is read from its own statistics.
 
 import { expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
@@ -9,7 +9,7 @@ import { answerOf, ctl, hold, newValue } from './rig.ts';
 const { masters } = useMasters(3);
 const namesIn = (json: { locks: { name: string }[] }) => json.locks.map(({ name }) => name);
 
-test('sorted, each once, whichever master shows it, and without counters, queues and the data of others', async () => {
+test('sorted, each once, from any master; without counters, queues and foreign data', async () => {
   await hold(masters, 'b');
   await masters[2]?.command('set', 'redlock:a', newValue());
   await masters[0]?.command('set', 'other', 'x');
@@ -24,7 +24,7 @@ test('without a prefix as well', async () => {
   expect(namesIn((await answerOf(masters, ['list', '--prefix', ''])).json)).toEqual(['a']);
 });
 
-test("without a prefix other programs' data is left out, which is told, and their locks are not", async () => {
+test('without a prefix foreign data is left out, and foreign locks are listed', async () => {
   const [first] = masters;
   await first?.command('set', 'redisson_lock_token:{a}', 1);
   await first?.command('hset', 'user:1', 'name', 'x');
@@ -64,20 +64,20 @@ test.each([
   expect(namesIn((await answerOf(masters, ['list', pattern])).json)).toEqual(names);
 });
 
-test('a prefix with the characters of patterns is taken as it is', async () => {
+test('a prefix with glob characters is taken literally', async () => {
   await masters[0]?.command('set', 'a*:one', 'x');
   await masters[0]?.command('set', 'ab:two', 'x');
   expect(namesIn((await answerOf(masters, ['list', '--prefix', 'a*:'])).json)).toEqual(['one']);
 });
 
-test('whatever a name or a holder says stays on its line', async () => {
+test('a name or a holder with line breaks stays on its line', async () => {
   await masters[0]?.command('set', 'redlock:a\nb\u001b[2J', 'x\ny\u001b[31m');
   const { text } = await answerOf(masters, ['list']);
   expect(text.split('\n')).toHaveLength(3);
   expect(text).not.toContain('\u001b');
 });
 
-test('ten thousand locks by SCAN and never by KEYS, in many steps of a master', {
+test('ten thousand locks by SCAN and never by KEYS, in many small requests', {
   timeout: 60_000,
 }, async () => {
   await Promise.all(masters.map(fill));

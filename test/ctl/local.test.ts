@@ -1,5 +1,5 @@
-// The embedded default by hand: started, seen, stopped, in a folder of the test's own. Every server that is started here is ended here,
-// also when the test fails: the pid files say which.
+// The local masters by hand, in a directory of the test. Every server that is started here is ended
+// here, also when the test fails: the pid files name them.
 
 import { mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ test('stopped, started, started again without harm, stopped', async () => {
   expect((await ctl('local', 'stop')).code).toBe(0);
 });
 
-test('looking starts nothing, and says that there is nothing', async () => {
+test('status starts nothing', async () => {
   const looked = await ctl('status', 'job', '--local');
   expect(looked).toMatchObject({
     code: 69,
@@ -83,7 +83,7 @@ test('stop asks before it ends locks', async () => {
   expect((await ctl('local', 'stop')).code).toBe(0);
 });
 
-test('a job whose folder of servers was moved away is stopped, and has lost its lock', async () => {
+test('a job whose directory of servers was moved away loses its lock and is stopped', async () => {
   const env = {
     HOME: process.env.HOME,
     XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,

@@ -1,5 +1,6 @@
-// docs/operations.md is what happens: the transcript command by command, every recipe with programs in the place of those that it names, and
-// the fields of the JSON. A recipe is taken from the page as its own tool would read it, so a mistake in the page fails here.
+// Tests docs/operations.md: the transcript command by command, every recipe with substitutes for
+// the programs that it names, and the fields of the JSON. A recipe is read from the page as its own
+// tool would read it, so a mistake in the page fails here.
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -51,7 +52,7 @@ function blocks(heading: string): string[] {
 
 const block = (heading: string) => blocks(heading)[0] ?? '';
 
-/** What these words print, run without a shell. */
+/** What this command prints, run without a shell. */
 async function exec([file = '', ...words]: readonly string[]): Promise<string> {
   return (await promisify(execFile)(file, words, { cwd: folder, env, timeout: 20_000 })).stdout;
 }
@@ -69,7 +70,7 @@ describe('recipes', () => {
     expect(await shell(`${line} 2>&1`)).toBe('');
   });
 
-  test('systemd: the service, and its unit file as systemd would read it', async () => {
+  test('systemd: the service and its unit file', async () => {
     const [service = '', timer = ''] = blocks('systemd timer');
     const [, start = ''] = /^ExecStart=\/usr\/bin\/(.*)$/m.exec(service) ?? [];
     expect(await exec(start.split(' '))).toBe('backed up under nightly-backup\n');
@@ -111,7 +112,7 @@ describe('recipes', () => {
     );
   });
 
-  test('a job of several steps: nobody else has the lock meanwhile, and it is free in the end', async () => {
+  test('a job of several steps: held throughout, and free at the end', async () => {
     const script = block('A job of several steps').replace(
       './build.sh',
       'redlockctl status deploy-production || true',
@@ -127,7 +128,7 @@ describe('recipes', () => {
     for (const master of masters) expect(await locksOn(master)).toEqual([]);
   });
 
-  test('a job of several steps, held in the background: given back at the end, and when the script is killed', async () => {
+  test('several steps, held in the background: released at the end or when killed', async () => {
     const [, script = ''] = blocks('A job of several steps');
     const says = await shell(
       script.replace('./build.sh', 'redlockctl status deploy-production || true'),
@@ -145,7 +146,7 @@ describe('recipes', () => {
     );
   });
 
-  test('several steps on GitHub: every step a shell of its own, held from the second to the last', async () => {
+  test('several steps on GitHub: one shell each, held from the second to the last', async () => {
     const [, text = ''] = /<!-- steps:github -->\n```yaml\n([\s\S]*?)```/.exec(page) ?? [];
     const { jobs } = parse(text);
     const file = join(folder, 'github-env');
@@ -206,7 +207,7 @@ describe('recipes', () => {
   );
 });
 
-test('the transcript of somebody who finds out why a job waits, and ends it', async () => {
+test('the transcript: why a job waits, and how to end that', async () => {
   const [, text = ''] = /<!-- transcript -->\n```console\n([\s\S]*?)```/.exec(page) ?? [];
   mkdirSync(join(folder, 'stuck'));
   const stuck = join(folder, 'stuck', 'deploy.sh');
@@ -235,7 +236,7 @@ test('the transcript of somebody who finds out why a job waits, and ends it', as
   await holder.result;
 });
 
-test('the night after which somebody asks why the job of 02:00 did not run', async () => {
+test('the transcript: why the job of 02:00 did not run', async () => {
   const [, text = ''] = /<!-- transcript:history -->\n```console\n([\s\S]*?)```/.exec(page) ?? [];
   writeFileSync(join(folder, 'restore.sh'), '#!/bin/sh\nsleep 2\nexit 3\n', { mode: 0o755 });
   const holder = rig.start(['nightly-backup', '--', join(folder, 'restore.sh')]);
@@ -257,7 +258,7 @@ test('the night after which somebody asks why the job of 02:00 did not run', asy
   );
 });
 
-/** Without what differs from one night to another. */
+/** Without what differs between two runs of the test. */
 function normalisedRuns(text: string): string {
   return normalised(text)
     .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, 'TIME')
@@ -265,7 +266,7 @@ function normalisedRuns(text: string): string {
     .replace(/\b(\d+h(\d+m)?|\d+m(\d+s)?|\d+(\.\d+)?m?s)(?= )/g, 'SPAN');
 }
 
-/** Without what differs from one night to another. */
+/** Without what differs between two runs of the test. */
 function normalised(text: string): string {
   const [first, second, third] = masters.map(({ url }) => url) as [string, string, string];
   return text

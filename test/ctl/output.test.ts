@@ -1,4 +1,4 @@
-// What becomes of what is printed when its reader is slow, has seen enough, or has no room for it.
+// Standard output when its reader is slow, closes it early, or has no room.
 
 import { spawnSync } from 'node:child_process';
 import { beforeEach, expect, test } from 'vitest';
@@ -29,19 +29,19 @@ beforeEach(async () => {
   );
 });
 
-test('all of it reaches who reads slowly: a pipe holds less than a tenth', () => {
+test('a slow reader gets all of it: a pipe holds less than a tenth', () => {
   const { stdout } = shell(
     '"$0" "$1" list --json | { sleep 1; cat; } | tail -c 1000000; echo "code $PIPESTATUS"',
   );
   expect(stdout).toMatch(/"name":"l999".*\n\s*code 0\n$/s);
 });
 
-test('whoever has seen enough may leave', () => {
+test('a reader may close the pipe early', () => {
   const { stdout } = shell('"$0" "$1" list 2>&1 | head -n 2; echo "code $PIPESTATUS"');
   expect(stdout).toMatch(/^NAME .*\nl1 .*\ncode 74\n$/);
 });
 
-test('an output that cannot be written is no success', () => {
+test('an output that cannot be written is an error', () => {
   for (const words of ['list', 'completion bash', '--help']) {
     const { stdout, stderr } = shell(`"$0" "$1" ${words} >/dev/full; echo "code $?"`);
     expect({ stdout, stderr }).toEqual({

@@ -1,7 +1,6 @@
-// The built redlockctl on masters of a test file's own, and locks on them in known states. Locks are held and queued for by the
-// library in this process, which is what redlock-run does, without a program for each.
-//
-// The surprise: every question is asked twice, as text and as JSON, because both are promises.
+// The built redlockctl on masters of a test file, and locks on them in known states. The library
+// holds the locks and waits for them in this process. Every question is asked twice, as text and as
+// JSON, because both are promises.
 
 import { randomBytes } from 'node:crypto';
 import type { Lease } from '../../src/lock/redlock.ts';
@@ -47,11 +46,11 @@ export interface Answer {
   readonly code: number | null;
   readonly text: string;
   readonly stderr: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a program prints is whatever it prints
+  // biome-ignore lint/suspicious/noExplicitAny: the output of a program has no static type
   readonly json: any;
 }
 
-/** Asks twice at once, as text and as JSON, and sees that both exit alike. */
+/** Asks as text and as JSON at once, and checks that both exit alike. */
 export async function answerOf(
   masters: readonly Place[],
   words: readonly string[],
@@ -71,7 +70,7 @@ export async function answerOf(
   };
 }
 
-/** A value as redlock-run writes it, with a token of its own. */
+/** A value as redlock-run writes it, with a new token. */
 export function newValue(): string {
   return renderValue(randomBytes(20).toString('base64url'), note);
 }
@@ -91,7 +90,7 @@ export async function hold(
   return attempt.lease;
 }
 
-/** So many wait for the lock, until the function that it resolves with is called. */
+/** So many waiters for the lock, until the function that it resolves with is called. */
 export async function queueUp(
   masters: readonly TestMaster[],
   resource: string,

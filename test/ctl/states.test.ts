@@ -1,5 +1,4 @@
-// Sets of masters in known states: status and list say exactly what is so, as text and as JSON, and exit as the contract says. Each
-// state is made first and then asked for; every row differs from every other in what must be said.
+// Masters in known states: what status and list print, as text and as JSON, and how they exit.
 
 import { mkdtempSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +16,7 @@ interface Expected {
   readonly code: number;
   readonly headline: RegExp;
   readonly lock: object;
-  /** The line of list, or null where it lists nothing. */
+  /** The line of `list`; null: not listed. */
   readonly row: RegExp | null;
   readonly listCode?: number;
 }
@@ -71,8 +70,10 @@ test('held: by whom, on which masters, with which fence', async () => {
     votes: votes('held', 'held', 'held'),
     queue: [],
   };
-  const headline =
-    /^"deploy": held by ops@web1, pid 4711, deploy.sh, since 2026-11-21T02:00:00.314Z; on 3 of 3 masters; lease ends in (?:[45]\d(?:\.\d)?|60)s unless extended$/;
+  const headline = new RegExp(
+    '^"deploy": held by ops@web1, pid 4711, deploy.sh, since 2026-11-21T02:00:00.314Z; ' +
+      'on 3 of 3 masters; lease ends in (?:[45]\\d(?:\\.\\d)?|60)s unless extended$',
+  );
   await expectState(masters, {
     code: 75,
     headline,
@@ -102,8 +103,10 @@ test("another library's string, without an expiry", async () => {
     remainingMs: null,
     fence: null,
   };
-  const headline =
-    /^"deploy": held by another program \(value c3VwZXI\); on 3 of 3 masters; it never expires by itself$/;
+  const headline = new RegExp(
+    '^"deploy": held by another program \\(value c3VwZXI\\); ' +
+      'on 3 of 3 masters; it never expires by itself$',
+  );
   await expectState(masters, {
     code: 75,
     headline,
@@ -118,8 +121,10 @@ test('a hash of another library', async () => {
     state: 'held',
     holders: [expect.objectContaining({ kind: 'hash', token: null, votes: 3 })],
   };
-  const headline =
-    /^"deploy": held by another program \(a key of type hash\); on 3 of 3 masters; it never expires by itself$/;
+  const headline = new RegExp(
+    '^"deploy": held by another program \\(a key of type hash\\); ' +
+      'on 3 of 3 masters; it never expires by itself$',
+  );
   await expectState(masters, {
     code: 75,
     headline,
@@ -129,12 +134,15 @@ test('a hash of another library', async () => {
   expect((await answerOf(masters, ['status', 'deploy'])).text).not.toContain('\n\n\n');
 });
 
-test('kept after its run, by --hold-at-least: nobody runs, and it is said for how long', async () => {
+test('kept after its run by --hold-at-least: ended, and how long it is kept', async () => {
   await run(['--hold-at-least', '1m', 'deploy', '--', 'true']);
   const { code, text, json } = await answerOf(masters, ['status', 'deploy']);
   expect(code).toBe(75);
   expect(text).toMatch(
-    /^"deploy": held by .*, true, since \S+, ended \S+; on 3 of 3 masters; kept for another (5\d|60)/,
+    new RegExp(
+      '^"deploy": held by .*, true, since \\S+, ended \\S+; ' +
+        'on 3 of 3 masters; kept for another (5\\d|60)',
+    ),
   );
   const [holder] = json.locks[0].holders;
   expect(Math.abs(Date.parse(holder.endedAt) - Date.parse(holder.since))).toBeLessThan(10_000);
@@ -145,7 +153,7 @@ test('kept after its run, by --hold-at-least: nobody runs, and it is said for ho
   expect(stdout).toMatch(/removed on 3 of 3 masters; nothing is stopped: its run has ended\n$/);
 });
 
-test('kept after one run of those who share it: the other goes on', async () => {
+test('shared and kept after one run: the other goes on', async () => {
   await run(['--shared', '--hold-at-least', '1m', 'deploy', '--', 'true']);
   const reader = start(['--shared', 'deploy', '--', 'sh', '-c', 'echo ready; exec sleep 60']);
   await reader.says('stdout', /ready/);
@@ -157,15 +165,17 @@ test('kept after one run of those who share it: the other goes on', async () => 
   await reader.result;
 });
 
-test('an orphan on one master keeps nobody out', async () => {
+test('an orphan on one master keeps no client out', async () => {
   await all()[1].command('set', key, newValue(), 'px', 60_000);
   const lock = {
     state: 'orphan',
     holders: [expect.objectContaining({ ...holderOfNote, votes: 1 })],
     votes: votes('free', 'held', 'free'),
   };
-  const headline =
-    /^"deploy": free; a remainder on 1 of 3 masters, fewer than the quorum of 2, keeps nobody out$/;
+  const headline = new RegExp(
+    '^"deploy": free; a remainder on 1 of 3 masters, ' +
+      'fewer than the quorum of 2, keeps no client out$',
+  );
   await expectState(masters, {
     code: 0,
     headline,
@@ -180,12 +190,14 @@ test('a split: each master shows another holder', async () => {
     state: 'split',
     holders: [1, 1, 1].map((count) => expect.objectContaining({ votes: count })),
   };
-  const headline =
-    /^"deploy": split: no quorum of 2 shows one holder, and none is free: nobody can get it; lease ends in/;
+  const headline = new RegExp(
+    '^"deploy": split: no quorum of 2 shows one holder, and none is free: ' +
+      'it cannot be acquired; lease ends in',
+  );
   await expectState(masters, { code: 75, headline, lock, row: /^deploy +split +1\/3 / });
 });
 
-test('a queue of five, in order', async () => {
+test('a wait queue of five, in order', async () => {
   await hold(masters, 'deploy');
   const leave = await queueUp(masters, 'deploy', 5);
   const queue = [1, 2, 3, 4, 5].map((place) =>
@@ -205,11 +217,11 @@ test('a queue of five, in order', async () => {
   const { json, text } = await answerOf(masters, ['status', 'deploy']);
   const waits = json.locks[0].queue.map(({ waitedMs }: { waitedMs: number }) => waitedMs);
   expect(waits).toEqual([...waits].sort((a, b) => b - a));
-  expect(text).toMatch(/\nPLACE +WAITING FOR +WAITER\n1 +\S+ +waiter\d\n2 /);
+  expect(text).toMatch(/\nPOSITION +WAITING FOR +WAITER\n1 +\S+ +waiter\d\n2 /);
   await leave();
 });
 
-test('a dead waiter is not in line', async () => {
+test('a dead waiter is not in the queue', async () => {
   await hold(masters, 'deploy');
   const longAgo = Date.now() - 60_000;
   for (const master of masters) {
@@ -219,7 +231,7 @@ test('a dead waiter is not in line', async () => {
   expect((await answerOf(masters, ['status', 'deploy'])).json.locks[0].queue).toEqual([]);
 });
 
-test('one master frozen: held all the same, and it is said which and why', async () => {
+test('one master frozen: held all the same, with the failure of that master', async () => {
   await hold(masters, 'deploy');
   await all()[2].freeze();
   const failure = { cause: 'timeout', message: 'no answer within 1500 ms' };
@@ -238,7 +250,7 @@ test('one master frozen: held all the same, and it is said which and why', async
   });
 });
 
-test('a majority down: nobody can tell, and what is seen is said', async () => {
+test('a majority down: unknown, and the visible holder is named', async () => {
   await hold(masters, 'deploy');
   await Promise.all([all()[0].kill(), all()[1].kill()]);
   const headline =
@@ -253,7 +265,7 @@ test('a majority down: nobody can tell, and what is seen is said', async () => {
   });
 });
 
-test('masters that have just restarted do not vote, which is why a job waits on free masters', async () => {
+test('masters just restarted do not vote: a job waits although they are free', async () => {
   const headline = /^"deploy": unknown: no quorum: only 0 of 3 masters can tell$/;
   const failure = {
     cause: 'restarted',

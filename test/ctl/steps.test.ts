@@ -1,4 +1,5 @@
-// A lock in steps: taken by one process, extended, looked at and given back by others, with nothing between them but the token.
+// A lock in steps: one process acquires it, others extend, check and release it, by the token
+// alone.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ownershipOf } from '../../src/ctl/steps/held.ts';
@@ -33,7 +34,7 @@ async function acquired(name: string, ...flags: string[]) {
   };
 }
 
-test('taken, shown, looked at, extended, given back; nobody else gets it meanwhile', async () => {
+test('acquired, shown, checked, extended, released; held for all that time', async () => {
   const ticket = await acquired('deploy', '--ttl', '20s');
   expect(ticket).toMatchObject({ name: 'deploy', ttlMs: 20_000, fence: expect.any(Number) });
   expect(ticket.validMs).toBeGreaterThan(15_000);
@@ -61,7 +62,7 @@ test('taken, shown, looked at, extended, given back; nobody else gets it meanwhi
   expect((await run('deploy')).code).toBe(0);
 });
 
-test('check says no more than is proven: what is left, less what clocks may differ by and what the answers took', async () => {
+test('check counts only what is confirmed: less drift and the time of answers', async () => {
   const { token } = await acquired('rest', '--ttl', '10m');
   const { stdout } = await ctl(masters, ['check', 'rest', '--token', token, '--json']);
   const { validMs } = JSON.parse(stdout) as { validMs: number };
@@ -69,7 +70,7 @@ test('check says no more than is proven: what is left, less what clocks may diff
   expect(validMs).toBeLessThanOrEqual(600_000 - 6_002);
 });
 
-test('a value of somebody that never expires is held, and nobody says for how long', async () => {
+test('a foreign value without expiry is held, without a time', async () => {
   for (const master of masters) await master.command('set', 'redlock:ever', 'them');
   const words = ['check', 'ever', '--token', 'them'];
   expect(await ctl(masters, words)).toMatchObject({ code: 0, stdout: 'held: "ever"\n' });
@@ -85,7 +86,7 @@ test('the plain output is the token alone, and it may begin with a dash', async 
   expect((await ctl(masters, ['check', 'dash', '--token', '-dash'])).code).toBe(0);
 });
 
-test('who waits gets it when it is given back', async () => {
+test('a waiter gets it when it is released', async () => {
   const { token } = await acquired('queue');
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s']);
   await eventually(
@@ -96,7 +97,7 @@ test('who waits gets it when it is given back', async () => {
   expect((await waiting.result).code).toBe(0);
 });
 
-test('a signal while it waits: no place and no key is left, and it dies of it', async () => {
+test('a signal while it waits: nothing is left, and it ends by the signal', async () => {
   await takeBy('them', masters, 'held');
   const waiting = startCtl(masters, ['acquire', 'held']);
   await eventually(
@@ -110,7 +111,7 @@ test('a signal while it waits: no place and no key is left, and it dies of it', 
 });
 
 describe('lost', () => {
-  test('with another token, after its end, and in other hands: 79, and nothing of others is touched', async () => {
+  test('another token, expired, held by another: 79, and foreign values stay', async () => {
     const { token } = await acquired('short', '--ttl', '1s');
     await eventually(
       'expired',
@@ -148,7 +149,7 @@ describe('lost', () => {
   });
 });
 
-test('check needs no words inside a run, and a lock or a token outside', async () => {
+test('check needs no arguments inside a run, and a name and a token outside', async () => {
   const env = environmentFor(masters);
   const program = new URL('../../bin/redlockctl.js', import.meta.url).pathname;
   const inside = await runCli(['inside', '--', process.execPath, program, 'check'], { env });
@@ -160,8 +161,8 @@ test('check needs no words inside a run, and a lock or a token outside', async (
   expect(await ctl(masters, ['extend', 'x'])).toMatchObject({ code: 64 });
 });
 
-test('standing: a quorum decides, and silence is no answer', () => {
-  const sight = (value: string | null) => ({
+test('ownership: a quorum decides, and silence is no answer', () => {
+  const snapshot = (value: string | null) => ({
     type: 'string',
     value,
     remainingMs: 900,
@@ -174,10 +175,10 @@ test('standing: a quorum decides, and silence is no answer', () => {
     ownershipOf(
       values.map((value, index) => ({
         master: `m${index}`,
-        sight:
+        snapshot:
           value === undefined
             ? silent
-            : { ...sight(value), type: value === null ? null : 'string' },
+            : { ...snapshot(value), type: value === null ? null : 'string' },
         doubt: null,
       })),
       't',

@@ -1,8 +1,8 @@
-// The full screen on a real terminal of 80 columns: what it shows, that it leaves the terminal as it was however it is ended, and how little it
-// asks of the masters, by their own statistics. The lines themselves are tested in unit/ctl.
+// `top` on a real terminal of 80 columns: what it shows, that it always restores the terminal, and
+// how few requests it sends, by the statistics of the masters. The lines are tested in unit/ctl.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MasterQuery } from '../../src/ctl/survey.ts';
+import { MasterQuery } from '../../src/ctl/master-query.ts';
 import { Watch } from '../../src/ctl/top/watch.ts';
 import { parseAddress } from '../../src/redis/address.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
@@ -20,19 +20,19 @@ const all = () => masters as [TestMaster, TestMaster, TestMaster];
 
 test('the first step shows what is held already', async () => {
   await hold(masters, 'deploy');
-  const survey = surveyOf(masters);
-  const watch = new Watch(survey);
+  const query = queryOf(masters);
+  const watch = new Watch(query);
   await watch.step([]);
   expect(watch.locks).toMatchObject([{ name: 'deploy', state: 'held' }]);
-  survey.close();
+  query.close();
 });
 
-test('of a lock on the screen it is known that its run has ended, at the price of one question for ten of them', async () => {
+test('locks on the screen show ended runs, by one request for ten of them', async () => {
   await run(['--hold-at-least', '1m', 'kept', '--', 'true']);
   const names = Array.from({ length: 15 }, (_, index) => `deploy-${index}`);
   for (const name of names) await hold(masters, name);
-  const survey = surveyOf(masters);
-  const watch = new Watch(survey);
+  const query = queryOf(masters);
+  const watch = new Watch(query);
   await watch.step([]);
   const ended = () =>
     watch.locks.filter(({ holders }) => holders[0]?.endedAt !== null).map(({ name }) => name);
@@ -46,10 +46,10 @@ test('of a lock on the screen it is known that its run has ended, at the price o
   expect([ended(), await countOfEvals()]).toEqual([[], 3]);
   await watch.step(['kept']);
   expect([ended(), await countOfEvals()]).toEqual([['kept'], 2]);
-  survey.close();
+  query.close();
 });
 
-function surveyOf(those: readonly TestMaster[]): MasterQuery {
+function queryOf(those: readonly TestMaster[]): MasterQuery {
   const registry = new ServerRegistry();
   const settings = { prefix: 'redlock:', restartGraceMs: 0 };
   const observers = those.map(
@@ -104,7 +104,7 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
     await expectClean(0);
   });
 
-  test('a master that freezes is named, and q is heard meanwhile', async () => {
+  test('a master that freezes is named, and q works meanwhile', async () => {
     await start();
     await terminal.shows(/no locks/);
     await all()[1].freeze();
@@ -125,7 +125,7 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
     await expectClean(143);
   });
 
-  test('colours what is not in order, and nothing under NO_COLOR', async () => {
+  test('colours problems, and nothing under NO_COLOR', async () => {
     await all()[0].command('set', 'redlock:orphan', 'x');
     const colour = '\u001b[33m';
     for (const [words, isColoured] of [
@@ -140,7 +140,7 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
     }
   });
 
-  test('asks each master one page and one look a second, whatever there is', async () => {
+  test('sends each master one page and one read a second, whatever there is', async () => {
     await all()[0].command(
       'eval',
       "for i = 1, 5000 do redis.call('set', 'redlock:l' .. i, 'x') end",

@@ -1,4 +1,4 @@
-// `status --watch`: again every second, in place on a terminal and one after the other into a pipe.
+// `status --watch`: every second, in place on a terminal and one after the other in a pipe.
 
 import { expect, test } from 'vitest';
 import { takeBy, useMasters } from '../cli/rig.ts';
@@ -7,7 +7,7 @@ import { startCtl } from './rig.ts';
 
 const { masters } = useMasters(3);
 
-test('into a pipe: one JSON object a line, as things are by then', async () => {
+test('in a pipe: one JSON object a line, each with the present state', async () => {
   const run = startCtl(masters, ['status', 'deploy', '--watch', '--json']);
   await run.says('stdout', /"state":"free"/);
   await takeBy('them', masters, 'deploy');

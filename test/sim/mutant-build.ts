@@ -22,7 +22,7 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system-clock.ts', 'local'],
-  ...['survey', 'lock-state'].map((name) => `ctl/${name}.ts`),
+  ...['master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
   ...['held', 'keeping', 'taking', 'ticket'].map((name) => `ctl/steps/${name}.ts`),
 ];
 

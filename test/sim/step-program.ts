@@ -93,7 +93,7 @@ export class StepProgram {
       masterTimeoutMs,
       newToken: () => this.#newToken(),
       note: () => this.#note(),
-      survey: async () => {
+      query: async () => {
         const registry = new system.ServerRegistry();
         const observers = addresses.map(
           (address) => new system.LockObserver(address, settings, registry, clock),

@@ -5,7 +5,7 @@
 import * as keepingModule from '../../src/ctl/steps/keeping.ts';
 import * as takingModule from '../../src/ctl/steps/taking.ts';
 import * as ticketModule from '../../src/ctl/steps/ticket.ts';
-import * as surveyModule from '../../src/ctl/survey.ts';
+import * as masterQueryModule from '../../src/ctl/master-query.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
 import * as leaseKeeperModule from '../../src/lock/lease-keeper.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
@@ -26,7 +26,7 @@ export interface Modules {
   readonly 'ctl/steps/keeping': typeof keepingModule;
   readonly 'ctl/steps/taking': typeof takingModule;
   readonly 'ctl/steps/ticket': typeof ticketModule;
-  readonly 'ctl/survey': typeof surveyModule;
+  readonly 'ctl/master-query': typeof masterQueryModule;
   readonly 'lock/acquire': typeof acquireModule;
   readonly 'lock/lease-keeper': typeof leaseKeeperModule;
   readonly 'lock/redlock': typeof redlockModule;
@@ -48,7 +48,7 @@ const realModules: Modules = {
   'ctl/steps/keeping': keepingModule,
   'ctl/steps/taking': takingModule,
   'ctl/steps/ticket': ticketModule,
-  'ctl/survey': surveyModule,
+  'ctl/master-query': masterQueryModule,
   'lock/acquire': acquireModule,
   'lock/lease-keeper': leaseKeeperModule,
   'lock/redlock': redlockModule,
@@ -84,7 +84,7 @@ export function systemOf(modules: Modules) {
     EnclosingLock: modules['redis/outer-lock'].EnclosingLock,
     ServerRegistry: modules['redis/identity'].ServerRegistry,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
-    MasterQuery: modules['ctl/survey'].MasterQuery,
+    MasterQuery: modules['ctl/master-query'].MasterQuery,
     take: modules['ctl/steps/taking'].take,
     hold: modules['ctl/steps/keeping'].hold,
     extendBy: modules['ctl/steps/ticket'].extendBy,

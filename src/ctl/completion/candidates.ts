@@ -1,5 +1,6 @@
-// What may stand at the end of a command line of redlock-run or redlockctl. Pure; the names of locks are looked up by whoever asks. The
-// surprise: no candidates means that the shell completes as it likes, which is files, and right for COMMAND and --config.
+// The candidates for the last word of a command line of redlock-run or redlockctl. Pure; names of
+// locks are looked up by the caller. Without candidates the shell completes as usual, that is file
+// names, which is right for COMMAND and --config.
 
 import { type OptionRow, optionTable } from '../../config/options.ts';
 import { allOptions, sharedOptions, type VerbOption, verbTable } from '../verb-table.ts';
@@ -17,7 +18,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   '--signal': ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
 };
 
-/** `words` are those after the program's name; the last one is being completed, and may be empty. */
+/** `words`: those after the program's name; the last one is to be completed, and may be empty. */
 export function candidatesFor(
   program: string,
   words: readonly string[],

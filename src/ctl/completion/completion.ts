@@ -1,7 +1,7 @@
-// `redlockctl completion SHELL`: a script for the shell; and `completion words -- PROGRAM WORD...`,
-// what that script asks: the candidates for the last word, one a line, each with a description
-// behind a tab. Any trouble means no candidates and no message. It is not a library, because the
-// one there is has the shell evaluate the words that were typed.
+// `redlockctl completion SHELL` prints a script for the shell. `completion words -- PROGRAM
+// WORD...` is what that script calls: it prints the candidates for the last word, one a line, each
+// with a description behind a tab. A failure prints nothing. It is not a library, because the one
+// that exists has the shell evaluate the words that were typed.
 
 import { basename } from 'node:path';
 import { type GivenOptions, readFlags, readOptions } from '../../config/arguments.ts';
@@ -11,13 +11,13 @@ import type { Clock } from '../../lock/ports.ts';
 import { UsageError } from '../../text/errors.ts';
 import { oneLine } from '../../text/printable.ts';
 import { quoted } from '../../text/quote.ts';
+import { MasterQuery } from '../master-query.ts';
 import { readSettings } from '../settings.ts';
-import { MasterQuery } from '../survey.ts';
 import { allOptions, sharedOptions } from '../verb-table.ts';
 import { type Candidate, candidatesFor } from './candidates.ts';
 import { scripts } from './scripts.ts';
 
-/** More names than this help nobody who types. */
+/** More names than this are of no use for completion. */
 const mostNames = 10_000;
 
 /** The text to print. @throws UsageError */
@@ -61,17 +61,17 @@ async function namesOf(
   const given = new Map() as GivenOptions;
   readOptions(program === 'redlock-run' ? optionTable : allOptions, given, words);
   const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
-  // A file beside or above the caller may be another user's, and was not asked for by pressing a
-  // key.
+  // A configuration file in this directory or above may be another user's, and pressing a key is no
+  // consent to use it.
   const settings = await readSettings(readFlags(new Map(shared)), {
     ...around,
     searchesParents: false,
   });
   const ms = settings.masterTimeoutMs;
   const limits = { answerMs: ms, totalMs: ms, namesMs: ms, nameCount: mostNames };
-  const survey = await MasterQuery.of(settings, clock, limits);
-  const names = await survey.names('*');
-  // The shell would insert one as an option, with whatever that does.
+  const query = await MasterQuery.of(settings, clock, limits);
+  const names = await query.names('*');
+  // The shell would insert such a name as an option.
   return names.filter((name) => !name.startsWith('-'));
 }
 

@@ -1,6 +1,7 @@
-// The scripts for the shells: each hands the words typed so far to `redlockctl completion words` and offers what comes back. They know no
-// option and no verb. The surprise: bash breaks words at every colon, so the part before the last one is cut off again; and what was
-// typed is passed on as words, never evaluated.
+// The scripts for the shells: each passes the words typed so far to `redlockctl completion words`
+// and offers what that prints. They know no option and no verb. The words are passed as arguments
+// and never evaluated. bash breaks words at every colon, so its script cuts off the part before the
+// last colon.
 
 const bash = `# Completion of redlock-run and redlockctl for bash. Put this into ~/.bashrc:
 #   source <(redlockctl completion bash)
@@ -21,7 +22,8 @@ complete -o default -F _redlock_complete redlock-run redlockctl
 `;
 
 const zsh = `#compdef redlock-run redlockctl
-# Completion of redlock-run and redlockctl for zsh. Put this into a folder of $fpath, as _redlockctl, or into ~/.zshrc:
+# Completion of redlock-run and redlockctl for zsh. Put this into a folder of $fpath, as
+# _redlockctl, or into ~/.zshrc:
 #   source <(redlockctl completion zsh)
 _redlock_complete() {
   local line
@@ -32,7 +34,11 @@ _redlock_complete() {
   done < <(redlockctl completion words -- "\${(@)words[1,CURRENT]}" 2>/dev/null)
   if (( \${#described} )); then _describe 'word' described; else _files; fi
 }
-if [[ \${funcstack[1]} == _redlockctl ]]; then _redlock_complete; else compdef _redlock_complete redlock-run redlockctl; fi
+if [[ \${funcstack[1]} == _redlockctl ]]; then
+  _redlock_complete
+else
+  compdef _redlock_complete redlock-run redlockctl
+fi
 `;
 
 const fish = `# Completion of redlock-run and redlockctl for fish. Run once:

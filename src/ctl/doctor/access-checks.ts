@@ -1,5 +1,6 @@
-// The server as it is reached from here: how fast, by whose clock, with which rights, by whom else. Pure. The surprise: a clock that differs is
-// no danger by itself, because every master counts a lease by its own; one that runs at another rate is.
+// Checks of the access to a master: latency, clock, rights, encryption, password. Pure. A clock
+// that differs is only a warning, because every master counts a lease by its own clock; a clock
+// that runs at another rate endangers locks.
 
 import { roughly } from '../../text/lines.ts';
 import { type Check, grantConfig } from './check.ts';
@@ -17,10 +18,11 @@ export const latency: Check = ({ roundTripsMs }, { masterTimeoutMs }) => {
 export const clock: Check = ({ clockReadings }) => {
   const aheadMs = clockReadings.at(-1)?.aheadMs ?? 0;
   const uncertaintyMs = clockReadings.at(-1)?.uncertaintyMs ?? 0;
-  const message = `its clock is ${roughly(Math.abs(Math.round(aheadMs)))} ${aheadMs >= 0 ? 'ahead of' : 'behind'} ours`;
+  const difference = roughly(Math.abs(Math.round(aheadMs)));
+  const message = `its clock is ${difference} ${aheadMs >= 0 ? 'ahead of' : 'behind'} ours`;
   if (Math.abs(aheadMs) - uncertaintyMs < 1_000) return ['ok', message];
   const why =
-    'keys expire by it: when somebody sets it right in one step, locks end too early or stay too long';
+    'keys expire by it: a correction in one step ends locks too early or keeps them too long';
   return [
     'warning',
     message,
@@ -32,17 +34,18 @@ export const clock: Check = ({ clockReadings }) => {
 export const clockRate: Check = ({ clockReadings }) => {
   const measured = rateOf(clockReadings);
   const { rate, least } = measured ?? { rate: 0, least: 0 };
-  const message = `its clock runs ${Math.abs(rate * 100).toFixed(2)}% ${rate >= 0 ? 'faster' : 'slower'} than ours`;
+  const percent = Math.abs(rate * 100).toFixed(2);
+  const message = `its clock runs ${percent}% ${rate >= 0 ? 'faster' : 'slower'} than ours`;
   if (measured === null)
     return ['unknown', 'its clock was set while it was watched', 'keys expire by it', 'try again'];
   if (Math.abs(least) < 0.005) return ['ok', 'its clock runs as fast as ours'];
   const why =
-    'the allowance for drift is one percent: beyond it a lock ends on the master before its holder stops';
+    'the drift allowance is one percent: beyond it a lock may expire before its holder stops';
   return [
     Math.abs(least) < 0.01 ? 'warning' : 'error',
     message,
     why,
-    'see what its clock source is; virtual machines need a paravirtual clock',
+    'check its clock source; virtual machines need a paravirtual clock',
   ];
 };
 
@@ -64,7 +67,7 @@ export const tls: Check = ({ address }) => {
   if (address.path !== undefined) return ['ok', 'is reached over a unix socket'];
   if (address.tls) return ['ok', 'is reached over TLS'];
   if (isOnThisMachine(address)) return ['ok', 'is reached over loopback'];
-  const why = 'whoever sees the traffic learns passwords and tokens, and can end locks by them';
+  const why = 'a reader of the traffic learns passwords and tokens, and can end locks with them';
   return [
     'warning',
     'is reached without TLS',
@@ -74,14 +77,14 @@ export const tls: Check = ({ address }) => {
 };
 
 export const access: Check = ({ isOpen, isProtected, bind, address }) => {
-  const why = 'whoever reaches the port can end and take locks';
+  const why = 'every client that reaches the port can end and acquire locks';
   const fix = 'set requirepass or an ACL user (redlockctl acl prints the rules)';
   if (isOpen === false) return ['ok', 'asks for a password'];
   if (isOpen === null) return ['unknown', 'did not say whether it asks for a password', why, fix];
   if (!isOnThisMachine(address))
-    return ['error', 'answers everybody who reaches its port', why, fix];
+    return ['error', 'answers every client that reaches its port', why, fix];
   if (address.path !== undefined && bind === null)
-    return ['ok', 'answers on a socket that only some may open'];
+    return ['ok', 'answers on a unix socket, which file permissions protect'];
   if (bind === null)
     return [
       'unknown',
@@ -89,7 +92,7 @@ export const access: Check = ({ isOpen, isProtected, bind, address }) => {
       why,
       grantConfig,
     ];
-  const isLoopback = bind.split(' ').every((place) => /^-?(127\..*|::1)$/.test(place));
+  const isLoopback = bind.split(' ').every((one) => /^-?(127\..*|::1)$/.test(one));
   if (isLoopback || isProtected)
     return ['ok', 'asks for no password, but answers this machine only'];
   return ['error', `asks for no password and listens on ${bind || 'all addresses'}`, why, fix];

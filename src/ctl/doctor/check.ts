@@ -1,5 +1,5 @@
-// What a check of one master is: facts in, a verdict out. The surprise: a verdict without a reason is only for what is well; everything else
-// says why it matters and what mends it.
+// The form of a check of one master: facts in, a verdict out. A verdict other than ok has a reason
+// (why) and a remedy (fix).
 
 import type { MasterFacts } from './facts.ts';
 import type { Grade } from './finding.ts';

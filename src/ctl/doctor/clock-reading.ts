@@ -1,22 +1,22 @@
-// A master's clock, read from here: how far it is from ours, and how well that is known. The master
-// reads its clock at some moment of a round trip, so of several readings the one with the shortest
-// trip is taken, and half of that trip is the uncertainty.
+// How far a master's clock is from this machine's, and how exactly that is known. The master reads
+// its clock at some moment of the round trip, so the reading with the shortest round trip counts,
+// and half of that trip is its uncertainty.
 
 import type { Failed } from '../../lock/types.ts';
 import { as, decimal, readReply, tuple } from '../../redis/reply-shapes.ts';
 import { isFailed } from '../../redis/trouble.ts';
 
 export interface ClockReading {
-  /** By our clock, in ms. */
+  /** By the clock of this machine, in ms. */
   readonly at: number;
-  /** How far the master's clock was ahead of ours. */
+  /** How far the master's clock was ahead of it. */
   readonly aheadMs: number;
-  /** The true value is within so much of it. */
+  /** The true value is at most this far from `aheadMs`. */
   readonly uncertaintyMs: number;
 }
 
 const readingCount = 5;
-/** Servers keep the time of a command, which may be the time at which they read it. */
+/** TIME may answer with the time at which the server began to read the command. */
 const cachedMs = 1;
 
 const serverTime = as(
@@ -25,19 +25,19 @@ const serverTime = as(
 );
 
 /**
- * The time of day when this program started, and what has passed since: no step of our own clock is
- * in it.
+ * The time of day when this program started, plus the time since then: steps of the machine's clock
+ * do not change it.
  */
 const steadyNow = () => performance.timeOrigin + performance.now();
 
-/** `askTime` sends TIME. `now`: our clock, in ms. */
+/** `askTime` sends TIME. `now`: the clock of this machine, in ms. */
 export async function readClock(
   askTime: () => Promise<unknown | Failed>,
   now: () => number = steadyNow,
 ): Promise<{ readonly reading: ClockReading; readonly roundTripsMs: readonly number[] } | Failed> {
   const readings: ClockReading[] = [];
   for (let count = 0; count < readingCount; count += 1) {
-    // One look at one clock on either side: whatever holds us up in between is part of the trip.
+    // One reading on either side: every delay in between is part of the round trip.
     const sentAt = now();
     const reply = await askTime();
     const answeredAt = now();
@@ -61,8 +61,8 @@ export async function readClock(
 }
 
 /**
- * How much faster the master's clock runs than ours: 0.01 is one percent. `least` is what is
- * certain of it, towards 0. null: the readings are not in order.
+ * How much faster the master's clock runs than this machine's: 0.01 is one percent. `least` is the
+ * part of it that is certain. null: the readings are not in order.
  */
 export function rateOf([first, last]: readonly ClockReading[]): {
   readonly rate: number;

@@ -1,11 +1,12 @@
-// `redlockctl doctor`: is this set of masters fit to guard money? It gathers facts, has them judged, and prints the findings, worst first.
-// The surprise: it takes a real lock on every master, of its own name and for a moment, because only that shows that a run would work.
+// `redlockctl doctor`: checks whether a set of masters is fit for locks. It gathers facts, has them
+// judged, and prints the findings, the worst first. *Note:* it takes a real lock of its own name on
+// every master for a moment, because nothing less shows that a run would work.
 
 import { isFailed } from '../../redis/trouble.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
-import { MasterQuery } from '../survey.ts';
+import { MasterQuery } from '../master-query.ts';
 import { renderTable } from '../table.ts';
 import { gatherFacts } from './facts.ts';
 import { type Finding, type Grade, grades } from './finding.ts';
@@ -13,10 +14,10 @@ import { masterFindings } from './master-findings.ts';
 import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
 
 export async function doctor({ words, settings, clock, processes, print }: Call): Promise<number> {
-  const survey = await MasterQuery.of(settings, clock);
-  const facts = await gatherFacts(survey, settings, clock);
+  const query = await MasterQuery.of(settings, clock);
+  const facts = await gatherFacts(query, settings, clock);
   const { restartGraceMs, masterTimeoutMs, local } = settings;
-  const addresses = survey.observers.map(({ address }) => address);
+  const addresses = query.observers.map(({ address }) => address);
   const findings: Finding[] = [
     { check: 'quorum', master: null, ...quorum(facts) },
     { check: 'count', master: null, ...count(addresses.length) },
@@ -25,7 +26,7 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
     { check: 'guard', master: null, ...guard(await processes.whyNotKept()) },
     { check: 'configFile', master: null, ...configFile(settings.configFile, settings.warnings) },
     ...facts.flatMap((fact, at): Finding[] => {
-      const master = survey.observers[at]?.name ?? '';
+      const master = query.observers[at]?.name ?? '';
       const answer = { check: 'reachable', master, ...reachable(isFailed(fact) ? fact : null) };
       return isFailed(fact)
         ? [answer]
@@ -47,10 +48,10 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
     : exitCode.ok;
 }
 
-/** Troubles first, each with its reason and its remedy; then what is well, in a table. Ends with a newline. */
+/** Problems first, with reason and remedy; then a table of what is ok. Ends with a newline. */
 export function renderFindings(findings: readonly Finding[]): string {
   const groups = merged(findings);
-  const troubles = groups.filter(({ grade }) => grade !== 'ok').map(renderTrouble);
+  const problems = groups.filter(({ grade }) => grade !== 'ok').map(renderProblem);
   const fine = groups
     .filter(({ grade }) => grade === 'ok')
     .map(({ check, masters, message }) => {
@@ -63,13 +64,13 @@ export function renderFindings(findings: readonly Finding[]): string {
   const counts = grades.map(
     (grade) => `${findings.filter((finding) => finding.grade === grade).length} ${grade}`,
   );
-  const parts = [...troubles, renderTable(['OK', 'MASTER', ''], fine), `${counts.join(', ')}\n`];
+  const parts = [...problems, renderTable(['OK', 'MASTER', ''], fine), `${counts.join(', ')}\n`];
   return parts.filter((part) => part !== '').join('\n');
 }
 
 type Group = Omit<Finding, 'master'> & { readonly masters: readonly string[] };
 
-/** What is said of several masters alike is said once; the checks keep together. */
+/** Merges equal findings about several masters; findings of one check stay together. */
 function merged(findings: readonly Finding[]): Group[] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
@@ -93,7 +94,7 @@ function merged(findings: readonly Finding[]): Group[] {
     );
 }
 
-function renderTrouble({ check, grade, masters, message, why, fix }: Group): string {
+function renderProblem({ check, grade, masters, message, why, fix }: Group): string {
   const lines = [
     `${grade}: ${check}: ${masters.length === 0 ? '' : `${masters.join(', ')}: `}${message}`,
   ];

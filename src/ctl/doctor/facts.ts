@@ -1,6 +1,5 @@
-// What was found out about one master, as the server tells it: null for what it would not tell, or
-// told in another form. No judgement: that is findings. A server that refuses INFO or CONFIG is
-// common (managed services), so null must never be read as fine.
+// What a master tells about itself. null: it does not tell, or in an unknown form. *Note:* servers
+// that refuse INFO or CONFIG are common (managed services), so null must never count as ok.
 
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
@@ -10,8 +9,8 @@ import type { LockObserver } from '../../redis/inspector.ts';
 import { testMaster } from '../../redis/self-test.ts';
 import { isFailed } from '../../redis/trouble.ts';
 import { printable } from '../../text/printable.ts';
+import type { MasterQuery } from '../master-query.ts';
 import type { CtlSettings } from '../settings.ts';
-import type { MasterQuery } from '../survey.ts';
 import { type ClockReading, readClock } from './clock-reading.ts';
 import { type ServerVersion, serverVersionOf } from './server-version.ts';
 
@@ -35,32 +34,32 @@ export interface MasterFacts {
   /** Addresses that the server listens on, separated by spaces. */
   readonly bind: string | null;
   readonly isProtected: boolean | null;
-  /** Whether it answers those who give no password. */
+  /** Whether it answers clients that give no password. */
   readonly isOpen: boolean | null;
   /** Round trips, the shortest first. */
   readonly roundTripsMs: readonly number[];
-  /** Of the master's clock, at the beginning and at least a second later. */
+  /** Readings of the master's clock, at the start and at least a second later. */
   readonly clockReadings: readonly ClockReading[];
-  /** Why a run could not work there; null: it can. */
+  /** Why the master could not keep a lock; null: it could. */
   readonly refusal: Failed | null;
 }
 
-/** The least time between two readings of a clock that are compared. */
+/** The least time between the two readings of a clock. */
 const betweenReadingsMs = 1_000;
 
-/** Facts about each master, or why there are none. Takes a second at least. */
+/** Facts about each master, or why there are none. Takes at least a second. */
 export async function gatherFacts(
-  survey: MasterQuery,
+  query: MasterQuery,
   settings: CtlSettings,
   clock: Clock,
 ): Promise<(MasterFacts | Failed)[]> {
-  // Those that do not answer one question in time are not asked the others.
-  await survey.ask(async (observer) => {
+  // A master that does not answer this in time is not asked further.
+  await query.ask(async (observer) => {
     const connection = await observer.connected();
     return isFailed(connection) ? connection : connection.identity;
   });
-  const patienceMs = betweenReadingsMs + 5 * settings.masterTimeoutMs;
-  return survey.ask((observer) => examine(observer, settings, clock), patienceMs);
+  const timeoutMs = betweenReadingsMs + 5 * settings.masterTimeoutMs;
+  return query.ask((observer) => examine(observer, settings, clock), timeoutMs);
 }
 
 async function examine(

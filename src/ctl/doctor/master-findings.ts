@@ -1,5 +1,5 @@
-// What is to be said of one master: every check, applied to what was found out about it. Pure. The surprise: the names of the checks are those
-// of the functions, and a promise: --json prints them.
+// All checks of one master, applied to its facts. Pure. *Invariant:* the names of the functions are
+// the names of the checks, which --json prints, so they do not change.
 
 import { access, clock, clockRate, latency, rights, tls } from './access-checks.ts';
 import type { Circumstances } from './check.ts';
@@ -23,7 +23,7 @@ const checks = {
   access,
 };
 
-/** One finding a check. */
+/** One finding for each check. */
 export function masterFindings(
   master: string,
   facts: MasterFacts,

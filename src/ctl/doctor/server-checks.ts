@@ -1,5 +1,5 @@
-// The server as a keeper of locks: what it is, what it forgets, what it drops. Pure. Persistence
-// and the restart grace are one check, because either makes up for the other.
+// Checks of the server: version, mode, role, persistence, eviction, memory. Pure. Persistence and
+// the restart grace are one check, because either makes up for the other.
 
 import { roughly } from '../../text/lines.ts';
 import { type Check, grantConfig, grantInfo } from './check.ts';
@@ -60,9 +60,10 @@ export const replicas: Check = ({ replicaCount }) => {
     ];
   if (replicaCount === 0) return ['ok', 'has no replicas'];
   const why =
-    'replication lags behind: a replica that is promoted has forgotten the newest locks, and a second holder gets them';
+    'replication lags: a promoted replica lacks the newest locks, and a second holder gets them';
   const fix =
-    'keep failover away from it (Sentinel: replica-priority 0 on each replica), or give the locks a server of their own';
+    'exclude it from failover (Sentinel: replica-priority 0 on each replica), ' +
+    'or give the locks a server of their own';
   return [
     'warning',
     `has ${replicaCount} ${replicaCount === 1 ? 'replica' : 'replicas'}`,
@@ -83,11 +84,12 @@ export const restart: Check = (
     }
     if (uptimeMs >= restartGraceMs)
       return ['ok', `does not vote for ${roughly(restartGraceMs)} after a restart`];
-    const message = `restarted ${roughly(uptimeMs)} ago: does not vote for another ${roughly(restartGraceMs - uptimeMs)}`;
+    const rest = roughly(restartGraceMs - uptimeMs);
+    const message = `restarted ${roughly(uptimeMs)} ago: does not vote for another ${rest}`;
     return ['warning', message, 'it may have forgotten a lock that is still held', 'wait'];
   }
   const why =
-    'a master that restarts empty, or without its last second, grants a lock that somebody still holds';
+    'a master that restarts empty, or without its last second, grants a lock that is still held';
   if (isLocal)
     return [
       'warning',
@@ -115,7 +117,7 @@ export const restart: Check = (
 };
 
 export const eviction: Check = ({ maxMemory, evictionPolicy, address }) => {
-  const why = 'an evicted lock is free for the next who asks, while its holder still works';
+  const why = 'an evicted lock is granted to the next client while its holder still works';
   if (evictionPolicy === null)
     return ['unknown', 'does not tell whether it evicts', why, grantInfo];
   if (evictionPolicy === 'noeviction') return ['ok', 'never evicts'];
@@ -134,9 +136,9 @@ export const memory: Check = ({ maxMemory, usedMemory, address }) => {
   if (maxMemory === null || usedMemory === null) {
     return ['unknown', 'does not tell how full it is', 'a full master grants no locks', grantInfo];
   }
-  if (maxMemory === 0) return ['ok', 'has no limit of memory'];
+  if (maxMemory === 0) return ['ok', 'has no memory limit'];
   const percent = Math.round((100 * usedMemory) / maxMemory);
-  const message = `${percent}% of maxmemory are used`;
+  const message = `${percent}% of maxmemory is used`;
   if (percent < 90) return ['ok', message];
   const fix = redisCli(address, `CONFIG SET maxmemory ${2 * maxMemory}`);
   return ['warning', message, 'a full master grants no locks, and counts as failed', fix];

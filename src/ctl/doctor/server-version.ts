@@ -1,6 +1,5 @@
-// Which server a master is, from its INFO: the name and the version that people know it by. Valkey
-// tells a version of Redis as well, which is always the same and does not tell one Valkey from
-// another.
+// The name and the version of a server, from its INFO. Valkey also reports a Redis version, which
+// is always the same.
 
 export interface ServerVersion {
   readonly name: 'Redis' | 'Valkey';

@@ -1,5 +1,5 @@
-// What is to be said of the masters as a set, and of the configuration that names them. Pure. The surprise: that all of them stand on one
-// machine can be seen only where their addresses say so; two names for one host are two hosts here.
+// Checks of the masters as a set, and of the configuration. Pure. *Note:* only addresses tell
+// whether masters share a host; two names of one host count as two hosts.
 
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
@@ -8,22 +8,22 @@ import { isFailed } from '../../redis/trouble.ts';
 import type { MasterFacts } from './facts.ts';
 import { type Finding, isOnThisMachine } from './finding.ts';
 
-type Said = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;
+type Assessment = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;
 
-const ok = (message: string): Said => ({ grade: 'ok', message, why: null, fix: null });
+const ok = (message: string): Assessment => ({ grade: 'ok', message, why: null, fix: null });
 
-export function reachable(failed: Failed | null): Said {
+export function reachable(failed: Failed | null): Assessment {
   if (failed === null) return ok('answers');
   const why = 'it does not vote: the quorum has to come from the others';
   const fix =
     failed.cause === 'denied'
-      ? 'see user and password, and what redlockctl acl prints'
-      : 'see that it runs and can be reached from here';
+      ? 'check user and password, and what redlockctl acl prints'
+      : 'check that it runs and can be reached from here';
   return { grade: 'error', message: failed.message, why, fix };
 }
 
-/** Whether a lock can be had at this moment. */
-export function quorum(facts: readonly (MasterFacts | Failed)[]): Said {
+/** Whether a lock could be acquired now. */
+export function quorum(facts: readonly (MasterFacts | Failed)[]): Assessment {
   const fitCount = facts.filter((fact) => !isFailed(fact) && fact.refusal === null).length;
   const needed = quorumOf(facts.length);
   const message = `${fitCount} of ${facts.length} masters keep locks, ${needed} are needed`;
@@ -31,36 +31,37 @@ export function quorum(facts: readonly (MasterFacts | Failed)[]): Said {
   return {
     grade: 'error',
     message: `no quorum: ${message}`,
-    why: 'nobody can get a lock, and whoever holds one loses it',
-    fix: 'mend those that do not answer or refuse',
+    why: 'no lock can be acquired, and holders lose theirs',
+    fix: 'fix the masters that do not answer or refuse',
   };
 }
 
 /** Whether a run can guard its command on this machine. */
-export function guard(objection: string | null): Said {
-  if (objection === null) return ok('a command can be guarded on this machine');
+export function guard(obstacle: string | null): Assessment {
+  if (obstacle === null) return ok('a command can be guarded on this machine');
   return {
     grade: 'error',
-    message: objection,
+    message: obstacle,
     why: 'no run on this machine starts its command (69)',
     fix: 'see docs/supervision.md, "The kernel keeps the tree"',
   };
 }
 
 /** The number of masters. */
-export function count(masterCount: number): Said {
+export function count(masterCount: number): Assessment {
   const survived = masterCount - quorumOf(masterCount);
-  const message = `${masterCount} ${masterCount === 1 ? 'master' : 'masters'}: ${survived === 0 ? 'none' : survived} may fail`;
+  const masters = `${masterCount} ${masterCount === 1 ? 'master' : 'masters'}`;
+  const message = `${masters}: ${survived === 0 ? 'none' : survived} may fail`;
   if (masterCount % 2 === 1 && masterCount > 1) return ok(message);
   const why =
     masterCount === 1
-      ? 'when it fails nobody gets a lock'
+      ? 'when it fails, no lock can be acquired'
       : `survives no more failures than ${masterCount - 1}`;
   return { grade: 'warning', message, why, fix: 'use three or five' };
 }
 
 /** Whether the masters fail together. */
-export function hosts(addresses: readonly MasterAddress[]): Said {
+export function hosts(addresses: readonly MasterAddress[]): Assessment {
   const names = addresses.map((address) =>
     isOnThisMachine(address) ? 'this machine' : (address.host ?? '').toLowerCase(),
   );
@@ -68,7 +69,10 @@ export function hosts(addresses: readonly MasterAddress[]): Said {
     .map((host) => [host, names.filter((other) => other === host)] as const)
     .sort(([, a], [, b]) => b.length - a.length)[0] ?? ['', []];
   if (members.length < 2) return ok('each on a host of its own, as far as addresses tell');
-  const why = `${members.length >= quorumOf(names.length) ? 'when that host fails there is no quorum' : 'they fail together'}`;
+  const why =
+    members.length >= quorumOf(names.length)
+      ? 'when that host fails there is no quorum'
+      : 'they fail together';
   return {
     grade: 'warning',
     message: `${members.length} on ${name}`,
@@ -78,7 +82,7 @@ export function hosts(addresses: readonly MasterAddress[]): Said {
 }
 
 /** The same server under several addresses. */
-export function duplicates(facts: readonly (MasterFacts | Failed)[]): Said {
+export function duplicates(facts: readonly (MasterFacts | Failed)[]): Assessment {
   const known = facts.filter((fact): fact is MasterFacts => !isFailed(fact));
   const why = 'one server would vote twice, and a minority could grant a lock';
   for (const { runId, address } of known) {
@@ -94,19 +98,20 @@ export function duplicates(facts: readonly (MasterFacts | Failed)[]): Said {
       fix: 'list each server once',
     };
   }
-  const mute = known.filter(({ runId }) => runId === null).length;
-  if (mute === 0) return ok('no server is listed twice');
-  const message = `${mute} ${mute === 1 ? 'master does' : 'masters do'} not tell who they are`;
+  const silentCount = known.filter(({ runId }) => runId === null).length;
+  if (silentCount === 0) return ok('no server is listed twice');
+  const masters = silentCount === 1 ? '1 master does' : `${silentCount} masters do`;
+  const message = `${masters} not tell a run_id`;
   return {
     grade: 'unknown',
     message,
     why,
-    fix: 'grant INFO, or see that no server is listed twice',
+    fix: 'grant INFO, or check that no server is listed twice',
   };
 }
 
-/** Permissions of the configuration file and of files with passwords, from the warnings of reading it. */
-export function configFile(path: string | null, warnings: readonly string[]): Said {
+/** Permissions of files with passwords, from the warnings of reading the configuration. */
+export function configFile(path: string | null, warnings: readonly string[]): Assessment {
   const exposed = warnings.flatMap(
     (line) => /^(.*): holds a password and is readable by others/.exec(line)?.[1] ?? [],
   );

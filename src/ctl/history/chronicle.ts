@@ -1,12 +1,12 @@
-// The runs of some locks, put together from what each master keeps: every run once, in the order in which they began. Pure. This is
-// what --json prints, so its shape is a promise. The surprise: times of day are the masters', the median of those that took the
-// line; what a host believes to be the time plays no part.
+// The runs of some locks, put together from the histories on all masters: each run once, in the
+// order in which they began. Pure. --json prints them, so their shape is a promise. Times are by
+// the masters' clocks: the median of those that have the line.
 
 import { parseRecord, type RunRecord } from '../../lock/history-record.ts';
 import type { SeenLine } from '../../redis/snapshot.ts';
 import type { LockState } from '../lock-state.ts';
 
-/** Who held the lock when somebody was refused. */
+/** The holder for which a run was refused the lock. */
 export interface PastHolder {
   /** `redlock-run`, or another program's `string`, of which `token` is the beginning. */
   readonly kind: string;
@@ -28,29 +28,29 @@ export interface PastRun {
   readonly user: string;
   readonly label: string;
   readonly beganAt: string;
-  /** null: it never had the lock, or did not start its command. */
+  /** null: it did not acquire the lock, or did not start its command. */
   readonly acquiredAt: string | null;
-  /** null: it runs now. */
+  /** null: it is running. */
   readonly endedAt: string | null;
   readonly waitMs: number;
   /** null: its command was never started. */
   readonly heldMs: number | null;
-  /** As in --report; `running` for the present holder, whose wait is not known. */
+  /** As in --report; `running` for the present holder (its waiting time is unknown). */
   readonly outcome: string;
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly status: number | null;
   readonly fence: number | null;
   readonly blocker: PastHolder | null;
-  /** How many masters tell of it. */
+  /** How many masters have its line. */
   readonly masters: number;
 }
 
-/** In that order. `lines`: of each master. */
+/** In the order in which they began. `lines`: of each master. */
 export function pastRunsOf(name: string, lines: readonly (readonly SeenLine[])[]): PastRun[] {
   const runs = new Map<string, { record: RunRecord; takenAtMs: number[] }>();
   for (const ofOne of lines) {
-    // A line that was sent twice was first taken when the run ended.
+    // A line may have been written twice; the first time is when the run ended.
     const first = new Map<string, { record: RunRecord; takenAtMs: number }>();
     for (const { line, takenAtMs } of ofOne) {
       const record = parseRecord(line);
@@ -69,7 +69,7 @@ export function pastRunsOf(name: string, lines: readonly (readonly SeenLine[])[]
     .sort(byStart);
 }
 
-/** The present holder as a run that has not ended; null where there is none of ours, or it is in the list already. */
+/** The present holder as a run; null: no redlock-run holds the lock, or it is in `runs` already. */
 export function presentRunOf(
   { name, state, holders, fence }: LockState,
   runs: readonly PastRun[],
@@ -84,22 +84,22 @@ export function presentRunOf(
   )
     return null;
   const { token, host, pid, user, label, since, votes: masters } = holder;
-  const who = { token, host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
+  const identity = { token, host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
   const sinceMs = Date.parse(since);
   if (Number.isNaN(sinceMs)) return null;
   const beganAt = new Date(sinceMs).toISOString();
   const heldMs = Math.max(0, nowMs - sinceMs);
   const times = { beganAt, acquiredAt: beganAt, endedAt: null, waitMs: 0, heldMs };
   const end = { outcome: 'running', exitCode: null, signal: null, status: null };
-  return { name, ...who, ...times, ...end, fence, blocker: null, masters } satisfies PastRun;
+  return { name, ...identity, ...times, ...end, fence, blocker: null, masters } satisfies PastRun;
 }
 
-/** In the order in which they began to try: where cron's 02:00 is looked for. */
+/** Orders runs by when they began to try: the time at which cron has started them. */
 export function byStart(a: PastRun, b: PastRun): number {
   return startOf(a) - startOf(b) || endOf(a) - endOf(b);
 }
 
-/** In ms since 1970; infinite for what runs now. */
+/** In ms since 1970; infinite for a run that has not ended. */
 export function endOf({ endedAt }: PastRun): number {
   return endedAt === null ? Number.POSITIVE_INFINITY : Date.parse(endedAt);
 }
@@ -138,8 +138,8 @@ function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]
 }
 
 function pastHolderOf({ token, note }: NonNullable<RunRecord['blocker']>): PastHolder {
-  const nobody = { host: null, pid: null, user: null, since: null, label: null };
-  if (note === null) return { kind: 'string', token, ...nobody };
+  const noNote = { host: null, pid: null, user: null, since: null, label: null };
+  if (note === null) return { kind: 'string', token, ...noNote };
   const { host, pid, user, since, label } = note;
   return { kind: 'redlock-run', token, host, pid, user, since, label };
 }
@@ -148,7 +148,7 @@ function median(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[Math.floor((numbers.length - 1) / 2)] ?? 0;
 }
 
-/** Whatever a line says: a year that no Date has would throw. */
+/** Clamped to what a Date can hold, because a line may contain any number. */
 function iso(ms: number): string {
   return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString();
 }

@@ -1,24 +1,24 @@
-// Marks the holders whose run has ended while --hold-at-least keeps the key, which looks as before.
-// Their line in the history tells, which was written in the step that left the key. *Note:* a run
-// with --no-history leaves no line, and looks alive until the key expires.
+// Marks holders whose run has ended while --hold-at-least keeps the key. The line in the history
+// tells, which is written together with the key. *Note:* a run with --no-history has no line, and
+// looks alive until the key expires.
 
 import type { LockState } from '../lock-state.ts';
-import type { MasterQuery } from '../survey.ts';
+import type { MasterQuery } from '../master-query.ts';
 import { pastRunsOf } from './chronicle.ts';
 
 /**
- * The line of the last run of a lock that is kept is most likely among these; waiters that gave up
- * meanwhile come after it.
+ * How many lines of a history are read. The line of the last run is most likely among them; waiters
+ * that have given up since then come after it.
  */
 const newestLines = 50;
 
-/** The locks, with the instants at which the runs of their holders ended. */
+/** The locks, with `endedAt` of their holders. */
 export async function withEndings(
-  survey: MasterQuery,
+  query: MasterQuery,
   locks: readonly LockState[],
 ): Promise<LockState[]> {
   const held = locks.filter(({ holders }) => holders.some(({ kind }) => kind === 'redlock-run'));
-  const histories = await survey.histories(
+  const histories = await query.histories(
     held.map(({ name }) => name),
     newestLines,
   );

@@ -1,6 +1,6 @@
-// `redlockctl history [NAME]`: who held a lock, when and for how long, who waited, and why a run did not happen; as a table, as JSON and
-// as a timeline. It changes nothing on the masters. The surprise: what runs now has left no line yet, so the present holder is looked
-// up beside the history.
+// `redlockctl history [NAME]`: past runs under a lock, as a table, as JSON and as a timeline. It
+// changes nothing on the masters. A run has no line before it ends, so the present holder is added
+// from the state of the lock.
 
 import { writeFileSync } from 'node:fs';
 import { readPositiveDuration } from '../../config/values.ts';
@@ -12,7 +12,7 @@ import { roughly } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
-import { MasterQuery } from '../survey.ts';
+import { MasterQuery } from '../master-query.ts';
 import { renderTable } from '../table.ts';
 import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
@@ -20,27 +20,27 @@ import { renderHtmlPage } from './page.ts';
 import { kindOf, reasonOf } from './reason.ts';
 import { renderTimeline } from './timeline.ts';
 
-/** So many runs where nobody says since when. */
+/** How many runs are shown without --since. */
 const usualRuns = 50;
-/** More than a master keeps of one lock. */
+/** More lines than a master keeps of one lock. */
 const allLines = 1_500;
 
 export async function history({ words, settings, clock, print, tell }: Call): Promise<number> {
   const name = words.operands[0] ?? null;
   const sinceMs = sinceOf(words.textOf('--since'));
-  const survey = await MasterQuery.of(settings, clock);
+  const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const all = await runsOf(
-    survey,
+    query,
     name,
     sinceMs === null && name === null ? usualRuns : allLines,
     nowMs,
   );
   const runs =
     sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
-  const failures = survey.failures();
+  const failures = query.failures();
   for (const [index, failed] of failures.entries()) {
-    if (failed !== null) tell(`${survey.observers[index]?.name}: ${failed.message}`);
+    if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
   }
   const summary = summaryOf(runs, all.length - runs.length);
   const files: (readonly [string, () => string])[] = [
@@ -50,9 +50,9 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   let isWritten = true;
   const wanted = files.filter(([option]) => words.has(option));
   for (const [option, render] of wanted) {
-    const trouble = write(words.textOf(option) ?? '', render());
-    if (trouble !== null) tell(`${option}: ${trouble}`);
-    isWritten &&= trouble === null;
+    const error = write(words.textOf(option) ?? '', render());
+    if (error !== null) tell(`${option}: ${error}`);
+    isWritten &&= error === null;
   }
   if (words.has('--json')) print(jsonLine({ name, runs }));
   else if (wanted.length === 0) {
@@ -65,20 +65,20 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
 }
 
-/** `name`: null for all locks, also those whose first run is still going. */
+/** `name`: null for all locks, including those whose first run has not ended. */
 async function runsOf(
-  survey: MasterQuery,
+  query: MasterQuery,
   name: string | null,
   mostLines: number,
   nowMs: number,
 ): Promise<PastRun[]> {
   const [written, held] =
-    name === null ? [await survey.historyNames(), await survey.names('*')] : [[name], []];
-  const histories = await survey.histories(written, mostLines);
+    name === null ? [await query.historyNames(), await query.names('*')] : [[name], []];
+  const histories = await query.histories(written, mostLines);
   const past = new Map(
     written.map((each, index) => [each, pastRunsOf(each, histories[index] ?? [])]),
   );
-  const locks = await survey.look([...new Set([...written, ...held])]);
+  const locks = await query.look([...new Set([...written, ...held])]);
   const present = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
@@ -93,7 +93,7 @@ function sinceOf(text: string | null): number | null {
   }
 }
 
-/** "50 runs, 2 did not happen; 12 older ones left out (--since 1d shows those of a day)" */
+/** "50 runs, 2 did not happen; 12 older left out (say --since)" */
 function summaryOf(runs: readonly PastRun[], leftOut: number): string {
   const missedCount = runs.filter((run) => kindOf(run) === 'missed').length;
   const count = runs.length === 0 ? 'no runs' : runs.length === 1 ? '1 run' : `${runs.length} runs`;

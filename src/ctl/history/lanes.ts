@@ -1,5 +1,5 @@
-// Where everything stands in the timeline: a lane for each host, and in it as many rows as it takes
-// for nothing to cover anything else. Pure. The room that a text takes is a generous estimate.
+// The layout of the timeline: a lane for each host, with as many rows as it takes for bars and
+// texts not to overlap. Pure. The width of a text is a generous estimate.
 
 import { printable } from '../../text/printable.ts';
 import { endOf, type PastRun, startOf } from './chronicle.ts';
@@ -11,7 +11,7 @@ export interface Bar {
   readonly run: PastRun;
   readonly kind: Kind;
   readonly row: number;
-  /** From when it began to try, had the lock, ended. */
+  /** Where it began to try, acquired the lock, and ended. */
   readonly beganX: number;
   readonly acquiredX: number;
   readonly endX: number;
@@ -31,7 +31,7 @@ const markPx = 9;
 const gapPx = 6;
 const charPx = 7.6;
 
-/** Hosts by name. `now`: where what runs now ends. */
+/** One lane for each host, sorted by name. `nowMs`: where a run that has not ended is cut. */
 export function lanesOf(
   runs: readonly PastRun[],
   scale: Scale,

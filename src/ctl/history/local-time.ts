@@ -1,5 +1,5 @@
-// Times of day as the reader's clock on the wall shows them: cron's 02:00 is local time. Not for programs: JSON has ISO 8601. The
-// surprise: the zone is that of whoever calls redlockctl, not of the host where the job ran.
+// Times of day for people, in the time zone of redlockctl's environment, because cron's 02:00 is
+// local time. JSON has ISO 8601 instead.
 
 export interface Local {
   /** 2026-11-21 */

@@ -1,5 +1,5 @@
-// Text of others as markup. Not a template language. The surprise: escaping alone is not enough: XML has no way at all to write most
-// control characters, and one of them would make the whole picture unreadable.
+// Escapes foreign text for HTML and XML. XML cannot represent most control characters at all, so
+// they are replaced as well.
 
 import { oneLine } from '../../text/printable.ts';
 

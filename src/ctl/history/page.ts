@@ -1,6 +1,6 @@
-// The page of --html: the timeline, and under it the same runs as a table that can be searched and read aloud. Pure; one file that loads
-// nothing from anywhere and runs nothing, and forbids itself to. The surprise: newest first, other than in the terminal: a page is
-// read from its top.
+// The page of --html: the timeline and a table of the same runs. Pure. It is one file that loads
+// nothing and runs no script, and its Content-Security-Policy forbids both. The newest run comes
+// first.
 
 import { roughly } from '../../text/lines.ts';
 import type { PastRun } from './chronicle.ts';
@@ -12,15 +12,20 @@ import { renderTimeline } from './timeline.ts';
 const style = `
 :root{color-scheme:light dark;--text:#1f2328;--back:#ffffff;--rule:#d1d9e0;--bad:#cf222e}
 @media(prefers-color-scheme:dark){:root{--text:#e6edf3;--back:#0d1117;--rule:#3d444d;--bad:#ff6a69}}
-body{margin:0 auto;max-width:1200px;padding:16px 0;background:var(--back);color:var(--text);font:14px/1.5 system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}
+body{margin:0 auto;max-width:1200px;padding:16px 0;background:var(--back);color:var(--text);
+font:14px/1.5 system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}
 h1{font-size:20px;margin:0 16px}
 p{margin:4px 16px 8px}
 svg.timeline{display:block;width:100%;height:auto}
 table{border-collapse:collapse;width:calc(100% - 32px);margin:16px;font-size:13px}
-th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-top:1px solid var(--rule);overflow-wrap:break-word}
+th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;
+border-top:1px solid var(--rule);overflow-wrap:break-word}
 th,td.when,td.span{white-space:nowrap;font-variant-numeric:tabular-nums}
-tr[data-kind=missed] td:last-child,tr[data-kind=lost] td:last-child{color:var(--bad);font-weight:600}
+tr[data-kind=missed] td:last-child,
+tr[data-kind=lost] td:last-child{color:var(--bad);font-weight:600}
 `;
+
+const heads = ['Began', 'Lock', 'Who', 'Waited', 'Held', 'What became of it'];
 
 /** `summary`: one sentence about what is shown. */
 export function renderHtmlPage(
@@ -43,7 +48,7 @@ export function renderHtmlPage(
 <h1>${escaped(title)}</h1>
 <p>${escaped(summary)}</p>
 ${renderTimeline(runs, name, nowMs)}<table>
-<thead><tr>${['Began', 'Lock', 'Who', 'Waited', 'Held', 'What became of it'].map((head) => `<th>${head}</th>`).join('')}</tr></thead>
+<thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
 <tbody>
 ${[...runs].reverse().map(rowOf).join('\n')}
 </tbody>
@@ -63,5 +68,6 @@ function rowOf(run: PastRun): string {
     ['span', heldMs === null ? '' : roughly(heldMs)],
     ['', reasonOf(run)],
   ];
-  return `<tr data-kind="${kindOf(run)}">${cells.map(([look = '', text = '']) => `<td class="${look}">${escaped(text)}</td>`).join('')}</tr>`;
+  const row = cells.map(([look = '', text = '']) => `<td class="${look}">${escaped(text)}</td>`);
+  return `<tr data-kind="${kindOf(run)}">${row.join('')}</tr>`;
 }

@@ -1,5 +1,4 @@
-// How a run ended, for people: in one word for its colour, and in a sentence. Pure. The surprise: that a command failed is nothing that
-// the lock had a part in, but whoever asks why nothing was backed up wants to see it all the same.
+// How a run ended, for people: a kind, which decides the colour, and a sentence. Pure.
 
 import { isMark } from '../../lock/value.ts';
 import { markLine } from '../../text/lines.ts';
@@ -10,7 +9,7 @@ import { momentOf } from './local-time.ts';
 /** done: exit code 0; failed: any other; missed: the command was never started. */
 export type Kind = 'done' | 'failed' | 'overdue' | 'stopped' | 'lost' | 'running' | 'missed';
 
-/** What each is called, in the order of a legend. */
+/** The text for each kind, in the order of the legend. */
 export const kinds: Readonly<Record<Kind, string>> = {
   done: 'done',
   failed: 'failed',
@@ -64,7 +63,7 @@ function whyMissed({ outcome, blocker }: PastRun): string {
       ? ''
       : isMark(blocker.token ?? '')
         ? markLine(blocker.token ?? '')
-        : `held by ${whoWas(blocker)}`;
+        : `held by ${describe(blocker)}`;
   switch (outcome) {
     case 'busy':
       return held || 'others were first';
@@ -83,7 +82,7 @@ function whyMissed({ outcome, blocker }: PastRun): string {
   }
 }
 
-function whoWas({ kind, user, host, pid, label, since, token }: PastHolder): string {
+function describe({ kind, user, host, pid, label, since, token }: PastHolder): string {
   if (kind !== 'redlock-run') return `another program (value ${printable(token, 40)})`;
   const at = Date.parse(since ?? '');
   const parts = [

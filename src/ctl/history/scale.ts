@@ -1,12 +1,12 @@
-// From instants to pixels, and the ticks of the axis. Pure. Ticks stand at round times of the local
-// day, so that 02:00 is where it is looked for.
+// From instants to pixels, and the ticks of the axis. Pure. Ticks are at round times of the local
+// day.
 
 import { localOf, midnightBefore } from './local-time.ts';
 
 export interface Tick {
   readonly at: number;
   readonly label: string;
-  /** The date, on the first tick and wherever it is another one; null where the label is one. */
+  /** The date, where it differs from that of the tick before; null: the same, or in the label. */
   readonly day: string | null;
 }
 
@@ -35,7 +35,7 @@ export function scaleOf(firstMs: number, lastMs: number, left: number, right: nu
 }
 
 function ticksIn(fromMs: number, toMs: number): Tick[] {
-  // Months, and for spans of years so many of them that the ticks stay few.
+  // Months; for longer spans several months, so that there are at most `mostTicks`.
   const longStepMs = 30 * day * Math.ceil((toMs - fromMs) / mostTicks / (30 * day));
   const stepMs = steps.find((step) => (toMs - fromMs) / step <= mostTicks) ?? longStepMs;
   const start = midnightBefore(fromMs);

@@ -1,6 +1,6 @@
 // The timeline as one SVG: a lane for each host, waits hatched, runs as bars, runs that did not
-// happen as crosses with the reason. Pure; it loads nothing from anywhere, and is the same inside of
-// the page and alone. What a colour means is also said by a text or a shape.
+// happen as crosses with the reason. Pure; it loads nothing. A text or a shape also tells what a
+// colour means.
 
 import { roughly } from '../../text/lines.ts';
 import { endOf, type PastRun, startOf } from './chronicle.ts';
@@ -33,13 +33,13 @@ const colours: Readonly<
   missed: ['#cf222e', '#ff6a69'],
 };
 
-/** `name`: of the one lock that the runs are about; null: of several. */
+/** `name`: the lock of the runs; null: several locks. */
 export function renderTimeline(
   runs: readonly PastRun[],
   name: string | null,
   nowMs: number,
 ): string {
-  // No spreading of all runs into one call: their number has no bound, and that of arguments has.
+  // Not Math.max(...runs): the number of arguments is limited, that of runs is not.
   const latestMs = runs.reduce((last, run) => Math.max(last, Math.min(endOf(run), nowMs)), 0);
   const lastMs = runs.length === 0 ? nowMs : latestMs;
   const firstMs = runs.reduce((first, run) => Math.min(first, startOf(run)), lastMs);
@@ -52,12 +52,17 @@ export function renderTimeline(
     bottom += rows * rowHeight + lanePadding;
   }
   const present = new Set(runs.map(kindOf));
-  const title = `${name ?? 'all locks'}: ${momentOf(firstMs)} to ${momentOf(lastMs)}, ${zoneName()}`;
+  const span = `${momentOf(firstMs)} to ${momentOf(lastMs)}, ${zoneName()}`;
+  const title = `${name ?? 'all locks'}: ${span}`;
   const height = bottom + 12;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" class="timeline" role="img" aria-label="${escaped(title)}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ` +
+      `width="${width}" height="${height}" ` +
+      `class="timeline" role="img" aria-label="${escaped(title)}">`,
     `<style>${stylesheet()}</style>`,
-    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" class="hatch"/></pattern></defs>',
+    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" ' +
+      'patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" class="hatch"/>' +
+      '</pattern></defs>',
     `<rect width="${width}" height="${height}" class="paper"/>`,
     `<text x="16" y="${titleY}" class="title">${escaped(title)}</text>`,
     ...legend(
@@ -76,13 +81,18 @@ function stylesheet(): string {
       .map(([name, pair]) => `--${name}:${pair[which]}`)
       .join(';');
   return [
-    `.timeline{${variables(0)};color-scheme:light dark;font:12px system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}`,
+    `.timeline{${variables(0)};color-scheme:light dark;` +
+      'font:12px system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}',
     `@media(prefers-color-scheme:dark){.timeline{${variables(1)}}}`,
-    '.timeline text{fill:var(--ink)}.timeline .title{font-size:15px;font-weight:600}.timeline .host{font-weight:600}',
-    '.timeline .faint{fill:var(--faint)}.timeline .paper{fill:var(--paper)}.timeline .line{stroke:var(--line)}',
-    '.timeline .hatch{stroke:var(--wait);stroke-width:3}.timeline .wait{fill:url(#hatch);stroke:var(--wait);stroke-width:.75}',
-    '.timeline g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}.timeline g[data-kind=missed] text{fill:var(--missed);font-weight:600}',
-    '.timeline g text.inside{fill:var(--paper);stroke:none}.timeline path{fill:none;stroke-width:3;stroke-linecap:round}',
+    '.timeline text{fill:var(--ink)}.timeline .title{font-size:15px;font-weight:600}',
+    '.timeline .host{font-weight:600}.timeline .faint{fill:var(--faint)}',
+    '.timeline .paper{fill:var(--paper)}.timeline .line{stroke:var(--line)}',
+    '.timeline .hatch{stroke:var(--wait);stroke-width:3}',
+    '.timeline .wait{fill:url(#hatch);stroke:var(--wait);stroke-width:.75}',
+    '.timeline g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}',
+    '.timeline g[data-kind=missed] text{fill:var(--missed);font-weight:600}',
+    '.timeline g text.inside{fill:var(--paper);stroke:none}',
+    '.timeline path{fill:none;stroke-width:3;stroke-linecap:round}',
     ...Object.keys(kinds).map(
       (kind) =>
         `.timeline .${kind}{fill:var(--${kind})}.timeline path.${kind}{stroke:var(--${kind})}`,
@@ -139,7 +149,8 @@ function barOf(
 ): string {
   const y = top + (rowHeight - barHeight) / 2;
   const rect = (from: number, to: number, look: string) =>
-    `<rect x="${from.toFixed(1)}" y="${y}" width="${Math.max(to - from, 0).toFixed(1)}" height="${barHeight}" ${look}/>`;
+    `<rect x="${from.toFixed(1)}" y="${y}" ` +
+    `width="${Math.max(to - from, 0).toFixed(1)}" height="${barHeight}" ${look}/>`;
   const isInside = textX > acquiredX && textX < endX;
   return [
     `<g class="run" data-kind="${kind}"><title>${escaped(detailOf(run))}</title>`,
@@ -149,7 +160,8 @@ function barOf(
       : rect(acquiredX, endX, `rx="2" class="${kind}"`),
     text === ''
       ? ''
-      : `<text x="${textX.toFixed(1)}" y="${y + 12}" text-anchor="${anchor}"${isInside ? ' class="inside"' : ''}>${escaped(text)}</text>`,
+      : `<text x="${textX.toFixed(1)}" y="${y + 12}" text-anchor="${anchor}"` +
+        `${isInside ? ' class="inside"' : ''}>${escaped(text)}</text>`,
     '</g>',
   ].join('');
 }
@@ -165,5 +177,7 @@ function detailOf(run: PastRun): string {
     `waited ${roughly(waitMs)}`,
     heldMs === null ? '' : `held it ${roughly(heldMs)}`,
   ].filter(Boolean);
-  return `${name}: ${label}, ${user}@${host}, pid ${pid}: began ${momentOf(Date.parse(beganAt))}, ${spans.join(', ')}: ${reasonOf(run)}`;
+  const began = momentOf(Date.parse(beganAt));
+  const what = `${name}: ${label}, ${user}@${host}, pid ${pid}`;
+  return `${what}: began ${began}, ${spans.join(', ')}: ${reasonOf(run)}`;
 }

@@ -1,6 +1,6 @@
-// `redlockctl acquire NAME`: takes a lock for whoever goes on without us, and prints its token: the first of several steps. Nobody
-// extends it and nobody guards what is done under it. The surprise: the lock outlives this program on purpose, so the ttl has to
-// last for the work, or until the next `extend`.
+// `redlockctl acquire NAME`: acquires a lock for a script and prints its token. The lock outlives
+// this program and is neither extended nor guarded, so the ttl has to last for the work, or until
+// the next `extend`.
 
 import { randomBytes } from 'node:crypto';
 import type { Lease } from '../../lock/redlock.ts';
@@ -28,19 +28,19 @@ export async function acquireLock(call: Call): Promise<number> {
   return exitCode.ok;
 }
 
-/** `label` is what the lock shows as its command. */
+/** `label`: the command that the holder record shows. */
 export function partsOf({ clock, note }: Call, label: string): Omit<TakingParts, 'redlock'> {
   const newToken = () => randomBytes(20).toString('base64url');
   return { clock, random: Math.random, newToken, note: () => ({ ...note(), label }) };
 }
 
-/** What the words ask for. */
+/** What the command line asks for. */
 export function wantedBy({ words, settings }: Call): Wanted {
   const { ttlMs, waitMs, protocol } = settings;
   return { name: words.operands[0] ?? '', ttlMs, waitMs, isFenced: protocol === 'redlock' };
 }
 
-/** The token, or with --json all there is to know of the lease, and these facts. */
+/** The token; with --json the lease and these facts. */
 export function ticketText(
   { words, clock }: Call,
   { claim, fence, validUntil }: Lease,
@@ -66,9 +66,7 @@ export function failed(
 ): number {
   switch (acquisition.kind) {
     case 'busy':
-      tell(
-        `busy: ${quoted(name)}: ${holderLine(acquisition.holder, acquisition.freeInMs, acquisition.holderCount)} (wait with -w)`,
-      );
+      tell(`busy: ${quoted(name)}: ${blockerOf(acquisition)} (wait with -w)`);
       return exitCode.busy;
     case 'aborted':
       return exitCode.busy;
@@ -84,4 +82,8 @@ export function failed(
       tell(`no quorum: ${quoted(name)}: granted too late to be of use`);
       return exitCode.unreachable;
   }
+}
+
+function blockerOf({ holder, freeInMs, holderCount }: Extract<NotAcquired, { kind: 'busy' }>) {
+  return holderLine(holder, freeInMs, holderCount);
 }

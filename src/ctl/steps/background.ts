@@ -1,26 +1,27 @@
-// `hold --background`: this program a second time, in a session of its own, which holds the lock after we have ended. We wait until it has
-// the lock, print what it says, and go. The surprise: until we have said what we were told, it gives the lock back as soon as we are gone:
-// a token that nobody was told would be a lock that nobody gives back.
+// `hold --background`: starts this program again, as a daemon in a session of its own that holds
+// the lock after redlockctl has ended. redlockctl waits until the daemon has the lock, prints the
+// token, and confirms that to the daemon. *Invariant:* without that confirmation the daemon
+// releases the lock: a lock whose token nothing knows could not be released.
 
 import { spawn } from 'node:child_process';
 import { UsageError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import type { Call, OwnerProcess } from '../call.ts';
 
-/** The variable that makes this program the one in the background: pid and start of the process for which it holds. */
+/** The variable that makes this program the daemon: pid and start of the process it holds for. */
 const roleName = 'REDLOCK_HOLDER';
-/** What is said when the token has been told. */
+/** The confirmation that the token has been printed. */
 const told = 'told';
 
 export interface HolderRole {
   readonly owner: OwnerProcess;
-  /** Who started us has gone before the token was told. */
+  /** redlockctl has ended before it confirmed. */
   readonly abandoned: AbortSignal;
-  /** Resolves with whether the token has been told. Nothing of theirs is used any more then. */
+  /** Resolves with whether redlockctl has confirmed; the daemon then uses nothing of its caller. */
   handOver(): Promise<boolean>;
 }
 
-/** Starts it, waits for what it says, and says it. Returns the exit code. */
+/** Starts the daemon and prints what it prints. Returns the exit code. */
 export async function startInBackground(call: Call): Promise<number> {
   const { program, processes, environment, print, flushed, tell, interrupted } = call;
   const owner = ownerFor(call) ?? processes.caller();
@@ -33,7 +34,7 @@ export async function startInBackground(call: Call): Promise<number> {
     env: { ...environment, [roleName]: `${owner.pid}:${owner.startedAt}` },
   });
   let ticket = '';
-  let complaint = '';
+  let errors = '';
   const code = await new Promise<number | null>((resolve, reject) => {
     holder.once('error', reject);
     holder.once('close', (code) => resolve(code ?? exitCode.bug));
@@ -42,15 +43,14 @@ export async function startInBackground(call: Call): Promise<number> {
       if (ticket.endsWith('\n')) resolve(null);
     });
     holder.stderr.setEncoding('utf8').on('data', (text) => {
-      complaint += text;
+      errors += text;
     });
-    // It has ended, and its code says why.
+    // The daemon has ended; its exit code tells why.
     holder.stdin.on('error', () => {});
     interrupted().addEventListener('abort', () => holder.stdin.end());
   });
   if (code !== null) {
-    for (const line of complaint.split('\n'))
-      if (line !== '') tell(line.replace(/^redlockctl: /, ''));
+    for (const line of errors.split('\n')) if (line !== '') tell(line.replace(/^redlockctl: /, ''));
     return code;
   }
   print(ticket);
@@ -59,25 +59,25 @@ export async function startInBackground(call: Call): Promise<number> {
   return exitCode.ok;
 }
 
-/** What we are if we were started so; null: called by a user. */
+/** The role of this process when it is the daemon; null: called by a user. */
 export function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
   const [, pid, startedAt] = /^(\d+):(\d+)$/.exec(environment[roleName] ?? '') ?? [];
   if (pid === undefined) return null;
   const abandoned = new AbortController();
-  const heard = new Promise<boolean>((resolve) => {
-    let said = '';
+  const confirmed = new Promise<boolean>((resolve) => {
+    let received = '';
     process.stdin.setEncoding('utf8').on('data', (text) => {
-      said += text;
+      received += text;
     });
     process.stdin.once('close', () => {
-      if (said !== told) abandoned.abort('abandoned');
-      resolve(said === told);
+      if (received !== told) abandoned.abort('abandoned');
+      resolve(received === told);
     });
   });
   const handOver = () => {
-    // Or a file system could not be unmounted as long as the lock is held.
+    // A working directory would keep its file system from being unmounted.
     process.chdir('/');
-    return heard;
+    return confirmed;
   };
   return {
     owner: { pid: Number(pid), startedAt: Number(startedAt) },

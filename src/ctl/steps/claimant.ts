@@ -1,16 +1,15 @@
-// The lock itself, for verbs that take or extend one: the same code as redlock-run's, over the masters of the settings. It runs no
-// command and extends nothing by itself. The surprise: who extends is another process than who acquired, so all that it knows of
-// the lease is what the masters show.
+// A Redlock over the masters of the settings, for verbs that acquire or extend a lock: the same
+// code as redlock-run's. It runs no command and extends nothing by itself.
 
 import type { Clock } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
+import { addressesOf, MasterQuery } from '../master-query.ts';
 import type { CtlSettings } from '../settings.ts';
-import { addressesOf, MasterQuery } from '../survey.ts';
 import type { Access } from './ticket.ts';
 
-/** A Redlock of its own connections. `close` ends them. */
+/** A Redlock with connections of its own, which `close` ends. */
 export async function openRedlock(
   settings: CtlSettings,
   clock: Clock,
@@ -30,7 +29,7 @@ export async function openRedlock(
 export function accessTo(settings: CtlSettings, clock: Clock): Access {
   return {
     clock,
-    survey: () => MasterQuery.of(settings, clock),
+    query: () => MasterQuery.of(settings, clock),
     redlock: () => openRedlock(settings, clock),
   };
 }

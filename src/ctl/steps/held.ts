@@ -1,18 +1,19 @@
-// What the masters show of one lock under one token: whether it is still held, and until when at the least. Pure. The surprise: a
-// quorum that shows the value proves that nobody else has had the lock since, because a value that is lost never comes back.
+// Whether a lock is still held with one token, by what the masters show, and for how long at least.
+// Pure. A quorum that shows the value confirms that no other client has had the lock since, because
+// a lost value never comes back.
 
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Sharing } from '../../lock/types.ts';
 import type { LockSnapshot } from '../../redis/snapshot.ts';
 import { type Holding, holdingsByToken, holdingsOf, type MasterReport } from '../lock-state.ts';
 
-/** lost: a quorum says that it is not held with this token. unknown: too few masters answered to tell. */
+/** lost: a quorum shows that it is not held with this token. unknown: too few masters answered. */
 export type Ownership =
   | {
       readonly kind: 'held';
       readonly value: string;
       readonly sharing: Sharing;
-      /** Infinite for a value that never expires. */
+      /** Infinite for a value without an expiry. */
       readonly remainingMs: number;
       readonly fence: number | null;
     }
@@ -22,16 +23,16 @@ export type Ownership =
 export function ownershipOf(reports: readonly MasterReport[], token: string): Ownership {
   const quorum = quorumOf(reports.length);
   const { value, sharing } = holdingsByToken(reports).get(token) ?? {};
-  const holdingOf = (sight: LockSnapshot): Holding | undefined =>
-    holdingsOf(sight).find((one) => one.value === value);
-  const sights = reports.flatMap(({ sight }) => ('kind' in sight ? [] : [sight]));
-  const own = sights.filter((sight) => holdingOf(sight) !== undefined);
-  const silentCount = reports.length - sights.length;
+  const holdingOf = (snapshot: LockSnapshot): Holding | undefined =>
+    holdingsOf(snapshot).find((one) => one.value === value);
+  const snapshots = reports.flatMap(({ snapshot }) => ('kind' in snapshot ? [] : [snapshot]));
+  const own = snapshots.filter((snapshot) => holdingOf(snapshot) !== undefined);
+  const silentCount = reports.length - snapshots.length;
   if (value === undefined || sharing === undefined || own.length < quorum) {
     return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
   }
   const remaining = own
-    .map((sight) => holdingOf(sight)?.remainingMs ?? Number.POSITIVE_INFINITY)
+    .map((snapshot) => holdingOf(snapshot)?.remainingMs ?? Number.POSITIVE_INFINITY)
     .sort((a, b) => b - a);
   const fences = own.flatMap(({ fence }) => fence ?? []);
   const fence =

@@ -1,7 +1,7 @@
-// `redlockctl hold NAME`: takes a lock and keeps extending it until it is given back: by `release` with its token, by a signal, or because
-// the process for which it is held is gone. Words in, output and exit code out; what it does is in keeping.ts. It runs no command and ends
-// nobody else's. The surprise: who loses the lock can tell nobody any more when he works in the background; whoever goes on under it asks
-// with `check`, and the history has a line.
+// `redlockctl hold NAME`: acquires a lock and extends it until it is released with its token, a
+// signal comes, or the process for which it is held has ended (keeping.ts). It runs no command and
+// stops none. A daemon that loses the lock has no terminal to report it on: `check` and the history
+// tell.
 
 import { renderRecord } from '../../lock/history-record.ts';
 import type { Lease } from '../../lock/redlock.ts';
@@ -47,7 +47,7 @@ export async function hold(call: Call): Promise<number> {
   return exitCode.lost;
 }
 
-/** What the history has of each end. */
+/** The line in the history for each end. */
 const facts = {
   released: { outcome: 'ran', exitCode: 0, status: 0 },
   told: { outcome: 'signal', exitCode: null, status: 143 },

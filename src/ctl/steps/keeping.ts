@@ -1,6 +1,6 @@
-// How a lock is held for another process: taken, handed over, extended for as long as it is wanted,
-// released. It reaches the masters through what it is given, so the simulator runs it as it is.
-// *Note:* a release by token wakes us; without that wake-up a lock that is missing was lost.
+// Holds a lock for another process: acquires it, hands its token over, extends it while it is
+// wanted, and releases it. Pure of words and output, so the simulator runs it as it is. *Note:* a
+// release by token wakes this process; a lock that is missing without that wake-up was lost.
 
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
@@ -15,27 +15,27 @@ export interface KeepingParts extends TakingParts {
 }
 
 export interface Terms {
-  /** Whether whoever it is held for is still there. */
+  /** Whether the process for which it is held still runs. */
   readonly isWanted: () => boolean;
-  /** We were told to stop. */
+  /** Aborted by a signal to stop. */
   readonly ended: AbortSignal;
-  /** It has been taken. Resolves with whether the token was told; else nobody could give it back. */
+  /** Passes the token on. Resolves with whether that succeeded; if not, the lock is released. */
   readonly handOver: (lease: Lease) => Promise<boolean>;
   /** The line for the history; null: none. */
   readonly recordOf: (lease: Lease, end: End, waitMs: number, heldMs: number) => string | null;
 }
 
-/** released: somebody with the token gave it back. unwanted: nobody is there any more to give it back. */
+/** released: with its token. told: by a signal. unwanted: its process has ended. */
 export type End = 'released' | 'told' | 'unwanted' | 'lost';
 
 export type Kept =
   | { readonly kind: 'kept'; readonly end: End }
   | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired };
 
-/** Between two looks whether the process for which the lock is held is still there. */
+/** How often it is checked whether the process for which the lock is held still runs. */
 const lookMs = 500;
 
-/** Resolves when the lock has been given back, on every master that answers, or was never had. */
+/** Resolves when the lock is released on every master that answers, or was not acquired. */
 export async function hold(parts: KeepingParts, wanted: Wanted, terms: Terms): Promise<Kept> {
   const { redlock, clock } = parts;
   const beganAt = clock.now();
@@ -61,7 +61,7 @@ export async function hold(parts: KeepingParts, wanted: Wanted, terms: Terms): P
   return { kind: 'kept', end };
 }
 
-/** As long as nobody has been told of a lock, whoever it is for may go, and nobody waits for it any more. */
+/** Aborts `gone` when the process that the lock is for ends before it has the token. */
 async function watch(
   isWanted: () => boolean,
   clock: Clock,
@@ -74,7 +74,7 @@ async function watch(
   }
 }
 
-/** Resolves when it is over. What is still held then is released by the caller. */
+/** Extends the lock until one of the ends. The caller releases it. */
 async function keep(parts: KeepingParts, lease: Lease, { isWanted, ended }: Terms): Promise<End> {
   const { redlock, clock, masterTimeoutMs } = parts;
   const { claim } = lease;
@@ -99,10 +99,10 @@ async function keep(parts: KeepingParts, lease: Lease, { isWanted, ended }: Term
     for (;;) {
       await subscriptions.pause(lookMs, over);
       if (ended.aborted) return 'told';
-      // Some masters may show it yet, or again, by what was under way when it was released. It is
-      // removed everywhere by the caller.
+      // Requests that were under way may leave the value on some masters. The caller removes it
+      // everywhere.
       if (subscriptions.isWoken) return 'released';
-      // A release by token wakes us when it is complete, which extending may have seen first.
+      // The wake-up of a release comes when it is complete; an extension may have failed before.
       if (bug !== null) throw bug;
       if (lost.signal.aborted) {
         await subscriptions.pause(

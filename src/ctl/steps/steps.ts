@@ -1,7 +1,7 @@
-// The steps after `redlockctl acquire`: `extend` and `release` with the token it printed, and `check`, which asks inside a run or
-// between steps whether the lock is still held. Words in, an answer out; what they do is in ticket.ts. Exit 79 is "lost", as in
-// redlock-run. The surprise: `check` without a name asks for the lock that the environment tells of, so a script under redlock-run
-// needs to know nothing.
+// The steps after `redlockctl acquire`: `extend` and `release` with its token, and `check`, which
+// tells inside a run or between steps whether the lock is still held. Exit 79 is "lost", as in
+// redlock-run. `check` without a name asks for the lock of the enclosing run, which the environment
+// names.
 
 import { UsageError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
@@ -39,7 +39,7 @@ export async function check(call: Call): Promise<number> {
 function ticketOf({ words }: Call): Ticket {
   const token = words.textOf('--token');
   if (token === null)
-    throw new UsageError(`${words.row.verb}: --token missing (acquire has printed it)`);
+    throw new UsageError(`${words.row.verb}: --token missing (acquire prints it)`);
   return { name: words.operands[0] ?? '', token };
 }
 

@@ -1,6 +1,5 @@
-// How a lock is taken by a process that others go on without: what `acquire` and `hold` have in
-// common. It waits in the same queue as redlock-run, under an id of its own. It reaches the masters
-// through what it is given, so the simulator runs it as it is.
+// Acquires a lock for `acquire` and `hold`. It waits in the same wait queue as redlock-run. It
+// reaches the masters through its parameters, so the simulator runs it as it is.
 
 import type { Clock, Random } from '../../lock/ports.ts';
 import type { Redlock } from '../../lock/redlock.ts';
@@ -11,16 +10,16 @@ export interface TakingParts {
   readonly redlock: Redlock;
   readonly clock: Clock;
   readonly random: Random;
-  /** One that nobody can guess and nobody has had before. */
+  /** A new token: never used before, and not to be guessed. */
   readonly newToken: () => string;
-  /** Who holds it, for people. */
+  /** The holder record, for people. */
   readonly note: () => HolderNote;
 }
 
 export interface Wanted {
   readonly name: string;
   readonly ttlMs: number;
-  /** null: for ever. */
+  /** null: without limit. */
   readonly waitMs: number | null;
   readonly isFenced: boolean;
 }

@@ -1,13 +1,13 @@
-// What may be done with a name and a token: to extend the lock, to give it back, and to ask whether it is held. It knows no words, prints
-// nothing and reaches the masters through what it is given, so the simulator runs it as it is. The surprise: each step begins with a look,
-// because the token alone does not say what stands under the key, and only the whole value is compared.
+// What can be done with a name and a token: extend the lock, release it, and ask whether it is
+// held. It reaches the masters through its parameters, so the simulator runs it as it is. Each step
+// first reads the lock, because masters compare the whole value, of which the token is only a part.
 
 import type { Clock } from '../../lock/ports.ts';
 import { validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
 import { alone } from '../../lock/types.ts';
 import { keeperIdOf } from '../../lock/value.ts';
-import type { MasterQuery } from '../survey.ts';
+import type { MasterQuery } from '../master-query.ts';
 import { type Ownership, ownershipOf } from './held.ts';
 
 export interface Ticket {
@@ -15,23 +15,23 @@ export interface Ticket {
   readonly token: string;
 }
 
-/** Ways to the masters, each by connections of its own. */
+/** Access to the masters, each time with connections of its own. */
 export interface Access {
   readonly clock: Clock;
-  survey(): Promise<MasterQuery>;
+  query(): Promise<MasterQuery>;
   redlock(): Promise<{ readonly redlock: Redlock; readonly close: () => void }>;
 }
 
 /** unknown: too few masters answered to tell. */
 export type Answer =
-  /** Infinite for a value of somebody's that never expires. */
+  /** `validMs` is infinite for a value without an expiry. */
   | { readonly kind: 'held'; readonly validMs: number }
   | { readonly kind: 'released' | 'lost' | 'unknown' };
 
-/** So often a lock is looked at whose rest is shorter than an answer takes. */
+/** How often a lock is read whose remaining time is shorter than an answer takes. */
 const lookCount = 3;
 
-/** For another ttl from now. */
+/** Extends the lock to `ttlMs` from now. */
 export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): Promise<Answer> {
   const { clock } = access;
   for (let tryCount = 1; ; tryCount += 1) {
@@ -57,29 +57,29 @@ export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): P
     if (extension.kind === 'unreachable') return { kind: 'unknown' };
     const validMs = extension.kind === 'extended' ? extension.lease.validUntil - now : 0;
     if (validMs > 0) return { kind: 'held', validMs };
-    // Extended too late to know that it was in time, or answered too late: another look tells whether it is still there.
+    // The extension or its answer came too late to tell: ask once more.
     const isLate = extension.kind === 'extended' || now >= lease.validUntil;
     if (!isLate) return { kind: 'lost' };
     if (tryCount === lookCount) return { kind: 'unknown' };
   }
 }
 
-/** Removes it wherever it stands, and tells a holder in the background. */
+/** Removes the value from every master, and wakes a daemon that holds the lock. */
 export async function giveBack(ticket: Ticket, access: Access): Promise<Answer> {
   const { name, token } = ticket;
   const ownership = await ownershipNow(ticket, access);
   if (ownership.kind !== 'held') return ownership;
-  const survey = await access.survey();
-  const replies = await survey.remove(name, ownership.value, ownership.sharing);
-  const goneCount = replies.filter(({ kind }) => kind !== 'failed').length;
-  const isConfirmed = goneCount > replies.length / 2;
-  // A holder in the background need not find out by himself.
-  if (isConfirmed) await survey.call(name, keeperIdOf(token));
-  survey.close();
+  const query = await access.query();
+  const replies = await query.remove(name, ownership.value, ownership.sharing);
+  const removedCount = replies.filter(({ kind }) => kind !== 'failed').length;
+  const isConfirmed = removedCount > replies.length / 2;
+  // The daemon then knows that the lock was released, and not lost.
+  if (isConfirmed) await query.wake(name, keeperIdOf(token));
+  query.close();
   return { kind: isConfirmed ? 'released' : 'unknown' };
 }
 
-/** Whether it is held now; if so, for how long it will be at the least, whatever the masters' clocks. */
+/** Whether the lock is held now, and for how long at least, clock drift included. */
 export async function look(ticket: Ticket, access: Access): Promise<Answer> {
   const { clock } = access;
   for (let tryCount = 1; ; tryCount += 1) {
@@ -90,14 +90,14 @@ export async function look(ticket: Ticket, access: Access): Promise<Answer> {
       return { kind: 'held', validMs: ownership.remainingMs };
     const validMs = validUntilOf(askedAt, ownership.remainingMs) - clock.now();
     if (validMs > 0) return { kind: 'held', validMs };
-    // It may have ended while the masters were answering.
+    // It may have expired while the masters were answering.
     if (tryCount === lookCount) return { kind: 'unknown' };
   }
 }
 
 async function ownershipNow({ name, token }: Ticket, access: Access): Promise<Ownership> {
-  const survey = await access.survey();
-  const [reports = []] = await survey.reports([name]);
-  survey.close();
+  const query = await access.query();
+  const [reports = []] = await query.reports([name]);
+  query.close();
   return ownershipOf(reports, token);
 }

@@ -1,5 +1,5 @@
-// What top shows: the masters, and the locks that matter most, in the lines of a screen. Pure. The surprise: locks that somebody waits for come
-// first, whatever their names, because that is what one opens it for.
+// The screen of `redlockctl top`: the masters, and as many locks as fit, those with waiters first.
+// Pure.
 
 import stringWidth from 'string-width';
 import { roughly } from '../../text/lines.ts';
@@ -15,35 +15,37 @@ export interface MasterLine {
 }
 
 export interface Board {
-  /** By the clock on the wall, for the title. */
+  /** The time of day, for the title. */
   readonly now: Date;
   readonly masters: readonly MasterLine[];
   readonly quorum: number;
-  /** Those that were looked at. */
+  /** The locks that have been read. */
   readonly locks: readonly LockState[];
-  /** How many names are known, looked at or not. */
+  /** How many names are known, read or not. */
   readonly knownCount: number;
 }
 
-/** How a line is to be coloured. */
+/** The colour of a line. */
 export type Tone = 'title' | 'head' | 'plain' | 'bad' | 'doubtful' | 'dim';
 
-export interface Subscriptions {
+export interface BoardLine {
   readonly text: string;
   readonly tone: Tone;
 }
 
-/** Of a board that has so many masters: how many locks fit. */
+/** How many locks fit on a screen of so many rows, beside so many masters. */
 export function roomFor(masterCount: number, rows: number): number {
   return Math.max(1, rows - masterCount - 5);
 }
 
 /** At most `rows` lines, none wider than `columns`. */
-export function renderBoard(board: Board, columns: number, rows: number): Subscriptions[] {
+export function renderBoard(board: Board, columns: number, rows: number): BoardLine[] {
   const { masters, quorum, knownCount, now } = board;
   const locks = inOrder(board.locks).slice(0, roomFor(masters.length, rows));
   const waiting = board.locks.reduce((sum, { queue }) => sum + queue.length, 0);
-  const title = `redlockctl top  ${masters.length} masters, quorum ${quorum}  ${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waiting} waiting  ${clockTime(now)}`;
+  const counts = `${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waiting} waiting`;
+  const set = `${masters.length} masters, quorum ${quorum}`;
+  const title = `redlockctl top  ${set}  ${counts}  ${clockTime(now)}`;
   const answers = masters.map(({ name, answer }) =>
     'message' in answer ? [name, answer.message] : [name, `${answer.tripMs.toFixed(1)} ms`],
   );
@@ -53,23 +55,23 @@ export function renderBoard(board: Board, columns: number, rows: number): Subscr
   );
   const [heading = 'no locks', ...body] = table.trimEnd().split('\n');
   const left = knownCount - locks.length;
-  const lines: Subscriptions[] = [
+  const lines: BoardLine[] = [
     { text: title, tone: 'title' },
     ...renderTable(['MASTER', 'ANSWER'], answers)
       .trimEnd()
       .split('\n')
       .slice(1)
-      .map((text, at): Subscriptions => ({ text, tone: isMute(masters[at]) ? 'bad' : 'plain' })),
+      .map((text, at): BoardLine => ({ text, tone: isSilent(masters[at]) ? 'bad' : 'plain' })),
     { text: '', tone: 'plain' },
     { text: heading || 'no locks', tone: 'head' },
-    ...body.map((text, at): Subscriptions => ({ text, tone: toneOf(locks[at]) })),
+    ...body.map((text, at): BoardLine => ({ text, tone: toneOf(locks[at]) })),
     { text: '', tone: 'plain' },
     { text: `${left > 0 ? `${left} more (redlockctl list)  ` : ''}q quits`, tone: 'dim' },
   ];
   return lines.slice(0, rows).map(({ text, tone }) => ({ text: cut(text, columns), tone }));
 }
 
-/** Most waiters first, then what is not in order, then by name. */
+/** Most waiters first, then locks that are not simply held, then by name. */
 export function inOrder(locks: readonly LockState[]): LockState[] {
   const rank = ({ state }: LockState) => (state === 'held' ? 1 : 0);
   return [...locks].sort(
@@ -113,11 +115,11 @@ function rowOf(
     left,
     longest,
     heldFor(first, nowMs),
-    sharing === 'exclusive' ? whoIs(first) : together({ sharing, slots, holders }),
+    sharing === 'exclusive' ? describe(first) : together({ sharing, slots, holders }),
   ];
 }
 
-/** For how long the holder has it, by the clock of his host and ours. */
+/** How long the lock has been held, by the clocks of the holder's host and of this one. */
 function heldFor(holder: Holder | undefined, nowMs: number): string {
   const sinceMs = Date.parse(holder?.since ?? '');
   return Number.isNaN(sinceMs)
@@ -125,13 +127,14 @@ function heldFor(holder: Holder | undefined, nowMs: number): string {
     : roughly(Math.max(0, Math.round((nowMs - sinceMs) / 1000) * 1000));
 }
 
-function whoIs(holder: Holder | undefined): string {
+function describe(holder: Holder | undefined): string {
   if (holder === undefined) return '';
   if (holder.kind === 'redlock-run') {
     const { label, user, host, pid, endedAt } = holder;
     return `${endedAt === null ? '' : 'ended: '}${label} ${user}@${host} ${pid}`;
   }
-  return `another program: ${holder.kind === 'string' ? (holder.token ?? 'a long value') : `a ${holder.kind}`}`;
+  if (holder.kind !== 'string') return `another program: a ${holder.kind}`;
+  return `another program: ${holder.token ?? 'a long value'}`;
 }
 
 function toneOf(lock: LockState | undefined): Tone {
@@ -147,7 +150,7 @@ function toneOf(lock: LockState | undefined): Tone {
   }
 }
 
-function isMute(master: MasterLine | undefined): boolean {
+function isSilent(master: MasterLine | undefined): boolean {
   return master !== undefined && 'message' in master.answer;
 }
 

@@ -1,5 +1,6 @@
-// The whole terminal for as long as it is open: another screen, no cursor, keys as they are pressed. Not for text that stays. The surprise: it
-// is closed by whatever ends the process but SIGKILL, because a shell without a cursor and without echo looks broken.
+// The terminal while `top` runs: the alternate screen, no cursor, single keys. It is restored
+// however the process ends, except by SIGKILL, because a shell without cursor and echo looks
+// broken.
 
 import type { ReadStream, WriteStream } from 'node:tty';
 
@@ -39,14 +40,14 @@ export class Screen {
     });
   }
 
-  /** Shows these lines from the top, none of them wider than the screen, and nothing else. */
+  /** Shows these lines and nothing else. None may be wider than the screen. */
   draw(lines: readonly string[]): void {
     const shown = lines.slice(0, this.rows);
-    // Line by line over what is there: clearing first would flicker.
+    // Each line overwrites the old one: clearing the screen first would flicker.
     this.#output.write(`\x1b[H${shown.map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J`);
   }
 
-  /** Gives the terminal back as it was. May be called twice. */
+  /** Restores the terminal. May be called twice. */
   readonly close = (): void => {
     if (!this.#isOpen) return;
     this.#isOpen = false;

@@ -1,18 +1,18 @@
-// `redlockctl top`: all locks, holders, queues and masters, live, once a second, until q is pressed. It changes nothing, and asks little. The
-// surprise: q is heard at once also while a frozen master is being waited for.
+// `redlockctl top`: locks, holders, wait queues and masters, refreshed once a second until q is
+// pressed. It changes nothing. q ends it at once, even while a frozen master is awaited.
 
 import { Chalk } from 'chalk';
 import { quorumOf } from '../../lock/quorum.ts';
 import { UsageError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import type { Call } from '../call.ts';
-import { MasterQuery } from '../survey.ts';
+import { MasterQuery } from '../master-query.ts';
 import {
+  type BoardLine,
   inOrder,
   type MasterLine,
   renderBoard,
   roomFor,
-  type Subscriptions,
   type Tone,
 } from './board.ts';
 import { Watch } from './watch.ts';
@@ -25,8 +25,8 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
     throw new UsageError(
       'top: no terminal (redlockctl list prints once, status --watch again and again)',
     );
-  const survey = await MasterQuery.of(settings, clock);
-  const watch = new Watch(survey);
+  const query = await MasterQuery.of(settings, clock);
+  const watch = new Watch(query);
   const paint = painter();
   const screen = await openScreen();
   const quit = new AbortController();
@@ -39,7 +39,7 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
   try {
     let masters: MasterLine[] | null = [];
     while (!quit.signal.aborted) {
-      const room = roomFor(survey.observers.length, screen.rows);
+      const room = roomFor(query.observers.length, screen.rows);
       const onScreen = inOrder(watch.locks).slice(0, room);
       masters = await Promise.race([watch.step(onScreen.map(({ name }) => name)), quits]);
       if (masters === null) break;
@@ -55,13 +55,13 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
     }
   } finally {
     screen.close();
-    survey.close();
+    query.close();
   }
   return exitCode.ok;
 }
 
-/** Colours unless NO_COLOR is set to anything (no-color.org), which the library leaves to its caller. */
-function painter(): (line: Subscriptions) => string {
+/** Colours, unless NO_COLOR is set (no-color.org), which the library leaves to its caller. */
+function painter(): (line: BoardLine) => string {
   const chalk = new Chalk(process.env.NO_COLOR ? { level: 0 } : {});
   const paints: Readonly<Record<Tone, (text: string) => string>> = {
     title: chalk.bold,

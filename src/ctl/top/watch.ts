@@ -1,28 +1,28 @@
-// The names that top knows and the state of some of them, learned a little at a time: each step is one page of SCAN and one look at no more than a
-// hundred locks on every master. It draws nothing. The surprise: with ten thousand locks a round takes minutes; those on the screen are
-// looked at in every step, the others in turn.
+// The locks that `top` knows, read a little at a time: each step is one page of SCAN and at most a
+// hundred locks on every master. Locks on the screen are read in every step, the others in turn,
+// which takes minutes for ten thousand locks.
 
 import type { Failed } from '../../lock/types.ts';
 import { isFailed } from '../../redis/trouble.ts';
 import { withEndings } from '../history/endings.ts';
 import type { LockState } from '../lock-state.ts';
-import type { MasterQuery } from '../survey.ts';
+import type { MasterQuery } from '../master-query.ts';
 import type { MasterLine } from './board.ts';
 
-/** What one step looks at: see Survey, which reads so many in one go. */
+/** Locks that one step reads: as many as one request of MasterQuery. */
 const mostLooks = 100;
 const pageSize = 1_000;
 
 export class Watch {
-  readonly #survey: MasterQuery;
+  readonly #query: MasterQuery;
   readonly #cursors: string[];
   readonly #locks = new Map<string, LockState | null>();
-  /** Where the turn is among the names that are not on the screen. */
-  #turn = 0;
+  /** The index of the next name among those that are not on the screen. */
+  #next = 0;
 
-  constructor(survey: MasterQuery) {
-    this.#survey = survey;
-    this.#cursors = survey.observers.map(() => '0');
+  constructor(query: MasterQuery) {
+    this.#query = query;
+    this.#cursors = query.observers.map(() => '0');
   }
 
   get knownCount(): number {
@@ -33,20 +33,20 @@ export class Watch {
     return [...this.#locks.values()].filter((lock) => lock !== null);
   }
 
-  /** Looks at the names on the screen, also whether their runs have ended, and at some others. Returns how each master answered. */
+  /** Reads the locks on the screen and some others. Returns how each master answered. */
   async step(onScreen: readonly string[]): Promise<MasterLine[]> {
-    this.#survey.forgive();
+    this.#query.reset();
     const paging = this.#page();
-    if (this.#locks.size === 0) await paging; // Nobody is known yet.
+    if (this.#locks.size === 0) await paging; // No name is known yet.
     const names = [...onScreen, ...this.#others(onScreen)].slice(0, mostLooks);
-    const [answers, locks] = await Promise.all([paging, this.#survey.look(names)]);
-    const shown = await withEndings(this.#survey, locks.slice(0, onScreen.length));
+    const [answers, locks] = await Promise.all([paging, this.#query.look(names)]);
+    const shown = await withEndings(this.#query, locks.slice(0, onScreen.length));
     for (const lock of [...shown, ...locks.slice(onScreen.length)]) {
-      const isGone = lock.state === 'free' && lock.queue.length === 0;
-      if (isGone) this.#locks.delete(lock.name);
+      const isReleased = lock.state === 'free' && lock.queue.length === 0;
+      if (isReleased) this.#locks.delete(lock.name);
       else this.#locks.set(lock.name, lock);
     }
-    return this.#survey.observers.map(({ name }, at) => {
+    return this.#query.observers.map(({ name }, at) => {
       const answer = answers[at];
       if (answer === undefined || isFailed(answer))
         return { name, answer: { message: answer?.message ?? 'no answer' } };
@@ -55,8 +55,8 @@ export class Watch {
   }
 
   #page(): Promise<({ tripMs: number } | Failed)[]> {
-    return this.#survey.ask(async (observer) => {
-      const at = this.#survey.observers.indexOf(observer);
+    return this.#query.ask(async (observer) => {
+      const at = this.#query.observers.indexOf(observer);
       const sentAt = performance.now();
       const page = await observer.page(this.#cursors[at] ?? '0', '*', pageSize);
       if (isFailed(page)) return page;
@@ -69,8 +69,8 @@ export class Watch {
   #others(onScreen: readonly string[]): string[] {
     const names = [...this.#locks.keys()].filter((name) => !onScreen.includes(name));
     const room = Math.max(0, mostLooks - onScreen.length);
-    const from = this.#turn >= names.length ? 0 : this.#turn;
-    this.#turn = from + room;
+    const from = this.#next >= names.length ? 0 : this.#next;
+    this.#next = from + room;
     return names.slice(from, from + room);
   }
 }

@@ -1,4 +1,4 @@
-// The lines of top: never wider than the screen, never more than fit, what matters first.
+// The lines of top: never wider or more than the screen, the important ones first.
 
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import type { LockState } from '../../../src/ctl/lock-state.ts';
 import { lockStateOf } from '../../../src/ctl/lock-state.ts';
 import { cut, inOrder, renderBoard } from '../../../src/ctl/top/board.ts';
 
-const sight = (value: string | null, waiters = 0) => ({
+const snapshot = (value: string | null, waiters = 0) => ({
   type: value === null ? null : 'string',
   value,
   remainingMs: value === null ? null : 20_000,
@@ -18,7 +18,11 @@ const sight = (value: string | null, waiters = 0) => ({
 function lock(name: string, values: (string | null)[], waiters = 0): LockState {
   return lockStateOf(
     name,
-    values.map((value, at) => ({ master: `m${at}`, sight: sight(value, waiters), doubt: null })),
+    values.map((value, at) => ({
+      master: `m${at}`,
+      snapshot: snapshot(value, waiters),
+      doubt: null,
+    })),
   );
 }
 
@@ -61,7 +65,7 @@ describe('a screen', () => {
   });
 });
 
-it('waiters first, then what is not in order, then by name', () => {
+it('most waiters first, then locks not simply held, then by name', () => {
   const locks = [
     held('c'),
     held('b'),
@@ -93,7 +97,8 @@ it('a holder, its votes, its time, and how long the first waits', () => {
 
 it('a holder whose run has ended', () => {
   const value =
-    't {"host":"web1","pid":4711,"user":"ops","since":"2026-11-21T02:00:00.314Z","label":"deploy.sh"}';
+    't {"host":"web1","pid":4711,"user":"ops",' +
+    '"since":"2026-11-21T02:00:00.314Z","label":"deploy.sh"}';
   const state = lock('a', [value, value, value]);
   const ended = {
     ...state,

@@ -1,4 +1,4 @@
-// What a shell offers: words typed so far, and candidates for the last one. Names stand for the names of locks on the masters.
+// The candidates that completion offers for the last word.
 
 import { expect, it } from 'vitest';
 import { optionTable } from '../../../src/config/options.ts';

@@ -1,5 +1,5 @@
-// The doctor's judgement: one healthy master, and for every check what it says when one fact is another. A fact that is not known is
-// never said to be fine.
+// The checks of the doctor: a healthy master, and for each check what it says when one fact is
+// different. An unknown fact never counts as ok.
 
 import { describe, expect, it, test } from 'vitest';
 import { rateOf, readClock } from '../../../src/ctl/doctor/clock-reading.ts';
@@ -52,7 +52,7 @@ const lessThanOk = (changes: Partial<MasterFacts>, circumstances = {}) =>
     .filter(({ grade }) => grade !== 'ok')
     .map(({ check, grade, message }) => `${grade} ${check}: ${message}`);
 
-it('a healthy master is fine in every respect, and nothing has to be mended', () => {
+it('a healthy master is ok in every check, and has nothing to fix', () => {
   expect(lessThanOk({})).toEqual([]);
   expect(judge({}).every(({ why, fix }) => why === null && fix === null)).toBe(true);
 });
@@ -85,7 +85,7 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
     {},
     ['warning eviction: maxmemory-policy is volatile-ttl, without a maxmemory so far'],
   ],
-  [{ usedMemory: 950 }, {}, ['warning memory: 95% of maxmemory are used']],
+  [{ usedMemory: 950 }, {}, ['warning memory: 95% of maxmemory is used']],
   [
     { clockReadings: [reading(0, -5_000), reading(1_000, -5_000)] },
     {},
@@ -99,7 +99,7 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
   [{ clockReadings: [reading(0, 0, 20), reading(1_000, 20, 20)] }, {}, []],
   [{ refusal: denied }, {}, ['error rights: no lock can be kept: NOPERM']],
   [{ address: parseAddress('redis://10.0.0.1') }, {}, ['warning tls: is reached without TLS']],
-  [{ isOpen: true }, {}, ['error access: answers everybody who reaches its port']],
+  [{ isOpen: true }, {}, ['error access: answers every client that reaches its port']],
   [open, {}, ['error access: asks for no password and listens on * -::*']],
   [{ ...open, isProtected: true }, {}, []],
   [{ ...open, bind: '127.0.0.1 -::1' }, {}, []],
@@ -115,7 +115,7 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
 test.each<[Partial<MasterFacts>, string]>([
   [{ evictionPolicy: 'allkeys-lru' }, 'CONFIG SET maxmemory-policy noeviction'],
   [{ usedMemory: 950 }, 'CONFIG SET maxmemory 2000'],
-])('what mends %j names no user, who may not be one that may', (changes, command) => {
+])('the fix of %j names no user, because that user may lack the rights', (changes, command) => {
   const fixes = (address: MasterFacts['address']) =>
     judge({ ...changes, address }).flatMap(({ fix }) => fix ?? []);
   expect(fixes(healthy.address)).toEqual([
@@ -124,7 +124,7 @@ test.each<[Partial<MasterFacts>, string]>([
   expect(fixes(parseAddress('unix:///a'))).toEqual([`redis-cli -s /a ${command}`]);
 });
 
-test('keeping every change takes two commands, as version 6 understands them', () => {
+test('making a master durable takes two commands, as version 6 needs them', () => {
   const [fix] = judge({ ...noAof, address: parseAddress('unix:///a') }).flatMap(
     ({ fix }) => fix ?? [],
   );
@@ -143,7 +143,7 @@ const mute = {
   maxMemory: null,
 };
 
-test('a service that forbids INFO and CONFIG is unknown in what matters, not fine', () => {
+test('a service that forbids INFO and CONFIG is unknown, not ok', () => {
   const changes = {
     ...mute,
     role: null,
@@ -202,7 +202,7 @@ describe('of the set', () => {
     });
   });
 
-  it('a server under two addresses, and servers that do not tell who they are', () => {
+  it('a server under two addresses, and servers that do not tell a run_id', () => {
     const other = { ...healthy, address: parseAddress('10.0.0.2') };
     expect(duplicates([healthy, other])).toMatchObject({
       grade: 'error',
@@ -218,7 +218,7 @@ describe('of the set', () => {
     ).toMatchObject({ grade: 'unknown' });
   });
 
-  it('a file that shows a password', () => {
+  it('a file with a readable password', () => {
     expect(
       configFile('/etc/redlockrc', ['/etc/redlockrc: holds a password and is readable by others'])
         .grade,
@@ -233,7 +233,7 @@ describe('of the set', () => {
   });
 });
 
-it('the rate of a clock is certain only beyond what the round trips leave open', () => {
+it('the rate of a clock is certain only beyond the uncertainty of the round trips', () => {
   expect(rateOf([reading(0, 0, 1), reading(1_000, 20, 1)])).toEqual({
     rate: 0.02,
     least: expect.closeTo(0.018),
@@ -242,24 +242,27 @@ it('the rate of a clock is certain only beyond what the round trips leave open',
   expect(rateOf([reading(1_000, 0), reading(0, 20)])).toBeNull();
 });
 
-it('troubles come first, worst first, once for masters alike, and the rest is a table', () => {
+it('problems come first, the worst on top, merged over masters; the rest is a table', () => {
   const both = ['m1', 'm2'].flatMap((master) =>
     masterFindings(master, { ...healthy, role: 'slave', replicaCount: 1 }, around),
   );
   const text = renderFindings(both);
   expect(text).toMatch(
-    /^error: role: m1, m2: is a replica\n {2}why: .*\n {2}fix: .*\n\nwarning: replicas: m1, m2: has 1 replica\n/,
+    new RegExp(
+      '^error: role: m1, m2: is a replica\\n {2}why: .*\\n {2}fix: .*\\n\\n' +
+        'warning: replicas: m1, m2: has 1 replica\\n',
+    ),
   );
   expect(text).toMatch(/\nOK +MASTER\n/);
   expect(text).toMatch(/^latency +2 masters +a round trip takes 0.6 ms$/m);
   expect(text).toMatch(/\n2 error, 2 warning, 0 unknown, 22 ok\n$/);
 });
 
-describe('a clock that is read', () => {
+describe('reading a clock', () => {
   const aheadMs = 5_000;
   const origin = 1_795_246_262_000;
 
-  /** A machine on which time passes between any two steps, as `pauses` says, over and over. */
+  /** A machine on which so much time passes between two steps, repeating `pauses`. */
   async function readOn(pauses: readonly number[]) {
     let [nowMs, step] = [origin, 0];
     const pass = () => {

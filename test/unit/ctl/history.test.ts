@@ -1,4 +1,4 @@
-// What is said of a run by how it ended, and where the axis has its ticks: rows of data, no masters.
+// The sentence for each end of a run, the ticks of the axis, and large histories.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PastRun } from '../../../src/ctl/history/chronicle.ts';
@@ -40,7 +40,7 @@ const run: PastRun = {
   },
 };
 
-const who = 'held by ops@web2, pid 4711, restore.sh, since 2026-11-21 02:00:00';
+const held = 'held by ops@web2, pid 4711, restore.sh, since 2026-11-21 02:00:00';
 
 it.each([
   [{}, 'done', 'done'],
@@ -50,14 +50,14 @@ it.each([
   [{ outcome: 'signal', status: 143 }, 'stopped', 'told to stop, status 143'],
   [{ outcome: 'lost', status: 79 }, 'lost', 'lost the lock: stopped'],
   [{ outcome: 'running', endedAt: null }, 'running', 'runs now'],
-  [{ outcome: 'busy', heldMs: null, blocker }, 'missed', `did not run: ${who}`],
+  [{ outcome: 'busy', heldMs: null, blocker }, 'missed', `did not run: ${held}`],
   [{ outcome: 'busy', heldMs: null }, 'missed', 'did not run: others were first'],
   [
     { outcome: 'busy', heldMs: null, blocker: { ...blocker, kind: 'string', token: 'x' } },
     'missed',
     'did not run: held by another program (value x)',
   ],
-  [{ outcome: 'signal', heldMs: null, blocker }, 'missed', `did not run: told to stop; ${who}`],
+  [{ outcome: 'signal', heldMs: null, blocker }, 'missed', `did not run: told to stop; ${held}`],
   [
     { outcome: 'no-quorum', heldMs: null, blocker },
     'missed',
@@ -105,7 +105,7 @@ describe('200,000 runs', () => {
     expect(countOf(renderHtmlPage(runs, null, nowMs, ''))).toBe(count);
   });
 
-  it('of as many hosts have a lane each, without a look at all runs for each', {
+  it('of as many hosts have a lane each, in linear time', {
     timeout: 30_000,
   }, () => {
     const hosts = runs.map((one, index) => ({ ...one, host: `web${index}` }));

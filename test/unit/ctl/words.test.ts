@@ -1,4 +1,5 @@
-// The words of redlockctl: what is taken, what is refused, and that the tables of verbs and options hold together.
+// The command line of redlockctl: what is accepted and refused, and that the tables of verbs and
+// options agree.
 
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../../src/cli/help.ts';
@@ -62,7 +63,7 @@ describe('--help', () => {
     },
   );
 
-  it('has every verb, says of shared options what redlock-run says, and is at most 100 columns wide', () => {
+  it('has every verb, shares the texts of redlock-run, and has at most 100 columns', () => {
     for (const { verb, summary } of verbTable)
       expect(renderCtlHelp()).toMatch(new RegExp(`^  ${verb}.*${summary.slice(0, 20)}`, 'm'));
     const shared = renderHelp()

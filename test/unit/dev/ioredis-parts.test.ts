@@ -1,4 +1,5 @@
-// The bundles know few of the commands of Redis by name. A call of any other would fail in the bundle alone, so it is found here.
+// The bundles contain only some commands of ioredis. A call of another command would fail only in a
+// bundle, so this test finds it.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +17,7 @@ const others = list.filter(
   (name) => !commands.includes(name) && name !== 'quit' && name !== 'exec',
 );
 
-/** The commands that a text sends by a name that the bundles do not have. */
+/** The commands that a source text sends and that the bundles do not have. */
 function unknownIn(text: string): string[] {
   const called = [...text.matchAll(/(?:client|redis|connection)\??\.(\w+?)(?:Buffer)?\(/gi)].map(
     ([, name]) => name ?? '',
@@ -24,7 +25,7 @@ function unknownIn(text: string): string[] {
   return called.filter((name) => others.includes(name.toLowerCase()));
 }
 
-it('a command that is not in the bundles is seen', () => {
+it('finds a command that is not in the bundles', () => {
   expect(unknownIn("await this.#client.get('key'); client.hgetallBuffer('key')")).toEqual([
     'get',
     'hgetall',
@@ -32,7 +33,7 @@ it('a command that is not in the bundles is seen', () => {
   expect(unknownIn("client.eval(''); client.call('GET', 'key')")).toEqual([]);
 });
 
-it.each(['redis', 'ctl'])('src/%s sends only commands that are', (folder) => {
+it.each(['redis', 'ctl'])('src/%s sends only commands of the bundles', (folder) => {
   const all = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
   for (const file of all.filter((name) => name.startsWith(folder) && name.endsWith('.ts'))) {
     expect([file, unknownIn(readFileSync(path.join(root, 'src', file), 'utf8'))]).toEqual([
