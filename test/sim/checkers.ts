@@ -1,6 +1,6 @@
-// The properties, one function each: a fact comes in, and what is wrong with it comes out, or null. They are given the whole
-// truth and are part of nothing. The surprise: most facts prove nothing by themselves; each checker looks at what the fact
-// could have broken, at once, so that a breach is told at the moment at which it begins.
+// The properties of the lock, one function each: given a fact, it returns what is wrong, or null.
+// Checkers see the whole truth and change nothing. Each checks at once what a fact may have broken,
+// so a breach is reported at the moment at which it begins.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import { foreignCheckers } from './foreign-checkers.ts';
@@ -14,13 +14,13 @@ import type { Fact, Holding, Witness } from './witness.ts';
 export type Property = keyof typeof checkers;
 type Checker = (fact: Fact, witness: Witness) => string | null;
 
-/** Below the precision of anything that is computed here. */
+/** Below the precision of every computed time. */
 const grainMs = 1e-3;
-/** After the masters are well and the network is quick: how long until somebody must have got the lock. */
+/** Once masters and network are well: how long until a waiter must have the lock. */
 export const livenessTtls = 4;
 
 export const checkers = {
-  /** Nobody believes that he holds the lock beside one who believes the same, at any instant of true time, but where both may. */
+  /** No two holders believe in the lock at one instant of true time, unless both may hold it. */
   exclusion(fact, witness) {
     if (fact.kind !== 'acquired') return null;
     const { holding } = fact;
@@ -45,7 +45,7 @@ export const checkers = {
     return objectionTo(holding, eachOnce(others), ({ value }) => `the command of ${value}`);
   },
 
-  /** No command outlives the validity of its lease, nor the release of its lock. */
+  /** No command outlives the validity of its lease, or the release of its lock. */
   childUnderLease(fact, { world }) {
     if (fact.kind !== 'expired' && fact.kind !== 'released' && fact.kind !== 'child-running')
       return null;
@@ -55,7 +55,9 @@ export const checkers = {
     return `the command of ${holding.value} runs on: ${fact.kind}`;
   },
 
-  /** No script changes what another holds: a key with his value, his end beside a key, his slot. */
+  /**
+   * No script changes what another holds: its value in a key, its expiry beside a key, its slot.
+   */
   ownership(fact) {
     if (fact.kind !== 'key-changed' || fact.by === null) return null;
     const { redis, name } = fact.server;
@@ -70,7 +72,7 @@ export const checkers = {
     return `${fact.by} changed ${fact.key} on ${fact.server.name}, where ${fact.before} stood`;
   },
 
-  /** Whoever believes that he holds the lock has his value on a quorum, for as long as he believes it. */
+  /** A holder that believes in its lock has its value on a quorum for that long. */
   honesty(fact, witness) {
     if (fact.kind === 'proven') return dishonestyOf(fact.holding, witness);
     if (fact.kind !== 'key-changed' && fact.kind !== 'clock-stepped') return null;
@@ -84,8 +86,8 @@ export const checkers = {
   },
 
   /**
-   * Fencing numbers grow in the order of acquisition, whatever the form. Of those that may hold it together, and whose attempts
-   * overlap, neither is the earlier one.
+   * Fencing numbers grow in the order of acquisition, in every form of lock. Of two attempts that
+   * overlap and may share the lock, neither counts as the earlier one.
    */
   fence(fact, { holdings, firstGrantAt, world }) {
     if (fact.kind !== 'acquired') return null;
@@ -107,7 +109,7 @@ export const checkers = {
     return null;
   },
 
-  /** Nothing of ours is left: at once where no connection was ever in doubt, after a ttl anywhere. */
+  /** Nothing is left behind: at once if no connection was ever in doubt, otherwise after a ttl. */
   litter(fact, { servers, programs, prefix }) {
     if (fact.kind === 'idle') {
       const { program, endpoint } = fact;
@@ -135,7 +137,7 @@ export const checkers = {
     return null;
   },
 
-  /** Every run comes to its end in time. */
+  /** Every run ends in time. */
   boundedEnd(fact, { world, programs }) {
     if (fact.kind === 'quiet') {
       const endless = programs.find(({ endedAt }) => endedAt === null);
@@ -149,12 +151,12 @@ export const checkers = {
       : null;
   },
 
-  /** Node has nothing to complain of: what it does, it says on the stderr of the user. */
+  /** Node prints no warning, because a warning would appear on the user's stderr. */
   noWarnings(fact) {
     return fact.kind === 'warned' ? fact.warning : null;
   },
 
-  /** Once the masters are well, somebody who wants the lock gets it, or somebody has it and keeps it. */
+  /** Once all masters are well, a waiter gets the lock, or a holder has it and keeps it. */
   liveness(fact, witness) {
     if (fact.kind !== 'healthy-for') return null;
     const times = [...witness.holdings.values()].map(({ acquiredAt }) => acquiredAt);
@@ -162,7 +164,7 @@ export const checkers = {
     const isHeld = [...witness.live()].some((holding) => holding.isBelieved);
     return isWon || isHeld
       ? null
-      : `nobody got the lock within ${Math.round(fact.ms)} ms of good health`;
+      : `no program got the lock within ${Math.round(fact.ms)} ms of good health`;
   },
   ...waitingCheckers,
   ...formCheckers,
@@ -171,12 +173,12 @@ export const checkers = {
   ...foreignCheckers,
 } satisfies Record<string, Checker>;
 
-/** A run and the one inside of it hold the same. */
+/** Whether these are a run and a run nested in it, which hold the same lock. */
 function eachOnce(holdings: readonly Holding[]): readonly Holding[] {
   return [...new Map(holdings.map((holding) => [holding.value, holding])).values()];
 }
 
-/** Of several resources, each. */
+/** Checks each of several resources. */
 function dishonestyOf(holding: Holding, witness: Witness): string | null {
   const texts = holding.resources.map((resource) => absenceOf(holding, resource, witness));
   return texts.find((text) => text !== null) ?? null;
@@ -194,5 +196,6 @@ function absenceOf(holding: Holding, resource: string, witness: Witness): string
   if (isKept.length + excused.length >= quorumOf(masterCount)) return null;
   const names = isKept.map(({ name }) => name).join(' ');
   const validMs = (holding.validUntil - world.now).toFixed(1);
-  return `${holding.value} believes for ${validMs} ms more, but is shown to hold ${resource} only on: ${names || 'none'}`;
+  const shownOn = `is shown to hold ${resource} only on: ${names || 'none'}`;
+  return `${holding.value} believes for ${validMs} ms more, but ${shownOn}`;
 }

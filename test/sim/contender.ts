@@ -1,5 +1,6 @@
-// One machine on which redlock-run is started again and again, with a little of everything that happens to programs: signals,
-// sudden death, commands that obey and commands that do not. What happens is drawn from the machine's own stream of chance.
+// One machine on which redlock-run is started again and again, with what befalls programs: signals,
+// sudden death, commands that obey and commands that do not. All of it is drawn from the machine's
+// own stream of chance.
 
 import type { Machine } from './machine.ts';
 import { type Plan, Program, type Surroundings } from './program.ts';
@@ -9,11 +10,11 @@ import type { Running } from './weather.ts';
 import { drawWish } from './wish.ts';
 
 export interface Crowd extends Surroundings {
-  /** The programs that run now. */
+  /** The programs that are running. */
   readonly running: Set<Running>;
-  /** False: nobody starts another program. */
+  /** False: no further program is started. */
   isOpen(): boolean;
-  /** False: nobody dies suddenly any more. */
+  /** False: no program dies suddenly any more. */
   isStormy(): boolean;
 }
 
@@ -86,7 +87,7 @@ export class Contender {
     };
   }
 
-  /** Draws nothing where nobody runs inside of another. */
+  /** Draws nothing in a world without nested runs. */
   #inner(): ChildHabits | null {
     const random = this.#random;
     const { nestedChance, stubbornChance, leftoverChance, workMs, graceMs, ttlMs } =

@@ -1,6 +1,6 @@
-// The contract of a Master on simulated servers: the same tests as on real ones (test/redis/master.test.ts), so that what the
-// simulator finds or does not find means something. The surprise: RedisMaster is the real one here too; it is the server, its
-// scripts and ioredis that are on trial.
+// The contract of a Master on simulated servers: the same tests as on real ones
+// (test/redis/master.test.ts), so that the findings of the simulator mean something. RedisMaster is
+// the real one; the server, its scripts and ioredis are tested.
 
 import { historyKeyOf, noteKeyOf } from '../../src/redis/keys.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
@@ -15,7 +15,7 @@ import { realSystem } from './system.ts';
 masterContract('RedisMaster on a simulated server', simulatedWorld());
 olderContract('RedisMaster on a simulated server', simulatedWorld);
 
-/** While the test waits for anything, time passes. */
+/** Virtual time passes while the test awaits anything. */
 function simulatedWorld(protocol: Protocol = 'redlock'): ContractWorld {
   return async (test) => {
     const stage = new Stage({ masterCount: 1 });

@@ -1,5 +1,5 @@
-// One server as one process sees it: the way there, the sockets opened, and a record of what was sent and done, for the
-// judges. It decides nothing. The surprise: "nothing is under way" can be told exactly here, which no real program can.
+// One server as one process sees it: the link, the sockets, and a record of what was sent and done,
+// for the checkers. It decides nothing.
 
 import type { MasterAddress } from '../../src/redis/address.ts';
 import { hosts } from './hub.ts';
@@ -12,17 +12,20 @@ export class Endpoint {
   readonly process: SimProcess;
   readonly server: SimServer;
   readonly link: Link;
-  /** As in the list of masters; what the real RedisMaster is given. */
+  /** As in the list of masters; given to the real RedisMaster. */
   readonly address: MasterAddress;
-  /** Those that are open, on our side. */
+  /** The sockets that are open on the side of the process. */
   readonly sockets = new Set<SimSocket>();
-  /** A connection broke, or was long or never made: whatever was under way is in doubt. */
+  /**
+   * A connection broke, or took long, or was never made: the effect of what was under way is
+   * unknown.
+   */
   wasBroken = false;
-  /** Two connections were in use at once, so that nobody can tell what was done first. */
+  /** Two connections were in use at once, so the order of their effects is unknown. */
   wasDoubled = false;
-  /** Scripts sent there. */
+  /** The number of scripts sent there. */
   scriptCount = 0;
-  /** Told whenever everything sent so far has been done. */
+  /** Called whenever everything sent so far has been done. */
   onIdle: (() => void) | null = null;
   readonly #network: Network;
   readonly #all = new Set<SimSocket>();
@@ -41,7 +44,7 @@ export class Endpoint {
     });
   }
 
-  /** Everything sent has been done, and nobody is dialling. */
+  /** Everything sent has been done, and no connection is being made. */
   get isIdle(): boolean {
     return this.#dialCount === 0 && [...this.#all].every((socket) => !socket.isOwed);
   }
@@ -79,7 +82,7 @@ export class Endpoint {
     this.#tellIfIdle();
   }
 
-  /** A moment later: who has just been connected, or answered, may be about to send. */
+  /** Checked a moment later: a client that was just connected or answered may be about to send. */
   #tellIfIdle(): void {
     if (this.onIdle === null) return;
     this.process.world.after(0, () => {

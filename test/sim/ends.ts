@@ -1,5 +1,6 @@
-// Since when each resource has been free for the next one, and who waited for it then. It is told of ends and judges nobody. The surprise:
-// one of several slots that is left to expire frees nothing yet, and who is the first in line when it does may not know that it will.
+// Since when each resource has been free, and which waiters there were then. It records ends and
+// judges nothing. *Note:* a slot that is left to expire is not free yet, and the first waiter
+// learns only later that it is.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import type { Claim } from '../../src/lock/types.ts';
@@ -8,13 +9,13 @@ import type { World } from './world.ts';
 
 export interface End {
   readonly freeAt: number;
-  /** On a quorum, when somebody gave it up, or his place, or died. */
+  /** Freed on a quorum, by a release, by giving up a slot, or by a death. */
   readonly waiters: readonly string[];
-  /** It was left to expire: who has become the first in line since then learns of it when he asks the next time. */
+  /** Left to expire: the waiter that is first by then learns of it with its next request. */
   readonly isLeft: boolean;
 }
 
-/** `leftUntil`: when slots expire that were left to do so, or a lock that nobody extends. */
+/** `leftUntil`: when slots expire that were left to expire, or a lock that is not extended. */
 type Last = Omit<End, 'isLeft'> & { readonly leftUntil: readonly number[] };
 
 export class Ends {
@@ -31,7 +32,7 @@ export class Ends {
     this.#masterCount = masterCount;
   }
 
-  /** undefined: nobody ever held it. */
+  /** undefined: it was never held. */
   of(resource: string): End | undefined {
     const last = this.#last.get(resource);
     if (!last) return undefined;
@@ -43,7 +44,7 @@ export class Ends {
     return { freeAt, waiters: last.waiters, isLeft: freeAt === leftUntil };
   }
 
-  /** In so many ms; `isExpiring`: without anybody who gives it up. */
+  /** In so many ms; `isExpiring`: by expiry, without a release. */
   add(
     { resources, sharing }: Pick<Claim, 'resources' | 'sharing'>,
     keepMs: number,
@@ -59,7 +60,10 @@ export class Ends {
     }
   }
 
-  /** Who has waited goes without: it is the turn of the next one where he was the first in line on any master. */
+  /**
+   * A waiter leaves without the lock: the next one follows, if that waiter was the first on any
+   * master.
+   */
   addPlace({ resources, sharing, waiter }: Claim): void {
     const isFirst = (resource: string) =>
       this.#servers.some(

@@ -1,9 +1,9 @@
-// What is going to happen, soonest first: a binary heap. The surprise: what has been cancelled stays in it until its time
-// comes, because most of what is cancelled is a deadline that would have to be looked for.
+// The pending events, soonest first: a binary heap. A cancelled event stays in it until its time
+// comes, because most cancelled events are deadlines, and removing one would mean a search.
 
 export interface Scheduled {
   readonly at: number;
-  /** Breaks ties: what was scheduled first happens first. */
+  /** Breaks ties: events at the same time happen in the order in which they were scheduled. */
   readonly sequence: number;
   readonly action: () => void;
   isCancelled: boolean;

@@ -1,20 +1,25 @@
-// Whether a world keeps the assumptions of the lock, judged by its options alone and not by the name of its profile. The
-// surprise: the list is short. Delays, losses, partitions, restarts that forget nothing, and any number of dead programs are
-// not on it.
+// Whether a world keeps the assumptions of the lock, judged by its options and not by the name of
+// its profile. Delays, losses, partitions, restarts that forget nothing, and any number of dead
+// programs break no assumption.
 
 import { driftMsOf } from '../../src/lock/quorum.ts';
 import type { Options } from './options.ts';
 
-/** Timers do not run while the machine sleeps; the system clock trusts none for longer than this. */
+/**
+ * Timers do not run while the machine sleeps; the system clock trusts no timer for longer than
+ * this.
+ */
 const longestTimerMs = 250;
 /** What the system clock does not notice. */
 const unnoticedMs = 20;
-/** docs/protocols.md: how far clocks may differ in the older protocol, less what messages take. */
+/**
+ * docs/protocols.md: how far clocks may differ in the older protocol, less the time of messages.
+ */
 const toleratedMs = 900;
-/** The same: by how much the times that others write have to be longer than our ttl. */
+/** The same: by how much the times of other programs must be longer than the ttl. */
 const longerMs = 3_000;
 
-/** One line for each assumption that is broken; none for a fair world. */
+/** One line for each broken assumption; none for a fair world. */
 export function unfairnessOf(options: Options): string[] {
   const { ttlMs, marginMs, clientDrift, masterDrift, downMs } = options;
   const rateRatio = (1 + masterDrift) / (1 - clientDrift);
@@ -36,7 +41,7 @@ export function unfairnessOf(options: Options): string[] {
       isForgetful && options.wallSpreadMs > downMs.least,
       "masters' clocks disagree by more than a restart takes",
     ],
-    [isStopped, 'programs stop for longer than the margin, and nobody guards their commands'],
+    [isStopped, 'programs stop for longer than the margin, and no guard watches their commands'],
     [isAsleep, 'machines sleep for longer than the margin'],
     [options.isListedTwice, 'one server is listed twice and cannot be told'],
     [

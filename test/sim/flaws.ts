@@ -1,51 +1,51 @@
-// Deliberate mistakes in the scripts, which the simulated server makes in their place: see mutants.ts.
+// Deliberate mistakes in the scripts, which the simulated server makes (mutants.ts).
 
-/** In what all forms of a lock have. */
+/** In the scripts of all forms of a lock. */
 type CommonFlaw =
   | 'release-without-comparing'
   | 'extend-without-comparing'
   | 'extend-revives'
-  | 'heal-overwrites'
+  | 'repair-overwrites'
   | 'acquire-overwrites-expiring'
   | 'fence-raised-without-owner-check'
   | 'fence-starts-at-zero'
   | 'fence-not-raised'
   | 'acquire-jumps-the-queue'
-  | 'release-calls-nobody'
-  | 'release-calls-everybody'
-  | 'release-always-calls'
-  | 'release-calls-oneself'
-  | 'refusal-always-calls'
-  | 'queue-keeps-the-deaf';
+  | 'release-wakes-none'
+  | 'release-wakes-all'
+  | 'release-always-wakes'
+  | 'release-wakes-itself'
+  | 'refusal-always-wakes'
+  | 'queue-keeps-the-silent';
 
-/** In what only some forms have. */
+/** In the scripts of some forms. */
 type FormFlaw =
   | 'shared-beside-a-writer'
   | 'writer-beside-readers'
   | 'mark-not-renewed'
   | 'release-of-all-readers'
   | 'readers-pass-the-writer'
-  | 'reader-calls-no-reader'
-  | 'sharer-called-alone'
+  | 'reader-wakes-no-reader'
+  | 'sharer-woken-alone'
   | 'earlier-end-untold'
   | 'slots-counted'
   | 'slot-not-looked-at'
   | 'any-number-of-slots'
-  | 'heal-beside-the-slot-of-another'
+  | 'repair-beside-the-slot-of-another'
   | 'names-one-by-one'
   | 'names-first-only'
   | 'names-released-first-only'
   | 'fence-of-the-first-name'
-  | 'superseded-keeps-his-place'
+  | 'superseded-keeps-its-position'
   | 'served-is-forgotten'
-  | 'replaced-for-anybody';
+  | 'replaced-for-any-waiter';
 
-/** In those of the older protocol. */
+/** In the scripts of the older protocol. */
 type SetnxFlaw =
   | 'time-taken-over-too-soon'
   | 'time-without-the-second'
-  | 'time-extended-for-anybody'
-  | 'time-released-for-anybody'
+  | 'time-of-another-extended'
+  | 'time-of-another-released'
   | 'note-counts-for-any-time';
 
 export type Flaw = CommonFlaw | FormFlaw | SetnxFlaw;

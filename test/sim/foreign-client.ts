@@ -1,6 +1,7 @@
-// A program of somebody else that locks by the old page of SETNX, command by command and by the clock of its own machine: the client of
-// test/interop, which is written from that page alone. It is well-behaved: it stops when its own time is over. The surprise: whether others
-// like it get in each other's way is not judged; the page promises less than we do.
+// A foreign program that locks by the old page of SETNX, command by command and by the clock of its
+// own machine: the client of test/interop, written from that page alone. It stops when its own time
+// is over. Foreign programs that break each other's locks are not judged, because that page
+// promises less.
 
 import { SetnxLock } from '../interop/clients/setnx.ts';
 import type { Crowd } from './contender.ts';
@@ -13,17 +14,17 @@ import type { SimServer } from './sim-server.ts';
 import type { World } from './world.ts';
 
 export interface ForeignHolding {
-  readonly who: string;
+  readonly owner: string;
   readonly resource: string;
   /** In true time: when its own clock reads the time that it wrote. */
   readonly validUntil: number;
-  /** Has neither given it up nor died. */
+  /** It has neither released the lock nor died. */
   isBelieved: boolean;
 }
 
-/** How often one dies while it holds the lock. */
+/** How often a client dies while it holds the lock. */
 const deathChance = 0.4;
-/** What passes at most between what it reads and what it writes because of that. */
+/** How much time may pass between reading and the write that follows from it. */
 const thoughtMs = 400;
 const dialMs = 2_000;
 const drift = 0.0005;
@@ -59,7 +60,7 @@ export class ForeignClient {
       const process = new SimProcess(this.#machine, `${this.#machine.name}.${this.#count}`);
       const again = () => this.#startLater();
       process.onDeath(again);
-      // What goes wrong on its connection ends a try, and what it has written stands until its time.
+      // An error of its connection ends a try; what it has written stays until its time.
       process.deliver(() => void this.#try(process).then(again, again));
     });
   }
@@ -103,7 +104,7 @@ export class ForeignClient {
     const { witness, options } = this.#crowd;
     const leftMs = written * this.#unitMs - this.#machine.wall();
     const validUntil = this.#world.now + leftMs / this.#machine.rate;
-    const holding: ForeignHolding = { who: process.name, resource, validUntil, isBelieved: true };
+    const holding: ForeignHolding = { owner: process.name, resource, validUntil, isBelieved: true };
     witness.foreignHoldings.push(holding);
     witness.tell({ kind: 'foreign-acquired', holding });
     const longestMs = Math.max(0, leftMs - options.foreignSlackMs);

@@ -1,6 +1,6 @@
-// The properties of those who wait for a lock that others may hold together, and of those who give way: everybody is served in his turn,
-// the newest goes first where it was agreed, and nobody is stopped for nothing. The surprise: that a writer is served where readers come
-// and go is judged by who came when, and not by the queues, which a mistake might have left empty.
+// The properties of waiting for shared and preemptible locks: every waiter is served in its turn,
+// the newest first where that was agreed, and no holder is stopped without cause. They are judged
+// by the times of arrival, not by the queues, which a mutant may have emptied.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import { parseWaiterId } from '../../src/lock/value.ts';
@@ -9,19 +9,30 @@ import { pollMs, waitingOnQuorum } from './waiting-checkers.ts';
 import { areOpposed, haveCommon } from './wish.ts';
 import type { Fact, Holding, ProgramRecord, Witness } from './witness.ts';
 
-/** Until whoever has to wait has a place on all masters of a calm network. */
+/** Until a waiter is queued on all masters of a calm network. */
 const joinedMs = 300;
-/** From the arrival of one who wants it at once until the holder has been told, and from his end until the other has it. */
+/**
+ * From the arrival of a preempting waiter until the holder is told, and from its end to the next
+ * lock.
+ */
 const noticeMs = 400;
-/** Until a new holder listens for those who want it. Who has come before asks once more. */
+/** Until a new holder is subscribed. Waiters that came before ask once more. */
 const listeningMs = 100;
-/** A call, a few milliseconds of gathering, and an extension that says who calls. */
+/**
+ * A wake-up, a few milliseconds to gather replies, and an extension that tells which waiter asks.
+ */
 const hearingMs = 60;
-/** For so long a master remembers whom it has just granted what others wait for; a little less, since its clock may run fast. */
+/**
+ * How long a master remembers a waiter that it has just granted the lock; a little less, because
+ * its clock may be fast.
+ */
 const servedMs = 2_950;
 
 export const formCheckers = {
-  /** When all is well nobody waits in vain while others who came later, also by the masters' clocks, get what he waits for. */
+  /**
+   * In calm weather no waiter gives up in vain while later ones, by the masters' clocks too, get
+   * the lock that it waits for.
+   */
   served(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'ended' || !isJudged(witness, fact.program)) return null;
     const { program } = fact;
@@ -37,12 +48,15 @@ export const formCheckers = {
         holding.acquiredAt < witness.world.now - joinedMs &&
         isBehind(holding, program, witness)
       )
-        return `${program.name} got nothing, and ${holding.value} did, who came later`;
+        return `${program.name} got nothing, and ${holding.value} did, which came later`;
     }
     return null;
   },
 
-  /** Of those who give way, nobody gets it past a newer one, nor after him: for three seconds in any weather, at all when all is well. */
+  /**
+   * No preemptible waiter gets the lock before a newer one, or after it: within three seconds in
+   * any weather, always in calm weather.
+   */
   newest(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired') return null;
     const { value, resources, lease } = fact.holding;
@@ -59,27 +73,30 @@ export const formCheckers = {
     for (const earlier of witness.holdings.values()) {
       const { claim } = earlier.lease;
       const other = claim.waiter;
-      // Who could not start in time tries again, and may be entered with another arrival.
-      const isHimself = other?.id === waiter.id;
+      // A waiter that could not start in time tries again, and may be queued with another arrival.
+      const isItself = other?.id === waiter.id;
       if (
         claim.yields === 'never' ||
         other === null ||
-        isHimself ||
+        isItself ||
         !haveCommon(earlier, fact.holding)
       )
         continue;
-      // Attempts that overlap of two who share it: neither is the earlier one.
+      // Two attempts that overlap and share the lock: neither is the earlier one.
       if (other.arrivalUs <= waiter.arrivalUs || earlier.acquiredAt >= since) continue;
       const servedAt = witness.firstGrantAt.get(earlier.value) ?? earlier.acquiredAt;
       const isRemembered = !witness.isForgetful && witness.world.now < servedAt + servedMs;
       const all = [earlier, fact.holding].flatMap((one) => witness.programOf(one.value) ?? []);
       if (isRemembered || (witness.isPunctual && isJudged(witness, ...all)))
-        return `${value} acquired after ${earlier.value}, who had come after it`;
+        return `${value} acquired after ${earlier.value}, which had come after it`;
     }
     return null;
   },
 
-  /** Nobody is stopped but for one who is newer, asks for it, waits on a quorum, and could neither stand beside him nor have a free slot. */
+  /**
+   * A holder is stopped only for a newer waiter that asks for it, waits on a quorum, and can
+   * neither share the lock nor have a free slot.
+   */
   replaced(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'replaced') return null;
     const { program, by } = fact;
@@ -87,15 +104,15 @@ export const formCheckers = {
     const other = programs.find(({ waiterId }) => waiterId === by);
     if (program.wish.yields !== 'lock') return `${program.name} was stopped, and would not be`;
     if (other?.wish.yields !== 'lock')
-      return `${program.name} was stopped for ${by}, who does not ask for it`;
+      return `${program.name} was stopped for ${by}, which does not ask for it`;
     const holding = heldBy(program, witness);
     if (holding && !isBefore(holding, other, witness))
-      return `${program.name} was stopped for ${by}, who came before it`;
+      return `${program.name} was stopped for ${by}, which came before it`;
     if (!areOpposed(program.wish, other.wish))
-      return `${program.name} was stopped for ${by}, who could stand beside it`;
+      return `${program.name} was stopped for ${by}, which could stand beside it`;
     const seenBy = servers.filter(({ redis }) => redis.everWaited.has(by));
     if (seenBy.length < quorumOf(masterCount))
-      return `${program.name} was stopped for ${by}, who waits on ${seenBy.length}`;
+      return `${program.name} was stopped for ${by}, which waits on ${seenBy.length}`;
     const haveSlots =
       program.wish.form === 'slots' && other.wish.slotCount === program.wish.slotCount;
     const slot = haveSlots ? freeSlotOf(program, witness) : null;
@@ -104,7 +121,10 @@ export const formCheckers = {
       : `${program.name} was stopped for ${by}, and slot ${slot} was free`;
   },
 
-  /** When all is well whoever would give it up is told at once, and has done so as soon as his command could be stopped. */
+  /**
+   * In calm weather a preemptible holder is told at once, and releases the lock as soon as its
+   * command can be stopped.
+   */
   replacement(fact: Fact, witness: Witness): string | null {
     if (fact.kind === 'replaced') return lateNoticeOf(fact.program, fact.by, witness);
     if (fact.kind !== 'released') return null;
@@ -125,12 +145,12 @@ export const formCheckers = {
   },
 };
 
-/** Nothing of any trouble concerns these. */
+/** Whether these programs met no trouble. */
 function isJudged({ wellSince }: Witness, ...programs: readonly ProgramRecord[]): boolean {
   return programs.every(({ startedAt }) => startedAt >= wellSince);
 }
 
-/** By the masters' clocks; so is one who never waited, and came later by the world's. */
+/** By the masters' clocks; a program that never waited and came later by true time counts, too. */
 function isBehind({ lease }: Holding, program: ProgramRecord, witness: Witness): boolean {
   const { waiter } = lease.claim;
   return (
@@ -138,18 +158,21 @@ function isBehind({ lease }: Holding, program: ProgramRecord, witness: Witness):
   );
 }
 
-/** By the masters' clocks; so is one who never waited. */
+/** By the masters' clocks; a program that never waited counts, too. */
 function isBefore({ lease }: Holding, program: ProgramRecord, witness: Witness): boolean {
   const { waiter } = lease.claim;
   return waiter === null || waiter.arrivalUs < arrivalOf(program.waiterId, witness);
 }
 
-/** NaN: he never had a place. */
+/** NaN: it was never queued. */
 function arrivalOf(id: string, { servers }: Witness): number {
   return servers.flatMap(({ redis }) => redis.everWaited.get(id) ?? [])[0] ?? Number.NaN;
 }
 
-/** That could be had on a quorum, and was not given up since the holder was last told; null: none. */
+/**
+ * A slot that is free on a quorum, and that was not given up since the holder was last told; null:
+ * none.
+ */
 function freeSlotOf(program: ProgramRecord, witness: Witness): number | null {
   const { servers, prefix, masterCount } = witness;
   const { resources, slotCount } = program.wish;
@@ -169,7 +192,7 @@ function freeSlotOf(program: ProgramRecord, witness: Witness): number | null {
   );
 }
 
-/** Who holds it alone, or shares it, and listens, is called by whoever takes a place. */
+/** Whether a subscribed holder, exclusive or shared, is woken by every waiter that is queued. */
 function lateNoticeOf(program: ProgramRecord, by: string, witness: Witness): string | null {
   const { servers, programs, prefix, masterCount, world } = witness;
   const holding = heldBy(program, witness);
@@ -187,7 +210,7 @@ function lateNoticeOf(program: ProgramRecord, by: string, witness: Witness): str
   const lateMs = world.now - askedAt;
   const isLate = askedAt > holding.acquiredAt + listeningMs && lateMs > hearingMs;
   return isLate
-    ? `${program.name} was told of ${by} ${Math.round(lateMs)} ms after he asked`
+    ? `${program.name} was told of ${by} ${Math.round(lateMs)} ms after it asked`
     : null;
 }
 

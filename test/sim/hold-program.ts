@@ -1,6 +1,6 @@
-// `redlockctl hold --background` in a world: the process that was called, and the one that it leaves behind, which holds the lock for a
-// shell. Between them are pipes, as in src/ctl/steps/background.ts. The surprise: the one behind gives the lock back unless it has heard that
-// the token was told, and looks for the shell ever after.
+// `redlockctl hold --background` in a world: the process that was called and its daemon, which
+// holds the lock for a shell, with pipes between them as in src/ctl/steps/background.ts. The daemon
+// releases the lock unless the token was printed, and later when the shell has ended.
 
 import { parseValue } from '../../src/lock/value.ts';
 import type { Surroundings } from './program.ts';
@@ -8,7 +8,7 @@ import { SimProcess } from './sim-process.ts';
 import type { HoldRecord, Ticket } from './step-facts.ts';
 import { StepProgram } from './step-program.ts';
 
-/** How long the second one takes to start, and what is written to get through a pipe. */
+/** How long the daemon takes to start, and a message takes through a pipe. */
 const startMs = 40;
 const pipeMs = 0.5;
 
@@ -19,9 +19,9 @@ interface HoldPlan {
 }
 
 export class HoldProgram {
-  /** Who was called; gone when the token has been told. */
+  /** The process that was called; it ends once the token is printed. */
   readonly front: SimProcess;
-  /** Who holds it. */
+  /** The daemon, which holds the lock. */
   readonly holder: StepProgram;
   readonly #around: Surroundings;
   readonly #record: HoldRecord;
@@ -32,7 +32,7 @@ export class HoldProgram {
   #isPrinted = false;
   #said: (isTold: boolean) => void = () => {};
 
-  /** `diesSilently`: the front does, with the token in its hands. */
+  /** `diesSilently`: the front process dies before it has printed the token. */
   constructor(around: Surroundings, owner: SimProcess, name: string, wanted: HoldPlan) {
     const { resource, waitMs, diesSilently } = wanted;
     const { machine } = owner;
@@ -57,7 +57,7 @@ export class HoldProgram {
     owner.onDeath(() => this.#goes());
   }
 
-  /** Resolves with the ticket, or with null when there is none, or the front has died. */
+  /** Resolves with the ticket; null: there is none, or the front process has died. */
   take(): Promise<Ticket | null> {
     return new Promise((resolve) => {
       this.front.onDeath(() => resolve(null));
@@ -110,14 +110,14 @@ export class HoldProgram {
     if (kept.kind === 'not-acquired') this.#pipe(front, () => tell(null));
   }
 
-  /** Nobody is left who could give it back. */
+  /** No process is left that could release the lock. */
   #goes(): void {
     if (this.#record.askerGoneAt !== null) return;
     this.#record.askerGoneAt = this.front.world.now;
     this.#record.stoppedMsBefore = this.front.machine.stoppedMs;
   }
 
-  /** The front tells the token, then that it has, and ends. */
+  /** The front process prints the token, confirms that, and ends. */
   #print(ticket: Ticket, tell: (ticket: Ticket) => void): void {
     if (this.#diesSilently) {
       this.front.world.mark('token never told');

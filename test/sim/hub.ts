@@ -1,5 +1,5 @@
-// Which server a process of the world reaches at an address: the simulated ioredis looks hosts up here. The surprise: it hangs
-// on the global object, because a mutant's copy of src/ brings its own copy of the simulated ioredis with it.
+// The servers by address, for the simulated ioredis. It is on the global object, because a mutant's
+// copy of src/ brings its own copy of the simulated ioredis.
 
 import type { Endpoint } from './endpoint.ts';
 

@@ -1,5 +1,5 @@
-// Hunts a mutant: runs its world seed by seed until the checker that must catch it has. The surprise: a mutant that is caught
-// by another checker first is not caught; what a checker is for is part of the claim.
+// Hunts a mutant: runs its world seed by seed until its checker catches it. A mutant that only
+// another checker catches is not caught, because the purpose of each checker is part of the claim.
 
 import type { Property } from './checkers.ts';
 import type { Mutant } from './mutant.ts';
@@ -11,13 +11,16 @@ export interface Catch {
   readonly seed: number;
 }
 
-/** What a world needs so that the mutant runs in it. */
+/** The world in which a mutant runs. */
 export async function wishesFor(mutant: Mutant): Promise<Wishes> {
   const system = await loadMutant(buildMutants(), mutant);
   return { system, changes: mutant.flaw === undefined ? {} : { flaws: [mutant.flaw] } };
 }
 
-/** Resolves with the first seed that shows the mutant, counted from 1; null: none of those that it is given. */
+/**
+ * Resolves with the first seed that shows the mutant, counted from 1; null: no seed within its
+ * limit.
+ */
 export async function hunt(mutant: Mutant): Promise<Catch | null> {
   const wishes = await wishesFor(mutant);
   for (let seed = 1; seed <= mutant.withinSeeds; seed += 1) {

@@ -1,5 +1,6 @@
-// Deliberate mistakes in locks that several hold, on slots, under several names, and in those who give way. The surprise: one that cannot
-// be seen in a fair world is not here: holders who outlive a key that a person deleted are caught by the contract suite alone.
+// Mutants of shared locks, slots, several names, and preemption. A mistake that shows in no fair
+// world is not here: a holder that outlives a key deleted by hand is caught by the contract suite
+// alone.
 
 import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
 
@@ -16,32 +17,32 @@ export const jointMutants: readonly Mutant[] = [
   ),
   inScript(
     'mark-not-renewed',
-    'an extension by one who shares does not lengthen the key',
+    'an extension by a holder that shares does not lengthen the key',
     within(10, 'readers-and-writers', 'honesty'),
   ),
   inScript(
     'release-of-all-readers',
-    'a release by one who shares removes the key of all',
+    'a release by a holder that shares removes the key of all',
     rarely(10, 'readers-and-writers', 'ownership', 'honesty'),
   ),
   inScript(
     'readers-pass-the-writer',
-    'who shares passes one who waits to have it alone',
+    'a reader passes a waiting writer',
     rarely(10, 'readers-and-writers', 'order', 'served'),
   ),
   inScript(
-    'reader-calls-no-reader',
-    'who shares calls nobody who would',
+    'reader-wakes-no-reader',
+    'a reader does not wake the next reader',
     rarely(20, 'readers-and-writers', 'handOver'),
   ),
   inScript(
-    'sharer-called-alone',
-    'who shares is called alone, and may have to wait for another name',
+    'sharer-woken-alone',
+    'one reader is woken alone, and may have to wait for another name',
     rarely(60, 'all-forms', 'handOver'),
   ),
   inScript(
     'earlier-end-untold',
-    'the last who shares and calls leaves without a call',
+    'the last reader of a chain of wake-ups leaves without one',
     rarely(20, 'readers-and-writers', 'handOver'),
   ),
   inScript(
@@ -56,12 +57,12 @@ export const jointMutants: readonly Mutant[] = [
   ),
   inScript(
     'any-number-of-slots',
-    'who counts other slots is let in',
+    'a client with another number of slots is granted the lock',
     rarely(60, 'slots', 'exclusion', 'ownership', 'honesty'),
   ),
   inScript(
-    'heal-beside-the-slot-of-another',
-    'a heal puts its holder on the slot of another',
+    'repair-beside-the-slot-of-another',
+    'a repair puts its holder on the slot of another',
     rarely(60, 'slots', 'ownership'),
   ),
   inScript(
@@ -85,31 +86,31 @@ export const jointMutants: readonly Mutant[] = [
     within(20, 'several-names', 'fence'),
   ),
   inScript(
-    'superseded-keeps-his-place',
-    'a newer one who yields waits behind the older ones',
+    'superseded-keeps-its-position',
+    'a newer preemptible waiter waits behind the older ones',
     within(40, 'newest-wins', 'newest'),
   ),
   inScript(
     'served-is-forgotten',
-    'who was superseded by one that is served at once never hears of it',
+    'a waiter superseded by one that is served at once is not told',
     rarely(80, 'newest-wins', 'newest'),
   ),
   inScript(
-    'replaced-for-anybody',
-    'a holder is stopped for whoever waits',
+    'replaced-for-any-waiter',
+    'a holder is stopped for any waiter',
     rarely(30, 'newest-wins', 'replaced'),
   ),
   inSource(
     'replaced-on-one-word',
-    'a holder gives way on the word of one master',
+    'a holder gives way on the reply of one master',
     rarely(80, 'newest-wins', 'replaced'),
     'lock/quorum.ts',
     'countOfWish(wish) >= quorumOf(masterCount)',
     'countOfWish(wish) >= Math.min(1, quorumOf(masterCount))',
   ),
   inSource(
-    'replaced-by-nobody',
-    'a holder goes on, whoever wants the lock',
+    'never-replaced',
+    'a holder never gives way',
     rarely(40, 'newest-wins', 'replacement'),
     'lock/lease-keeper.ts',
     'onWanted?.(extension.wantedBy);',
@@ -117,7 +118,7 @@ export const jointMutants: readonly Mutant[] = [
   ),
   inSource(
     'replaced-with-the-next-extension',
-    'a holder who would give it up listens for nobody',
+    'a preemptible holder has no subscription',
     rarely(20, 'newest-wins', 'replacement'),
     'lock/lease-keeper.ts',
     "claim.yields === 'lock' ? await redlock.subscribe(asHolder(claim)) : null",

@@ -1,15 +1,16 @@
-// A machine: three clocks that run at one rate, and may sleep. Processes live on it (sim-process.ts). It has no network.
-// The surprise: asleep, the monotonic clock stands still while boot time and the wall clock go on, as on Linux.
+// A machine: three clocks that run at one rate, and may sleep. Processes run on it
+// (sim-process.ts); it has no network. While it sleeps, the monotonic clock stands still, and boot
+// time and the wall clock go on, as on Linux.
 
 import type { ClockSources } from '../../src/system-clock.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
-/** Some day, in ms; clocks differ from it by their offsets. */
+/** A date, in ms; the clocks differ from it by their offsets. */
 export const epochMs = 1_760_000_000_000;
 
 export interface MachineClock {
-  /** Ms of its clocks per ms of true time. */
+  /** Ms of its clocks for each ms of true time. */
   readonly rate: number;
   readonly wallOffsetMs: number;
 }
@@ -19,7 +20,7 @@ export class Machine implements ClockSources {
   readonly world: World;
   readonly rate: number;
   readonly processes = new Set<SimProcess>();
-  /** True time spent stopped or asleep, for those who judge how long things took. */
+  /** The true time for which it was stopped or asleep, for checkers of durations. */
   stoppedMs = 0;
   #wallOffsetMs: number;
   #sleptMs = 0;

@@ -1,5 +1,6 @@
-// `npm run sim`: worlds of one or many profiles, seed by seed, on all cores; the table of mutants, or the pictures. A run that breaks a
-// property is told in one line, with the command that repeats it. The surprise: a hostile profile fails when nothing is found.
+// `npm run sim`: worlds of one or many profiles, seed by seed, on all cores; the table of mutants,
+// or the pictures. A run that breaks a property is reported in one line with the command that
+// repeats it. A hostile profile fails when nothing is found.
 
 import { execFileSync, fork } from 'node:child_process';
 import os from 'node:os';
@@ -41,7 +42,8 @@ async function runWorlds(wanted: Wanted): Promise<number> {
     tally.add(Tally.rowOf(outcome));
   } else {
     console.log(
-      `profiles ${profiles.join(' ')}, seeds ${seed} to ${seed + runs - 1}: each alone prints its options`,
+      `profiles ${profiles.join(' ')}, seeds ${seed} to ${seed + runs - 1}: ` +
+        'each alone prints its options',
     );
     await runEverywhere(tally);
   }
@@ -73,7 +75,7 @@ function runEverywhere(tally: Tally): Promise<unknown> {
       process.argv[1] as string,
       [...process.argv.slice(2), '--share', `${index}/${count}`],
       {
-        // They are heard, and told with the run that they belong to.
+        // Warnings are collected, and reported with the run that they belong to.
         execArgv: ['--no-warnings'],
       },
     );
@@ -87,7 +89,7 @@ function runEverywhere(tally: Tally): Promise<unknown> {
   return Promise.all(shares);
 }
 
-/** The system under test: src/ as it is, or with one deliberate mistake. */
+/** The system under test: src/ as it is, or a mutant. */
 async function wishesOf({ mutant }: Wanted): Promise<Wishes> {
   const found = mutants.find(({ name }) => name === mutant);
   return found ? wishesFor(found) : {};

@@ -1,6 +1,6 @@
-// Builds the mutants: a copy of what they need of src/ for each, with its one change, all compiled at once and kept until
-// src/ or the mutants change. The surprise: they are loaded as plain JavaScript from inside node_modules, where the ioredis
-// that they find is the simulated one.
+// Builds the mutants: for each a copy of the needed part of src/ with its one change, all compiled
+// at once, and kept until src/ or the mutants change. They are loaded as JavaScript from inside
+// node_modules, where they find the simulated ioredis.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -38,7 +38,7 @@ export function checkout(): string {
   }
 }
 
-/** Returns the folder with the compiled mutants. Throws when one no longer applies, or does not compile. */
+/** Returns the folder with the compiled mutants. Throws when one does not apply or compile. */
 export function buildMutants(): string {
   const root = checkout();
   const cache = path.join(root, 'node_modules', '.cache', 'redlock-run');
@@ -104,7 +104,7 @@ function writeMutant(root: string, target: string, { name, edits }: Mutant): voi
 function compile(root: string, folder: string): void {
   const config = {
     extends: path.join(root, 'tsconfig.json'),
-    // The checkout's own compiler has checked the types; a mutant need not satisfy it.
+    // The types of the checkout are checked elsewhere; a mutant need not satisfy them.
     compilerOptions: { rootDir: 'in', outDir: 'out', noCheck: true, types: [] },
     include: ['in/**/*.ts'],
     exclude: [],
@@ -117,7 +117,7 @@ function compile(root: string, folder: string): void {
   });
 }
 
-/** The compiler leaves behind what is not TypeScript. */
+/** Copies what is not TypeScript, which the compiler leaves out. */
 function addScripts(root: string, target: string): void {
   const scripts = path.join('redis', 'scripts');
   cpSync(path.join(root, 'src', scripts), path.join(target, scripts), { recursive: true });

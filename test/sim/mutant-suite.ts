@@ -1,11 +1,12 @@
-// What the two suites of mutants have in common: those that `npm test` hunts, and those that take too long for it. No suite by itself.
+// Shared by the two suites of mutants: those that `npm test` hunts, and those that take too long
+// for it.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hunt } from './hunt.ts';
 import type { Mutant } from './mutant.ts';
 import { buildMutants } from './mutant-build.ts';
 
-/** A test for each: it is caught by the checker that is there for it, within its number of seeds. */
+/** A test for each mutant: its checker catches it within its number of seeds. */
 export function huntEach(
   some: readonly Mutant[],
   options: { readonly timeout?: number } = {},

@@ -1,5 +1,5 @@
-// The table of mutants in test/README.md: printed row by row as each is caught, and written into the page between its marks.
-// It decides nothing. The surprise: it only replaces the table on the page when every mutant was caught.
+// The table of mutants in test/README.md: printed row by row as each is caught, and written into
+// the page between its marks when all of them were caught.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const head =
   '| mutant | what it breaks | world | caught by | seeds needed |\n| --- | --- | --- | --- | --- |';
 const marks = { begin: '<!-- mutants -->', end: '<!-- /mutants -->' };
 
-/** What a row begins with, whatever the hunt brings. */
+/** The beginning of a row, which does not depend on the hunt. */
 export function rowStart({ name, breaks, profile }: Mutant): string {
   return `| ${name} | ${breaks} | ${profile} |`;
 }
@@ -28,7 +28,7 @@ export async function printMutants(): Promise<number> {
     const seeds = caught
       ? `${caught.seed} (of ${mutant.withinSeeds})`
       : `**none of ${mutant.withinSeeds}**`;
-    rows.push(`${rowStart(mutant)} ${caught?.by ?? '**nobody**'} | ${seeds} |`);
+    rows.push(`${rowStart(mutant)} ${caught?.by ?? '**no checker**'} | ${seeds} |`);
     console.log(rows.at(-1));
   }
   if (missedCount === 0) write(rows);

@@ -1,4 +1,5 @@
-// What a mutant is, and short ways to write one down. The mutants themselves are in mutants.ts, joint-mutants.ts and step-mutants.ts.
+// The form of a mutant, and short ways to write one. The mutants are in the files *-mutants.ts and
+// mutants.ts.
 
 import type { Property } from './checkers.ts';
 import type { Flaw } from './flaws.ts';
@@ -16,7 +17,7 @@ export interface Mutant {
   readonly name: string;
   readonly breaks: string;
   readonly edits: readonly Edit[];
-  /** For mistakes in the Lua scripts, which the simulated server makes in their place. */
+  /** A mistake in the Lua scripts, which the simulated server makes in their place. */
   readonly flaw?: Flaw;
   readonly profile: FairProfile;
   readonly caughtBy: readonly Property[];
@@ -41,7 +42,7 @@ export const inSource = (
   ...rest,
 });
 
-/** The same mistake, with an assertion of the core that would stop the program first taken out. */
+/** The same mutant, without an assertion of the core that would stop the program first. */
 export const unasserted = (mutant: Mutant, file: string, from: string, to: string): Mutant => ({
   ...mutant,
   edits: [...mutant.edits, { file, from, to }],

@@ -1,5 +1,5 @@
-// Every deliberate mistake that shows itself soon is caught by the checker that is there for it, within its number of seeds; the others in
-// rare-mutants.test.ts. The table that `npm run sim -- --mutants` makes of this stands in test/README.md.
+// Every mutant that shows soon is caught by its checker within its number of seeds; the others are
+// in rare-mutants.test.ts. The table of `npm run sim -- --mutants` is in test/README.md.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,7 @@
-// Deliberate mistakes in the lock, the connection to Redis, the run and its scripts. Each must be caught by a named checker
-// in a fair world within so many seeds: that is what the silence of the checkers is worth. They are built by mutant-build.ts.
-// The surprise: a mutant that no longer applies is a failure too, so whoever rewrites a line here also rewrites its mutant.
+// Deliberate mistakes in the lock, the connection to Redis, the run and its scripts. Each must be
+// caught by a named checker in a fair world within so many seeds: that is what the silence of the
+// checkers is worth. *Note:* a mutant that no longer applies is a failure, so a change of such a
+// line here includes its mutant.
 
 import { jointMutants } from './joint-mutants.ts';
 import { inScript, inSource, type Mutant, rarely, unasserted, within } from './mutant.ts';
@@ -18,12 +19,14 @@ export const mutants: readonly Mutant[] = [
   ),
   unasserted(
     inSource(
-      'quorum-of-those-who-answer',
+      'quorum-of-answering-masters',
       'masters that fail are not counted at all',
       rarely(20, 'partitions', 'exclusion', 'honesty'),
       'lock/quorum.ts',
-      'const quorum = quorumOf(masterCount);\n  const { granted, refused, failed, unfit } = count(votes);',
-      'const { granted, refused, failed, unfit } = count(votes);\n  const quorum = quorumOf(masterCount - failed);',
+      'const quorum = quorumOf(masterCount);\n' +
+        '  const { granted, refused, failed, unfit } = count(votes);',
+      'const { granted, refused, failed, unfit } = count(votes);\n' +
+        '  const quorum = quorumOf(masterCount - failed);',
     ),
     'lock/redlock.ts',
     'grantedCount >= quorumOf(this.masterCount)',
@@ -31,7 +34,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'validity-from-after-the-requests',
-    'validity begins when the answers have come',
+    'validity begins when the replies have come',
     rarely(30, 'last-moment', 'honesty'),
     'lock/redlock.ts',
     'const validUntil = validUntilOf(startedAt, claim.ttlMs, this.#driftFactor);',
@@ -39,7 +42,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'extension-from-after-the-requests',
-    'an extension counts from when its answers have come',
+    'an extension counts from when its replies have come',
     rarely(20, 'last-moment', 'honesty'),
     'lock/redlock.ts',
     'validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor),',
@@ -56,7 +59,7 @@ export const mutants: readonly Mutant[] = [
   unasserted(
     inSource(
       'wrong-side-of-an-even-split',
-      'half of an even number of masters is enough',
+      'half of an even number of masters is a quorum',
       rarely(10, 'even-masters', 'exclusion', 'honesty'),
       'lock/quorum.ts',
       "if (granted >= quorum) return 'granted';",
@@ -81,7 +84,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'no-release-on-silent-masters',
-    'a failed attempt is undone only where it was granted',
+    'a failed attempt is rolled back only where it was granted',
     rarely(20, 'slow-masters', 'litter'),
     'lock/redlock.ts',
     "masters.filter((master) => votes.get(master)?.kind !== 'refused')",
@@ -89,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'release-forgets-what-was-asked',
-    'nothing is released that was not answered',
+    'claims without a reply are not released',
     within(20, 'slow-masters', 'litter'),
     'redis/redis-master.ts',
     'this.#mayHold.set(value, asked);\n    if (claim.waiter)',
@@ -97,7 +100,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'release-overtakes-the-acquire',
-    'a silent connection is given up, and what it was sent is not released on it',
+    'a silent connection is dropped, and its claims are not released on it',
     rarely(250, 'even-masters', 'litter'),
     'redis/redis-master.ts',
     'if (retired) void this.#release(retired, withoutPlace(undoing));',
@@ -105,23 +108,26 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'value-used-again',
-    'an attempt has the value of the one before, which is still being given back',
+    'an attempt uses the value of the one before, which is still being released',
     rarely(120, 'lossy', 'honesty'),
     'lock/wait.ts',
-    'if (this.#hasTried)\n          this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };',
+    'if (this.#hasTried)\n' +
+      '          this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: ' +
+      'this.#claim.waiter };',
     'void newClaim;',
   ),
   inSource(
-    'place-kept-after-giving-up',
-    'who waits no longer keeps his place in the queue',
+    'position-kept-after-giving-up',
+    'a client that has stopped waiting keeps its position in the queue',
     within(10, 'contention', 'litter'),
     'lock/wait.ts',
-    'if (this.#subscriptions)\n      void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));',
+    'if (this.#subscriptions)\n' +
+      '      void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));',
     'void this.#subscriptions;',
   ),
   inSource(
     'no-write-back',
-    'the largest count of the voters is taken as it is',
+    'the largest count of the voters is used without writing it back',
     rarely(20, 'partitions', 'fence'),
     'lock/redlock.ts',
     'const agreed = fence.isAgreed ? lease : await this.#writeBack(lease);',
@@ -145,7 +151,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'stopped-too-late',
-    'stopping begins when validity has ended',
+    'the stop begins only when validity has ended',
     rarely(60, 'partitions', 'childUnderLease'),
     'lock/lease-keeper.ts',
     'return lease.validUntil - reserveMs;',
@@ -153,7 +159,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'guard-without-kill',
-    'the guard asks to stop and leaves it at that',
+    'the guard sends the stop signal, and never SIGKILL',
     rarely(40, 'long-pauses-guarded', 'childUnderLease'),
     'run/guard/guard.ts',
     '    await this.#guarded.kill();\n',
@@ -169,15 +175,17 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'release-before-the-sweep',
-    'the lock is released while something of the command is alive',
+    'the lock is released while processes of the command are alive',
     within(10, 'calm', 'childUnderLease'),
     'run/supervisor.ts',
-    "{ ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },\n        [sweep],",
-    "{ ...state, phase: 'releasing', cause: { kind: 'child' }, childExit: event.exit },\n        [release],",
+    "{ ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },\n" +
+      '        [sweep],',
+    "{ ...state, phase: 'releasing', cause: { kind: 'child' }, childExit: event.exit },\n" +
+      '        [release],',
   ),
   inSource(
     'sleep-does-not-count',
-    'time that the machine slept is not time',
+    'the time that the machine slept is not counted',
     rarely(400, 'suspends', 'childUnderLease', 'honesty'),
     'system-clock.ts',
     'aheadMs += jumpMs;',
@@ -203,12 +211,12 @@ export const mutants: readonly Mutant[] = [
   ),
   inScript(
     'extend-revives',
-    'an extension sets a key that is gone',
+    'an extension sets a missing key again',
     within(60, 'partitions', 'litter', 'exclusion'),
   ),
   inScript(
-    'heal-overwrites',
-    'a heal replaces the value of another',
+    'repair-overwrites',
+    'a repair replaces the value of another',
     rarely(60, 'restarts-empty', 'ownership'),
   ),
   inScript(
@@ -218,55 +226,51 @@ export const mutants: readonly Mutant[] = [
   ),
   inScript(
     'fence-raised-without-owner-check',
-    'the number is written back where the key is no longer ours',
+    'the number is written back where another value holds the key',
     rarely(20, 'partitions', 'fence', 'exclusion', 'honesty'),
   ),
   inScript(
     'acquire-jumps-the-queue',
-    'a free key is granted to whoever asks',
+    'a free key is granted to any client, whatever the queue',
     rarely(10, 'contention', 'order'),
   ),
+  inScript('release-wakes-none', 'a release wakes no waiter', within(10, 'contention', 'handOver')),
   inScript(
-    'release-calls-nobody',
-    'whoever waits finds out by himself',
-    within(10, 'contention', 'handOver'),
-  ),
-  inScript(
-    'release-calls-everybody',
-    'all who wait are called, and not the first',
+    'release-wakes-all',
+    'a release wakes all waiters, and not only the first',
     rarely(10, 'contention', 'cost'),
   ),
   inScript(
-    'release-always-calls',
-    'a release that removed nothing calls the first in line',
+    'release-always-wakes',
+    'a release that removed nothing wakes the first waiter',
     rarely(10, 'many-contenders', 'cost'),
   ),
   inScript(
-    'release-calls-oneself',
-    'who gives back a lost vote calls himself',
+    'release-wakes-itself',
+    'the rollback of a lost vote wakes the client that sends it',
     rarely(60, 'contention', 'cost'),
   ),
   inScript(
-    'refusal-always-calls',
-    'every refusal calls the first in line',
+    'refusal-always-wakes',
+    'every refusal wakes the first waiter',
     rarely(20, 'many-contenders', 'cost'),
   ),
   inScript(
-    'queue-keeps-the-deaf',
-    'who does not hear his call keeps his place',
+    'queue-keeps-the-silent',
+    'a waiter that does not answer its wake-up keeps its position',
     within(20, 'sudden-deaths', 'handOver'),
   ),
   inSource(
-    'hears-nothing',
-    'a call does not end the pause',
+    'wake-up-ignored',
+    'a wake-up does not end the pause',
     within(10, 'contention', 'handOver'),
     'lock/wait-queue.ts',
     'for (const look of this.#onWakeUp) look();',
     'void this.#onWakeUp;',
   ),
   {
-    name: 'listens-too-late',
-    breaks: 'who waits listens only some time after he has taken his place',
+    name: 'subscribes-too-late',
+    breaks: 'a waiter subscribes only some time after it was queued',
     edits: [
       {
         file: 'lock/wait-queue.ts',
@@ -276,14 +280,16 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'lock/wait-queue.ts',
         from: 'master\n        .subscribe(claim, () => subscriptions.#hear(master))',
-        to: 'clock.sleep(1_500).then(() => master.subscribe(claim, () => subscriptions.#hear(master)))',
+        to:
+          'clock.sleep(1_500).then(() => master.subscribe(claim, () => ' +
+          'subscriptions.#hear(master)))',
       },
     ],
     ...within(40, 'contention', 'handOver'),
   },
   inSource(
     'never-polls',
-    'whoever waits relies on being called',
+    'a waiter relies on its wake-up alone',
     rarely(80, 'sudden-deaths', 'handOver', 'liveness'),
     'lock/wait.ts',
     'const pollMs = { least: 900, most: 1_000 };',
@@ -291,7 +297,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inSource(
     'polls-all-the-time',
-    'whoever waits asks twenty times a second',
+    'a waiter asks twenty times a second',
     within(10, 'contention', 'cost'),
     'lock/wait.ts',
     'const pollMs = { least: 900, most: 1_000 };',

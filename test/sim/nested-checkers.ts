@@ -1,13 +1,17 @@
-// The property of runs inside of others that no other checker judges: nobody is stopped for nothing. What they may do is judged as that of
-// any other holder: their command ends before the validity that they have seen, and before the lock is given back.
+// The property of nested runs that no other checker judges: a nested run is not stopped without
+// cause. For the rest they are judged as any holder.
 
 import type { Fact, Witness } from './witness.ts';
 
-/** So much of an outer run is left, when an inner one ends, that it was not about to be over itself. */
+/**
+ * The enclosing run has at least so much left when a nested run ends, so it was not about to end.
+ */
 const leftMs = 1;
 
 export const nestedCheckers = {
-  /** In calm weather a run inside of one that goes on is not told that the lock is lost. */
+  /**
+   * In calm weather a nested run is not told that the lock is lost while the enclosing run goes on.
+   */
   sheltered(fact: Fact, { isCalm, isDeadly, world }: Witness): string | null {
     if (fact.kind !== 'ended' || !isCalm || isDeadly) return null;
     const { name, within, cause } = fact.program;

@@ -1,6 +1,6 @@
-// A run inside of a run: `redlock-run --reentrant` as the command of another one, put together as src/job.ts does it. It takes no lock; it
-// goes on under the one around it, which it looks at. The surprise: for the judges it holds that lock as well, with the same value and a
-// validity of its own, so that all that is asked of a holder is asked of it.
+// A nested run: `redlock-run --reentrant` as the command of another run, put together as src/job.ts
+// does it. It acquires no lock, and queries the enclosing lock instead. For the checkers it is a
+// holder of that lock with the same value and a validity of its own.
 
 import type { EnclosingLease } from '../../src/lock/types.ts';
 import type { RunEvent } from '../../src/run/events.ts';
@@ -16,11 +16,11 @@ import type { Holding, ProgramRecord } from './witness.ts';
 export class NestedProgram {
   readonly process: SimProcess;
   readonly record: ProgramRecord;
-  /** What it has started. */
+  /** The program that it has started. */
   tree: SimTree | null = null;
-  /** How it ended; told once, also when it has died. */
+  /** How it ended; called once, also when it has died. */
   onExit: (exit: ChildExit) => void = () => {};
-  /** What it believes of the lock around it. */
+  /** Its belief in the enclosing lock. */
   readonly #beliefs: Holding[] = [];
   readonly #around: Surroundings;
   readonly #outer: Holding;
@@ -161,7 +161,7 @@ export class NestedProgram {
     this.#end({ kind: 'exited', code: 0 });
   }
 
-  /** What the environment tells of the run around it. */
+  /** What the environment tells of the enclosing run. */
   #lease(): EnclosingLease {
     const { lease, resources, value } = this.#outer;
     const names = this.process.world.random.stream(`${this.process.name} names`).chance(0.5)

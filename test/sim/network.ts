@@ -1,20 +1,21 @@
-// The network between processes and servers: links with two directions each, and wires (one direction of one connection) on
-// them. It knows bytes in order, delays, and ways to fail; no Redis. The surprise: TCP never loses a message silently. What
-// meets a partition is held and arrives when that is over, unless the connection breaks first; and a wire may be so clogged
-// that what was sent on it arrives after what a later connection brought.
+// The network between processes and servers: links with two directions each, and wires (one
+// direction of one connection) on them. It delivers bytes in order, delays them and fails, and
+// knows nothing of Redis. TCP never loses a message silently: what meets a partition arrives after
+// it, unless the connection breaks first. A wire may be so slow that its messages arrive after
+// those of a later connection.
 
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
 export interface NetworkOptions {
   readonly leastMs: number;
-  /** Added to it, exponential, on average. */
+  /** Added to the delay: exponential, this on average. */
   readonly jitterMs: number;
   readonly tailChance: number;
   readonly tailMs: number;
 }
 
-/** One way between one machine and one server. */
+/** One direction between one machine and one server. */
 export class Direction {
   readonly network: Network;
   readonly name: string;
@@ -59,9 +60,9 @@ interface Segment {
 export class Wire {
   readonly #direction: Direction;
   readonly #held: (() => void)[] = [];
-  /** What is sent from now on takes so much longer. */
+  /** From now on, every message takes so much longer. */
   clogMs = 0;
-  /** What is sent from now on is never delivered, and nobody is told. */
+  /** From now on, no message is delivered, without an error. */
   isDead = false;
   #isCut = false;
   #lastAt = 0;
@@ -81,14 +82,14 @@ export class Wire {
     this.#dispatch(deliver, 0);
   }
 
-  /** Nothing arrives any more, neither what is under way. */
+  /** Nothing arrives any more, including what is under way. */
   cut(): void {
     this.#isCut = true;
     this.#held.length = 0;
   }
 
   flush(): void {
-    // What was held has to be sent again, and TCP is in no hurry.
+    // Held messages have to be sent again, for which TCP takes its time.
     const retransmissionMs = this.#direction.network.random.between(0, 200);
     for (const deliver of this.#held) this.#dispatch(deliver, retransmissionMs);
     this.#held.length = 0;
@@ -98,7 +99,7 @@ export class Wire {
     const { network, slowMs } = this.#direction;
     const arrivesAt = network.world.now + network.delayMs() + slowMs + this.clogMs + extraMs;
     this.#lastAt = Math.max(this.#lastAt, arrivesAt);
-    // What is sent in one instant travels in one segment.
+    // Messages of one instant travel in one segment.
     const segment = this.#segment;
     if (segment?.sentAt === network.world.now && !segment.isDelivered) {
       segment.messages.push(deliver);

@@ -1,4 +1,5 @@
-// The real OuterLock with a witness beside it: tells of every look that an inner run goes by. It changes nothing.
+// The real OuterLock with a witness beside it, which is told of every query that a nested run
+// relies on. It changes nothing.
 
 import type { Report } from '../../src/lock/events.ts';
 import type { Clock } from '../../src/lock/ports.ts';
@@ -16,7 +17,7 @@ export interface OuterLockParts {
   readonly report: Report;
 }
 
-/** `tell` is given the belief that begins with the first look. */
+/** `tell` is given the belief that begins with the first query. */
 export function observedEnclosingLock(
   { EnclosingLock }: System,
   witness: Witness,

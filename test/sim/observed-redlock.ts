@@ -1,5 +1,6 @@
-// The real Redlock with a witness beside it: tells of every lease that is won, proven anew, lost or given up. It changes
-// nothing. The surprise: belief is told from here and not from the run, so that it lasts as long as anybody could hold it.
+// The real Redlock with a witness beside it, which is told of every lease that is acquired,
+// confirmed, lost or released. It changes nothing. Belief is reported here and not by the run, so
+// that it lasts as long as any part of the program may hold it.
 
 import type { Report } from '../../src/lock/events.ts';
 import type { Clock, Master } from '../../src/lock/ports.ts';
@@ -36,7 +37,8 @@ export function observedRedlock(
       if (extension.kind === 'extended' && clock.now() > words[0].validUntil - lastMomentMs) {
         machine.world.mark('extension in the last moment');
       }
-      // Who extends by a token looks again: what was told to somebody is believed until its validity ends.
+      // An extension by token is followed by a query: what it has reported counts until its
+      // validity ends.
       const isTold = witness.tickets.has(words[0].claim.value);
       if (extension.kind === 'lost' && !isTold) witness.ended(words[0].claim.value, null);
       return extension;

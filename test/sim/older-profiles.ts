@@ -1,10 +1,12 @@
-// The worlds of the older protocol: one master, which programs of others use as well, by themselves; and those that break one assumption of
-// docs/protocols.md on purpose. The surprise: the assumptions are more than those of the lock itself, and are about the others.
+// The worlds of the older protocol: one master that foreign programs use as well, and hostile
+// worlds that each break one assumption of docs/protocols.md.
 
 import { timingsOf } from './options.ts';
 import type { Disturb } from './profiles.ts';
 
-/** Before its time a program of others is done where several of them get in each other's way, or the weather does as well. */
+/**
+ * A foreign program is done before its time where several of them, or the weather, get in its way.
+ */
 const slackMs = { one: 0, several: 3_000, inAnyWeather: 5_000 };
 
 export function olderProtocol(weather: Disturb): Disturb {

@@ -1,6 +1,6 @@
-// Everything that makes one run different from another, as one flat list of numbers: printed first, enough to say what kind
-// of world it was. The surprise: a profile does not fix them. It says what may happen, and the seed draws the rest, also
-// which of the usual troubles stay away ("swarm"), because troubles hide one another.
+// The options of one world, as one flat list of numbers. A profile says what may happen, and the
+// seed draws the rest, including which of the usual troubles are absent ("swarm"), because troubles
+// hide one another.
 
 import { dangerOf, type RunTimings, runTimings } from '../../src/lock/timings.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
@@ -8,7 +8,10 @@ import type { Flaw } from './flaws.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';
 
-/** Mean times between troubles, in ms for the whole world; null: never. How long they last, at most. */
+/**
+ * Mean times between troubles, in ms for the whole world (null: never), and their greatest
+ * duration.
+ */
 export interface Weather {
   readonly partitionEveryMs: number | null;
   readonly partitionMs: number;
@@ -35,30 +38,35 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly masterCount: number;
   readonly contenderCount: number;
   readonly resourceCount: number;
-  /** How many of them one may want at once. */
+  /** How many resources a program may want at once. */
   readonly nameCount: number;
-  /** How often one would share it. */
+  /** How often a program shares its lock. */
   readonly readerChance: number;
-  /** 1: nobody wants slots. Some may count one more, or none. */
+  /** 1: no program wants slots. Some programs may count one more slot, or none. */
   readonly slotCount: number;
   readonly otherSlotsChance: number;
-  /** How often one would give way to newer ones while he waits, and also when he holds it. */
+  /** How often a program is preemptible while it waits, and also while it holds the lock. */
   readonly supersedeChance: number;
   readonly replaceChance: number;
-  /** How often one's command is a run inside of this one; and how often his guard dies with him. */
+  /** How often a command is a nested run, and how often its guard dies with it. */
   readonly nestedChance: number;
   readonly orphanChance: number;
-  /** The outer run stops and kills only what is on its side, as that of a run on another host. */
+  /** The enclosing run stops and kills only what is on its side, as for a run on another host. */
   readonly isOutOfReach: boolean;
-  /** How many of the machines take locks in steps, and how often their shells vanish without having given them back. */
+  /**
+   * How many of the machines take locks in steps, and how often their shells vanish without a
+   * release.
+   */
   readonly shellCount: number;
   readonly vanishChance: number;
   readonly protocol: Protocol;
-  /** Programs of others, which speak the older protocol by themselves, each on a machine of its own. */
+  /** Foreign programs that speak the older protocol, each on a machine of its own. */
   readonly foreignCount: number;
   /** How far their clocks are from the master's, at most. */
   readonly foreignSkewMs: number;
-  /** What they add to the time that they write, and how long before it they are done at the latest. */
+  /**
+   * What they add to the time that they write, and how long before it they are done at the latest.
+   */
   readonly foreignTtlMs: number;
   readonly foreignSlackMs: number;
   readonly restartGraceMs: number;
@@ -68,20 +76,20 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly isListedTwice: boolean;
   readonly waitMs: number;
   readonly giveUpAfterMs: number;
-  /** Between the end of one run and the beginning of the next, on average. */
+  /** Between the end of one run and the start of the next, on average. */
   readonly thinkMs: number;
   readonly workMs: number;
   readonly stubbornChance: number;
   readonly leftoverChance: number;
   readonly holdAtLeastChance: number;
-  /** A signal to the program, or its sudden death, in the course of a run. */
+  /** How often the program gets a signal or dies suddenly in the course of a run. */
   readonly signalChance: number;
   readonly killChance: number;
   /** Clocks run at most so much too fast or too slow. */
   readonly clientDrift: number;
   readonly masterDrift: number;
   readonly wallSpreadMs: number;
-  /** For how long there may be trouble, and how long everything is well afterwards. */
+  /** How long there may be trouble, and how long all is well after that. */
   readonly stormMs: number;
   readonly calmMs: number;
   readonly flaws: readonly Flaw[];
@@ -108,7 +116,10 @@ const stillness: Weather = {
   evictEveryMs: null,
 };
 
-/** Together with driftMsOf's 1 %, the rates of a slow holder and a fast master still leave something. */
+/**
+ * Together with the 1% of driftMsOf, the rates of a slow holder and a fast master leave some
+ * margin.
+ */
 export const fairDrift = 0.0045;
 
 /** A calm world, which profiles disturb. */

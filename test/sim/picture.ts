@@ -1,9 +1,9 @@
-// A picture of lanes and bars over time, as SVG text. It knows no locks beyond the colours of their parts. The surprise: it
-// brings its own background, so that it is readable on a dark page.
+// A picture of lanes and bars over time, as SVG text, with a background of its own, so that it is
+// readable on a dark page.
 
 export interface Bar {
   readonly kind: 'belief' | 'command' | 'key' | 'away';
-  /** Whose it is; decides the colour. */
+  /** The owner of a bar, which decides its colour. */
   readonly owner: string;
   readonly fromMs: number;
   untilMs: number;
@@ -32,7 +32,8 @@ const colours: Readonly<Record<string, string>> = { c1: '#2b6cb0', c2: '#c05621'
 const heights = { belief: 22, command: 10, key: 14, away: 26 };
 const opacities = { belief: 0.3, command: 1, key: 0.75, away: 0.35 };
 const legend =
-  'pale: believes that it holds the lock; dark: its command runs; on a master: its key stands; grey: frozen or down';
+  'pale: believes that it holds the lock; dark: its command runs; ' +
+  'on a master: its key stands; grey: frozen or down';
 
 export function svgOf({ title, ms, lanes, notes }: Picture): string {
   const scale = (size.width - size.left - size.right) / ms;
@@ -44,8 +45,9 @@ export function svgOf({ title, ms, lanes, notes }: Picture): string {
   const bar = ({ kind, owner, fromMs, untilMs }: Bar, y: number) => {
     const width = (Number(x(untilMs)) - Number(x(fromMs))).toFixed(1);
     const fill = colours[owner] ?? '#718096';
-    const place = `x="${x(fromMs)}" y="${y - heights[kind] / 2}" width="${width}" height="${heights[kind]}"`;
-    return `<rect ${place} rx="2" fill="${fill}" fill-opacity="${opacities[kind]}"/>`;
+    const height = heights[kind];
+    const box = `x="${x(fromMs)}" y="${y - height / 2}" width="${width}" height="${height}"`;
+    return `<rect ${box} rx="2" fill="${fill}" fill-opacity="${opacities[kind]}"/>`;
   };
   const order: readonly Bar['kind'][] = ['away', 'key', 'belief', 'command'];
   const rows = lanes.flatMap(({ name, bars }, index) => [
@@ -61,7 +63,8 @@ export function svgOf({ title, ms, lanes, notes }: Picture): string {
       ),
   ]);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" ` +
+      'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
     `<title>${title}</title>`,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
     `<text x="12" y="22" font-size="14">${title}</text>`,

@@ -1,6 +1,6 @@
-// The pictures of docs/algorithm.md: two short stories, played on a stage and drawn from what really stood on the servers and
-// who really believed what. Nothing is drawn by hand. The surprise: a bar on a master ends when its key does, and grows when it
-// is extended, so the last state of each bar is the whole history.
+// The pictures of docs/algorithm.md: two short stories, played on a stage and drawn from what stood
+// on the servers and what the programs believed. A bar on a master ends with its key and grows when
+// that is extended, so the last state of each bar is its whole history.
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ interface Story {
   readonly title: string;
   readonly ms: number;
   readonly stage: () => Stage;
-  /** What happens when, besides what the programs do by themselves. */
+  /** The events, besides what the programs do by themselves. */
   readonly script: (stage: Stage, tell: (text: string, laneOf?: string) => void) => void;
 }
 
@@ -59,7 +59,8 @@ export const stories: Readonly<Record<string, Story>> = {
   },
   lost: {
     title:
-      'A run is cut off from three of five masters: its command ignores the stop signal and is killed',
+      'A run is cut off from three of five masters: ' +
+      'its command ignores the stop signal and is killed',
     ms: 2_100,
     stage: () => new Stage({ masterCount: 5, ...timings, restartGraceMs: 0 }),
     script(stage, tell) {
@@ -81,7 +82,9 @@ export const stories: Readonly<Record<string, Story>> = {
   },
 };
 
-/** Plays a story and returns its picture as SVG text. The checkers watch: a finding is thrown as an error. */
+/**
+ * Plays a story and returns its picture as SVG text. A finding of a checker is thrown as an error.
+ */
 export async function draw({ title, ms, stage: build, script }: Story): Promise<string> {
   const stage = build();
   const notes: Note[] = [];

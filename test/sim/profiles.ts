@@ -1,6 +1,6 @@
-// The kinds of worlds: fair ones, in which every assumption of the lock holds and no checker may ever fire; and hostile ones,
-// each of which breaks one assumption on purpose, so that a checker must. The surprise: a fair world may be terrible. Safety
-// may depend on no delay, no partition and no restart, so those are fair.
+// The kinds of worlds: fair ones, in which every assumption of the lock holds and no checker may
+// fire; and hostile ones, each of which breaks one assumption, so that a checker must fire. Safety
+// may depend on no delay, no partition and no restart, so worlds full of those are fair.
 
 import type { Property } from './checkers.ts';
 import { olderHostileProfiles, olderProtocol } from './older-profiles.ts';
@@ -39,7 +39,8 @@ const forgetfulRestarts: Disturb = ({ ttlMs }, random) => ({
   memory: 'none',
   masterCount: random.pick([3, 5]),
   restartGraceMs: ttlMs,
-  // A server that is down for longer than the masters' clocks disagree cannot count below an earlier number.
+  // A server that is down for longer than the masters' clocks differ cannot count below an earlier
+  // number.
   wallSpreadMs: 100,
 });
 
@@ -58,12 +59,12 @@ const deaths: Disturb = () => ({ killChance: 0.15 });
 
 const older = olderProtocol(anyOf(lossy, partitions, restarts, pauses, deaths));
 
-/** The other forms of lock: in good weather, where waiting is judged too, or in any. */
+/** The other forms of lock: in calm weather, where waiting is checked too, or in any. */
 const inAnyWeather =
   (form: Disturb): Disturb =>
   (calm, random) => {
     const crowd = { contenderCount: random.integer(3, 8), thinkMs: 60, ...form(calm, random) };
-    // Who came later is told by the masters' clocks, which agree as well as NTP makes them.
+    // The order of arrival is by the masters' clocks, which agree as well as NTP makes them.
     if (random.chance(0.35)) return { ...crowd, wallSpreadMs: 20 };
     const restart: Disturb = (...words) => random.pick([restarts, forgetfulRestarts])(...words);
     return { ...crowd, ...anyOf(lossy, partitions, slowMasters, restart, deaths)(calm, random) };

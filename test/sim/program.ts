@@ -1,6 +1,6 @@
-// One invocation of redlock-run: a process with the real lock, run and masters, put together as src/job.ts does it. The
-// surprise: a process that has ended its run goes on existing, as it does in Node until its sockets have closed; only a
-// sudden death takes it away.
+// One invocation of redlock-run: a process with the real lock, run and masters, put together as
+// src/job.ts does it. A process whose run has ended still exists until its sockets are closed, as
+// in Node; only sudden death removes it.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';
@@ -28,20 +28,20 @@ export interface Surroundings {
   readonly system: System;
   readonly options: Options;
   readonly network: Network;
-  /** One per entry in the list of masters. */
+  /** One for each entry in the list of masters. */
   readonly servers: readonly SimServer[];
   readonly witness: Witness;
   readonly prefix: string;
 }
 
-/** What one invocation is told, and how its command behaves. */
+/** The options of one invocation, and how its command behaves. */
 export interface Plan {
   readonly wish: Wish;
   readonly waitMs: number;
   readonly holdAtLeastMs: number;
   readonly maxRunMs: number | null;
   readonly habits: ChildHabits;
-  /** Its command is a run inside of this one, whose command does this; null: it is not. */
+  /** Its command is a nested run, whose command behaves like this; null: it is not. */
   readonly inner: ChildHabits | null;
 }
 
@@ -49,10 +49,10 @@ export class Program {
   readonly process: SimProcess;
   readonly record: ProgramRecord;
   readonly events: RunEvent[] = [];
-  /** null: not yet, or it has died. */
+  /** null: not ended yet, or it has died. */
   finished: Finished | null = null;
   onEnd: () => void = () => {};
-  /** A run has been started inside of this one. */
+  /** A nested run has been started. */
   onInner: (inner: NestedProgram) => void = () => {};
   readonly #around: Surroundings;
   readonly #plan: Plan;
@@ -92,7 +92,7 @@ export class Program {
     this.process.world.after(0, () => this.process.deliver(() => this.#post(signal)));
   }
 
-  /** Gone at one blow, and its guard with it if there is a run inside of this one, which is on its own then. */
+  /** Dies suddenly, together with its guard if it has a nested run, which is then on its own. */
   dieWithGuard(): void {
     this.process.die();
     if (this.#plan.inner === null) return;
@@ -104,7 +104,10 @@ export class Program {
     }
   }
 
-  /** By this machine's clock, when nothing stops it: waiting, working, stopping, and the rounds in between. */
+  /**
+   * By this machine's clock, when nothing stops it: waiting, working, stopping, and the rounds
+   * between.
+   */
   #allowedMs(): number {
     const { ttlMs, masterTimeoutMs, graceMs } = this.#around.options;
     const { waitMs, habits, inner } = this.#plan;

@@ -1,6 +1,6 @@
-// Chance that can be repeated: sfc32, a small and well-tested generator, seeded from a number and a label. Not for secrets.
-// The surprise: every part of the world draws from a stream of its own, so that one more draw in one part does not change
-// what happens in all the others.
+// Repeatable chance: sfc32, a small and well-tested generator, seeded from a number and a label.
+// Not for secrets. Every part of the world has a stream of its own, so that one more draw in one
+// part does not change the others.
 
 export class Random {
   #a: number;
@@ -19,7 +19,7 @@ export class Random {
     for (let count = 0; count < 12; count += 1) this.next();
   }
 
-  /** Another stream, which depends on this one's seed and the label alone. */
+  /** Another stream, which depends only on this one's seed and the label. */
   stream(label: string): Random {
     return new Random(this.#seed, label);
   }
@@ -48,7 +48,7 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** Exponential: often little, now and then a lot. */
+  /** Exponential: often little, sometimes a lot. */
   around(mean: number): number {
     return -Math.log(1 - this.next()) * mean;
   }

@@ -1,5 +1,5 @@
-// The deliberate mistakes that only show in some of many worlds: as mutants.test.ts, for longer than `npm test` should take. By name,
-// `npm test -- --project mutants`.
+// The mutants that show only in some of many worlds: as mutants.test.ts, but too slow for `npm
+// test`. Run them with `npm test -- --project mutants`.
 
 import { huntEach } from './mutant-suite.ts';
 import { mutants } from './mutants.ts';

@@ -1,6 +1,6 @@
-// Stories told step by step: the bugs of other libraries, under the numbers of the catalogue that they were collected in, and
-// those that the simulator found here. A seed does not survive a change in the order of draws; a story does. All times are
-// virtual.
+// Stories told step by step: the bugs of other libraries, by their numbers in the catalogue, and
+// those that the simulator has found here. A seed does not survive a change in the order of draws;
+// a story does. All times are virtual.
 
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/lock/redlock.ts';
@@ -51,7 +51,7 @@ describe('an attempt', () => {
     expect(stage.values).toEqual([null, null, null, null, null]);
   });
 
-  it('3. one of three down, the second busy for 300 ms: acquired within half a second (O10)', async () => {
+  it('3. one of three down, one busy for 300 ms: acquired within half a second (O10)', async () => {
     const stage = new Stage();
     stage.server(0).stop();
     stage.server(1).redis.put(key, 'another', 300);
@@ -60,7 +60,7 @@ describe('an attempt', () => {
     expect(acquisition.value).toMatchObject({ kind: 'acquired' });
   });
 
-  it('4. six contenders on five masters with up to 25 ms between them: a winner within half a second (O10)', async () => {
+  it('4. six contenders on five masters: a winner within half a second (O10)', async () => {
     for (let seed = 1; seed <= 25; seed += 1) {
       const stage = new Stage({ masterCount: 5, leastMs: 1, jitterMs: 6 }, seed);
       const acquisitions = [1, 2, 3, 4, 5, 6].map((number) =>
@@ -83,7 +83,7 @@ describe('an attempt', () => {
     expect(stage.values).toEqual([null, null, null]);
   });
 
-  it('6. a connection that breaks with a request under way: it is not sent again (O3)', async () => {
+  it('6. a connection breaks with a request under way: it is not sent again (O3)', async () => {
     const stage = new Stage({ masterCount: 1 });
     stage.server(0).freeze();
     const acquisition = stage.acquire(stage.actor('a'), 0);
@@ -107,7 +107,7 @@ describe('an attempt', () => {
     expect(acquisition.value).toMatchObject({ kind: 'acquired' });
   });
 
-  it('7. a frozen master is clean when it thaws, after an attempt that failed meanwhile (O1)', async () => {
+  it('7. a frozen master is clean when it thaws after a failed attempt (O1)', async () => {
     const stage = new Stage();
     stage.server(0).freeze();
     each(stage.servers.slice(1), ({ redis }) => redis.put(key, 'another', 60_000));
@@ -121,7 +121,7 @@ describe('an attempt', () => {
 });
 
 describe('holding', () => {
-  it('8. all masters frozen: the command is stopped before validity ends, and not when they wake (S10)', async () => {
+  it('8. all masters frozen: the command is stopped before validity ends (S10)', async () => {
     const stage = new Stage();
     const program = stage.program('a', { habits: { obeysInMs: null } });
     await stage.pass(500);
@@ -136,7 +136,7 @@ describe('holding', () => {
     expect(stage.findings).toEqual([]);
   });
 
-  it('9. extensions that fail and then succeed in time: still held, as if nothing had been (H11)', async () => {
+  it('9. extensions that fail and then succeed in time: still held (H11)', async () => {
     const stage = new Stage();
     const program = stage.program('a', { habits: { workMs: 3_000 } });
     await stage.pass(330);
@@ -162,7 +162,7 @@ describe('holding', () => {
     expect(stage.findings).toEqual([]);
   });
 
-  it('10. keys that are lost on all masters: the lock is lost at the next extension, and not revived (S9)', async () => {
+  it('10. keys lost on all masters: lost at the next extension, and not revived (S9)', async () => {
     const stage = new Stage();
     const program = stage.program('a');
     await stage.pass(100);
@@ -182,7 +182,7 @@ describe('holding', () => {
     expect(stage.values).toEqual([null, 'another', 'another']);
   });
 
-  it('14. the time to live is any from half a second to an hour: never more than four extensions in it', async () => {
+  it('14. any ttl from half a second to an hour: at most four extensions in it', async () => {
     for (const ttlMs of [500, 2_000, 60_000, 3_600_000]) {
       const stage = new Stage(timingsOf(ttlMs));
       const program = stage.program('a', { habits: { workMs: 10 * ttlMs } });
@@ -196,7 +196,7 @@ describe('holding', () => {
 });
 
 describe('releasing', () => {
-  it('11. a lock that is gone: at once, without an error, and with the exit code of the command (H5)', async () => {
+  it('11. a missing lock: at once, without error, with the exit code (H5)', async () => {
     const stage = new Stage();
     const program = stage.program('a', { habits: { workMs: 200, exitCode: 3 } });
     await stage.pass(150);
@@ -209,7 +209,7 @@ describe('releasing', () => {
     ]);
   });
 
-  it('12. during an extension that is under way, a thousand times: no key is left, and none comes back (O8)', async () => {
+  it('12. during an extension, a thousand times: no key is left or comes back (O8)', async () => {
     const stage = new Stage({ jitterMs: 3 });
     const actor = stage.actor('a');
     for (let count = 0; count < 1_000; count += 1) {
@@ -251,7 +251,7 @@ describe('releasing', () => {
       await stage.pass(100);
       program.signal(signal);
       await stage.pass(100);
-      // A hangup is the command's to understand; this one obeys the stop signal alone.
+      // A hangup has no effect on the command; this one obeys the stop signal alone.
       if (signal === 'SIGHUP') program.signal('SIGTERM');
       await stage.pass(200);
       expect(program.finished).not.toBeNull();
@@ -260,7 +260,7 @@ describe('releasing', () => {
     },
   );
 
-  it('15. stopped for longer than the ttl: the guard has killed the command, and the loss is told (S11)', async () => {
+  it('15. stopped for longer than the ttl: the guard kills, the run is lost (S11)', async () => {
     const stage = new Stage();
     const program = stage.program('a', { habits: { obeysInMs: null } });
     await stage.pass(200);
@@ -315,7 +315,7 @@ describe('clocks', () => {
     expect(stage.findings).toEqual([]);
   });
 
-  it('20. a machine that slept for longer than the ttl stops the command a quarter of a second after it wakes', async () => {
+  it('20. asleep for longer than the ttl: stopped within 250 ms of waking', async () => {
     const stage = new Stage();
     const program = stage.program('a', { habits: { obeysInMs: null } });
     await stage.pass(450);
@@ -329,7 +329,7 @@ describe('clocks', () => {
     expect(endingOf(program)[0]).toMatchObject({ kind: 'lost' });
   });
 
-  it('the clock of a master that jumps is told', async () => {
+  it('the jump of a master clock is reported', async () => {
     const stage = new Stage();
     const program = stage.program('a');
     await stage.pass(450);
@@ -343,10 +343,11 @@ describe('clocks', () => {
 });
 
 describe('found by the simulator', () => {
-  it('what an earlier attempt takes back on a clogged connection does not remove what a later one holds', async () => {
+  it('the late rollback of an attempt does not remove the value of a later one', async () => {
     const stage = new Stage();
     const actor = stage.actor('a');
-    // Somebody holds two masters, so the attempt wins only the first, and gives it back: late.
+    // Another client holds two masters, so the attempt gets only the first, and its rollback is
+    // late.
     each(stage.servers.slice(1), ({ redis }) => redis.put(key, 'another', 100));
     const acquisition = stage.acquire(actor, 5_000);
     await stage.pass(3);
@@ -359,7 +360,7 @@ describe('found by the simulator', () => {
     expect(stage.findings).toEqual([]);
   });
 
-  it('who wins against the refusal of a master keeps no place in its queue', async () => {
+  it('a winner that one master has refused keeps no position in its queue', async () => {
     const stage = new Stage();
     each(stage.servers, ({ redis }) => redis.put(key, 'another', 60_000));
     const winner = stage.program('winner', { waitMs: 60_000 });
@@ -374,7 +375,7 @@ describe('found by the simulator', () => {
     expect(stage.server(0).redis.waits('winner')).toBe(false);
   });
 
-  it('slots that are held by a bare quorum each: the first in line asks less and less often', async () => {
+  it('slots held by a bare quorum each: the first waiter asks less and less often', async () => {
     const stage = new Stage();
     const put = (index: number, slot: number) =>
       hold(
@@ -394,7 +395,7 @@ describe('found by the simulator', () => {
     const { record } = stage.program('waiter', { wish, waitMs: 60_000 });
     await stage.pass(10_000);
     const counts = record.endpoints.map(({ scriptCount }) => scriptCount);
-    // Two slots and what is given back of them, eight times in the first second, and then once a second.
+    // Two slots and their rollback, eight times in the first second, then once a second.
     expect(Math.max(...counts)).toBeLessThan(70);
     expect(Math.min(...counts)).toBeGreaterThan(10);
   });
@@ -407,7 +408,8 @@ describe('found by the simulator', () => {
     await stage.pass(20);
     stage.socketsOf(actor, 0)[0]?.clog(2_500);
     let lease = await leaseOf(stage, actor);
-    // After a second the first master counts as silent, and is connected to anew: it is healed, and counts.
+    // After a second the first master counts as silent, and a new connection is made: it is
+    // repaired.
     for (let count = 0; count < 14; count += 1) {
       if (count === 6) stage.server(1).stop();
       const extension = stage.start(actor, () => actor.redlock.extend(lease));
@@ -439,7 +441,7 @@ describe('found by the simulator', () => {
     expect(stage.values[0]).toBeNull();
   });
 
-  it('a master that comes back with an older memory may give an old number: fencing needs AOF, or none', async () => {
+  it('a master back with older memory may give an old number: fencing needs AOF', async () => {
     const stage = new Stage({ restartGraceMs: 1_000 });
     const run = async (name: string) => {
       const program = stage.program(name, { waitMs: 60_000, habits: { workMs: 20 } });
@@ -448,10 +450,10 @@ describe('found by the simulator', () => {
     };
     await run('a');
     const old = stage.server(1).redis.snapshot();
-    // Two masters count on, and the third hears of nothing.
+    // Two masters count on, and the third misses it.
     stage.server(2).stop();
     for (const name of ['b', 'c', 'd', 'e']) await run(name);
-    // The second goes back to what it knew before, and long afterwards meets the third alone.
+    // The second returns to its older memory, and long afterwards votes with the third alone.
     stage.server(1).stop();
     stage.server(1).redis.restore(old);
     stage.server(1).start();

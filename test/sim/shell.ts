@@ -1,5 +1,5 @@
-// One machine on which locks are taken in steps: a shell calls redlockctl again and again, with the token as all that it has, and may vanish
-// at any time. What it does is drawn from a stream of chance of its own.
+// One machine on which locks are taken in steps: a shell calls redlockctl again and again with the
+// token, and may vanish at any time. What it does is drawn from a stream of chance of its own.
 
 import { parseValue } from '../../src/lock/value.ts';
 import type { Crowd } from './contender.ts';
@@ -10,9 +10,9 @@ import { SimProcess } from './sim-process.ts';
 import type { StepVerb, Ticket } from './step-facts.ts';
 import { StepProgram, type Ways } from './step-program.ts';
 
-/** Dials, looks and calls, each with a deadline of its own. */
+/** The connections, queries and requests of a step, each with a deadline. */
 const roundCount = 12;
-/** As in src/ctl/steps/taking.ts, and a little. */
+/** As in src/ctl/steps/taking.ts, and a little more. */
 const giveUpMs = 13_000;
 
 export class Shell {
@@ -56,7 +56,7 @@ export class Shell {
     shell.deliver(() => void this.#live(shell).catch(world.crash));
   }
 
-  /** Never goes on in a shell that has died. */
+  /** Never resolves in a shell that has died. */
   async #live(shell: SimProcess): Promise<void> {
     const random = this.#random;
     const { vanishChance, resourceCount, workMs, ttlMs } = this.#crowd.options;
@@ -71,7 +71,7 @@ export class Shell {
       }
       if (!random.chance(vanishChance)) await this.#step(shell, 'release', ticket);
     }
-    // It has other things to do.
+    // The shell does other things.
     if (random.chance(0.3))
       await new Promise<void>((resolve) => shell.timer(random.around(ttlMs), resolve));
     shell.die();

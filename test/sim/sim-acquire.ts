@@ -1,5 +1,5 @@
-// What an acquire does to the memory of a simulated server: src/redis/scripts/acquire.lua in
-// TypeScript, step by step, but for its first lines, which are only a shorter way.
+// The effect of `acquire` on the memory of a simulated server: src/redis/scripts/acquire.lua in
+// TypeScript, step by step, without its first lines, which are a shortcut.
 
 import { isMark } from '../../src/lock/value.ts';
 import {
@@ -103,7 +103,10 @@ export class Acquisition {
     return this.#grant(this.#keys);
   }
 
-  /** Who yields makes the older ones go that do; the newer one for whom he goes himself, or null. */
+  /**
+   * A preemptible waiter removes the older ones; returns the newer one for which it is removed
+   * itself, or null.
+   */
   #newest(known: Map<string, number>): string | null {
     const [redis, id] = [this.#redis, this.#id];
     let newer: string | null = null;
@@ -115,7 +118,7 @@ export class Acquisition {
       if (!has(id, 'newest')) continue;
       for (const other of waiters) {
         if (other === id || !has(other, 'newest')) continue;
-        if (redis.flaws.has('superseded-keeps-his-place')) continue;
+        if (redis.flaws.has('superseded-keeps-its-position')) continue;
         if (comesAfter(queue.arrivalOf(other), other)) {
           newer = other;
         } else {
@@ -130,7 +133,10 @@ export class Acquisition {
     return newer;
   }
 
-  /** `known`: by key, how many are known to be at the front of its queue, where others come to it. */
+  /**
+   * `known`: by key, how many waiters are known to be at the front of its queue, where others join
+   * it.
+   */
   #yield(key: string, id: string, known: Map<string, number>): void {
     const redis = this.#redis;
     const leaderCount = leadersOf(redis, key, id);
@@ -162,7 +168,7 @@ export class Acquisition {
     return this.#redis.holdersOf(key).living(this.#redis.now).length;
   }
 
-  /** Whether somebody who was here before us gets it first; who does not hear that he may have it loses his place. */
+  /** Whether a waiter ahead gets the lock first; one that misses its wake-up loses its position. */
   #isLetFirst(key: string, isFree: boolean): boolean {
     const redis = this.#redis;
     if (redis.flaws.has('acquire-jumps-the-queue')) return false;
@@ -174,7 +180,7 @@ export class Acquisition {
         continue;
       const isWoken = isFree || this.#slotCount > 0;
       const hasJustAsked =
-        queue.seenAt(other) > redis.now - 500 && !redis.flaws.has('refusal-always-calls');
+        queue.seenAt(other) > redis.now - 500 && !redis.flaws.has('refusal-always-wakes');
       if (!isWoken || hasJustAsked || redis.hears(channel, other)) return true;
       queue.forget(other);
     }
@@ -201,7 +207,7 @@ export class Acquisition {
     return [1, fence];
   }
 
-  /** Where there is room for one more, he is called who is next behind us. */
+  /** Where there is room for one more holder, the next waiter is woken. */
   #callNext(key: string): void {
     const redis = this.#redis;
     const queue = redis.queueOf(key);
@@ -209,7 +215,7 @@ export class Acquisition {
     const hasRoom = this.#isReader() || (this.#slotCount > 0 && heldCount < this.#slotCount);
     const waiters = queue.waiters(redis.now);
     const behind = waiters.includes(this.#id) ? waiters.slice(waiters.indexOf(this.#id) + 1) : [];
-    if (!hasRoom || redis.flaws.has('reader-calls-no-reader')) return;
+    if (!hasRoom || redis.flaws.has('reader-wakes-no-reader')) return;
     const channel = this.#channel(this.#keys.indexOf(key));
     for (const other of behind) {
       if (this.#isReader() && !has(other, 'shared')) return;

@@ -1,6 +1,6 @@
-// The command of a run, with what it leaves behind: works for a while, obeys the stop signal or does
-// not, dies of SIGKILL a moment after it. It implements the Child port for redlock-run and its guard
-// alike, as two hands on one tree, and goes on while redlock-run is stopped.
+// The command of a run with its background processes: works for a while, obeys the stop signal or
+// does not, dies of SIGKILL a moment after it. It implements the Child port for both redlock-run
+// and its guard, and goes on while redlock-run is stopped.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Child } from '../../src/run/child.ts';
@@ -15,11 +15,11 @@ export interface ChildHabits {
   /** From the stop signal to its end; null: it ignores the signal. */
   readonly obeysInMs: number | null;
   readonly diesInMs: number;
-  /** Lives so much longer than the command, in the background; null: nobody does. */
+  /** A background process that lives so much longer than the command; null: there is none. */
   readonly leftoverMs: number | null;
 }
 
-/** A command with everything that it has started. */
+/** A command with all processes that it has started. */
 export interface Tree {
   readonly aliveCount: number;
   /** Alive, and on a machine that is awake: able to do harm. */
@@ -28,7 +28,7 @@ export interface Tree {
   kill(clock: Clock): Promise<readonly number[]>;
 }
 
-/** Between two looks, as in src/run/processes. */
+/** Between two scans, as in src/run/processes. */
 const apartMs = 30;
 const emptyScanCount = 3;
 
@@ -72,7 +72,7 @@ export class SimTree implements Tree {
     }
   }
 
-  /** Until three scans in a row have found nobody. */
+  /** Until three scans in a row have found no process. */
   async kill(clock: Clock): Promise<readonly number[]> {
     for (let emptyCount = 0; emptyCount < emptyScanCount; ) {
       emptyCount = this.#alive.size === 0 ? emptyCount + 1 : 0;
@@ -109,7 +109,7 @@ export class SimTree implements Tree {
   }
 }
 
-/** The hand that redlock-run has on the tree, as soon as the guard has started it; null: it has not. */
+/** The access of redlock-run to the tree, once the guard has started it; null: it has not. */
 export function childOf(
   started: Promise<Tree | null>,
   clock: Clock,
@@ -124,7 +124,7 @@ export function childOf(
   );
   return {
     started: started.then((one) => (one === null ? undefined : 1)),
-    // The guard tells both on one pipe, in this order.
+    // The guard reports both on one pipe, in this order.
     exited: Promise.race([
       never,
       Promise.all([exited, started]).then(([exit]) => ({

@@ -1,9 +1,9 @@
-// The commands of programs that speak the older protocol by themselves, each a step of its own, as a Redis server does them. The surprise:
-// GETSET and SETNX leave a key that never expires, whatever it was before.
+// The commands of foreign programs of the older protocol, each a step of its own, as a Redis server
+// runs them. *Note:* GETSET and SETNX leave a key without an expiry, whatever it had before.
 
 import type { SimRedis } from './sim-redis.ts';
 
-/** Returns what the server answers; undefined for a command that it does not know. */
+/** Returns the reply of the server; undefined for a command that it does not know. */
 export function runCommand(
   redis: SimRedis,
   name: string,

@@ -1,6 +1,6 @@
-// The guard of a run: src/run/guard/guard.ts in a process of its own, with the wiring of src/guard.ts
-// between them. What redlock-run tells it goes through a pipe, which closes when redlock-run dies;
-// that is all the guard ever learns of it. As in src, it is the guard that starts the command.
+// The guard of a run: src/run/guard/guard.ts in a process of its own, wired as in src/guard.ts.
+// Messages of redlock-run reach it through a pipe, which closes when redlock-run dies. As in src,
+// the guard starts the command.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { GuardLink } from '../../src/run/run.ts';
@@ -64,7 +64,7 @@ export class SimGuard implements GuardLink {
     });
   }
 
-  /** Resolves when it has heard of these deadlines, and redlock-run of that. */
+  /** Resolves when the guard has these deadlines, and redlock-run has the confirmation. */
   confirm(stopInMs: number, killInMs: number): Promise<void> {
     this.setDeadlines(stopInMs, killInMs);
     return new Promise((resolve) => {
@@ -72,7 +72,7 @@ export class SimGuard implements GuardLink {
     });
   }
 
-  /** Starts the command, or not where its lease is over by then: null. */
+  /** Starts the command; null: its lease is over by then. */
   start(startTree: () => Tree): Promise<Tree | null> {
     return new Promise((resolve) => {
       this.#pipe(this.process, () => {

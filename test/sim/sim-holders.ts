@@ -1,11 +1,10 @@
-// The holders beside one key on a simulated server: a sorted set of members, a slot and a value each, by the time of day at which they
-// end. It knows nothing of the key. The surprise: whoever looks drops those that have ended, as the scripts do, so that time alone
-// changes nothing here until somebody does.
+// The holders beside one key on a simulated server: a sorted set of members, with a slot and a
+// value each, by expiry. As in the scripts, each access drops the holders that have expired.
 
 export interface SimHolder {
   readonly slot: number;
   readonly value: string;
-  /** By the server's clock, in ms; he is gone at that instant. */
+  /** By the server's clock, in ms; the holder is removed at that instant. */
   readonly endsAt: number;
 }
 
@@ -13,7 +12,10 @@ export class SimHolders {
   readonly #ends = new Map<string, SimHolder>();
   #expiresAt = 0;
 
-  /** Those that have not ended, by their ends and then by the bytes of the member, as Redis orders them. */
+  /**
+   * The holders that have not ended, by expiry and then by the bytes of the member, as Redis orders
+   * them.
+   */
   living(now: number): SimHolder[] {
     if (now > this.#expiresAt) this.#ends.clear();
     for (const [member, { endsAt }] of this.#ends) if (endsAt <= now) this.#ends.delete(member);

@@ -1,6 +1,6 @@
-// ioredis, as far as src/redis uses it, over simulated sockets: everything above it is the real thing. It is set up as
-// src/redis/client.ts asks, so nothing is queued and nothing is sent twice. As with the real one, after disconnect() its
-// status stays "ready" until the server has hung up, or for two seconds, and answers still come in.
+// ioredis, as far as src/redis uses it, over simulated sockets. It is set up as src/redis/client.ts
+// asks, so nothing is queued or sent twice. As with the real one, after disconnect() the status
+// stays "ready" until the server has hung up, or for two seconds, and replies still arrive.
 
 import { hosts } from './hub.ts';
 import type { Answer } from './sim-server.ts';
@@ -32,12 +32,12 @@ export class Redis {
     this.#options = options;
   }
 
-  /** It never says that it has connected: what comes in here needs no guard. */
+  /** Never reports that it has connected: the replies in here need no guard. */
   on(event: 'error' | 'connect', listener: (what: never) => void): void {
     if (event === 'error') this.#onError = listener as (error: Error) => void;
   }
 
-  /** For whoever takes the connection over: what comes in is no answer for us from then on. */
+  /** For a client that takes the connection over: from then on nothing here is a reply. */
   get stream(): SimStream {
     if (this.#socket === null) throw new Error('not connected');
     this.#stream ??= new SimStream(this.#socket);
@@ -83,7 +83,7 @@ export class Redis {
     return this.#send(...words);
   }
 
-  /** The replies here are text, which is what becomes of them. */
+  /** Replies are text here, as src/redis reads them. */
   callBuffer(...words: string[]): Promise<unknown> {
     return this.#send(...words);
   }

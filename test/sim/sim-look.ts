@@ -1,10 +1,13 @@
-// What a look finds in the memory of a simulated server: src/redis/scripts/look.lua in TypeScript. It
-// writes nothing. The contract suite runs on this and on real servers, so that it cannot lie.
+// What a query reads from the memory of a simulated server: src/redis/scripts/look.lua in
+// TypeScript. It writes nothing. The contract suite runs on this and on real servers.
 
 import { isMark } from '../../src/lock/value.ts';
 import type { Reply, SimRedis } from './sim-redis.ts';
 
-/** For each lock {type, value or null, ms left, counter or null, {id, ms waited, ...}, {slot and value, ms left, ...}}. */
+/**
+ * For each lock {type, value or null, ms left, counter or null, {id, ms waited, ...}, {slot and
+ * value, ms left, ...}}.
+ */
 export function runLook(redis: SimRedis, locks: readonly string[]): Reply {
   return locks.map((key) => {
     const value = redis.get(key);

@@ -1,6 +1,6 @@
-// The command of a run that is a run itself, with all that belongs to it: what the outer run, or its guard, stops and kills. The
-// surprise: nothing of it does harm but the command of the inner run, so only that counts as running. Out of reach, on another host
-// say, the outer run has but one end of a connection to it.
+// The command of a run that is itself a run, with all its processes: what the enclosing run, or its
+// guard, stops and kills. Only the command of the nested run can do harm, so only that counts as
+// running. Out of reach, as on another host, the enclosing run has only a connection to it.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { ChildExit } from '../../src/run/supervisor.ts';
@@ -9,7 +9,7 @@ import type { Tree } from './sim-child.ts';
 
 export class SimNest implements Tree {
   readonly #inner: NestedProgram;
-  /** Told when our end has been cut; null: it is in reach. */
+  /** Called when the connection to it is cut; null: it is in reach. */
   readonly #onCut: ((exit: ChildExit) => void) | null;
   #isCut = false;
 
@@ -28,7 +28,7 @@ export class SimNest implements Tree {
     return this.#inner.tree?.isRunning ?? false;
   }
 
-  /** The signal reaches everybody in the tree. */
+  /** The signal reaches every process in the tree. */
   stop(): void {
     if (this.#onCut) return this.#cut(this.#onCut);
     this.#inner.signal('SIGTERM');

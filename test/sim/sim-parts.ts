@@ -1,10 +1,10 @@
-// What the scripts have in common on a simulated server: holders.lua, front.lua, told.lua and
-// counter.lua of src/redis/scripts/ in TypeScript. No script by itself.
+// The shared parts of the scripts on a simulated server: holders.lua, front.lua, told.lua and
+// counter.lua of src/redis/scripts/ in TypeScript.
 
 import { parseWaiterId, type Trait } from '../../src/lock/value.ts';
 import type { SimRedis, Words } from './sim-redis.ts';
 
-/** What a claim says of itself in the words of a script. */
+/** A claim in the arguments of a script. */
 export interface Stand {
   readonly value: string;
   /** '': exclusive. */
@@ -27,7 +27,7 @@ export function counterOf(key: string): string {
   return `{${key}}:fence`;
 }
 
-/** In how many ms the last of the holders ends; 0: there is none. */
+/** In how many ms the last of the holders expires; 0: there is none. */
 export function last(redis: SimRedis, key: string): number {
   return Math.max(
     0,
@@ -61,19 +61,24 @@ export function shown(redis: SimRedis, key: string, { value, mark, slot }: Stand
   for (const one of redis.holdersOf(key).living(redis.now)) {
     if (one.slot === slot && one.value === value) return 'ours';
     const isAnothers = one.slot === slot && slot !== 0 && !redis.flaws.has('slots-counted');
-    if (isAnothers && !redis.flaws.has('heal-beside-the-slot-of-another')) return 'taken';
+    if (isAnothers && !redis.flaws.has('repair-beside-the-slot-of-another')) return 'taken';
   }
   return 'missing';
 }
 
-/** How many are before him, where those behind him may come to the front when he goes: nobody, or only some who share; else null. */
+/**
+ * The number of waiters before it; null: waiters behind it may come to the front when it leaves.
+ */
 export function leadersOf(redis: SimRedis, key: string, id: string): number | null {
   const waiters = redis.queueOf(key).waiters(redis.now);
   const place = waiters.findIndex((other) => other === id || !has(other, 'shared'));
   return waiters[place] === id && (place === 0 || !has(id, 'shared')) ? place : null;
 }
 
-/** Calls the first in line and, where he shares and could have it now, those right behind him who share; not those known to be there, nor beyond `id`. */
+/**
+ * Wakes the first waiter and, if it shares and could have the lock now, the sharing ones right
+ * behind it; not those known to be awake, nor beyond `id`.
+ */
 export function callFront(
   redis: SimRedis,
   key: string,
@@ -82,7 +87,7 @@ export function callFront(
   known: number,
 ): void {
   const isOpen =
-    [null, 'shared'].includes(redis.get(key)) && !redis.flaws.has('sharer-called-alone');
+    [null, 'shared'].includes(redis.get(key)) && !redis.flaws.has('sharer-woken-alone');
   const queue = redis.queueOf(key);
   let sharerCount = 0;
   for (const [place, other] of queue.waiters(redis.now).entries()) {
@@ -101,14 +106,14 @@ export function standIn(words: Words, at: number): Stand {
   return { value: String(words[0]), mark: String(words[at]), slot: Number(words[at + 1]) };
 }
 
-/** What a refusal says of a value. */
+/** What a refusal tells of a value. */
 export function told(holder: string): string {
   return holder === '' ? '(an empty value)' : Buffer.from(holder).subarray(0, 1_024).toString();
 }
 
 /**
- * The error for the first of these locks whose counter is corrupt; null: none is, or none is asked
- * for.
+ * The error for the first of these locks whose counter is corrupt; null: none is, or no counter is
+ * wanted.
  */
 export function corruptAmong(
   redis: SimRedis,

@@ -1,6 +1,6 @@
-// A process on a machine: code that runs when something reaches it, unless it is stopped (SIGSTOP, a long collection of
-// garbage) or dead. What arrives meanwhile queues up. The surprise: after a pause, either what its timers owed it runs first
-// or what the network brought, as the seed will have it; Node promises neither order.
+// A process on a machine: code that runs when an event reaches it, unless the process is stopped
+// (SIGSTOP, a long garbage collection) or dead. Events queue up meanwhile. After a pause, the seed
+// decides whether timers or network events come first, because Node promises neither order.
 
 import type { Machine } from './machine.ts';
 import type { World } from './world.ts';
@@ -35,7 +35,7 @@ export class SimProcess {
     return this.#pauseCount > 0;
   }
 
-  /** Runs now, as an event of its own, or as soon as the process can. */
+  /** Runs the action as an event of its own, now or as soon as the process can. */
   deliver(action: () => void, isTimer = false): void {
     if (this.isDead) return;
     if (this.isPaused) {
@@ -46,7 +46,10 @@ export class SimProcess {
     action();
   }
 
-  /** Runs the action `ms` of the monotonic clock from now, whole ms and a little late, as Node's timers do. */
+  /**
+   * Runs the action after `ms` of the monotonic clock: whole ms and a little late, like timers of
+   * Node.
+   */
   timer(ms: number, action: () => void): { cancel(): void } {
     const { machine, world } = this;
     const dueAt = machine.monotonic() + Math.max(1, Math.trunc(ms));

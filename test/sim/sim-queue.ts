@@ -1,5 +1,6 @@
-// The queue of one resource on a simulated server: src/redis/scripts/queue.lua, on two sorted sets.
-// Note: equal arrivals are ordered by the bytes of the id, as Redis orders the members of a set.
+// The wait queue of one resource on a simulated server: src/redis/scripts/queue.lua, on two sorted
+// sets. *Note:* equal arrivals are ordered by the bytes of the id, as Redis orders the members of a
+// set.
 
 const silentMs = 3_000;
 const keptMs = 10_000;
@@ -7,11 +8,11 @@ const keptMs = 10_000;
 interface Place {
   readonly arrival: number;
   readonly seenAt: number;
-  /** In true time, for the judges. */
+  /** In true time, for the checkers. */
   readonly enteredAt: number;
 }
 
-/** A waiter that gives way to newer ones, and has just been granted what he waited for. */
+/** A preemptible waiter that has just been granted what it waited for. */
 interface Served {
   readonly arrival: number;
   readonly at: number;
@@ -23,17 +24,20 @@ export class SimQueue {
   readonly #everSeen: Map<string, number>;
   #expiresAt = 0;
 
-  /** `everSeen`: for the judges, who has ever had a place; it outlives the queue. */
+  /** `everSeen`: every waiter that was ever queued, for the checkers; it outlives the queue. */
   constructor(everSeen: Map<string, number>) {
     this.#everSeen = everSeen;
   }
 
-  /** Drops those who gave no sign of life for three seconds. `now` is the server's time of day in ms, as everywhere here. */
+  /**
+   * Drops waiters without a sign of life for three seconds. `now`: the server's time of day in ms,
+   * as everywhere here.
+   */
   first(now: number): string | null {
     return this.waiters(now)[0] ?? null;
   }
 
-  /** The same, with all who are left. */
+  /** The same, with all that are left. */
   waiters(now: number): string[] {
     this.#expire(now);
     for (const [id, { seenAt }] of this.#places)
@@ -42,14 +46,14 @@ export class SimQueue {
     return this.#ids();
   }
 
-  /** Those who have, for somebody who only looks: nobody is dropped. */
+  /** The live waiters, for an observer: none is dropped. */
   living(now: number): { id: string; arrival: number }[] {
     if (now > this.#expiresAt) return [];
     const ids = this.#ids().filter((id) => this.seenAt(id) > now - silentMs);
     return ids.map((id) => ({ id, arrival: this.arrivalOf(id) }));
   }
 
-  /** The first as it is, with nobody dropped; for the judges. */
+  /** The first as it is, with none dropped; for the checkers. */
   head(now: number): string | null {
     this.#expire(now);
     return this.#ids()[0] ?? null;
@@ -72,7 +76,7 @@ export class SimQueue {
     this.#expiresAt = now + keptMs;
   }
 
-  /** Those who were granted it within the last three seconds. */
+  /** The waiters that were granted the lock within the last three seconds. */
   served(): { id: string; arrival: number }[] {
     return [...this.#served].map(([id, { arrival }]) => ({ id, arrival }));
   }

@@ -1,6 +1,7 @@
-// The memory of one Redis server: keys, queues, holders and histories. What the scripts do to it is in
-// sim-scripts.ts and sim-setnx.ts. No connections (sim-server.ts). Note: keys expire by the server's own time of day, in whole ms, so they live up to
-// one ms longer than they were given; holders beside a key, up to one ms less.
+// The memory of one Redis server: keys, queues, holders and histories. The effects of the scripts
+// are in sim-scripts.ts and sim-setnx.ts, connections in sim-server.ts. *Note:* keys expire by the
+// server's own time of day in whole ms, so they last up to one ms longer than their ttl; holders
+// beside a key up to one ms less.
 
 import { isMark } from '../../src/lock/value.ts';
 import type { Flaw } from './flaws.ts';
@@ -37,8 +38,8 @@ type Item = number | string | null;
 export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
 
 /**
- * Told after somebody is shown under a key who was not, or not until then, or is no more: before and after are his value or null.
- * `by` is the value of the script that does it; null: a fault, or somebody else's command, not a script.
+ * Called after a holder appears or disappears under a key: before and after are its value or null.
+ * `by` is the value of the script that does it; null: a fault, or a foreign command.
  */
 export type OnChange = (
   key: string,
@@ -55,9 +56,9 @@ export class SimRedis {
   readonly #holders = new Map<string, SimHolders>();
   readonly #histories = new Map<string, readonly string[]>();
   readonly flaws: ReadonlySet<Flaw>;
-  /** For the judges: who has ever had a place in a queue here, and with which arrival. */
+  /** For the checkers: every waiter that was ever queued here, with its arrival. */
   readonly everWaited = new Map<string, number>();
-  /** For the judges: when somebody last had to give up his place in the queue of a key, in true time. */
+  /** For the checkers: when a waiter last lost its position in the queue of a key, in true time. */
   readonly yieldedAt = new Map<string, number>();
   onChange: OnChange = () => {};
   /** Returns how many have been told. */
@@ -71,17 +72,17 @@ export class SimRedis {
     this.flaws = flaws;
   }
 
-  /** In the world's time, for the judges. */
+  /** In the world's time, for the checkers. */
   get trueTime(): number {
     return this.#world.now;
   }
 
-  /** The server's time of day, as exact as anybody could have it. */
+  /** The server's time of day, exactly. */
   wallMs(): number {
     return epochMs + this.#world.now * this.#rate + this.#wallOffsetMs;
   }
 
-  /** The time of day by which it expires things, in whole ms. */
+  /** The time of day by which keys expire, in whole ms. */
   get now(): number {
     return Math.floor(this.wallMs());
   }
@@ -100,13 +101,13 @@ export class SimRedis {
     return this.#living(key)?.value ?? null;
   }
 
-  /** Ms, or null for a key that never expires; only for keys that are there. */
+  /** Ms; null for a key that never expires. Only for existing keys. */
   remainingMs(key: string): number | null {
     const expiresAt = this.#living(key)?.expiresAt ?? null;
     return expiresAt === null ? null : expiresAt - this.now;
   }
 
-  /** When the key will be gone, in true time, if nobody touches it; infinite for one that stays. */
+  /** When the key expires, in true time, if nothing touches it; infinite for one that does not. */
   goneAt(key: string): number {
     const entry = this.#living(key);
     if (!entry) return Number.NEGATIVE_INFINITY;
@@ -118,7 +119,9 @@ export class SimRedis {
     return [...this.#entries.keys()].filter((key) => this.#living(key));
   }
 
-  /** Who is shown to hold a lock: values, each with the instant at which he is gone, in true time. */
+  /**
+   * The shown holders of a lock: values, each with the instant at which it expires, in true time.
+   */
   shownAt(key: string): ReadonlyMap<string, number> {
     const value = this.get(key);
     if (value === null) return new Map();
@@ -126,7 +129,7 @@ export class SimRedis {
     if (isTime(value)) {
       const shown = shownBy(this, key, value);
       return new Map(
-        shown ? [[shown.who, Math.min(goneAt, this.#trueTimeAt(shown.safeUntil))]] : [],
+        shown ? [[shown.owner, Math.min(goneAt, this.#trueTimeAt(shown.safeUntil))]] : [],
       );
     }
     if (!isMark(value)) return new Map([[value, goneAt]]);
@@ -193,7 +196,7 @@ export class SimRedis {
     if (line !== '') this.#histories.set(key, [...this.historyOf(key), line].slice(-1_000));
   }
 
-  /** Whether anybody of this name is in a queue, and not forgotten. */
+  /** Whether a waiter of this name is in a queue, and not forgotten. */
   waits(id: string): boolean {
     return [...this.#queues.values()].some((queue) => queue.waiters(this.now).includes(id));
   }
@@ -207,16 +210,16 @@ export class SimRedis {
   }
 
   hears(channels: string, id: string): boolean {
-    return this.onPublish(channels + id) > 0 || this.flaws.has('queue-keeps-the-deaf');
+    return this.onPublish(channels + id) > 0 || this.flaws.has('queue-keeps-the-silent');
   }
 
-  /** What a counter stands at; a missing one starts at the time of day in microseconds. */
+  /** The value of a counter; a missing one starts at the time of day in microseconds. */
   countOf(counter: string): number {
     const start = this.flaws.has('fence-starts-at-zero') ? 0 : Math.floor(this.wallMs() * 1000);
     return Number(this.get(counter) ?? start);
   }
 
-  /** The error for a counter that holds what no counting makes; null: it is none of those. */
+  /** The error for a counter with a value that counting cannot reach; null: it has none. */
   corrupt(counter: string): string | null {
     const count = this.get(counter);
     if (count === null || (/^\d+$/.test(count) && Number(count) < Number.MAX_SAFE_INTEGER))
@@ -229,7 +232,7 @@ export class SimRedis {
     this.set(counter, String(Math.max(Number(this.get(counter) ?? 0), floor)), keepMs);
   }
 
-  /** As part of a script, which tells of it when it is over. */
+  /** As part of a script, which reports it when it is over. */
   set(key: string, value: string | null, ttlMs: number | null): void {
     if (value === null) this.#entries.delete(key);
     else this.#entries.set(key, { value, expiresAt: ttlMs === null ? null : this.now + ttlMs });

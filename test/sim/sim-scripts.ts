@@ -1,6 +1,6 @@
-// What the scripts of a lock do to the memory of a simulated server: src/redis/scripts/*.lua in
-// TypeScript. The contract suite runs on this and on real servers, so that it cannot lie. The
-// longest one, acquire, has a file of its own.
+// The effects of the scripts of a lock on the memory of a simulated server: src/redis/scripts/*.lua
+// in TypeScript. The contract suite runs on this and on real servers. The longest script, acquire,
+// has a file of its own.
 
 import { Acquisition } from './sim-acquire.ts';
 import {
@@ -62,8 +62,8 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
     for (const other of isAsked ? queue.waiters(redis.now) : []) {
       const isInTheWay = stand.mark !== 'shared' || !has(other, 'shared');
       const isNewer =
-        queue.arrivalOf(other) > Number(arrival) || redis.flaws.has('replaced-for-anybody');
-      const isWanted = has(other, 'replace') || redis.flaws.has('replaced-for-anybody');
+        queue.arrivalOf(other) > Number(arrival) || redis.flaws.has('replaced-for-any-waiter');
+      const isWanted = has(other, 'replace') || redis.flaws.has('replaced-for-any-waiter');
       if (isInTheWay && isNewer && isWanted) wantedBy = other;
     }
   }
@@ -79,7 +79,7 @@ function repair(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   const slotCount = slotCountOf(stand.mark);
   if (slotCount > 0 && (stand.slot < 1 || stand.slot > slotCount)) return 0;
   const isTaken = keys.some((key) => shown(redis, key, stand) === 'taken');
-  if (isTaken && !redis.flaws.has('heal-overwrites')) return 0;
+  if (isTaken && !redis.flaws.has('repair-overwrites')) return 0;
   for (const key of keys) {
     const isStale = stand.mark !== '' && redis.get(key) === null;
     if (isStale) redis.holdersOf(key).clear();
@@ -129,12 +129,12 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
     else if (id !== '') queue.see(id, Number(arrival), now, redis.trueTime);
     const first = isFreed ? queue.first(now) : null;
     if (first !== null && (stand.mark !== 'shared' || !has(first, 'shared'))) known = 0;
-    if (known === null && redis.get(key) === null && flaws.has('release-always-calls')) known = 0;
-    if (known === null || flaws.has('release-calls-nobody')) continue;
+    if (known === null && redis.get(key) === null && flaws.has('release-always-wakes')) known = 0;
+    if (known === null || flaws.has('release-wakes-none')) continue;
     const channel = String(words[7 + index]);
-    if (flaws.has('release-calls-everybody'))
+    if (flaws.has('release-wakes-all'))
       for (const one of queue.places()) redis.hears(channel, one.id);
-    callFront(redis, key, channel, flaws.has('release-calls-oneself') ? '' : id, known);
+    callFront(redis, key, channel, flaws.has('release-wakes-itself') ? '' : id, known);
   }
   return best === 'ours' ? 1 : best === 'taken' ? 0 : -1;
 }

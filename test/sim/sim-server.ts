@@ -1,6 +1,6 @@
-// One Redis server of the world: its memory (sim-redis.ts), the connections to it, and what may befall it: it freezes, goes
-// down, comes back with all, some or none of its memory. The surprise: a frozen server still accepts connections and bytes,
-// as the kernel does for it, and does everything it was told when it thaws.
+// One Redis server of the world: its memory (sim-redis.ts), its connections, and its troubles: it
+// freezes, goes down, and comes back with all, some or none of its memory. A frozen server still
+// accepts connections and bytes, as its kernel does, and executes all of it when it thaws.
 
 import type { Random } from './random.ts';
 import { runCommand } from './sim-commands.ts';
@@ -14,16 +14,16 @@ export type Answer = unknown;
 export interface Peer {
   answer(command: Command, answer: Answer): void;
   message(channel: string): void;
-  /** The server has closed it in good order. */
+  /** The server has closed it in order. */
   hungUp(): void;
-  /** The server is gone: what was not answered never will be. */
+  /** The server is down: missing replies never come. */
   breakOff(): void;
 }
 
 export interface ServerOptions {
-  /** Every change is on disk before it is answered: a restart forgets nothing. */
+  /** Every change is on disk before the reply: a restart forgets nothing. */
   readonly isDurable: boolean;
-  /** INFO is forbidden, as some managed services do. */
+  /** INFO is forbidden, as by some managed services. */
   readonly hidesInfo: boolean;
   readonly scriptNamed: (text: string) => Script;
 }
@@ -76,7 +76,7 @@ export class SimServer {
     });
   }
 
-  /** The client sends no more: what it sent before that is done first. */
+  /** The client sends no more: what it sent before is done first. */
   hangUp(peer: Peer): void {
     this.#do(() => {
       if (!this.#peers.has(peer)) return;

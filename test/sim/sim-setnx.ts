@@ -1,6 +1,6 @@
-// What the scripts of the older protocol do to the memory of a simulated server:
-// src/redis/scripts/*.setnx.lua in TypeScript. The contract suite runs on this and on real servers, so
-// that it cannot lie. What programs do that know nothing of scripts is in sim-commands.ts.
+// The effects of the scripts of the older protocol on the memory of a simulated server:
+// src/redis/scripts/*.setnx.lua in TypeScript. The contract suite runs on this and on real servers.
+// The commands of programs without scripts are in sim-commands.ts.
 
 import { told } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
@@ -38,15 +38,18 @@ export function runSetnx(
   }
 }
 
-/** Whom a key with a time shows, until when he is safe from everybody, in ms of the server; null: it holds no time, or one that is over. */
+/**
+ * The owner of a key with a time, and until when it is safe, in ms of the server; null: it has no
+ * time, or one that is over.
+ */
 export function shownBy(
   redis: SimRedis,
   key: string,
   mark: string,
-): { who: string; safeUntil: number } | null {
+): { owner: string; safeUntil: number } | null {
   const endsAt = endOf(mark);
   if (endsAt === null || redis.now > endsAt + differenceMs) return null;
-  return { who: ownerIn(redis.get(noteOf(key)), mark) ?? mark, safeUntil: endsAt - differenceMs };
+  return { owner: ownerIn(redis.get(noteOf(key)), mark) ?? mark, safeUntil: endsAt - differenceMs };
 }
 
 export function isTime(text: string): boolean {
@@ -91,7 +94,7 @@ function extend(
   const mark = redis.get(key);
   if (mark === null) return [-1];
   const isOurs = ownerOf(redis, mark, noteKey) === value;
-  if (!isOurs && !redis.flaws.has('time-extended-for-anybody')) return [0];
+  if (!isOurs && !redis.flaws.has('time-of-another-extended')) return [0];
   put();
   return [1, ...redis.time(), ''];
 }
@@ -106,12 +109,12 @@ function release(
   const mark = redis.get(key);
   if (mark === null) return -1;
   const isOurs = mark === value || ownerOf(redis, mark, noteKey) === value;
-  if (!isOurs && !redis.flaws.has('time-released-for-anybody')) return 0;
+  if (!isOurs && !redis.flaws.has('time-of-another-released')) return 0;
   end();
   return 1;
 }
 
-/** As sim-look.ts; a time that is over is no lock any more. */
+/** As sim-look.ts; a time that is over is no lock. */
 function look(redis: SimRedis, key: string): [string, string | null, number, null, [], []] {
   const mark = redis.get(key);
   const endsAt = mark === null ? null : endOf(mark);
@@ -158,7 +161,7 @@ function ownerOf(redis: SimRedis, mark: string, noteKey: string): string | null 
     : ownerIn(note, mark);
 }
 
-/** The value of which the note says that this time is his. */
+/** The value that the note names as the owner of this time. */
 function ownerIn(note: string | null, mark: string): string | null {
   return note?.startsWith(`${mark} `) ? note.slice(mark.length + 1) : null;
 }

@@ -1,18 +1,19 @@
-// One TCP connection from a process to a server, with the ways in which one fails. It carries commands one way and answers
-// the other, each in order. The surprise: a connection that breaks on the server's side goes on looking open on ours until
-// the news arrives, and what is sent meanwhile is lost; and one that we close still carries what was sent, and its answers.
+// One TCP connection from a process to a server, with its ways to fail. It carries commands one way
+// and replies the other, each in order. A connection that breaks at the server looks open to the
+// process until the news arrives, and what is sent meanwhile is lost; one that the process closes
+// still carries what was sent, and its replies.
 
 import type { Endpoint } from './endpoint.ts';
 import { Wire } from './network.ts';
 import type { Answer, Command, Peer } from './sim-server.ts';
 
-/** A SYN that was lost is sent again after so long. */
+/** A SYN that was lost is sent again after this. */
 const synMs = 1_000;
 
 export class SimSocket implements Peer {
   onAnswer: (answer: Answer) => void = () => {};
   onMessage: (channel: string) => void = () => {};
-  /** `code` is the system's name for the trouble; null: closed in good order. */
+  /** `code` is the system's error code; null: closed in order. */
   onClose: (code: string | null) => void = () => {};
   readonly #endpoint: Endpoint;
   readonly #out: Wire;
@@ -30,7 +31,10 @@ export class SimSocket implements Peer {
     endpoint.server.accept(this);
   }
 
-  /** As TCP connects: a round trip, a refusal, or silence. Resolves with the system's name for the trouble, if any. */
+  /**
+   * As TCP connects: a round trip, a refusal, or silence. Resolves with the system's error code, if
+   * any.
+   */
   static connect(endpoint: Endpoint, timeoutMs: number): Promise<SimSocket | string> {
     const { process, link, server } = endpoint;
     const { world } = process;
@@ -81,7 +85,7 @@ export class SimSocket implements Peer {
     this.#out.send(() => server.receive(this, command));
   }
 
-  /** Nothing more will be sent; the server closes when it has done what was. */
+  /** Nothing more will be sent; the server closes when it has done the rest. */
   end(): void {
     this.#out.send(() => this.#endpoint.server.hangUp(this));
   }
@@ -90,7 +94,7 @@ export class SimSocket implements Peer {
     this.#close(null);
   }
 
-  /** The process has died: the kernel closes for it, and nobody waits for an answer any more. */
+  /** The process has died: the kernel closes its sockets, and no reply is awaited. */
   orphan(): void {
     this.#isClosed = true;
     this.end();
@@ -113,7 +117,7 @@ export class SimSocket implements Peer {
     this.#deliver(() => this.#close(null));
   }
 
-  /** From the server's side: it is down, or something between us has dropped the connection. */
+  /** From the server's side: it is down, or the network has dropped the connection. */
   breakOff(): void {
     this.#endpoint.wasBroken = true;
     this.#out.cut();
@@ -121,7 +125,7 @@ export class SimSocket implements Peer {
     this.#deliver(() => this.#close('ECONNRESET'));
   }
 
-  /** The commands under way arrive and take effect; their answers do not. */
+  /** The commands under way arrive and take effect; their replies do not. */
   loseAnswers(): void {
     this.#endpoint.wasBroken = true;
     this.#back.cut();
@@ -132,18 +136,20 @@ export class SimSocket implements Peer {
     );
   }
 
-  /** Everything arrives and takes effect, and no answer comes, until the connection breaks. */
+  /** Everything arrives and takes effect, and no reply comes, until the connection breaks. */
   mute(): void {
     this.#isMute = true;
   }
 
-  /** From now on what is sent here takes much longer than on a later connection, and nobody is told. */
+  /** From now on messages take much longer here than on a later connection, without an error. */
   clog(ms: number): void {
     this.#endpoint.wasBroken = true;
     this.#out.clogMs = ms;
   }
 
-  /** Nothing more goes either way, and nobody is told: a forgetful router. */
+  /**
+   * Nothing more goes either way, without an error, as after a router has forgotten the connection.
+   */
   vanish(): void {
     this.#endpoint.wasBroken = true;
     this.#out.isDead = true;
@@ -166,7 +172,7 @@ export class SimSocket implements Peer {
   }
 }
 
-/** For the log: scripts and values by their beginnings. */
+/** For the log: scripts and values, shortened. */
 function inShort(words: readonly unknown[]): string {
   const texts = words.map((word) => String(word).trim());
   return texts

@@ -1,5 +1,5 @@
-// The bytes of a simulated connection that src/redis reads and writes by itself: commands are read from what is written,
-// and what the server answers to SUBSCRIBE, and publishes, comes as the bytes that a Redis sends.
+// The bytes of a simulated connection that src/redis reads and writes itself: commands are parsed
+// from what is written, and replies to SUBSCRIBE and messages arrive as the bytes that Redis sends.
 
 import type { SimSocket } from './sim-socket.ts';
 
@@ -7,7 +7,7 @@ const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 
 export class SimStream {
   readonly #socket: SimSocket;
-  /** Channels by SUBSCRIBE, which are answered in order. */
+  /** Channels of SUBSCRIBE, which are answered in order. */
   readonly #asked: string[][] = [];
   #onData: (chunk: Buffer) => void = () => {};
   #onClose: () => void = () => {};

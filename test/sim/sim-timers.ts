@@ -1,6 +1,6 @@
-// setTimeout and clearTimeout of the process whose code is running, in place of the real ones while a world runs, so that
-// src/system-clock.ts is simulated as it is. The surprise: this is global, so only one world can run at a time in a thread;
-// who asks for a timer outside of every process of the world gets a real one.
+// setTimeout and clearTimeout of the running process, in place of the real ones while a world runs,
+// so that src/system-clock.ts is simulated as it is. They are global, so a thread runs one world at
+// a time. Outside of the processes of the world, timers are real.
 
 import type { World } from './world.ts';
 
@@ -10,7 +10,7 @@ interface Handle {
 
 const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
 
-/** Returns the function that puts the real ones back. */
+/** Returns the function that restores the real ones. */
 export function installTimers(world: World): () => void {
   const setTimer = (action: () => void, ms = 0): unknown =>
     world.current === null ? real.setTimeout(action, ms) : world.current.timer(ms, action);

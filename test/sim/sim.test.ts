@@ -1,5 +1,6 @@
-// A fixed set of worlds: fair ones, in which no checker may fire, and hostile ones, in which one must. What happened in the
-// fair ones is counted, because a checker that nothing happened to proves nothing. More seeds: npm run sim.
+// A fixed set of worlds: fair ones, in which no checker may fire, and hostile ones, in which one
+// must. The events in the fair worlds are counted, because a checker without events proves nothing.
+// More seeds: npm run sim.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,9 +12,12 @@ import { Random } from './random.ts';
 import { simulate } from './simulate.ts';
 
 const seeds = [1, 2, 3, 4, 5];
-/** A hundred contenders take a second of the real world for two and a half of theirs; other forms are waited for by more as well. */
+/**
+ * A hundred contenders take a second of the real world for two and a half of theirs; so do other
+ * forms of lock.
+ */
 const crowded: readonly Profile[] = ['many-contenders', 'several-names'];
-/** What happens in few worlds only. */
+/** Marks that occur in few worlds. */
 const more: Partial<Record<Profile, readonly number[]>> = {
   'in-steps': [7, 9],
   'older-protocol': [10, 12, 15, 22],
@@ -23,7 +27,7 @@ const seedsOf = (profile: Profile) =>
 
 const silent = process.listeners('warning');
 beforeAll(() => {
-  // The world hears of warnings by itself, and tells them with its seed.
+  // The world collects warnings, and reports them with its seed.
   process.removeAllListeners('warning');
 });
 afterAll(() => {

@@ -1,5 +1,6 @@
-// One run of one world: a storm, then good health, then everybody is told to end, then silence; and what the witness makes of
-// it. The surprise: everything follows from the profile, the seed and the code, so these are all that a failure has to name.
+// One run of one world: a storm, then calm, then the end of all programs, then silence; and the
+// findings of the witness. The profile, the seed and the code decide everything, so these are what
+// a failure names.
 
 import { livenessTtls } from './checkers.ts';
 import { Contender } from './contender.ts';
@@ -37,12 +38,12 @@ export interface Wishes {
 }
 
 const prefix = 'lock:';
-/** How long the queue keeps the place of a waiter who has died. */
+/** How long the queue keeps the position of a waiter that has died. */
 const deadWaiterMs = 3_000;
 /** How late something may still be under way when everything has ended. */
 const lateMs = 30_000;
 
-/** When masters are up again and vote, and the keys and places of those who have died, or could not give them up, are gone. */
+/** When masters are up and vote again, and keys and positions of dead programs have expired. */
 function wellSince(
   now: number,
   { downMs, restartGraceMs, ttlMs, tailChance, protocol }: Options,

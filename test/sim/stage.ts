@@ -1,6 +1,6 @@
-// A small world for stories told by hand: masters, machines and programs as in the big ones, but nothing happens by chance
-// and no storm comes. The surprise: time stands still unless `pass` is called, so what is asked of somebody is a promise to be
-// looked at later, and not awaited.
+// A small world for stories told by hand: masters, machines and programs as in the big ones,
+// without chance or storm. Time passes only in `pass`, so an action on the stage returns a promise
+// to be checked later, and not to be awaited.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
@@ -22,7 +22,7 @@ import type { Wish } from './wish.ts';
 import { type Finding, Witness } from './witness.ts';
 import { World } from './world.ts';
 
-/** Whatever was asked for; undefined until it has come. */
+/** The value of a promise; undefined until it has come. */
 export interface Pending<Value> {
   value: Value | undefined;
   at: number | undefined;
@@ -37,7 +37,7 @@ export interface Actor {
 }
 
 export const prefix = 'lock:';
-/** What everybody on a stage wants. */
+/** The wish of every program on a stage. */
 export const resource = 'r';
 export const key = prefix + resource;
 
@@ -87,7 +87,7 @@ export class Stage {
     return this.servers.map(({ redis }) => redis.get(key));
   }
 
-  /** The connections that somebody has to a master, in the order in which they were made. */
+  /** The connections of a process to a master, in the order in which they were made. */
   socketsOf({ process }: Actor, index: number): SimSocket[] {
     return [...(hosts().get(`${process.name}/${index}`)?.sockets ?? [])];
   }
@@ -120,7 +120,7 @@ export class Stage {
     return new Program(around, this.machine(name), name, { ...plan, habits }, new Random(name));
   }
 
-  /** Somebody who does only what he is asked: a process with the real lock and nothing around it. */
+  /** A process with the real lock and nothing around it, which does only what the test asks. */
   actor(name: string): Actor {
     const machine = this.machine(name);
     const process = new SimProcess(machine, name);
@@ -157,7 +157,7 @@ export class Stage {
     return { process, clock, redlock, random: new Random(name), newClaim };
   }
 
-  /** Has it begin, as an event in the actor's process. */
+  /** Starts it, as an event in the actor's process. */
   start<Value>({ process }: Actor, action: () => Promise<Value>): Pending<Value> {
     const pending: Pending<Value> = { value: undefined, at: undefined };
     const settle = (value: Value) => Object.assign(pending, { value, at: this.world.now });

@@ -1,18 +1,19 @@
-// The properties of locks in steps: what people were told was so, and nothing is held for nobody. They are judged by what stands on the
-// servers, because the process that tells has ended when it matters. The surprise: a lock that was told to be given back may stand on some
-// masters for a while, those where nobody answered, or where its holder has just healed it; so "released" says that a quorum was without it.
+// The properties of locks in steps: what was reported was true, and no lock is held in vain. They
+// are judged by what is on the servers, because the process that reports has ended by then. A lock
+// that was reported as released may remain on a minority for a while: masters that did not answer,
+// or that its holder has just repaired.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import type { Fact, Witness } from './witness.ts';
 
-/** Below the precision of anything that is computed here. */
+/** Below the precision of every computed time. */
 const grainMs = 1e-3;
-/** Until a holder has looked for whoever asked for it, and given the lock back. */
+/** Until a daemon has checked the process that it holds for, and released the lock. */
 const lookMs = 600;
 const roundCount = 8;
 
 export const stepCheckers = {
-  /** Who is told that the lock is held, for so long, has it for so long, unless he gives it back. */
+  /** A lock that is reported as held for so long is held for so long, unless it is released. */
   toldHeld(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'answered' || fact.answer.kind !== 'held') return null;
     const { verb, ticket, answer, machine, askedAt, wasShown } = fact;
@@ -28,7 +29,7 @@ export const stepCheckers = {
     return null;
   },
 
-  /** Who is told that the lock is lost has lost it. */
+  /** A lock that is reported as lost is lost. */
   toldLost(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'answered' || fact.answer.kind !== 'lost' || !fact.wasShown) return null;
     const { verb, ticket } = fact;
@@ -37,7 +38,10 @@ export const stepCheckers = {
       : null;
   },
 
-  /** What was told to be given back has been gone from a quorum; in calm weather it stays so; in the end nothing is left. */
+  /**
+   * A lock that is reported as released has been missing on a quorum; in calm weather it stays so;
+   * in the end nothing is left.
+   */
   toldReleased(fact: Fact, witness: Witness): string | null {
     const { tickets } = witness;
     if (fact.kind === 'quiet') {
@@ -56,13 +60,13 @@ export const stepCheckers = {
     if (value === null || !tickets.releasedAt.has(value) || !witness.isCalm || witness.isDeadly)
       return null;
     const count = tickets.countOf(value);
-    // A holder who has just extended heals a master that has just released, before he is called.
+    // A daemon that has just extended repairs a master that has just released, before it is woken.
     return count >= quorumOf(witness.masterCount)
       ? `${value} was told to be released, and stands on ${count}`
       : null;
   },
 
-  /** Who holds a lock for somebody does not go on when that has given it back. */
+  /** A daemon does not go on after a release by token. */
   heldAfterRelease(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'hold-ended' || fact.hold.value === null) return null;
     const { world, tickets, ttlMs, masterTimeoutMs } = witness;
@@ -75,19 +79,23 @@ export const stepCheckers = {
       : null;
   },
 
-  /** A lock that is held for somebody is given back soon after he has gone. */
-  heldForNobody(fact: Fact, { world, ttlMs, masterTimeoutMs }: Witness): string | null {
+  /** A lock that is held for a process is released soon after the process has ended. */
+  heldForDeadProcess(fact: Fact, { world, ttlMs, masterTimeoutMs }: Witness): string | null {
     if (fact.kind !== 'hold-ended') return null;
     const { name, askerGoneAt, stoppedMsBefore, machine } = fact.hold;
     if (askerGoneAt === null) return null;
     const tookMs = world.now - askerGoneAt - (machine.stoppedMs - stoppedMsBefore);
     const allowedMs = lookMs + roundCount * masterTimeoutMs;
     return tookMs > allowedMs
-      ? `${name} went on for ${Math.round(tookMs)} ms after its shell had gone, of ${allowedMs}; ttl ${ttlMs}`
+      ? `${name} went on for ${Math.round(tookMs)} ms after its shell had ended, ` +
+          `of ${allowedMs}; ttl ${ttlMs}`
       : null;
   },
 
-  /** In calm weather a lock that is held for somebody is not lost, and who gives it back is not said to have lost it. */
+  /**
+   * In calm weather a lock that is held by a daemon is not lost, and its release is not reported as
+   * a loss.
+   */
   keptForShell(fact: Fact, { isCalm, isDeadly }: Witness): string | null {
     if (fact.kind !== 'hold-ended' || !isCalm || isDeadly) return null;
     return fact.hold.end === 'lost' ? `${fact.hold.name} says that it has lost its lock` : null;

@@ -1,10 +1,10 @@
-// What the judges are told of locks in steps: tickets, the answers that people were given, and holds that have ended.
+// The facts about locks in steps: tickets, reported answers, and ended holds.
 
 import type { Answer } from '../../src/ctl/steps/ticket.ts';
 import type { Machine } from './machine.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** A lock that was told to somebody who goes on without its process. */
+/** A lock that was reported to a shell, which goes on without the process that acquired it. */
 export interface Ticket {
   readonly resource: string;
   readonly token: string;
@@ -17,9 +17,9 @@ export interface HoldRecord {
   readonly machine: Machine;
   /** null: it never had the lock. */
   value: string | null;
-  /** In true time; null: he is there. */
+  /** In true time; null: the process still runs. */
   askerGoneAt: number | null;
-  /** Of the machine, when he went. */
+  /** Of the machine, when the process ended. */
   stoppedMsBefore: number;
   end: string | null;
 }

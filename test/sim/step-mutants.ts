@@ -1,68 +1,71 @@
-// Deliberate mistakes in what goes on under a lock that another process has taken: in runs inside of others, and in the steps of
+// Mutants of work under a lock that another process has acquired: nested runs, and the steps of
 // redlockctl.
 
 import { inSource, type Mutant, rarely, within } from './mutant.ts';
 
 export const stepMutants: readonly Mutant[] = [
   inSource(
-    'outer-shown-by-one',
-    'one master that shows the outer lock is enough to go on under it',
+    'enclosing-shown-by-one',
+    'one master that shows the enclosing lock is enough to go on under it',
     rarely(60, 'nested-runs', 'honesty'),
     'redis/outer-lock.ts',
     'const quorum = quorumOf(count);',
     'const quorum = Math.min(1, quorumOf(count));',
   ),
   inSource(
-    'outer-validity-of-the-longest',
-    'the outer lock is believed in for as long as any master shows it',
+    'enclosing-validity-of-the-longest',
+    'the enclosing lock counts as held for as long as any master shows it',
     rarely(60, 'nested-runs', 'honesty', 'childUnderLease'),
     'redis/outer-lock.ts',
     '[quorum - 1] ?? {};',
     '[0] ?? {};',
   ),
   inSource(
-    'outer-validity-from-after-the-look',
-    'what is left of the outer lock is counted from when the answers have come',
+    'enclosing-validity-from-after-the-look',
+    'the rest of the enclosing lease is counted from when the replies have come',
     rarely(60, 'nested-runs', 'honesty'),
     'redis/outer-lock.ts',
     'const startedAt = askedAt + Math.min(leftMs, ttlMs) - ttlMs;',
     'const startedAt = this.#clock.now() + Math.min(leftMs, ttlMs) - ttlMs;',
   ),
   inSource(
-    'outer-validity-whole',
-    'a look is worth a whole ttl',
+    'enclosing-validity-whole',
+    'a query confirms a whole ttl',
     within(20, 'nested-runs', 'honesty'),
     'redis/outer-lock.ts',
     'const startedAt = askedAt + Math.min(leftMs, ttlMs) - ttlMs;',
     'const startedAt = askedAt + 0 * leftMs;',
   ),
   inSource(
-    'outer-token-not-compared',
-    'a lock that somebody holds is taken for that of the outer run',
+    'enclosing-token-not-compared',
+    'a lock with another token is taken for that of the enclosing run',
     rarely(60, 'nested-runs', 'honesty', 'childUnderLease', 'exclusion', 'oneChild'),
     'redis/outer-lock.ts',
     "token !== '' && parseValue(one.value).token === token",
     "token !== '' && one.value !== '' && parseValue(one.value) !== null",
   ),
   inSource(
-    'outer-never-looked-at-again',
-    'a run inside of another one believes that it goes on',
+    'enclosing-never-looked-at-again',
+    'a nested run assumes that the enclosing lock is held on',
     within(20, 'nested-runs', 'honesty', 'childUnderLease'),
     'redis/outer-lock.ts',
     "if (!isNews) return { kind: 'unreachable', failures: [late] };",
-    "if (!isNews) return { kind: 'extended', lease: { ...lease, startedAt: this.#clock.now(), validUntil: validUntilOf(this.#clock.now(), lease.claim.ttlMs) }, extendedCount: 1, wantedBy: null };",
+    "if (!isNews) return { kind: 'extended', lease: { ...lease, startedAt: " +
+      'this.#clock.now(), validUntil: validUntilOf(this.#clock.now(), lease.claim.ttlMs) }, ' +
+      'extendedCount: 1, wantedBy: null };',
   ),
   inSource(
-    'outer-news-expected-at-once',
-    'an outer run that has not extended yet is given no second look',
+    'enclosing-news-expected-at-once',
+    'an enclosing lease that is not extended yet gets no second query',
     rarely(60, 'nested-runs', 'sheltered'),
     'redis/outer-lock.ts',
     "if (first.kind !== 'unreachable' || ended.aborted) return first;",
-    "if (first.kind === 'unreachable') return { kind: 'lost', reason: 'expired' };\n    if (ended.aborted) return first;",
+    "if (first.kind === 'unreachable') return { kind: 'lost', reason: 'expired' };\n" +
+      '    if (ended.aborted) return first;',
   ),
   inSource(
     'step-shown-by-one',
-    'one master that shows the lock is enough to say that it is held',
+    'one master that shows the lock is enough to report it as held',
     within(40, 'in-steps', 'toldHeld'),
     'ctl/steps/held.ts',
     'const quorum = quorumOf(reports.length);',
@@ -70,7 +73,7 @@ export const stepMutants: readonly Mutant[] = [
   ),
   inSource(
     'step-rest-of-the-longest',
-    'a lock is said to be held for as long as any master shows it',
+    'a lock is reported as held for as long as any master shows it',
     within(40, 'in-steps', 'toldHeld'),
     'ctl/steps/held.ts',
     'remaining[quorum - 1] ?? 0',
@@ -78,7 +81,7 @@ export const stepMutants: readonly Mutant[] = [
   ),
   inSource(
     'check-counts-from-the-answer',
-    'what is left of a lock is counted from when the answers have come',
+    'the rest of a lease is counted from when the replies have come',
     within(20, 'in-steps', 'toldHeld'),
     'ctl/steps/ticket.ts',
     'validUntilOf(askedAt, ownership.remainingMs)',
@@ -86,7 +89,7 @@ export const stepMutants: readonly Mutant[] = [
   ),
   inSource(
     'extension-not-looked-at',
-    'an extension that no quorum has answered is said to be one',
+    'an extension that no quorum has confirmed is reported as one',
     rarely(60, 'in-steps', 'toldHeld'),
     'ctl/steps/ticket.ts',
     "if (extension.kind === 'unreachable') return { kind: 'unknown' };",
@@ -94,7 +97,7 @@ export const stepMutants: readonly Mutant[] = [
   ),
   inSource(
     'extension-said-whole',
-    'an extension is said to be for a whole ttl, whenever it was asked for',
+    'an extension is reported as a whole ttl, whenever it was requested',
     within(20, 'in-steps', 'toldHeld'),
     'ctl/steps/ticket.ts',
     "extension.kind === 'extended' ? extension.lease.validUntil - now : 0",
@@ -102,7 +105,7 @@ export const stepMutants: readonly Mutant[] = [
   ),
   inSource(
     'extended-late-is-lost',
-    'an extension too late to be sure of is called a loss',
+    'an extension too late to be confirmed is reported as a loss',
     rarely(160, 'in-steps', 'toldLost'),
     'ctl/steps/ticket.ts',
     'if (!isLate) return',
@@ -110,7 +113,7 @@ export const stepMutants: readonly Mutant[] = [
   ),
   inSource(
     'released-by-one',
-    'one master that has given it up is enough to say that a lock is released',
+    'one master without the value is enough to report a release',
     rarely(100, 'in-steps', 'toldReleased'),
     'ctl/steps/ticket.ts',
     'const isConfirmed = removedCount > replies.length / 2;',
@@ -118,39 +121,42 @@ export const stepMutants: readonly Mutant[] = [
   ),
   inSource(
     'holder-not-told',
-    'a holder in the background finds out by himself that his lock was given back',
+    'a release does not wake the daemon that holds the lock',
     rarely(40, 'in-steps', 'keptForShell'),
     'ctl/steps/ticket.ts',
     'if (isConfirmed) await query.wake',
     'if (removedCount > replies.length) await query.wake',
   ),
   inSource(
-    'call-not-waited-for',
-    'a holder who sees his lock gone before he is called says that he has lost it',
+    'wake-up-not-awaited',
+    'a daemon that sees its lock missing before its wake-up reports a loss',
     rarely(240, 'in-steps', 'keptForShell'),
     'ctl/steps/keeping.ts',
-    'await subscriptions.pause(\n          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,\n          ended,\n        );',
+    'await subscriptions.pause(\n' +
+      '          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,\n' +
+      '          ended,\n' +
+      '        );',
     "if (!subscriptions.isWoken) return 'lost';",
   ),
   inSource(
-    'held-for-nobody',
-    'a lock is held for a process that is gone',
-    within(20, 'in-steps', 'heldForNobody'),
+    'held-for-a-dead-process',
+    'a lock is held for a process that has ended',
+    within(20, 'in-steps', 'heldForDeadProcess'),
     'ctl/steps/keeping.ts',
     "if (!isWanted()) return 'unwanted';",
     'isWanted();',
   ),
   inSource(
-    'waited-for-nobody',
-    'a lock is waited for on behalf of a process that is gone',
-    rarely(80, 'in-steps', 'heldForNobody'),
+    'waited-for-a-dead-process',
+    'a lock is waited for on behalf of a process that has ended',
+    rarely(80, 'in-steps', 'heldForDeadProcess'),
     'ctl/steps/keeping.ts',
     'void watch(terms.isWanted, clock, gone, handedOver.signal);',
     'void watch;',
   ),
   inSource(
     'held-and-left-behind',
-    'who has held a lock for somebody leaves it to expire',
+    'a daemon leaves its lock to expire',
     within(10, 'in-steps', 'litter'),
     'ctl/steps/keeping.ts',
     'await redlock.release(lease.claim, 0, record);',
@@ -158,10 +164,11 @@ export const stepMutants: readonly Mutant[] = [
   ),
   inSource(
     'held-for-one-ttl',
-    'a lock that is held for somebody is extended when it has ended',
+    'a daemon extends its lock only after it has ended',
     rarely(20, 'in-steps', 'keptForShell'),
     'ctl/steps/keeping.ts',
     'const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });',
-    'const extendEveryMs = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 }).ttlMs * 1.2;',
+    'const extendEveryMs = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 ' +
+      '}).ttlMs * 1.2;',
   ),
 ];

@@ -1,5 +1,6 @@
-// One invocation of redlockctl in a world: a process with its own ways to the masters, that does one thing and ends. What it does is the
-// code of src/ctl/steps/. The surprise: a lock that it has taken outlives it on purpose, so what it has told is no litter of its own.
+// One invocation of redlockctl in a world: a process with its own connections that performs one
+// step of src/ctl/steps/ and ends. A lock that it has acquired outlives it on purpose, so a
+// reported lock is not litter.
 
 import type { Claim } from '../../src/lock/types.ts';
 import type { Signal } from '../../src/run/supervisor.ts';
@@ -56,7 +57,7 @@ export class StepProgram {
     return this.#interrupted.signal;
   }
 
-  /** Resolves with what it comes to, and never if it dies. */
+  /** Resolves with its result, and never if it dies. */
   run<Result>(work: (ways: Ways) => Promise<Result>): Promise<Result> {
     const { world } = this.process;
     return new Promise((resolve) => {
@@ -73,7 +74,7 @@ export class StepProgram {
     this.process.world.after(0, () => this.process.deliver(() => this.#interrupted.abort(signal)));
   }
 
-  /** Somebody else has been told of it, and is to give it back. */
+  /** The token was passed on, and the lock is released by another step. */
   handOver({ value }: Claim): void {
     this.record.values.splice(this.record.values.indexOf(value), 1);
     this.record.leavesPlace = true;

@@ -1,11 +1,10 @@
-// The system under test, as the simulator takes hold of it: the real modules of src/, or a mutant's copies of them
-// (mutants.ts). Nothing in them is replaced; what they take from ioredis comes from sim-ioredis.ts. The surprise: so much is
-// the real thing that there is no simulated Master at all.
+// The system under test: the real modules of src/, or a mutant's copies of them (mutants.ts). Only
+// ioredis is simulated (sim-ioredis.ts).
 
+import * as masterQueryModule from '../../src/ctl/master-query.ts';
 import * as keepingModule from '../../src/ctl/steps/keeping.ts';
 import * as takingModule from '../../src/ctl/steps/taking.ts';
 import * as ticketModule from '../../src/ctl/steps/ticket.ts';
-import * as masterQueryModule from '../../src/ctl/master-query.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
 import * as leaseKeeperModule from '../../src/lock/lease-keeper.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';

@@ -1,5 +1,5 @@
-// The results of many runs, as lines for a person. The surprise: it is fed rows and not outcomes, because those come from
-// other processes, and a log of a hundred thousand lines had better stay there.
+// The results of many runs, as lines for people. It is fed rows, because the outcomes come from
+// other processes and may have logs of a hundred thousand lines.
 
 import { isFair, type Profile } from './profiles.ts';
 import type { Outcome } from './simulate.ts';
@@ -38,7 +38,7 @@ export class Tally {
     };
   }
 
-  /** Every finding in a fair world is told, and the first one in each hostile world. */
+  /** Reports every finding in a fair world, and the first one in each hostile world. */
   add(row: Row): void {
     const { profile, seed, first } = row;
     const isTold =
@@ -68,7 +68,8 @@ export class Tally {
     );
     const seconds = (performance.now() - this.#beganAt) / 1000;
     const eventCount = sum(this.#rows.map((row) => row.eventCount));
-    const speed = `${Math.round(eventCount / seconds)} events/s, ${(this.#rows.length / seconds).toFixed(1)} runs/s`;
+    const runsPerSecond = (this.#rows.length / seconds).toFixed(1);
+    const speed = `${Math.round(eventCount / seconds)} events/s, ${runsPerSecond} runs/s`;
     return [
       ...lines,
       this.#marks(),
@@ -84,7 +85,8 @@ export class Tally {
     const fired =
       [...counts].map(([name, count]) => `${name} in ${count}`).join(', ') || 'nothing found';
     const acquired = sum(rows.map(({ acquisitionCount }) => acquisitionCount));
-    return `${profile.padEnd(32)} ${String(rows.length).padStart(6)} runs ${String(acquired).padStart(8)} acquired  ${fired}`;
+    const runs = `${String(rows.length).padStart(6)} runs`;
+    return `${profile.padEnd(32)} ${runs} ${String(acquired).padStart(8)} acquired  ${fired}`;
   }
 
   #marks(): string {

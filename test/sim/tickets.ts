@@ -1,5 +1,6 @@
-// Locks in steps that somebody was told of, for the judges: which they are, whether a quorum shows them, and when it ceased to. The
-// surprise: the processes that took them are gone, so the tickets are all that connects a value on the servers with anybody.
+// Reported locks in steps, for the checkers: whether a quorum shows each one, and when that ended.
+// The processes that acquired them have ended, so a ticket is all that connects a value with a
+// user.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import type { SimServer } from './sim-server.ts';
@@ -7,7 +8,7 @@ import type { Ticket } from './step-facts.ts';
 import type { World } from './world.ts';
 
 export class Tickets {
-  /** In true time, by value: when it was told to be released. */
+  /** In true time, by value: when it was reported as released. */
   readonly releasedAt = new Map<string, number>();
   readonly #told = new Map<string, Ticket>();
   readonly #goneAt = new Map<string, number>();
@@ -31,7 +32,7 @@ export class Tickets {
     return this.#told.has(value);
   }
 
-  /** Whether a quorum shows it, and will until then if nobody touches it. */
+  /** Whether a quorum shows it, and will until then if nothing touches it. */
   isShown({ resource, value }: Ticket, until = this.#world.now): boolean {
     const goneAts = this.#servers.map(
       ({ redis }) => redis.shownAt(this.#prefix + resource).get(value) ?? 0,
@@ -39,7 +40,7 @@ export class Tickets {
     return goneAts.filter((goneAt) => goneAt > until).length >= this.#quorum;
   }
 
-  /** Whether a script or a fault has taken it from a quorum since then. */
+  /** Whether a script or a fault has removed it from a quorum since then. */
   wasGoneSince(value: string, since: number): boolean {
     return (this.#goneAt.get(value) ?? Number.NEGATIVE_INFINITY) >= since;
   }
@@ -49,12 +50,12 @@ export class Tickets {
     return this.#servers.filter(({ redis }) => redis.hasTraceOf(value)).length;
   }
 
-  /** One that stands somewhere; null: none does. */
+  /** A ticket whose value stands somewhere; null: none does. */
   left(): Ticket | null {
     return [...this.#told.values()].find(({ value }) => this.countOf(value) > 0) ?? null;
   }
 
-  /** A server shows it no more, or not as before. */
+  /** A server no longer shows it, or not as before. */
   changed(value: string | null): void {
     const ticket = this.#told.get(value ?? '');
     if (ticket && !this.isShown(ticket)) this.#goneAt.set(ticket.value, this.#world.now);

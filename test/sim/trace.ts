@@ -1,6 +1,6 @@
-// What has happened, in order: as a hash always, as lines for a person when asked for, and as counts of what is worth
-// counting ("marks"). It observes and is observed by nobody in the world. The surprise: the hash covers every line, kept or
-// not, so two runs with the same hash have done the same things at the same times.
+// What has happened, in order: always as a hash, as lines for people on request, and as counts of
+// notable events ("marks"). Nothing in the world can observe it. The hash covers every line, kept
+// or not, so two runs with the same hash have done the same at the same times.
 
 export class Trace {
   readonly lines: string[] = [];
@@ -14,17 +14,18 @@ export class Trace {
     this.#isKept = isKept;
   }
 
-  note(at: number, who: string, what: string): void {
+  note(at: number, actor: string, what: string): void {
     this.#lineCount += 1;
     this.#mix(Math.floor(at * 1000));
-    for (let index = 0; index < who.length; index += 1) this.#mix(who.charCodeAt(index));
+    for (let index = 0; index < actor.length; index += 1) this.#mix(actor.charCodeAt(index));
     for (let index = 0; index < what.length; index += 1) this.#mix(what.charCodeAt(index));
-    this.detail(at, who, () => what);
+    this.detail(at, actor, () => what);
   }
 
-  /** For the log alone, and only put into words when there is one. */
-  detail(at: number, who: string, what: () => string): void {
-    if (this.#isKept) this.lines.push(`${at.toFixed(3).padStart(12)}  ${who.padEnd(10)} ${what()}`);
+  /** For the log alone; the text is made only when there is one. */
+  detail(at: number, actor: string, what: () => string): void {
+    if (this.#isKept)
+      this.lines.push(`${at.toFixed(3).padStart(12)}  ${actor.padEnd(10)} ${what()}`);
   }
 
   mark(name: string): void {
@@ -32,7 +33,8 @@ export class Trace {
   }
 
   get hash(): string {
-    return `${(this.#hash >>> 0).toString(16)}-${(this.#other >>> 0).toString(16)}-${this.#lineCount}`;
+    const [hash, other] = [this.#hash >>> 0, this.#other >>> 0];
+    return `${hash.toString(16)}-${other.toString(16)}-${this.#lineCount}`;
   }
 
   #mix(number: number): void {

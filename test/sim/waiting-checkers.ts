@@ -1,27 +1,43 @@
-// The properties of waiting: order, prompt hand-over, bounded cost. Not of safety: who breaks one of these only keeps people
-// waiting. The surprise: order holds in every fair world, because a quorum on which somebody waits meets every quorum that grants;
-// the other two are judged in worlds without any trouble, because trouble costs time and commands by right.
+// The properties of waiting: order, prompt hand-over, bounded cost. A breach keeps programs waiting
+// and is not unsafe. Order holds in every fair world, because a quorum on which a client waits
+// meets every quorum that grants. The other two are judged in calm worlds, because trouble costs
+// time and commands.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import { parseWaiterId } from '../../src/lock/value.ts';
 import type { Options } from './options.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 
-/** A release, the call, a few milliseconds of gathering, an attempt, a write-back: round trips of a calm network. */
+/**
+ * A release, the wake-up, a few milliseconds to gather replies, an attempt, a write-back: round
+ * trips of a calm network.
+ */
 const handOverMs = 100;
-/** Until somebody asks who was not called, because the caller died. */
+/** Until a waiter asks that was not woken, because the program that should wake it died. */
 export const pollMs = 1_000;
-/** The first attempt, the one that takes a place, the winning one, the release; a call that came early, a split vote or two. */
+/**
+ * The first attempt, the one that is queued, the winning one, the release; an early wake-up, a
+ * split vote or two.
+ */
 const baseCommands = 14;
-/** An even number of masters is split evenly again and again, until chance decides. */
+/** Programs split an even number of masters again and again, until chance decides. */
 const evenCommands = 8;
-/** A slot that was not free after all, a call for one of several resources, a newer one who asks for the lock. */
+/**
+ * A slot that was taken after all, a wake-up for one of several resources, a newer waiter that asks
+ * for the lock.
+ */
 const jointCommands = 6;
-/** A sign of life once a second, and an extension three times a ttl, by a clock that may run fast, with retries. */
+/**
+ * A sign of life once a second, and an extension three times a ttl, by a clock that may be fast,
+ * with retries.
+ */
 const leastPollMs = 850;
 
 export const waitingCheckers = {
-  /** Nobody gets a lock past somebody who was before him in the queue of a quorum, unless both share it. */
+  /**
+   * No waiter gets a lock past one that was before it in the queue of a quorum, unless both share
+   * it.
+   */
   order(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired') return null;
     const { value, resources, sharing, lease } = fact.holding;
@@ -38,12 +54,15 @@ export const waitingCheckers = {
     for (const resource of resources) {
       const passed = waitingOnQuorum(witness, resource, fact.holding, isAhead);
       if (passed !== null)
-        return `${value} acquired ${resource} past ${passed}, who was before it in the queue of a quorum`;
+        return `${value} acquired ${resource} past ${passed}, which a quorum has before it`;
     }
     return null;
   },
 
-  /** In calm weather somebody who waits has the lock within a few round trips of its release, or soon after a death. */
+  /**
+   * In calm weather a waiter has the lock within a few round trips of its release, or soon after a
+   * death.
+   */
   handOver(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired' || !witness.isCalm) return null;
     const { value, resources, lease } = fact.holding;
@@ -52,7 +71,7 @@ export const waitingCheckers = {
     const { waiter } = lease.claim;
     if (!end || !waiter || !end.waiters.includes(waiter.id)) return null;
     const tookMs = witness.world.now - end.freeAt;
-    // One who shares it may have called the next one.
+    // A program that shares the lock may have woken the next one.
     const rounds = witness.acquiredSince(end.freeAt, fact.holding);
     const isLate = witness.hasLateDeath(end.freeAt);
     const allowedMs =
@@ -64,7 +83,10 @@ export const waitingCheckers = {
       : null;
   },
 
-  /** In calm weather a run costs each master a handful of commands, and a few a second while it waits or holds. */
+  /**
+   * In calm weather a run costs each master a handful of commands, and a few a second while it
+   * waits or holds.
+   */
   cost(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'ended' || !witness.isCalm || witness.isDeadly) return null;
     const { name, startedAt, endpoints } = fact.program;
@@ -73,22 +95,26 @@ export const waitingCheckers = {
     const { wish } = fact.program;
     const isPlain =
       wish.form === 'exclusive' && wish.resources.length === 1 && wish.yields === 'never';
-    // Where holders have a bare quorum each of several slots, whoever is the first in line tries them all until he has learned to wait.
+    // Where holders of several slots have a bare quorum each, the first waiter tries all slots
+    // until it has learned to wait.
     const slots = wish.form === 'slots' ? 4 * wish.slotCount : 0;
     const base = baseCommands + evens + slots + (isPlain ? 0 : jointCommands);
-    // Who would give it up is called by all who want it.
+    // A preemptible holder is woken by every waiter that wants the lock.
     const callers = wish.yields === 'lock' ? 4 : 1;
-    // Who looks after an extension of somebody else does so again when it comes late.
+    // A query after the extension of another process is repeated when that is late.
     const looks = fact.program.within ? 12 : 4;
     const allowed = base + (callers * livedMs) / leastPollMs + (looks * livedMs) / witness.ttlMs;
     const most = Math.max(...endpoints.map(({ scriptCount }) => scriptCount));
     return most > allowed
-      ? `${name} sent a master ${most} scripts in ${Math.round(livedMs)} ms, of ${Math.floor(allowed)} at most`
+      ? `${name} sent a master ${most} scripts in ${Math.round(livedMs)} ms, ` +
+          `of ${Math.floor(allowed)} at most`
       : null;
   },
 };
 
-/** Who waits for it on a quorum and is so, since before the first master granted it to this holder; null: nobody. */
+/**
+ * A waiter on a quorum since before the first master granted the lock to this holder; null: none.
+ */
 export function waitingOnQuorum(
   { servers, prefix, firstGrantAt, world, masterCount }: Witness,
   resource: string,
@@ -106,7 +132,7 @@ export function waitingOnQuorum(
   return [...counts].find(([, count]) => count >= quorumOf(masterCount))?.[0] ?? null;
 }
 
-/** Nothing but the contenders themselves gets in the way; some may die. */
+/** Nothing but the contenders themselves gets in the way; some of them may die. */
 export function isCalm(options: Options): boolean {
   const troubles = Object.entries(options).filter(
     ([name]) => /EveryMs$/.test(name) && name !== 'extendEveryMs',

@@ -1,6 +1,6 @@
-// The troubles of a world, drawn from its seed: each comes and goes by itself, for as long as the storm lasts. It knows
-// what can be done to servers, networks and machines, and nothing of locks. The surprise: `clearUp` ends every trouble at
-// once, so that afterwards it can be asked whether the lock recovers.
+// The troubles of a world, drawn from its seed: each comes and goes by itself, for as long as the
+// storm lasts. It affects servers, networks and machines, and knows nothing of locks. `clearUp`
+// ends every trouble at once, so that afterwards the lock must recover.
 
 import type { Signal } from '../../src/run/supervisor.ts';
 import type { Machine } from './machine.ts';
@@ -12,7 +12,7 @@ import type { SimServer } from './sim-server.ts';
 import type { ProgramRecord, Witness } from './witness.ts';
 import type { World } from './world.ts';
 
-/** A program as far as something may befall it. */
+/** A program that a trouble may befall. */
 export interface Running {
   readonly process: SimProcess;
   readonly record: Pick<ProgramRecord, 'endpoints'>;
@@ -26,7 +26,7 @@ export interface Places {
   readonly machines: readonly Machine[];
   readonly witness: Witness;
   readonly prefix: string;
-  /** The programs that run now. */
+  /** The programs that are running. */
   readonly running: ReadonlySet<Running>;
 }
 
@@ -73,7 +73,7 @@ export class Weather {
     });
   }
 
-  /** Ends by itself after at most `ms`, or when it clears up. */
+  /** Ends by itself after at most `ms`, or when the weather clears up. */
   #endAfter(ms: number, end: () => void): void {
     const remedy = () => {
       if (this.#remedies.delete(remedy)) end();
@@ -152,7 +152,8 @@ export class Weather {
     this.#places.world.mark('restarted master');
     server.stop();
     if (memory === 'none') server.redis.restore(null);
-    // Not a trouble that clears up early: how long a server is down decides whether its new counters are high enough.
+    // Not a trouble that ends early: how long a server is down decides whether its new counters are
+    // high enough.
     this.#places.world.after(this.#random.between(downMs.least, downMs.most), () => server.start());
   }
 

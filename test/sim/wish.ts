@@ -1,6 +1,6 @@
-// What one invocation wants: which resources, with whom it would share them, and for whom it would give way; and who may stand beside
-// whom, as the judges see it. The surprise: that is written down once more here, in words of its own, because what is judged must not
-// be the judge.
+// The wish of one invocation: its resources, its form of lock, and whether it is preemptible; and
+// which wishes may be granted side by side, for the checkers. That rule is written here a second
+// time, because the code under test must not be its own judge.
 
 import type { Claim, Sharing, Yields } from '../../src/lock/types.ts';
 import type { Options } from './options.ts';
@@ -14,7 +14,7 @@ export interface Wish {
   readonly yields: Yields;
 }
 
-/** Draws nothing for a world in which everybody wants one resource alone, so that its seeds stay what they are. */
+/** Draws nothing for a world with one exclusive resource, so that its seeds stay the same. */
 export function drawWish(options: Options, random: Random): Wish {
   const {
     resourceCount,
@@ -70,14 +70,14 @@ export function areRivals(one: Held, other: Held): boolean {
   return true;
 }
 
-/** Whether two wishes could never both be granted, whatever slot is free. */
+/** Whether two wishes can never both be granted, whatever slot is free. */
 export function areOpposed(one: Wish, other: Wish): boolean {
   if (!haveCommon(one, other)) return false;
   if (one.form === 'shared' && other.form === 'shared') return false;
   return true;
 }
 
-/** What is wrong with holding it beside these, in words; null: nothing. */
+/** Why it may not be held beside these, in words; null: it may. */
 export function objectionTo<One extends Held>(
   holder: One,
   others: readonly One[],

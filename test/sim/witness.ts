@@ -1,6 +1,7 @@
-// Sees everything and touches nothing: who holds which lease until when in true time, what stands on which server, who was
-// robbed of a key. It hands every fact to the checkers and keeps what they find. The surprise: "until when" is computed from
-// the holder's own clock as it runs, so a slow clock really does believe for longer.
+// Observes everything and changes nothing: which program holds which lease until when in true time,
+// what is on which server, and which holder lost a key. It gives every fact to the checkers and
+// collects their findings. The end of a lease follows the holder's own clock, so a holder with a
+// slow clock believes longer.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
@@ -30,9 +31,9 @@ export interface Holding {
   /** In true time, as all that follows. */
   readonly acquiredAt: number;
   validUntil: number;
-  /** Has neither released nor heard that it is lost, nor died. */
+  /** It is neither released nor known to be lost, and its process has not died. */
   isBelieved: boolean;
-  /** When the round began that last proved the lease. */
+  /** When the round began that last confirmed the lease. */
   provenSince: number;
   tree: Tree | null;
 }
@@ -45,7 +46,7 @@ export interface ProgramRecord {
   /** Its name in the queues. */
   readonly waiterId: string;
   readonly wish: Wish;
-  /** Of a nested run: what the run around it holds. */
+  /** Of a nested run: the holding of the enclosing run. */
   readonly within?: Holding;
   readonly endpoints: readonly Endpoint[];
   readonly startedAt: number;
@@ -57,7 +58,10 @@ export interface ProgramRecord {
   /** Why it ended; null also for one that died. */
   cause: Cause | null;
   wasKilled: boolean;
-  /** It has told somebody of a lock and gone: where it was refused that, its place in the queue is forgotten after a while. */
+  /**
+   * It has passed a lock on and ended: if it was refused that, its position in the queue is dropped
+   * after a while.
+   */
   leavesPlace?: true;
   /** A key of its own may stand for so long after the end. */
   readonly keepMs: number;
@@ -79,7 +83,7 @@ export type Fact =
   | { readonly kind: 'foreign-acquired'; readonly holding: ForeignHolding }
   | { readonly kind: 'clock-stepped' }
   | { readonly kind: 'ended'; readonly program: ProgramRecord }
-  /** It gives up what it holds for somebody else. */
+  /** It releases what it holds for another process. */
   | { readonly kind: 'replaced'; readonly program: ProgramRecord; readonly by: string }
   | { readonly kind: 'idle'; readonly program: ProgramRecord; readonly endpoint: Endpoint }
   | { readonly kind: 'warned'; readonly warning: string }
@@ -97,29 +101,32 @@ export class Witness {
   readonly world: World;
   readonly servers: readonly SimServer[];
   readonly prefix: string;
-  /** How many masters the programs believe in: the same, unless one server is listed twice. */
+  /** How many masters the programs count: the number of servers, unless one is listed twice. */
   readonly masterCount: number;
   readonly holdings = new Map<string, Holding>();
   readonly programs: ProgramRecord[] = [];
-  /** By programs of others, which are not ours to judge. */
+  /** Of foreign programs, which are not checked. */
   readonly foreignHoldings: ForeignHolding[] = [];
   readonly findings: Finding[] = [];
   readonly tickets: Tickets;
   readonly ends: Ends;
   /** When the first master granted it, by value. */
   readonly firstGrantAt = new Map<string, number>();
-  /** Nothing but the contenders themselves gets in the way; where it is deadly, some of them die. */
+  /** Nothing but the contenders themselves gets in the way; in a deadly world some of them die. */
   readonly isCalm: boolean;
   readonly isDeadly: boolean;
-  /** Nothing of any trouble is left for whoever has started since then, and waits in a queue: the older protocol has none. */
+  /**
+   * No trouble is left for programs that started since then and wait in a queue: the older protocol
+   * has none.
+   */
   wellSince: number;
   /** Masters may come back without their memory. */
   readonly isForgetful: boolean;
-  /** The masters' clocks agree, so that who came earlier arrived earlier by them. */
+  /** The masters' clocks agree, so the order of arrival by them is the true one. */
   readonly isPunctual: boolean;
   readonly ttlMs: number;
   readonly masterTimeoutMs: number;
-  /** What it takes to stop a command that does not obey. */
+  /** How long it takes to stop a command that does not obey. */
   readonly stopMs: number;
 
   readonly #live = new Set<Holding>();
@@ -161,7 +168,7 @@ export class Witness {
     }
   }
 
-  /** Those that are believed in, or whose command still runs. */
+  /** The holdings that are believed in, or whose command still runs. */
   live(): ReadonlySet<Holding> {
     for (const holding of this.#live) {
       const isValid = holding.isBelieved && holding.validUntil > this.world.now;
@@ -170,7 +177,10 @@ export class Witness {
     return this.#live;
   }
 
-  /** Whether the server has lost the value by a fault, and by no script, since the round that last proved the lease. */
+  /**
+   * Whether the server has lost the value by a fault, and by no script, since the round that last
+   * confirmed the lease.
+   */
   wasRobbed(server: SimServer, { value, provenSince }: Holding): boolean {
     return this.#robberies.some((robbery) => {
       return robbery.server === server && robbery.value === value && robbery.at >= provenSince;
@@ -198,7 +208,7 @@ export class Witness {
     this.tell({ kind: 'acquired', holding });
   }
 
-  /** A run inside of another one believes in what that holds; it is no acquisition. */
+  /** A nested run believes in the enclosing lock; that is no acquisition. */
   nested({ machine, sharing }: Holding, clock: Clock, lease: Lease): Holding {
     const holding = this.#believed(machine, clock, lease, sharing);
     this.#prove(holding, lease);
@@ -227,12 +237,15 @@ export class Witness {
     return true;
   }
 
-  /** Given up, lost or dead: nobody believes in it any more. `leftMs`: for how long he who gives it up leaves it; null: nobody gave it up. */
+  /**
+   * Released, lost or dead: its holder no longer believes in it. `leftMs`: for how long it is left
+   * to expire; null: it was not released.
+   */
   ended(value: string, leftMs: number | null): void {
     const holding = this.holdings.get(value);
     if (!holding?.isBelieved) return;
     holding.isBelieved = false;
-    // One that was left to expire has been free since then, whoever finds out now.
+    // A lock that was left to expire is free since then, also if that is discovered later.
     const hasExpired = this.tickets.has(value) && holding.validUntil <= this.world.now;
     if (!hasExpired) this.ends.add(holding, leftMs ?? this.ttlMs * 1.02);
     if (leftMs === null) return;
@@ -243,7 +256,9 @@ export class Witness {
     return this.programs.find(({ values }) => values.includes(value));
   }
 
-  /** Whether somebody has died so shortly before that he may have left keys, or stand in the way of others. */
+  /**
+   * Whether a process has died so recently that its keys or its position may still be in the way.
+   */
   hasLateDeath(before: number): boolean {
     const soMuchLaterMs = this.ttlMs * 1.02 + 1_000;
     return this.programs.some(
@@ -251,7 +266,7 @@ export class Witness {
     );
   }
 
-  /** How many have acquired any of these since then. */
+  /** How many programs have acquired any of these since then. */
   acquiredSince(at: number, claim: { readonly resources: readonly string[] }): number {
     return [...this.holdings.values()].filter(
       (one) => one.acquiredAt >= at && haveCommon(one, claim),
@@ -263,7 +278,7 @@ export class Witness {
     this.tell({ kind: 'child-running', holding });
   }
 
-  /** A machine has woken up: what was alive on it runs again. */
+  /** A machine has woken up: its live processes run again. */
   woke(machine: Machine): void {
     for (const holding of this.live()) {
       if (holding.machine === machine && holding.tree?.isRunning)
@@ -298,7 +313,7 @@ export class Witness {
     this.world.at(validUntil, () => {
       if (holding.validUntil !== validUntil) return;
       this.tell({ kind: 'expired', holding });
-      // Whoever was told of it has not given it back: it is left to expire.
+      // The process that was given it has not released it: it is left to expire.
       if (holding.isBelieved && this.tickets.has(holding.value))
         this.ends.add(holding, 0.02 * this.ttlMs, true);
     });

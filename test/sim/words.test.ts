@@ -1,4 +1,4 @@
-// The command line of `npm run sim`: what a typo comes to. It must never look like a proof that found nothing.
+// The command line of `npm run sim`. A typo must never look like a proof that found nothing.
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ it.each([
 ] as const)('npm run sim -- %s', (words, status, stdout, stderr) => {
   const script = join(import.meta.dirname, '../../src/dev/sim.js');
   const ended = spawnSync(process.execPath, [script, ...words.split(' ')], { encoding: 'utf8' });
-  // What a slow machine is told while the simulator compiles.
+  // A slow machine prints this while the simulator compiles.
   const complaint = ended.stderr.replace(/^.*compiling \.\.\.\n/, '');
   expect({ ...ended, complaint }).toMatchObject({
     status,

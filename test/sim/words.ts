@@ -1,11 +1,11 @@
-// The command line of `npm run sim`: words in, what is wanted out. It runs nothing. The surprise: whatever cannot be meant is an
-// error, also what would merely do nothing, because a proof that ran no world looks like one that found no fault.
+// The command line of `npm run sim`, parsed. It runs nothing. Options without effect are errors as
+// well, because a proof that ran no world looks like one that found no fault.
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { mutants } from './mutants.ts';
 import { fairNames, hostileNames, type Profile } from './profiles.ts';
 
-/** What one process does of all: every so manieth seed. */
+/** The part of all seeds that one process runs: every n-th. */
 export interface Share {
   readonly index: number;
   readonly count: number;
@@ -24,7 +24,7 @@ export interface Wanted {
   readonly share?: Share;
 }
 
-/** Nothing is to be run: a text is to be shown. */
+/** No world is to be run: a text is to be shown. */
 export interface Told {
   readonly text: string;
   readonly exitCode: number;
@@ -35,10 +35,10 @@ const usageExitCode = 64;
 const examples = `
 Examples:
   npm run sim -- --profile fair --seed 1 --runs 100      no checker may fire
-  npm run sim -- --profile hostile --seed 1 --runs 20    each breaks one assumption: a checker must fire
+  npm run sim -- --profile hostile --seed 1 --runs 20    an assumption is broken: one must fire
   npm run sim -- --profile lossy --seed 4 --log          one run, told event by event
 
-Exit status: 0 as it should be; 1 a fair world broke a property, or a hostile one broke none; 64 usage error.
+Exit status: 0 as expected; 1 a fair world broke a property, or a hostile one none; 64 usage error.
 
 Profiles:
   fair: ${fairNames.join(', ')}

@@ -1,6 +1,7 @@
-// Virtual time: a heap of events, and a loop that runs them one by one. No clock, timer or chance of the real machine has any
-// influence. The surprise: between two events there is a turn of Node's event loop, so that every promise that an event has
-// settled has run its course before the next one begins. What awaits is therefore simulated as it is written.
+// Virtual time: a heap of events, and a loop that runs them one by one. No clock, timer or chance
+// of the real machine has any influence. Between two events Node's event loop turns once, so all
+// promises that an event has settled have run before the next one begins. Code that awaits is
+// therefore simulated as it is.
 
 import { EventHeap, type Scheduled } from './event-heap.ts';
 import { Random } from './random.ts';
@@ -11,9 +12,9 @@ import { Trace } from './trace.ts';
 export class World {
   readonly random: Random;
   readonly trace: Trace;
-  /** True time in ms since the beginning; nobody in the world can read it. */
+  /** True time in ms since the beginning; no process in the world can read it. */
   now = 0;
-  /** Whose code is running; null: the network's, a server's or the weather's. */
+  /** The process whose code is running; null: the network's, a server's or the weather's. */
   current: SimProcess | null = null;
   eventCount = 0;
   readonly #heap = new EventHeap();
@@ -41,15 +42,15 @@ export class World {
     return this.at(this.now + ms, action);
   }
 
-  note(who: string, what: string): void {
-    this.trace.note(this.now, who, what);
+  note(actor: string, what: string): void {
+    this.trace.note(this.now, actor, what);
   }
 
   mark(name: string): void {
     this.trace.mark(name);
   }
 
-  /** Something threw where nothing ever may: the world stops and says what. */
+  /** Something was thrown where nothing may be: the world stops and reports it. */
   readonly crash = (error: unknown): void => {
     this.#crash ??= { error };
   };
@@ -84,7 +85,7 @@ export class World {
     });
   }
 
-  /** The next event by `until`, left in place when it is later. */
+  /** The next event by `until`; a later one stays in the heap. */
   #next(until: number): Scheduled | null {
     for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
       if (next.at > until) return null;
