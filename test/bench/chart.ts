@@ -1,5 +1,6 @@
-// Figures as dots on a logarithmic scale, in panels, as SVG text: the median, and a line to a high percentile. It knows no
-// locks. The surprise: the scale is logarithmic because a peer that waits for a frozen master takes ten thousand times as long.
+// Figures as dots on a logarithmic scale, in panels, as SVG text: the median, and a line to a high
+// percentile. The scale is logarithmic because a peer that waits for a frozen master takes ten
+// thousand times as long.
 
 export interface Panel {
   readonly title: string;
@@ -8,9 +9,9 @@ export interface Panel {
 
 export interface ChartRow {
   readonly name: string;
-  /** The median; null: it did not get that far, and `note` says why. */
+  /** The median; null: the contestant did not get that far, and `note` says why. */
   readonly p50: number | null;
-  /** Where the line ends; the same as the median: there is none. */
+  /** The end of the line; the same as the median: there is no line. */
   readonly high: number | null;
   readonly note: string | null;
 }
@@ -18,7 +19,7 @@ export interface ChartRow {
 export interface Legend {
   readonly title: string;
   readonly explanation: string;
-  /** What stands at a place of the scale. */
+  /** The label at a point of the scale. */
   readonly labelOf: (value: number) => string;
 }
 
@@ -55,17 +56,20 @@ export function chartOf({ title, explanation, labelOf }: Legend, panels: readonl
       `<text x="12" y="${top - 8}" font-weight="600">${name}</text>`,
       ...ticks.flatMap((ms) => [
         `<line x1="${x(ms)}" x2="${x(ms)}" y1="${top - 4}" y2="${bottom}" stroke="#e2e8f0"/>`,
-        `<text x="${x(ms)}" y="${top - 8}" font-size="10" text-anchor="middle">${labelOf(ms)}</text>`,
+        `<text x="${x(ms)}" y="${top - 8}" font-size="10" text-anchor="middle">` +
+          `${labelOf(ms)}</text>`,
       ]),
       ...rows.flatMap((row, index) => rowOf(row, top + size.row * (index + 0.5), x)),
     ];
   });
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${y}" font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${y}" ` +
+      'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
     `<title>${title}</title>`,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
     `<text x="12" y="22" font-size="14">${title}</text>`,
-    `<text x="12" y="39" font-size="11">${explanation}; logarithmic scale; further left is better</text>`,
+    `<text x="12" y="39" font-size="11">${explanation}; ` +
+      'logarithmic scale; further left is better</text>',
     ...parts,
     '</svg>',
     '',
@@ -77,7 +81,8 @@ function rowOf(
   y: number,
   x: (ms: number) => string,
 ): string[] {
-  const label = `<text x="${size.left - 10}" y="${y + 4}" text-anchor="end">${escaped(name)}</text>`;
+  const at = `x="${size.left - 10}" y="${y + 4}"`;
+  const label = `<text ${at} text-anchor="end">${escaped(name)}</text>`;
   if (p50 === null || high === null) {
     return [
       label,
@@ -87,7 +92,8 @@ function rowOf(
   const colour = colours[isOurs.test(name) ? 'ours' : isFloor.test(name) ? 'floor' : 'peer'];
   return [
     label,
-    `<line x1="${x(p50)}" x2="${x(high)}" y1="${y}" y2="${y}" stroke="${colour}" stroke-width="2" stroke-opacity="0.4"/>`,
+    `<line x1="${x(p50)}" x2="${x(high)}" y1="${y}" y2="${y}" ` +
+      `stroke="${colour}" stroke-width="2" stroke-opacity="0.4"/>`,
     `<circle cx="${x(p50)}" cy="${y}" r="4.5" fill="${colour}"/>`,
   ];
 }

@@ -1,6 +1,7 @@
-// Many who want one lock at once, in one process: how long until all have had it, in which order, and what it costs the
-// masters. Each contender has connections of his own, made before the clock starts. The floor is the work itself and two
-// round trips a hand-over, measured beside each. The surprise: peers that poll are often not slow in time but in commands, so both are told.
+// Many contenders for one lock at once, in one process: how long until all have had it, in which
+// order, and how many commands that takes. Each has connections of its own, made before the clock
+// starts. The floor is the work itself and two round trips for each hand-over, measured beside
+// each. Peers that poll may be fast and still send many commands, so both are reported.
 
 import { Redis } from 'ioredis';
 import { parseAddress } from '../../src/redis/address.ts';
@@ -17,11 +18,11 @@ import { quantile } from './rounds.ts';
 
 const workMs = 2;
 const counts = [1, 10, 50, 200];
-/** So many at once take the peers minutes; we are tried alone. */
+/** So many contenders take the peers minutes; only redlock-run is measured with them. */
 const crowd = 1_000;
 const roundCount = Number(process.env.CONTENTION_ROUNDS ?? 3);
 
-/** One drain of so many contenders, in units that can be compared. */
+/** One drain of so many contenders, in comparable units. */
 interface Drain {
   readonly floorMs: number;
   readonly drainMs: number;
@@ -37,16 +38,22 @@ export interface ContentionRow {
   readonly to_floor: number;
   readonly drain_ms: number;
   readonly floor_ms: number;
-  /** null: nobody handed anything over. */
+  /** null: there was no hand-over. */
   readonly p50: number | null;
   readonly p99: number | null;
   readonly out_of_order: number;
-  /** In all rounds together; then the other figures are those of the others. */
+  /**
+   * In all rounds together; the other figures are then those of the contenders that did not give
+   * up.
+   */
   readonly gave_up: number;
   readonly commands: number;
 }
 
-/** By the number of contenders, and by name. Peers take turns, so that nobody has the only warm or the only busy moment. */
+/**
+ * By the number of contenders, and by name. Peers take turns, so that none has the only warm or
+ * busy moment.
+ */
 export async function contention(
   urls: readonly string[],
 ): Promise<Record<string, Record<string, ContentionRow>>> {
@@ -105,7 +112,10 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** The work itself, and a SET and a DEL answered by a quorum, one after the other: what no lock can do without. */
+/**
+ * The work itself, and a SET and a DEL that a quorum answers, in sequence: the least that any lock
+ * takes.
+ */
 async function floorOf(clients: readonly Redis[], count: number): Promise<number> {
   const quorum = Math.floor(clients.length / 2) + 1;
   const ask = (send: (client: Redis) => Promise<unknown>) =>
@@ -153,7 +163,7 @@ async function drain(contenders: readonly Contender[]) {
   return { drainMs: performance.now() - startedAt, handOversMs, inversionCount, missedCount };
 }
 
-/** All commands that the masters have been sent by clients. Those that scripts run count there like others. */
+/** All commands of clients that the masters have run, including those that scripts run. */
 async function commandsOf(clients: readonly Redis[], { asksBy }: Peer): Promise<number> {
   const infos = await Promise.all(clients.map((client) => client.info('commandstats')));
   const sent = [

@@ -1,5 +1,6 @@
-// A program that makes cycles when it is told to, seen from outside: it is asked for a block of them and answers with their times.
-// It compares nothing. The surprise: who does not answer in time is ended and takes no further part, and that is his result.
+// A program that makes cycles on request, from outside: it is asked for a block of cycles and
+// answers with their times. A program that does not answer in time is ended and takes no further
+// part, and that is its result.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -26,14 +27,17 @@ export class Contestant {
       env: { ...environment, ...env },
     });
     this.#child.once('error', (error) => this.#leave(error.message));
-    this.#child.stdin?.on('error', () => {}); // It has ended, and the answer that is missing says so.
+    this.#child.stdin?.on('error', () => {}); // It has ended, which the missing answer shows.
     if (this.#child.pid !== undefined) dieWithUs(this.#child.pid);
     this.#lines = createInterface(this.#child.stdout as NodeJS.ReadableStream)[
       Symbol.asyncIterator
     ]();
   }
 
-  /** The times of so many cycles in ms, or of fewer if they take longer than `limitMs` together; empty after trouble. */
+  /**
+   * The times of so many cycles in ms; of fewer if they take longer than `limitMs` together; empty
+   * after a failure.
+   */
   async block(count: number, limitMs: number): Promise<number[]> {
     if (this.trouble !== null) return [];
     this.#child.stdin?.write(`${count} ${limitMs}\n`);

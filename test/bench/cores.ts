@@ -1,6 +1,6 @@
-// Keeps programs to one core each, so that a client and its masters do not share one, as on machines of their own. It measures nothing.
-// The surprise: on two cores that are shared, who waits for a server's answer also waits for the other servers to be run, and a program
-// gets more or less of its caches thrown out in between; that is measured as well, and told apart.
+// Pins programs to one core each, so that a client and its masters do not share one, as on machines
+// of their own. On shared cores, a client that waits for one server also waits while others run,
+// and caches are lost in between; that is measured as well, and reported apart.
 
 import { spawnSync } from 'node:child_process';
 import os from 'node:os';

@@ -1,6 +1,7 @@
-// What it costs to hold a lock and to wait for one: memory and processor time of redlock-run with its guard, without the command,
-// and commands on each master. Alone, and in a crowd on one machine. No peer: libraries have no guard and no program. The surprise: the
-// cost of starting is not in it; what is measured begins when everybody has come to rest.
+// The cost of holding a lock and of waiting for one: memory and processor time of redlock-run with
+// its guard, without the command, and commands on each master; alone, and many on one machine. It
+// has no peers, because libraries have no guard and no program. Starts are not included: measuring
+// begins when all programs are idle.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
@@ -13,7 +14,7 @@ import { aloneOf, cpuMsOf, familyOf, pssOf } from './processes.ts';
 export interface CostRow {
   readonly count: number;
   readonly pss_MB: number;
-  /** The same, if no other program on the machine were a Node. */
+  /** The same, if no other program on the machine used Node. */
   readonly alone_MB: number;
   readonly processes: number;
   readonly cpu_ms_a_minute: number;
@@ -26,9 +27,12 @@ export interface CostRow {
 const program = path.resolve('bin/redlock-run.js');
 const watchMs = Number(process.env.COST_WATCH_MS ?? 60_000);
 const crowdCount = Number(process.env.COST_CROWD ?? 100);
-/** Until the code that a start has left behind is collected, and the first extension is over. */
+/** Until the garbage of the start is collected, and the first extension is over. */
 const restMs = 12_000;
-/** A start takes 100 ms of both cores: slower than that, so that nobody loses his lock to the crowd. */
+/**
+ * A start takes 100 ms of both cores: starts come slower than that, so that no holder loses its
+ * lock to the load.
+ */
 const startEveryMs = 250;
 
 type Runs = { readonly name: string; readonly children: ChildProcess[] };
@@ -47,7 +51,7 @@ export async function cost(masters: readonly TestMaster[]): Promise<Record<strin
       runs.push(waiters);
       for (let index = 0; index < count; index += 1)
         waiters.children.push(await begin(masters, `held-${count}-0`));
-      // The holders go on: what they ask of the masters has just been measured.
+      // The holders go on: their commands on the masters have just been measured.
       const heldCommands = (rows[holders.name]?.commands_a_minute ?? 0) * count;
       rows[waiters.name] = await measure(waiters, masters, heldCommands);
       for (const { children } of runs.splice(0)) await Promise.all(children.map(end));
@@ -75,7 +79,7 @@ async function begin(masters: readonly TestMaster[], name: string): Promise<Chil
   return child;
 }
 
-/** Ended as a person would end it, so that the guard and the command go as well. */
+/** Ended by SIGTERM, so that the guard and the command end as well. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -122,7 +126,10 @@ async function measure(
   return row;
 }
 
-/** Calls of scripts and other commands that came from clients; what a script calls inside is not counted, nor are our questions. */
+/**
+ * Calls of scripts and other commands of clients, without what scripts call, and without those of
+ * this benchmark.
+ */
 async function commandsOf(master: TestMaster): Promise<number> {
   const stats = String(await master.command('info', 'commandstats'));
   const calls = [...stats.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)];

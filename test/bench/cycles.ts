@@ -1,6 +1,7 @@
-// Acquire and release, over and over, on open connections: ours, the peers that this machine can run, and the floor, each in a process
-// of its own. In many situations: more masters, some of them frozen, a network that takes its time. The surprise: they take turns
-// in blocks of cycles, and a ratio is the median of the ratios within each turn, so that drift of the machine cancels out.
+// Acquire and release in sequence, on open connections: redlock-run, the peers that this machine
+// can run, and the floor, each in a process of its own; with more masters, frozen masters, and a
+// slow network. Contestants take turns in blocks of cycles, and a ratio is the median of the ratios
+// within each turn, so that drift of the machine cancels out.
 
 import { fileURLToPath } from 'node:url';
 import { startMasters, type TestMaster } from '../servers/masters.ts';
@@ -103,7 +104,7 @@ async function measure(
   }
 }
 
-/** The masters freeze after everybody has warmed up, as they do in life: under open connections. */
+/** The masters freeze after all contestants have warmed up, that is, under open connections. */
 async function inBlocks(
   contestants: readonly Contestant[],
   toFreeze: readonly TestMaster[],
@@ -116,7 +117,7 @@ async function inBlocks(
   const isSlow = delayMs >= 10;
   for (let turn = 0; turn < (isSlow ? Math.min(turnCount, 6) : turnCount); turn += 1) {
     for (const [index, contestant] of contestants.entries()) {
-      // Who takes seconds for a cycle is not asked for another.
+      // A contestant that takes seconds for a cycle is not asked for another.
       if (turn >= 1 && (times[index]?.[0]?.[0] ?? 0) > 1_000) continue;
       const block = await contestant.block(isSlow ? 5 : blockCount, 400);
       if (block.length > 0) times[index]?.push(block);

@@ -1,4 +1,5 @@
-// Masters as they are seen through a slow network: starts peers/delay.ts in front of them and tells the addresses to use instead.
+// Masters behind a slow network: starts peers/delay.ts in front of them and returns the addresses
+// to use instead.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

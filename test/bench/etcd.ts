@@ -1,5 +1,5 @@
-// An etcd on loopback, where this machine has one, for the comparison with `etcdctl lock`. Nothing is installed. The surprise:
-// it need not write to disk for this, which is in its favour.
+// An etcd on loopback, where this machine has one, for the comparison with `etcdctl lock`. Nothing
+// is installed. It does not write to disk, which is in its favour.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Etcd {
   readonly version: string;
-  /** The words that run a command under a lock. */
+  /** The arguments that run a command under a lock. */
   lock(command: string): string[];
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-// What the guard costs: memory and processor time while its command runs, with other flags of Node for
-// comparison. Memory is told as Pss, in which what the guard shares with redlock-run (most of Node
-// itself) is divided by those that share it; a second Node program costs much less than its size.
+// The cost of the guard: memory and processor time while its command runs, with other flags of Node
+// for comparison. Memory is PSS, which divides shared pages by the processes that share them; a
+// second Node program costs much less than its size.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,10 @@ export async function guard() {
   return costs;
 }
 
-/** A guard with a command; a second Node program stands for redlock-run, with which it shares. */
+/**
+ * A guard with a command; a second Node program stands for redlock-run, with which it shares
+ * memory.
+ */
 async function costOf(flags: readonly string[]) {
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' });
   const startedAt = performance.now();

@@ -1,6 +1,7 @@
-// How long a lock is nobody's between two jobs that wait for it as processes: from the last act of one job to the first act of
-// the next, for redlock-run, `etcdctl lock` and flock(1) in turn. The surprise: it is the jobs themselves that tell, so everything
-// between them counts: noticing that a job has ended, ending what it left behind, the release, the call, the start of the next.
+// How long a lock is free between two jobs that wait for it as processes: from the last act of one
+// job to the first act of the next, for redlock-run, `etcdctl lock` and flock(1) in turn. The jobs
+// themselves take the times, so everything between them counts: noticing the end of a job, stopping
+// its leftover processes, the release, the wake-up, the next start.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,11 +13,11 @@ import { quantile } from './rounds.ts';
 
 const waiterCount = 12;
 const roundCount = 5;
-/** How long the first one holds the lock, so that all others are waiting by then, in ms. */
+/** How long the first job holds the lock, so that all others wait by then, in ms. */
 const gatherMs = 4_000;
 const workSeconds = 0.05;
 
-/** The words before a job's own. */
+/** The arguments before those of the job. */
 type Locker = { readonly words: readonly string[]; readonly env: Record<string, string> };
 
 export interface HandOverRow {
@@ -69,11 +70,14 @@ export async function handOver(masters: readonly string[]): Promise<Record<strin
   }
 }
 
-/** One holder, then so many who wait. Resolves with the ms between the end of each job and the beginning of the next. */
+/**
+ * One holder, then so many waiters. Resolves with the ms between the end of each job and the start
+ * of the next.
+ */
 async function queue({ words, env }: Locker, folder: string): Promise<number[]> {
   const [log, job] = [path.join(folder, 'log'), path.join(folder, 'job.sh')];
   writeFileSync(log, '');
-  // A file, because `etcdctl lock` takes what looks like an option for its own.
+  // A file, because `etcdctl lock` reads what looks like an option as its own.
   writeFileSync(job, `date +'begin %s%N' >>'${log}'; sleep $1; date +'end %s%N' >>'${log}'\n`);
   const run = (seconds: number) =>
     new Promise<void>((resolve, reject) => {

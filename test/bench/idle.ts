@@ -1,6 +1,6 @@
-// A whole run on a machine with thousands of idle processes, against the same run without them: what
-// it costs to end a command must not depend on what else is on the machine. In blocks, without and
-// with in turn, because thousands of processes cannot be started for each run. Linux only.
+// A whole run on a machine with thousands of idle processes, against the same run without them:
+// ending a command must not cost more because of other processes. In blocks, without and with in
+// turn, because thousands of processes cannot be started for each run. Linux only.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ async function block(job: readonly string[]): Promise<number> {
   return quantile(times, 0.5);
 }
 
-/** Shells of one process each cost less to start one by one than from here. */
+/** One shell starts so many processes faster than this program would. */
 async function startCrowd(): Promise<ChildProcess> {
   const script = 'for i in $(seq "$0"); do sleep 3600 & done; echo ready; read _; kill $(jobs -p)';
   const stdio = ['pipe', 'pipe', 'ignore'] as const;

@@ -1,5 +1,5 @@
-// Curves over one number, one line each with its name at its end, both scales logarithmic, as SVG text. It knows no locks. The
-// surprise: the names are moved apart where lines end close to one another, so a name may stand a little beside its line.
+// Curves over one number, one line each with its name at its end, both scales logarithmic, as SVG
+// text. Names are moved apart where lines end close to one another.
 
 export interface Curve {
   readonly name: string;
@@ -25,14 +25,16 @@ export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve
   const across = scaleOf([xs[0] ?? 1, xs.at(-1) ?? 10], [size.left, right]);
   const up = scaleOf([ticks[0] ?? 1, ticks.at(-1) ?? 10], [bottom, size.top]);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" ` +
+      'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
     `<title>${title}</title>`,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
     `<text x="12" y="22" font-size="14">${title}</text>`,
     `<text x="12" y="39" font-size="11">${caption}</text>`,
     ...ticks.flatMap((y) => [
       `<line x1="${size.left}" x2="${right}" y1="${up(y)}" y2="${up(y)}" stroke="#e2e8f0"/>`,
-      `<text x="${size.left - 8}" y="${Number(up(y)) + 4}" font-size="11" text-anchor="end">${unitOf(y)}</text>`,
+      `<text x="${size.left - 8}" y="${Number(up(y)) + 4}" font-size="11" text-anchor="end">` +
+        `${unitOf(y)}</text>`,
     ]),
     ...xs.map(
       (x) =>

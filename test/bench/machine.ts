@@ -1,5 +1,5 @@
-// The machine that was measured on, and the versions of what took part, for whoever reads the figures later. The surprise: no
-// name of the machine and no path is in it.
+// The machine that was measured on, and the versions of what took part. It contains no host name
+// and no path.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ export interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly memory_GB: number;
-  /** Programs in the run queue in the minute before: what else it was busy with. */
+  /** The length of the run queue in the minute before, that is, the other load. */
   readonly load: number;
   readonly versions: Readonly<Record<string, string>>;
 }

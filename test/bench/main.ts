@@ -1,7 +1,8 @@
-// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|idle|all]... [--json FILE] [--plot]`: how fast we are, as ratios
-// against a peer or a floor that ran in turn with us; `-- --plot --from FILE` writes docs/ anew from an earlier run. No test:
-// machines are noisy, and a figure proves nothing alone. The surprise: everything is measured in rounds that take
-// turns, A B C A B C, so that a machine that slows down slows all of them down.
+// `npm run bench -- [startup|profile|cycles|contention|hand-over|cost|guard|idle|all]... [--json
+// FILE] [--plot]`: the speed of redlock-run, as ratios to a peer or a floor that ran in turn with
+// it; `-- --plot --from FILE` writes docs/ again from an earlier run. It is no test, because
+// machines are noisy. Everything is measured in rounds that take turns, A B C A B C, so that a
+// machine that slows down slows down all.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -26,7 +27,7 @@ if (options.from !== undefined) {
   process.exit(0);
 }
 const urlsOf = (masters: readonly TestMaster[]) => masters.map(({ url }) => url);
-/** By name, with the number of masters that it wants to be given. */
+/** By name, with the number of masters that it needs. */
 const suites: Record<
   string,
   {
@@ -55,7 +56,7 @@ if (unknown !== undefined) {
 const machine = await describeMachine();
 console.log(machine);
 const results: Record<string, unknown> = {};
-/** After each benchmark, so that the next one may fail. */
+/** After each benchmark, because the next one may fail. */
 const keep = () => {
   if (options.json === undefined) return;
   writeFileSync(options.json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
@@ -67,7 +68,7 @@ try {
     console.log(`\n${name}: Node ${process.versions.node}, masters on unix sockets`);
     results[name] = await run(masters);
     keep();
-    // Those show each situation as it ends.
+    // These print each situation as it ends.
     if (name !== 'cycles' && name !== 'contention') console.table(results[name]);
   }
 } finally {

@@ -1,5 +1,5 @@
-// What a run of the benchmarks leaves in docs/: charts, and a page of results for each benchmark that
-// was run. It measures nothing.
+// Writes the results of the benchmarks into docs/: charts, and a page for each benchmark that was
+// run. It measures nothing.
 
 import { writeFileSync } from 'node:fs';
 import { type ChartRow, chartOf, type Legend, type Panel, timeLabelOf } from './chart.ts';
@@ -28,7 +28,7 @@ export interface Run {
 interface Page {
   readonly title: string;
   readonly what: string;
-  /** The page that says what the figures mean. */
+  /** The page that explains the figures. */
   readonly meaning: 'performance' | 'waiting';
   readonly hasChart: boolean;
 }
@@ -36,8 +36,8 @@ interface Page {
 const pages: Readonly<Record<string, Page>> = {
   startup: {
     title: 'From start to exit',
-    what: `Whole programs that acquire a lock on three masters, run \`true\` and release it, in turn.
-A ratio is the median of the ratios within each round.`,
+    what: `Whole programs that acquire a lock on three masters, run \`true\` and release it, in
+turn. A ratio is the median of the ratios within each round.`,
     meaning: 'performance',
     hasChart: true,
   },
@@ -49,15 +49,15 @@ A ratio is the median of the ratios within each round.`,
   },
   cycles: {
     title: 'Acquire and release beside other libraries',
-    what: `One acquire and release after another on open connections. The floor is the same requests over
-bare sockets. A ratio is the median of the ratios within each turn.`,
+    what: `One acquire and release after another on open connections. The floor is the same requests
+over bare sockets. A ratio is the median of the ratios within each turn.`,
     meaning: 'performance',
     hasChart: true,
   },
   cost: {
     title: 'Holding and waiting',
-    what: `redlock-run and its guard without the command. PSS divides pages that several programs share by
-the number of programs that share them.`,
+    what: `redlock-run and its guard without the command. PSS divides pages that several programs
+share by the number of programs that share them.`,
     meaning: 'performance',
     hasChart: true,
   },
@@ -170,10 +170,11 @@ function profileTable(profile: Record<string, ProfileRow>): string {
 
 function describe({ system, cpu, cores, memory_GB, load, versions }: Machine): string {
   const names = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return `${cpu}, ${cores} cores, ${memory_GB} GB, ${system}, load ${load} before the run; ${names.join(', ')}.`;
+  const machine = `${cpu}, ${cores} cores, ${memory_GB} GB, ${system}`;
+  return `${machine}, load ${load} before the run; ${names.join(', ')}.`;
 }
 
-/** A row a contestant, a column a situation; ratios first. */
+/** A row for each contestant, a column for each situation; ratios first. */
 function cyclesTable(cycles: Record<string, Record<string, CycleRow>>): string {
   return Object.entries(cycles)
     .map(([title, rows]) => {
@@ -203,7 +204,8 @@ function cyclesTable(cycles: Record<string, Record<string, CycleRow>>): string {
 function costTable(cost: Record<string, CostRow>): string {
   const lines = Object.entries(cost).map(([name, row]) => {
     const { pss_MB, alone_MB, core_percent, cpu_ms_a_minute, commands_a_minute } = row;
-    return `| ${name} | ${[pss_MB, alone_MB, core_percent, cpu_ms_a_minute, commands_a_minute].join(' | ')} |`;
+    const cells = [pss_MB, alone_MB, core_percent, cpu_ms_a_minute, commands_a_minute];
+    return `| ${name} | ${cells.join(' | ')} |`;
   });
   const asked = 'commands a minute on each master';
   return tableOf(
@@ -231,7 +233,7 @@ function contentionTable(contention: Record<string, Record<string, ContentionRow
   return tableOf(['W', '', ...heads, 'commands a master and hand-over'], lines);
 }
 
-/** The floor is the one that was measured beside ours. */
+/** The floor is the one that was measured beside redlock-run. */
 function contentionChart(contention: Record<string, Record<string, ContentionRow>>): string {
   const sizes = Object.entries(contention).map(([count, rows]) => ({ count: Number(count), rows }));
   const names = [...new Set(sizes.flatMap(({ rows }) => Object.keys(rows)))];
@@ -245,7 +247,8 @@ function contentionChart(contention: Record<string, Record<string, ContentionRow
   const axes = {
     title: 'Many want one lock at once',
     caption:
-      'time until the last of W is done, divided by W; jobs of 2 ms, five masters; both scales logarithmic; lower is better',
+      'time until the last of W is done, divided by W; jobs of 2 ms, five masters; ' +
+      'both scales logarithmic; lower is better',
     unitOf: (ms: number) => `${ms} ms`,
   };
   return linesOf(axes, [

@@ -1,10 +1,10 @@
-// What programs take from the machine, from /proc: memory and processor time of a run and its guard. Linux only. The surprise: memory
-// is told as PSS, in which pages that several programs share (most of Node itself) are divided by those who share them, so the
-// sum over all programs is what the machine gives.
+// Memory and processor time of programs, from /proc: a run and its guard. Linux only. Memory is
+// PSS, which divides shared pages (most of Node itself) by the processes that share them, so the
+// sum over all programs is what the machine spends.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The process and all children of it whose command line passes. */
+/** The process and all its children whose command line passes. */
 export function familyOf(pid: number, isMember: (words: string) => boolean): number[] {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
@@ -17,7 +17,10 @@ export function pssOf(pid: number): number {
   return Number(/^Pss: +(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024;
 }
 
-/** In MB, for a machine on which no other Node runs: what they have for themselves, and once the most that one shares. */
+/**
+ * In MB, for a machine on which no other Node runs: the private memory of all, plus the largest
+ * shared part once.
+ */
 export function aloneOf(pids: readonly number[]): number {
   const parts = pids.map((pid) => {
     const rollup = read(`/proc/${pid}/smaps_rollup`);

@@ -1,6 +1,6 @@
-// Where the processor time of a start goes, by package: the bundles beside the same source as modules, both under Node's own profiler. It
-// compares no times of the clock (startup.ts). The surprise: what is not yet JavaScript is not in it, so Node's own start is missing, and
-// a profiler makes everything slower by a fifth or so; the shares are what counts.
+// The processor time of a start by package: the bundles beside the same source as modules, both
+// under Node's profiler. It compares no wall-clock times (startup.ts). Node's own start is not in
+// it, and a profiler makes everything slower by about a fifth; only the shares count.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -40,7 +40,7 @@ export function profile(masters: readonly string[]): Record<string, ProfileRow> 
   for (let round = -1; round < roundCount; round += 1) {
     for (const name of ['modules', 'bundles'] as const) {
       const parts = partsOf(programs[name], words);
-      if (round >= 0) measured[name].push(parts); // The first one finds no machine code that was kept.
+      if (round >= 0) measured[name].push(parts); // The first has no code cache.
     }
   }
   const median = (of: readonly Map<string, number>[], part: string) => {
@@ -94,7 +94,7 @@ function added({ nodes, samples, timeDeltas }: Profile): Map<string, number> {
   return parts;
 }
 
-/** null: not the time of anybody. */
+/** null: not the time of any part. */
 function partOf({ functionName, url, lineNumber, columnNumber }: Frame): string | null {
   if (functionName === '(idle)' || functionName === '(root)') return null;
   if (functionName === '(garbage collector)') return 'garbage collector';
@@ -115,7 +115,7 @@ function packageOf(source: string): string {
 
 const maps = new Map<string, SourceMap | null>();
 
-/** The file that a place in a bundle was made of. */
+/** The source file at a position of a bundle. */
 function sourceOf(url: string, line: number, column: number): string {
   const file = url.startsWith('file:') ? fileURLToPath(url) : url;
   let map = maps.get(file);

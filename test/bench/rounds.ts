@@ -1,5 +1,6 @@
-// Contestants measured in turns, and the table that is made of it. The surprise: the ratio of a contestant is the median of
-// its ratios to the first one within each round, not the ratio of two medians, so that drift cancels out.
+// Contestants measured in turns, and their table. The ratio of a contestant is the median of its
+// ratios to the first one within each round, not the ratio of two medians, so that drift cancels
+// out.
 
 export interface Contestant {
   readonly name: string;
@@ -14,7 +15,7 @@ export interface Row {
   readonly 'p99 ms': string;
 }
 
-/** The first contestant is what the others are compared with. */
+/** The first contestant is the reference. */
 export async function inTurns(
   contestants: readonly Contestant[],
   roundCount: number,
@@ -35,7 +36,7 @@ export async function inTurns(
   );
 }
 
-/** The times of each contestant in ms, round by round; a first round, to warm up, is not among them. */
+/** The times of each contestant in ms, round by round, without a first round to warm up. */
 export async function timesInTurns(
   contestants: readonly Contestant[],
   roundCount: number,

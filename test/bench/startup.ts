@@ -1,6 +1,6 @@
-// What a job of no length at all costs: whole programs, from start to exit, against an empty Node program and against `etcdctl
-// lock`, where there is one. The surprise: the executable is measured when it has been built (`npm run build:standalone`), and
-// what is missing on this machine is left out without a word.
+// The cost of an empty job: whole programs, from start to exit, against an empty Node program and
+// against `etcdctl lock`, where there is one. The executable is measured if it has been built (`npm
+// run build:standalone`). What this machine lacks is left out.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -53,7 +53,7 @@ function programs(
       words: [process.execPath, bin, ...job],
       env: { ...env, NODE_DISABLE_COMPILE_CACHE: '1' },
     },
-    // A word that looks as if nothing were to run: its guard is started when that turns out wrong.
+    // The word --help looks as if no command were to run, so the guard is started only later.
     'npm package, guard started later': {
       words: [process.execPath, bin, '--on-lost', '--help', ...job],
       env,
@@ -70,7 +70,8 @@ async function measured(programs: Programs, etcdVersion: string) {
     ? `${(statSync(executable).size / 1e6).toFixed(0)} MB`
     : 'not built';
   console.log(
-    `executable ${size}, etcdctl ${etcdVersion}, ${roundCount} rounds in turn, NODE_EXTRA_CA_CERTS unset`,
+    `executable ${size}, etcdctl ${etcdVersion}, ${roundCount} rounds in turn, ` +
+      'NODE_EXTRA_CA_CERTS unset',
   );
   const entries = Object.entries(programs);
   const contestants = entries.map(([name, { words, env }]) => ({
@@ -102,7 +103,7 @@ function timeOf(
   [program = '', ...words]: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<number> {
-  // Reading extra certificates would be measured instead of us.
+  // Reading extra certificates would be measured instead.
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {

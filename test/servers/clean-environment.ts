@@ -1,6 +1,6 @@
-// Nothing that stands on the machine or in the shell of a developer may lead a test to masters of
-// theirs. Every worker starts with this file: no variable of redlock-run is left, and a program
-// that is started with what remains reads an empty configuration instead of looking for one.
+// No configuration of the machine or of a developer's shell may lead a test to real masters. Every
+// worker starts with this file: it removes all variables of redlock-run, and names an empty
+// configuration file.
 
 import { noConfiguration } from './no-configuration.ts';
 

@@ -1,8 +1,7 @@
-// A network that can fail: a proxy in front of one master, to be switched while connections are open. It knows nothing
-// of Redis; it passes bytes, keeps them, loses them, or cuts the wire.
-//
-// The surprise: held requests are not lost. They reach the master when the proxy passes again, as after a partition that
-// TCP outlived, long after whoever sent them gave up.
+// A network that can fail: a proxy in front of one master, switched while connections are open. It
+// passes bytes, holds them, loses them, or cuts the connection. *Note:* held requests are not lost:
+// they reach the master when the proxy passes again, as after a partition that TCP has survived,
+// long after their sender gave up.
 
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -15,7 +14,10 @@ interface Wire {
   client: Socket;
   master: Socket;
   held: Buffer[];
-  /** Settled when the last reply so far was passed on: a later one may not overtake it, however the delay changes. */
+  /**
+   * Settled when the last reply so far was passed on: a later reply may not overtake it, whatever
+   * the delay.
+   */
   passedOn: Promise<unknown>;
 }
 
@@ -68,23 +70,23 @@ export class FaultyProxy {
       for (const chunk of wire.held.splice(0)) wire.master.write(chunk);
   }
 
-  /** Replies come so much later; requests pass at once. */
+  /** Replies are delayed by so much; requests pass at once. */
   delay(delayMs: number): void {
     this.#mode = 'pass';
     this.#delayMs = delayMs;
   }
 
-  /** Requests reach the master, which does what they say; its answers are lost. */
+  /** Requests reach the master and take effect; its replies are lost. */
   dropReplies(): void {
     this.#mode = 'dropReplies';
   }
 
-  /** Requests stay here until pass(). */
+  /** Requests are held until pass(). */
   holdRequests(): void {
     this.#mode = 'holdRequests';
   }
 
-  /** Every open connection is reset, with all that is held; new ones are as before. */
+  /** Every open connection is reset, with all that is held; new ones work. */
   cut(): void {
     for (const { client, master } of this.#wires) for (const end of [client, master]) reset(end);
     this.#wires.clear();
@@ -143,7 +145,7 @@ function listen(
 }
 
 function reset(socket: Socket): void {
-  // Only TCP has a reset; on a unix socket the end of the stream is all there is.
+  // Only TCP has a reset; a unix socket can only end the stream.
   if (socket.remoteFamily === undefined) socket.destroy();
   else socket.resetAndDestroy();
 }

@@ -1,5 +1,5 @@
-// Servers that speak the Redis protocol and answer whatever a test wants: what a broken, intercepted
-// or malicious master may say. They lock nothing, listen on unix sockets, and end with the test file.
+// Servers that speak the Redis protocol and reply as a test wants: like a broken, intercepted or
+// malicious master. They lock nothing, listen on unix sockets, and end with the test file.
 
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { scratchFolder } from './watchdog.ts';
 
-/** The bytes of the answer to a command; null: none, and the test goes on. */
+/** The bytes of the reply to a command; null: no reply, and the test goes on. */
 export type Reply = (words: readonly string[], socket: Socket) => string | null;
 
 export interface HostileMaster {
   readonly url: string;
-  /** Every command that it was sent. */
+  /** Every command that it has received. */
   readonly commands: (readonly string[])[];
   readonly connectionCount: number;
-  /** How it answers from now on. */
+  /** Its replies from now on. */
   reply: Reply;
 }
 
@@ -91,15 +91,15 @@ function commandIn(
 
 export const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 export const list = (...items: readonly string[]) => `*${items.length}\r\n${items.join('')}`;
-/** What a master answers that grants a lock, with this fence. */
+/** The reply of a master that grants a lock, with this fence. */
 export const grant = (fence: number | string = 1_700_000_000_000_000) =>
   list(':1\r\n', `:${fence}\r\n`);
-/** What a master answers where another client holds the lock for so long. */
+/** The reply of a master where another client holds the lock for so long. */
 export const refusal = (remainingMs = 60_000) => {
   const time = [`:${Math.floor(Date.now() / 1000)}\r\n`, ':5\r\n'];
   return list(
     ':0\r\n',
-    bulk('someone'),
+    bulk('another'),
     `:${remainingMs}\r\n`,
     ':1\r\n',
     ...time,
@@ -107,7 +107,7 @@ export const refusal = (remainingMs = 60_000) => {
     list(),
   );
 };
-/** What an echo server answers. */
+/** The reply of an echo server. */
 export const echo: Reply = (words) => list(...words.map(bulk));
 
 const facts = [
@@ -117,7 +117,7 @@ const facts = [
   'uptime_in_seconds:100000',
 ];
 
-/** INFO of a server that is fine, with these fields changed; null: it has none. */
+/** INFO of a healthy server, with these fields changed; null: without INFO. */
 export function info(changes: Readonly<Record<string, string | null>> = {}): string {
   const fields = new Map(facts.map((line) => line.split(':') as [string, string]));
   for (const [field, value] of Object.entries({ run_id: 'a'.repeat(40), ...changes })) {
@@ -127,7 +127,7 @@ export function info(changes: Readonly<Record<string, string | null>> = {}): str
   return bulk([...fields].map(([field, value]) => `${field}:${value}\r\n`).join(''));
 }
 
-/** Who it is, as of a server that is fine; everything else is answered by the other function. */
+/** The identity of a healthy server; the other function answers everything else. */
 export function behind(reply: Reply): Reply {
   const runId = randomBytes(20).toString('hex');
   return (words, socket) => {
@@ -138,7 +138,7 @@ export function behind(reply: Reply): Reply {
   };
 }
 
-/** Of a server that is fine, but for its answers to scripts; `nth` counts these from 0. */
+/** A healthy server, except for its replies to scripts; `nth` counts these from 0. */
 export function toScripts(
   answer: (words: readonly string[], nth: number, socket: Socket) => string | null,
 ): Reply {
@@ -150,7 +150,7 @@ export function toScripts(
   });
 }
 
-/** Whole replies, each of which is the wrong one to SUBSCRIBE, and pushes that no client has asked for. */
+/** Complete replies, each of them wrong for SUBSCRIBE, and pushes that no client has requested. */
 export const strangeReplies: Readonly<Record<string, string>> = {
   nil: '$-1\r\n',
   'a nil list': '*-1\r\n',

@@ -1,8 +1,7 @@
-// One real redis-server as a test sees it: an address, and the things that can happen to a master. It is a child of the
-// test process, keeps nothing on disk unless told to, and dies with the test process.
-//
-// The surprise: `command` speaks over a connection with settings of its own, which have nothing to do with those of the
-// code under test; it is lost when the master is killed, and dialled again on the next command.
+// One real redis-server for a test: an address, and the faults of a master. It is a child of the
+// test process, keeps nothing on disk by default, and dies with the test process. *Note:* `command`
+// uses a connection of its own, separate from the code under test; it is lost when the master is
+// killed, and made again for the next command.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -14,9 +13,9 @@ import { eventually, isFrozen } from './processes.ts';
 import { dieWithUs, forget } from './watchdog.ts';
 
 export interface MasterOptions {
-  /** unix sockets unless something needs TCP. */
+  /** unix sockets unless a test needs TCP. */
   transport?: 'unix' | 'tcp';
-  /** Keep the data over restart(), as a master that fsyncs always does. */
+  /** Keep the data over restart(), like a master with appendfsync always. */
   persist?: boolean;
   /** More settings, as in redis.conf: { requirepass: 'x', user: ['job', 'on', 'nopass'] }. */
   config?: Record<string, string | string[]>;
@@ -27,7 +26,7 @@ export class TestMaster {
   /** unix:///path/to.sock or redis://127.0.0.1:port, never with a password. */
   readonly url: string;
   readonly directory: string;
-  /** Every process that this master ever was. */
+  /** The pid of every process that this master has had. */
   readonly pids: number[] = [];
   readonly #program: ServerProgram;
   readonly #options: MasterOptions;
@@ -86,7 +85,7 @@ export class TestMaster {
     await eventually(`${this.name} frozen`, () => isFrozen(pid));
   }
 
-  /** SIGCONT: what was asked meanwhile is carried out now. */
+  /** SIGCONT: held commands are executed now. */
   thaw(): void {
     process.kill(this.pid, 'SIGCONT');
   }
@@ -114,7 +113,7 @@ export class TestMaster {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** What the server answers to one command, within five seconds; an error reply is thrown. */
+  /** The reply of the server to one command, within five seconds; an error reply is thrown. */
   async command(name: string, ...words: (string | number)[]): Promise<unknown> {
     const control = this.#control ?? this.#connect();
     return control.call(name, ...words);
@@ -133,7 +132,10 @@ export class TestMaster {
     await this.command('flushall');
   }
 
-  /** Hears what is published on these channels. The function that it resolves with ends that, after everything so far. */
+  /**
+   * Collects the messages on these channels. The function that it resolves with ends that, after
+   * all messages so far.
+   */
   async hear(
     channels: readonly string[],
     onWakeUp: (channel: string) => void,

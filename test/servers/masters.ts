@@ -1,7 +1,6 @@
-// Real masters for a test file: start some, end all, and prove that none is left. No mocks and no fixed ports, so files
-// may run side by side.
-//
-// The surprise: a test process that is killed leaves nothing either (see watchdog.ts), so this needs no clean-up script.
+// Real masters for a test file: starts some, stops all, and checks that none is left. There are no
+// mocks and no fixed ports, so files may run side by side. A test process that is killed leaves
+// nothing either (watchdog.ts).
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -16,7 +15,10 @@ export type { MasterOptions, TestMaster };
 const started: TestMaster[] = [];
 let count = 0;
 
-/** So many empty masters m1, m2, ... that answer. Fails when this machine has no server program: `npm test` gets one. */
+/**
+ * So many empty masters m1, m2, ... that answer. Fails when this machine has no server program:
+ * `npm test` installs one.
+ */
 export async function startMasters(
   howMany: number,
   options: MasterOptions = {},
@@ -39,12 +41,15 @@ export async function startMasters(
   );
 }
 
-/** Ends every master that this file started. For afterAll. */
+/** Stops every master that this file started. For afterAll. */
 export async function stopAll(): Promise<void> {
   await Promise.all(started.map((master) => master.stop()));
 }
 
-/** Asserts that every master that this file started is gone with its folder. For afterAll, after stopAll. */
+/**
+ * Asserts that every master of this file has ended and its folder is removed. For afterAll, after
+ * stopAll.
+ */
 export function nothingLeft(): void {
   for (const master of started) {
     assert.deepEqual(master.pids.filter(isAlive), [], `${master.name} is still running`);

@@ -1,4 +1,4 @@
-// For programs that are started with an environment of their own: a configuration that is named and
-// empty, so that none is looked for, in /etc above all.
+// For programs that are started with an environment of their own: names an empty configuration
+// file, so that none is searched for, above all not in /etc.
 
 export const noConfiguration = { REDLOCK_CONFIG: '/dev/null' } as const;

@@ -41,7 +41,7 @@ export async function install({ tarball }: Packed, { hasOptional = true } = {}):
   return folder;
 }
 
-/** Runs npm, the one that runs us if one does. */
+/** Runs npm; if npm runs the tests, the same npm. */
 function npm(cwd: string, ...words: string[]) {
   const script = process.env.npm_execpath;
   const [program, first] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []];

@@ -1,5 +1,5 @@
-// The certificates of the tests, good for a hundred years: `server` (for localhost) and `client`
-// are signed by `ca`; `other` is an authority that has signed neither.
+// The certificates of the tests, valid for a hundred years: `ca` has signed `server` (for
+// localhost) and `client`; `other` is an authority that has signed neither.
 
 import { fileURLToPath } from 'node:url';
 

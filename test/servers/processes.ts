@@ -1,13 +1,12 @@
-// Looking at processes from outside, and waiting for what cannot be awaited. Nothing here starts anything.
-//
-// The surprise: a signal that was sent has not always arrived; a frozen process counts as frozen when the kernel says so.
+// Observes processes from outside, and polls for what cannot be awaited. It starts nothing. *Note:*
+// a signal takes effect later than it is sent; a process counts as frozen when the kernel says so.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Whether the process exists; one that has ended and waits for its parent (a zombie) does not. Of a process that is being
- * killed the first thread is a zombie before the others are, and before its sockets are closed.
+ * Whether the process exists; a zombie does not count. While a process is being killed, its first
+ * thread becomes a zombie before the others do, and before its sockets are closed.
  */
 export function isAlive(pid: number): boolean {
   try {
@@ -18,12 +17,14 @@ export function isAlive(pid: number): boolean {
   return processState(pid) !== 'Z' || threadCount(pid) > 1;
 }
 
-/** Whether the process is stopped by a signal. On a machine without /proc nobody can tell, and the answer is yes. */
+/**
+ * Whether the process is stopped by a signal. Without /proc this is unknown, and the answer is yes.
+ */
 export function isFrozen(pid: number): boolean {
   return ['T', 't', null].includes(processState(pid));
 }
 
-/** Polls until the condition is not false, null or undefined, and returns it. Fails with the description after timeoutMs. */
+/** Polls until the result is not false, null or undefined; returns it. Fails after timeoutMs. */
 export async function eventually<T>(
   description: string,
   condition: () => T | Promise<T>,

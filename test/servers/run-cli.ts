@@ -1,7 +1,7 @@
-// The built program as a user has it: a process of its own, in a clean environment and an empty folder.
-// Tests learn what a user can see (exit code, signal, the two streams, the time it took) and nothing
-// else. A run that takes too long fails the test and is killed with all that it started; a warning of
-// Node on stderr fails it as well, whatever the test was about.
+// The built program as a user has it: a process of its own, in a clean environment and an empty
+// folder. Tests see only what a user can see: exit code, signal, the two streams, the duration. A
+// run that takes too long fails the test and is killed with all its processes; a warning of Node on
+// stderr fails it as well.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,13 +20,13 @@ export interface RunOptions {
   env?: Record<string, string | undefined>;
   /** Default: the empty HOME. */
   cwd?: string;
-  /** What it reads; default: nothing (/dev/null). 'pipe' leaves it open for `child.stdin`. */
+  /** Its stdin; default: nothing (/dev/null). 'pipe' leaves it open for `child.stdin`. */
   stdin?: string | 'pipe';
   /** Default 20 s. */
   timeoutMs?: number;
-  /** Which of the two; default: redlock-run. */
+  /** Which program; default: redlock-run. */
   program?: 'redlock-run' | 'redlockctl';
-  /** A program, with its words, that becomes redlock-run, as setpriv(1) does. */
+  /** A program with its arguments that becomes redlock-run, as setpriv(1) does. */
   through?: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface RunResult {
   elapsedMs: number;
 }
 
-/** Another build of the programs, such as the standalone executable, to be tested instead of the package's. */
+/** Another build of the programs, such as the standalone executable, to be tested in its place. */
 const other = process.env.REDLOCK_RUN_PROGRAM;
 export const isStandalone = Boolean(other);
 /** What runs the programs: Node, or env(1), which becomes the executable it is given. */
@@ -50,10 +50,13 @@ export const pathOf = (name: string): string =>
   other
     ? join(dirname(resolve(other)), name)
     : fileURLToPath(new URL(`../../bin/${name}.js`, import.meta.url));
-/** That of redlock-run. */
+/** The path of redlock-run. */
 export const program = pathOf('redlock-run');
 
-/** A redlock-run that has been started; a test may watch it, signal it, and must await its result. */
+/**
+ * A redlock-run that has been started. A test may watch it and signal it, and must await its
+ * result.
+ */
 export class CliRun {
   readonly id = randomBytes(8).toString('hex');
   readonly child: ChildProcess;
@@ -76,7 +79,7 @@ export class CliRun {
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
       cwd,
-      // One cache for all runs of a file: most of them are told to start as the second run of a user does.
+      // One cache for all runs of a file: most tests are about a second run of the same user.
       env: {
         PATH: process.env.PATH,
         HOME: home,
@@ -90,7 +93,8 @@ export class CliRun {
     });
     this.result = this.#watch(startedAt, timeoutMs);
     this.result.catch(() => {}); // A failure counts where the test awaits it, and in afterEach.
-    if (stdin !== 'pipe') this.child.stdin?.on('error', () => {}).end(stdin); // It may end without reading.
+    // The program may end without reading.
+    if (stdin !== 'pipe') this.child.stdin?.on('error', () => {}).end(stdin);
   }
 
   get pid(): number {
@@ -113,22 +117,22 @@ export class CliRun {
     });
   }
 
-  /** To the program alone, as kill(1) does. */
+  /** Signals the program alone, as kill(1) does. */
   signal(name: NodeJS.Signals): void {
     process.kill(this.pid, name);
   }
 
-  /** To the program and its process group, as the terminal does on Ctrl-C. */
+  /** Signals the program and its process group, as the terminal does on Ctrl-C. */
   signalGroup(name: NodeJS.Signals): void {
     process.kill(-this.pid, name);
   }
 
-  /** The processes of this run that are alive, the program itself included. */
+  /** The live processes of this run, the program itself included. */
   survivors(): Survivor[] {
     return survivorsOf(this.id);
   }
 
-  /** SIGKILL to all of them. */
+  /** Sends SIGKILL to all of them. */
   killAll(): void {
     const hasEnded = this.child.exitCode !== null || this.child.signalCode !== null;
     const pids = [...(hasEnded ? [] : [-this.pid]), ...this.survivors().map(({ pid }) => pid)];
@@ -136,7 +140,7 @@ export class CliRun {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It ended by itself meanwhile.
+        // It has ended by itself.
       }
     }
   }
@@ -172,14 +176,14 @@ export class CliRun {
 
 const runs: CliRun[] = [];
 
-/** Starts the built redlock-run with these words. */
+/** Starts the built redlock-run with these arguments. */
 export function startCli(words: readonly string[], options: RunOptions = {}): CliRun {
   const run = new CliRun(words, options);
   runs.push(run);
   return run;
 }
 
-/** Runs the built redlock-run with these words to its end. Any exit code is a result. */
+/** Runs the built redlock-run with these arguments to its end. Any exit code is a result. */
 export async function runCli(
   words: readonly string[],
   options: RunOptions = {},
@@ -187,11 +191,13 @@ export async function runCli(
   return startCli(words, options).result;
 }
 
-// Whoever imports this file has this check after each of its tests. A guard may need a moment to see that it is over.
+// Every file that imports this one has this check after each test. A guard may take a moment to
+// notice its end.
 afterEach(async () => {
   const left = () => runs.flatMap((run) => run.survivors());
   try {
-    await eventually('nothing left', () => left().length === 0, 2_000).catch(() => {}); // The next line says what is.
+    // The next line names what is left.
+    await eventually('nothing left', () => left().length === 0, 2_000).catch(() => {});
     expect(left(), 'processes left behind').toEqual([]);
   } finally {
     for (const run of runs.splice(0)) run.killAll();

@@ -1,4 +1,5 @@
-// What this machine's /bin/sh is. The surprise: some add variables of their own to what they start, so that no command is had ready by them.
+// Whether /bin/sh is dash or busybox. Other shells add variables of their own to the environment of
+// what they start.
 
 import { realpathSync } from 'node:fs';
 

@@ -1,7 +1,6 @@
-// Who is still there of the programs that a test started: every process carries the mark of its run in its environment,
-// and hands it on to what it starts. Reads /proc; where there is none, nobody is ever found.
-//
-// The surprise: a process that was given an environment of its own, without the mark, is not seen.
+// The live processes among those that a test has started: each carries the mark of its run in its
+// environment, and passes it on. Reads /proc; without it, none is found. *Note:* a process with an
+// environment of its own, without the mark, is not found.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { isAlive } from './processes.ts';
@@ -13,7 +12,7 @@ export interface Survivor {
   command: string;
 }
 
-/** The living processes that carry this value of the mark. */
+/** The live processes that carry this value of the mark. */
 export function survivorsOf(id: string): Survivor[] {
   const wanted = `${MARK}=${id}`;
   return allPids()
@@ -33,6 +32,6 @@ function read(pid: number, file: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
   } catch {
-    return []; // Gone meanwhile, or someone else's.
+    return []; // It has ended, or belongs to another user.
   }
 }

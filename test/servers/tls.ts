@@ -1,4 +1,4 @@
-// TLS in front of a master that speaks none, as stunnel(8) is.
+// TLS in front of a master without TLS, like stunnel(8).
 
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -6,7 +6,10 @@ import { createServer, type SecureVersion } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import { pemFile } from './pem.ts';
 
-/** Returns the port on 127.0.0.1, until the test is over; with a version it asks for a certificate of the client. */
+/**
+ * Returns the port on 127.0.0.1, until the test is over; with a version it requires a client
+ * certificate.
+ */
 export async function tlsFront(
   socketPath: string,
   requiredVersion: SecureVersion | null = null,

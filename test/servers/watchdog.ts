@@ -1,8 +1,7 @@
-// What is left of a test process that was killed: nothing. A shell reads, from a pipe that only we hold, the pids that
-// are to die with us; when the pipe closes, for whatever reason, it kills them and removes our folder. It watches
-// nothing and polls nothing.
-//
-// The surprise: it runs in a session of its own, because a Ctrl-C at the terminal must not end it before the servers.
+// Cleans up after a test process that is killed. A shell reads the pids of child processes from a
+// pipe that only the test process holds; when the pipe closes, it kills them and removes the
+// folder. It runs in a session of its own, because Ctrl-C at the terminal must not end it before
+// the servers.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
@@ -10,7 +9,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// Each line is the whole list, so that forgetting a pid needs no code here.
+// Each line is the whole list, so that removing a pid needs no code in the shell.
 const SCRIPT = `
 pids=
 while IFS= read -r line; do pids=$line; done
@@ -22,7 +21,9 @@ const pids = new Set<number>();
 let shell: ChildProcess | undefined;
 let folder: string | undefined;
 
-/** The folder of everything that this test process makes; removed with it. Short enough for unix sockets. */
+/**
+ * The folder for all files of this test process; removed with it. Short enough for unix sockets.
+ */
 export function scratchFolder(): string {
   if (folder !== undefined) return folder;
   folder = mkdtempSync(join(realpathSync(tmpdir()), 'redlock-test-'));
@@ -32,7 +33,7 @@ export function scratchFolder(): string {
   });
   shell.unref();
   (shell.stdin as Socket).unref();
-  shell.stdin?.on('error', () => {}); // It ends before us only when somebody kills it.
+  shell.stdin?.on('error', () => {}); // It ends first only when it is killed.
   process.once('exit', () => rmSync(folder as string, { recursive: true, force: true }));
   return folder;
 }
@@ -44,7 +45,7 @@ export function dieWithUs(pid: number): void {
   tell();
 }
 
-/** The process has ended; its number may be someone else's soon. */
+/** The process has ended; its pid may soon be reused. */
 export function forget(pid: number): void {
   pids.delete(pid);
   tell();

@@ -1,5 +1,6 @@
-// The same requests and the same waits as the floor, through ioredis instead of bare sockets: the least that a lock could take that has
-// our promises and this client. It takes every answer for a yes. Beside it stands out what our own code costs.
+// The same requests and waits as the floor, through ioredis instead of bare sockets: the least that
+// a lock with these promises and this client can take. It counts every reply as granted. The
+// difference to redlock-run is the cost of its own code.
 
 import { Redis } from 'ioredis';
 import { quorumOf } from '../../../src/lock/quorum.ts';

@@ -1,6 +1,7 @@
-// The peers of the benchmarks, installed on demand by their own registries' clients into a folder outside the tree, in exact versions.
-// What cannot be installed here (no Go, no Python, no network) takes no part, and one line says so. The surprise: a folder that
-// holds a finished installation is named after what is in it, so another version is another folder.
+// The peers of the benchmarks, installed on demand in exact versions by the clients of their own
+// registries into a folder outside of the tree. A peer that cannot be installed here (no Go, no
+// Python, no network) takes no part, and one line says so. The folder of a complete installation is
+// named after its contents, so another version is another folder.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,7 +27,7 @@ const go = { redsync: '4.18.1', 'go-redis': '9.23.0' };
 const pip = { 'redlock-py': '1.0.8', pottery: '3.0.1', redis: '8.1.0' };
 const sources = path.resolve('test/bench/peers');
 
-/** How to start a contestant: its words, without the addresses of the masters. */
+/** How to start a contestant: its arguments, without the addresses of the masters. */
 export interface Installed {
   readonly name: string;
   readonly words: readonly string[];
@@ -71,14 +72,15 @@ export function installPeers(program: string): Installed[] {
   ];
 }
 
-/** Where the peers that npm has are, in node_modules; null where they cannot be installed. */
+/** The folder with the npm peers in its node_modules; null where they cannot be installed. */
 export function npmFolder(): string | null {
   const [folder = null] = attempt('npm', () => [installNpm()]);
   return folder;
 }
 
 function installNpm(): string {
-  const client = `ioredis@${JSON.parse(readFileSync('node_modules/ioredis/package.json', 'utf8')).version}`;
+  const manifest = readFileSync('node_modules/ioredis/package.json', 'utf8');
+  const client = `ioredis@${JSON.parse(manifest).version}`;
   const wishes = [
     ...Object.entries(versions).map(([name, version]) => `${name}@${version}`),
     client,
@@ -99,7 +101,10 @@ function attempt<Peer>(toolchain: string, install: () => Peer[]): Peer[] {
   }
 }
 
-/** The folder of an installation, made by `install` unless it is there already; half an installation is never found. */
+/**
+ * The folder of an installation, made by `install` unless it exists; an incomplete installation is
+ * never used.
+ */
 function once(kind: string, contents: readonly string[], install: (cwd: string) => void): string {
   const home = process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache');
   const digest = createHash('sha256').update(JSON.stringify(contents)).digest('hex').slice(0, 12);

@@ -1,6 +1,7 @@
-// Who takes part in the contention: ours and the peers that npm has, each with connections of its own, made beforehand, and all told to
-// wait for as long as it takes. Otherwise as their authors have them. The surprise: `redlock-universal` waits by a count of attempts,
-// all of them in the same moments, so some may have used theirs up before they were ever alone.
+// The contestants of the contention: redlock-run and the npm peers, each with connections of its
+// own, made beforehand, and with no limit of waiting; otherwise with their defaults. *Note:*
+// `redlock-universal` limits its attempts, all at the same moments, so some contenders may give up
+// before they are ever alone.
 
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -16,20 +17,23 @@ import { RedisMaster } from '../../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../../src/system-clock.ts';
 import { npmFolder, versions } from './cache.ts';
 
-/** Takes the lock, resolves with the function that gives it back; rejects when he has given up. */
+/**
+ * Takes the lock and resolves with the function that releases it; rejects when the contender has
+ * given up.
+ */
 export type Contender = {
   readonly take: () => Promise<() => Promise<unknown>>;
   readonly close: () => void;
 };
 export type Peer = {
   readonly name: string;
-  /** How it asks a master: by a command of its own, or by a script that runs one. */
+  /** How it sends a request to a master: as a command of its own, or as a script. */
   readonly asksBy: 'SET' | 'script';
   readonly join: (urls: readonly string[], index: number) => Promise<Contender>;
 };
 
 export const ttlMs = 30_000;
-/** So long for those that count attempts 200 ms apart. */
+/** The limit for those that count attempts 200 ms apart. */
 const patienceMs = 60_000;
 
 export const ours: Peer = {

@@ -1,6 +1,6 @@
-"""Cycles of redlock-py or pottery, as test/bench/contestant.ts wants them: a count on each line of stdin, the times in ms on a line
-of stdout. The first word says which of the two, the others are the addresses of the masters. The surprise: redlock-py asks one
-master after the other, and that is not for want of a setting."""
+"""Cycles of redlock-py or pottery for test/bench/contestant.ts: a count on each line of stdin, the
+times in ms on a line of stdout. The first argument selects the library, the others are addresses
+of masters. redlock-py asks the masters one after the other, and has no setting to change that."""
 
 import json
 import sys

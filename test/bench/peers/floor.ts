@@ -1,6 +1,6 @@
-// The floor: the very requests of redlock-run on connections that are open, made beforehand and written to bare sockets, and a wait for
-// as many answers, those of a quorum. No lock could be built on it: it takes every
-// answer for a yes. The surprise: answers are told apart by counting their lines.
+// The floor: the requests of redlock-run on open connections, encoded beforehand and written to
+// bare sockets, and a wait for the replies of a quorum, counted by their lines. It is no lock,
+// because it counts every reply as granted.
 
 import { connect, type Socket } from 'node:net';
 import { quorumOf } from '../../../src/lock/quorum.ts';
@@ -79,7 +79,8 @@ class Wire {
   #read(bytes: Buffer): void {
     for (const byte of bytes) {
       const [next] = this.#owed;
-      if (next && byte === 45) next.failed(new Error(bytes.toString())); // '-' begins an error, and no answer here is below 0.
+      // '-' begins an error, and no reply here is negative.
+      if (next && byte === 45) next.failed(new Error(bytes.toString()));
       if (!next || byte !== 10) continue;
       next.lineCount -= 1;
       if (next.lineCount > 0) continue;

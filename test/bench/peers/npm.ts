@@ -1,6 +1,7 @@
-// The peers that npm has, each as a function that makes one cycle, acquire and release, out of open connections. All of them
-// are given the ioredis that we use, one attempt, and the same time-out a call that we have: without it redlock 4.2.0 would wait
-// for a frozen master for ever. Their packages are not ours: they come from the cache of the benchmark.
+// The npm peers, each as a function that makes one cycle, acquire and release, on open connections.
+// All get the ioredis of redlock-run, one attempt, and its time-out for each call: without that,
+// redlock 4.2.0 would wait for a frozen master for ever. Their packages come from the cache of the
+// benchmark.
 
 import { createRequire } from 'node:module';
 import type { Redis } from 'ioredis';

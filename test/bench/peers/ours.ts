@@ -1,5 +1,6 @@
-// Ourselves, as one cycle after the other in one process: the lock of redlock-run without its command line, its run and its guard.
-// The surprise: stragglers are only known after a round, so the first release beside a frozen master waits for it once.
+// redlock-run's own lock, cycle after cycle in one process, without its command line, its run and
+// its guard. Stragglers are known only after a round, so the first release beside a frozen master
+// waits for it once.
 
 import { randomUUID } from 'node:crypto';
 import { Redlock } from '../../../src/lock/redlock.ts';

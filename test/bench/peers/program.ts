@@ -1,5 +1,6 @@
-// One contestant of the cycles as a program of its own, so that nobody shares an event loop, a heap or a compiler with another: reads
-// `count limitMs` from a line of stdin and answers with a line of JSON, { ms } or { error }. It measures and compares nothing else.
+// One contestant of the cycles as a program of its own, so that none shares an event loop, a heap
+// or a compiler with another: reads `count limitMs` from a line of stdin and answers with a line of
+// JSON, { ms } or { error }.
 
 import { createInterface } from 'node:readline';
 import { bareIoredis } from './bare-ioredis.ts';

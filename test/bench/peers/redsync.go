@@ -1,6 +1,6 @@
-// Cycles of redsync, as test/bench/contestant.ts wants them: a count on each line of stdin, the times in ms on a line of stdout.
-// Built on demand in the cache of the benchmark. The surprise: it is told to return at a quorum (WithFailFast), which it does
-// not do by itself, so that it is seen at its best.
+// Cycles of redsync for test/bench/contestant.ts: a count on each line of stdin, the times in ms on
+// a line of stdout. Built on demand in the cache of the benchmark. It returns at a quorum
+// (WithFailFast), which is not its default, so that it is measured at its best.
 package main
 
 import (
@@ -22,13 +22,14 @@ func main() {
 	callTimeout := 1500 * time.Millisecond
 	var pools []redsyncredis.Pool
 	for _, url := range os.Args[1:] {
-		options := &redis.Options{Network: "unix", Addr: strings.TrimPrefix(url, "unix://"), MaxRetries: -1,
-			DialTimeout: callTimeout, ReadTimeout: callTimeout, WriteTimeout: callTimeout}
+		options := &redis.Options{Network: "unix", Addr: strings.TrimPrefix(url, "unix://"),
+			MaxRetries: -1, DialTimeout: callTimeout, ReadTimeout: callTimeout, WriteTimeout: callTimeout}
 		pools = append(pools, goredis.NewPool(redis.NewClient(options)))
 	}
 	locks := redsync.New(pools...)
 	cycle := func() error {
-		mutex := locks.NewMutex("redsync", redsync.WithExpiry(30*time.Second), redsync.WithTries(1), redsync.WithFailFast(true))
+		mutex := locks.NewMutex("redsync", redsync.WithExpiry(30*time.Second),
+			redsync.WithTries(1), redsync.WithFailFast(true))
 		if err := mutex.Lock(); err != nil {
 			return err
 		}

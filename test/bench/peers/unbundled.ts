@@ -1,5 +1,5 @@
-// redlock-run without its bundles: the same source module by module, with the packages of node_modules and a guard that is started when
-// it is needed. It is what the bundles are compared with, and nothing that anybody runs.
+// redlock-run without its bundles: the same source module by module, with the packages of
+// node_modules and a guard that is started on demand. It is only the reference for the bundles.
 
 import { fileURLToPath } from 'node:url';
 import { main } from '../../../src/main.ts';
