@@ -1,5 +1,6 @@
-// The time of day of the machine is set while the job runs, on the real program, by a library that shows it another time.
-// Elapsed time is what counts. The surprise: forward costs the lock, because it may mean that the machine slept.
+// The time of day is set while the job runs, by a library that shows the real program another time.
+// Elapsed time is what counts. *Note:* a step forward loses the lock, because it may mean that the
+// machine slept.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +19,7 @@ if (got.status !== 0)
 const folder = mkdtempSync(path.join(tmpdir(), 'time-of-day-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A running job, and a clock on the wall that only it sees. */
+/** A running job, with a time of day that only it sees. */
 async function jobUnder(title: string) {
   const file = path.join(folder, title);
   const set = (offset: string) => writeFileSync(file, `${offset}\n`);
@@ -34,7 +35,7 @@ async function jobUnder(title: string) {
 }
 
 describe.skipIf(got.status !== 0)('20. the time of day is set', () => {
-  it.concurrent('forward by an hour: the job is gone while the masters keep its key, and the reason is told', async () => {
+  it.concurrent('forward by an hour: the job ends before its key, with the reason', async () => {
     const { job, set } = await jobUnder('forward');
     job.happens();
     set('+1h');

@@ -1,5 +1,5 @@
-// A machine full of processes that have nothing to do with any run, and a lock of four seconds that
-// changes hands on it: did the command end before the next holder began?
+// A lock of four seconds that changes hands on a machine full of unrelated processes: does the
+// command end before the next holder starts?
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,12 +12,17 @@ import { scratchFolder } from '../servers/watchdog.ts';
 import { fixture, Succession } from './next-holder.ts';
 
 export interface HandOver {
-  /** From the last sign of the first command to the first one of the second; negative: overlap. */
+  /**
+   * From the last sign of the first command to the first one of the second; negative: they
+   * overlapped.
+   */
   readonly gapMs: number;
   readonly first: RunResult;
 }
 
-/** So many idle processes, and busy ones for each core. Resolves with what ends them all. */
+/**
+ * So many idle processes, and busy ones for each core. Resolves with the function that ends them.
+ */
 export async function gatherCrowd(idle: number, perCore: number): Promise<() => Promise<void>> {
   const busy = perCore * availableParallelism();
   const words = [fixture('crowd.pl'), String(idle), String(busy)];
@@ -40,7 +45,8 @@ export async function handOver(
   const beats = join(mkdtempSync(join(scratchFolder(), 'crowd-')), 'beats');
   const heart = ['perl', fixture('heartbeat.pl')];
   const seconds = happens === null ? '10' : '120';
-  // Where it is killed, it has left the family as well: a session of its own, and no parent.
+  // A command that is to be killed has also left its family: it has a session of its own, and no
+  // parent.
   const leaves = happens === null ? [] : ['sh', '-c', 'setsid -f "$@"; exec sleep 120', 'sh'];
   const run = new Succession(masters, () => [...leaves, ...heart, 'beat', beats, seconds], {
     flags: ['--ttl', '4s', '-k', '500ms'],

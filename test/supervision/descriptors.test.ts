@@ -1,5 +1,5 @@
-// The descriptors of the caller reach the command, and none of ours does. Those from 3 to 15 are
-// not promised: Node closes them when it starts a program.
+// The descriptors of the caller reach the command, and none of redlock-run does. Those from 3 to 15
+// are not promised: Node closes them when it starts a program.
 
 import { describe, expect, it } from 'vitest';
 import { CliRun, interpreter, isStandalone, pathOf } from '../servers/run-cli.ts';
@@ -33,7 +33,7 @@ describe.skipIf(isStandalone).concurrent('descriptors of the caller', () => {
   });
 });
 
-/** A line for bash, in which rl is redlock-run with masters of this file. */
+/** A line for bash, in which rl is redlock-run with the masters of this file. */
 async function shell(line: string): Promise<{ stdout: string; stderr: string }> {
   const masters = await sharedMasters();
   const program = `rl() { "${interpreter}" "${pathOf('redlock-run')}" "$@"; }`;

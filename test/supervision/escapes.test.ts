@@ -1,5 +1,5 @@
-// Processes that leave the command's family, and hide: each is gone before the next holder begins,
-// whichever process it was that ended, and without --isolate.
+// Processes that leave the command's family and hide: each has ended before the next holder starts,
+// whichever process ended first, and without --isolate.
 
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { interpreter, program } from '../servers/run-cli.ts';
 import { fixture, Succession } from './next-holder.ts';
 import { guardsOf, pass, sharedMasters } from './rig.ts';
 
-/** Says "ready" when all of them are in place; ends with code 3 when its stdin does. */
+/** Says "ready" when all of them are in place; ends with code 3 when its stdin ends. */
 const leaves = `perl ${fixture('escape.pl')} "$@" && echo ready; read -r line; exit 3`;
 const hidden = ['wiped', 'marked', 'pretender'];
 const hiding = (ways: readonly string[]) => (mark: string) => {
@@ -40,7 +40,7 @@ const ends = [
   ],
 ] as const;
 
-// Root can read the environment of any process: this one needs a user without rights.
+// Root can read the environment of any process, so this one needs a user without rights.
 const isRoot = process.getuid?.() === 0;
 const asUser = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
 const obstacle = obstacleToUndumpable();
@@ -76,7 +76,7 @@ function unprivilegedMasters() {
   return ofUser;
 }
 
-/** null: this can be tried here. */
+/** null: this machine can run the test. */
 function obstacleToUndumpable(): string | null {
   const [file = '', ...rest] = [...asUser, interpreter, program, '--version'];
   const reads = spawnSync(file, rest, { cwd: '/', encoding: 'utf8' });

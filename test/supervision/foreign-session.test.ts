@@ -1,6 +1,6 @@
-// A process of another user that has left the command's session, and has no parent any more, as a
-// daemon started by sudo: it cannot be ended, so it is told of, and the lock is left to expire.
-// Needs root, to run redlock-run as a user without rights and a program that becomes root again.
+// A process of another user that has left the command's session and has no parent, like a daemon
+// started by sudo: it cannot be stopped, so it is reported, and the lock is left to expire. Needs
+// root, to run redlock-run as a user without rights and a program that becomes root again.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync } from 'node:fs';
@@ -41,10 +41,11 @@ it.skipIf(obstacle !== null)('is seen before the lock is released', async () => 
   expect(await run.keyCount()).toBeGreaterThanOrEqual(2);
 });
 
-it.skipIf(obstacle !== null)('what is ours below it is ended all the same', async () => {
+it.skipIf(obstacle !== null)('its descendants of this user are stopped all the same', async () => {
   const masters = await startMasters(3, { transport: 'tcp' });
   const drop = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
-  const ours = `setsid ${drop} sh -c 'trap "" TERM; echo "ours $$"; exec sleep 120 >/dev/null 2>&1' &`;
+  const sleeper = 'exec sleep 120 >/dev/null 2>&1';
+  const ours = `setsid ${drop} sh -c 'trap "" TERM; echo "ours $$"; ${sleeper}' &`;
   const root = `echo "pid $$"; ${ours} exec sleep 120 >/dev/null 2>&1`;
   const script = `exec ${become} ${asRoot.join(' ')} sh -c '${root.replaceAll("'", `'"'"'`)}'`;
   const run = new Succession(masters, (mark) => ['sh', '-c', script, mark], {
@@ -62,7 +63,7 @@ it.skipIf(obstacle !== null)('what is ours below it is ended all the same', asyn
   expect(isAlive(Number(own))).toBe(false);
 });
 
-/** null: this can be tried here. */
+/** null: this machine can run the test. */
 function findObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'not root';
   const found = spawnSync('sh', ['-c', 'command -v setpriv'], { encoding: 'utf8' }).stdout.trim();

@@ -1,5 +1,6 @@
-// A process of another user inside the job: redlock-run may not end it, says so loudly, and does not give the lock away under
-// it. Needs root, to run redlock-run as nobody with a program that becomes root again.
+// A process of another user inside the job: redlock-run may not stop it, reports it, and does not
+// release the lock. Needs root, to run redlock-run as the user nobody with a program that becomes
+// root again.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync } from 'node:fs';
@@ -33,13 +34,14 @@ afterAll(async () => {
 it.skipIf(obstacle !== null)(
   'is told of by its pid, keeps the lock from being released, and changes no exit code',
   async () => {
-    const script = `"${become}" --reuid=0 --regid=0 --clear-groups sleep 600 >/dev/null 2>&1 & echo "pid $!"; sleep 1; exit 5`;
+    const sleeper = `"${become}" --reuid=0 --regid=0 --clear-groups sleep 600`;
+    const script = `${sleeper} >/dev/null 2>&1 & echo "pid $!"; sleep 1; exit 5`;
     const run = asNobody(['--ttl', '8s', '-k', '500ms', 'theirs', '--', 'sh', '-c', script]);
     const [, pid = ''] = await run.says('stdout', /pid (\d+)/);
     foreign.push(Number(pid));
     const result = await run.result;
     expect(result.code).toBe(5);
-    expect(result.elapsedMs).toBeLessThan(9_000); // Who may not be killed is not waited for.
+    expect(result.elapsedMs).toBeLessThan(9_000); // It is not waited for.
     expect(linesOf(result)).toEqual([
       expect.stringMatching(/the command left 1 process behind; ending them/),
       expect.stringMatching(
@@ -88,7 +90,7 @@ function asNobody(words: readonly string[]): CliRun {
   return new CliRun(words, { env, cwd: '/', through: ['setpriv', ...nobody] });
 }
 
-/** null: this can be tried here. */
+/** null: this machine can run the test. */
 function findObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'not root';
   const setpriv = spawnSync('sh', ['-c', 'command -v setpriv'], { encoding: 'utf8' }).stdout.trim();

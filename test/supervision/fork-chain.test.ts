@@ -1,5 +1,5 @@
-// Chains of processes, each of which starts the next one and is gone in less than a millisecond, in
-// sessions whose founders have ended: they end with the run, before the next holder begins.
+// Chains of processes, each of which starts the next one and ends within a millisecond, in sessions
+// whose founders have ended: they end with the run, before the next holder starts.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

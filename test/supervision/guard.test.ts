@@ -1,5 +1,5 @@
-// The guard as a process among others: hard to end by accident, never found by those who look for something else, gone with
-// every run, and no run without one.
+// The guard as a process: hard to end by accident, not found by those who search for something
+// else, gone after every run, and no run without one.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ it.concurrent('has a name, a session, a folder and an environment of its own', a
   await job.run.result;
 });
 
-it.concurrent('ignores every signal that can be ignored, and does its work afterwards', async () => {
+it.concurrent('ignores every signal that can be ignored, and works on', async () => {
   const job = await startJob(await sharedMasters(), stays, { flags: patient }).ready();
   const pid = job.guardPid;
   for (const signal of [
@@ -63,9 +63,10 @@ it.concurrent('ignores every signal that can be ignored, and does its work after
   expect((await job.outcome()).goneAfterMs).toBeLessThan(2_000);
 });
 
-it.concurrent('ends what has wiped its environment and left its family, its session and its name', async () => {
+it.concurrent('stops a process without environment, family, session and name', async () => {
   const own = `$(exec sh -c 'echo $PPID')`;
-  const leaves = `( (sleep 0.5; exec env -i setsid sleep 600) & echo "ready $! ${own}"; sleep 0.8 ) & exec sleep 600`;
+  const child = '(sleep 0.5; exec env -i setsid sleep 600)';
+  const leaves = `( ${child} & echo "ready $! ${own}"; sleep 0.8 ) & exec sleep 600`;
   const job = startJob(await sharedMasters(), ['sh', '-c', leaves], { flags: patient });
   await job.ready();
   const [pid = 0, parent] = (/ready (\d+) (\d+)/.exec(job.run.stdout) ?? []).slice(1).map(Number);
@@ -98,7 +99,7 @@ it.concurrent('SIGUSR1 opens no inspector, in neither of the two', async () => {
   expect(linesOf(await job.run.result)).toEqual([]);
 });
 
-it.concurrent('SIGUSR1 opens no inspector at any moment of a run, from the start of its guard to its exit', async () => {
+it.concurrent('SIGUSR1 opens no inspector at any moment of a run', async () => {
   const masters = await sharedMasters();
   const ends = Array.from({ length: 5 }, async () => {
     const { run } = startJob(masters, ['true'], { flags: patient });
@@ -141,7 +142,7 @@ it.concurrent('is gone after a wait that ended, and after a wait that was killed
   await eventually('the guard is gone', () => !isAlive(pid as number), 2_000);
 });
 
-it.concurrent('a guard that is stopped when the command ends is not left behind, and keeps no run from ending', async () => {
+it.concurrent('a guard suspended at the end is not left, and delays no exit', async () => {
   const command = ['sh', '-c', 'echo ready; read -r _; exit 5'];
   const job = startJob(await sharedMasters(), command, { flags: patient, stdin: 'pipe' });
   await job.ready();

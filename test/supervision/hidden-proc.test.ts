@@ -1,5 +1,5 @@
-// A /proc that hides processes (hidepid, ProtectProc of systemd): what cannot be seen there is still
-// a child of the guard, is ended, and keeps the lock until it is. Needs root, for the mount.
+// A /proc that hides processes (hidepid, ProtectProc of systemd): a hidden process is still a child
+// of the guard, is stopped, and keeps the lock until then. Needs root, for the mount.
 
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
   );
 });
 
-/** null: this can be tried here. */
+/** null: this machine can run the test. */
 function findObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'not root';
   const [file = '', ...words] = [...hiding(2), interpreter, program, '--version'];

@@ -1,4 +1,4 @@
-// A person at a terminal: the keys do with redlock-run what they would do without it.
+// At a terminal the keys have the same effect with redlock-run as without it.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,8 +19,9 @@ async function openTerminal(): Promise<Terminal> {
   return terminal;
 }
 
-/** Says "ready", and "got SIGNAL" for each that it gets; never ends by itself. */
-const counts = `bash -c 'for s in INT TERM HUP; do trap "echo got $s" $s; done; echo ready; while :; do sleep 0.2; done'`;
+/** Says "ready", and "got SIGNAL" for each signal; never ends by itself. */
+const trapAll = 'for s in INT TERM HUP; do trap "echo got $s" $s; done';
+const counts = `bash -c '${trapAll}; echo ready; while :; do sleep 0.2; done'`;
 const timesOf = (pattern: RegExp, screen: string) => [...screen.matchAll(pattern)].length;
 
 describe.skipIf(obstacle !== null)('at a terminal', () => {
@@ -51,7 +52,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     },
   );
 
-  it.concurrent('Ctrl-C stops a loop of the shell, as it does without us', async () => {
+  it.concurrent('Ctrl-C stops a loop of the shell, as without redlock-run', async () => {
     const terminal = await openTerminal();
     await terminal.type(
       'for i in 1 2 3; do rl $JOB -- sh -c "echo ready; exec sleep 100"; echo "went on"; done',
@@ -117,7 +118,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     expect(screen).toMatch(/redlock-run: lost: "\w+": suspended/);
   });
 
-  it.concurrent('less shows, scrolls, survives Ctrl-C and leaves the terminal as it was', async () => {
+  it.concurrent('less shows, scrolls, survives Ctrl-C and restores the terminal', async () => {
     const terminal = await openTerminal();
     const file = join(terminal.folder, 'text');
     writeFileSync(
@@ -137,7 +138,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     await terminal.shows(/^is:icanon/m);
   });
 
-  it.concurrent('the command may ask at /dev/tty although its stdin is a pipe, and has job control', async () => {
+  it.concurrent('/dev/tty and job control work although stdin is a pipe', async () => {
     const terminal = await openTerminal();
     await terminal.type(
       `echo piped | rl $JOB -- sh -c 'read a; echo "ask"; read b </dev/tty; echo "$a and $b"'`,
@@ -156,7 +157,8 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
   it.concurrent('a neighbour in the pipe survives when the run is killed', async () => {
     const terminal = await openTerminal();
     await terminal.type(
-      `rl -k 300ms $JOB -- sh -c 'echo ready; exec sleep 100' | sh -c 'cat; echo "neighbour lives"'`,
+      "rl -k 300ms $JOB -- sh -c 'echo ready; exec sleep 100' | " +
+        `sh -c 'cat; echo "neighbour lives"'`,
     );
     await terminal.shows(/^ready/m);
     const [run] = allProcesses(/^$/).filter(

@@ -1,5 +1,5 @@
 // --isolate for a run that has waited for its lock, and when redlock-run and its guard are killed
-// together: the namespace ends with them, and everything in it.
+// together: the namespace ends with them, with all its processes.
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +20,7 @@ const isBuilt = !isStandalone && madeAt(executable) > madeAt(executable.concat('
 if (obstacle !== null) process.stderr.write(`  SKIPPED: --isolate: ${obstacle}\n`);
 else if (!isBuilt) process.stderr.write('  SKIPPED: no executable of this code is built\n');
 
-/** Becomes the executable, with the words that were for Node and the package's program. */
+/** Becomes the executable, with the arguments that were for Node and the package's program. */
 const throughIt = ['sh', '-c', 'shift 2; exec "$0" "$@"', executable];
 const builds = [
   { build: 'the program', through: [] },

@@ -1,4 +1,4 @@
-// --isolate: everything ends with the namespace, and the command notices nothing of it: streams,
+// --isolate: every process ends with the namespace, and the command does not notice it: streams,
 // signals and exit codes are as without.
 
 import { spawnSync } from 'node:child_process';
@@ -39,7 +39,7 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     expect(outcome.marginMs).toBeGreaterThan(50);
   });
 
-  it.concurrent('what is left behind is ended politely, with one warning, before the lock is free', async () => {
+  it.concurrent('leftovers get the stop signal, with one warning, before the release', async () => {
     const job = startFamily(await sharedMasters(), {
       flags: isolated,
       kinds: ['plain', 'daemon', 'thief'],
@@ -80,9 +80,10 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     expect(inside?.stdout).toBe(without?.stdout);
   });
 
-  it.concurrent('a run inside an isolated run ends what it started, by the numbers that hold there', async () => {
+  it.concurrent('a run inside an isolated run stops its processes by pids there', async () => {
     const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
-    const inner = `"${process.execPath}" "${program}" -k 300ms inner-of-$JOB -- sh -c '(sleep 600 &) ; echo ready'`;
+    const redlockRun = `"${process.execPath}" "${program}" -k 300ms inner-of-$JOB`;
+    const inner = `${redlockRun} -- sh -c '(sleep 600 &) ; echo ready'`;
     const job = startJob(await sharedMasters(), ['sh', '-c', `${inner}; echo "$?"`], {
       flags: isolated,
     });
@@ -93,7 +94,7 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     ]);
   });
 
-  it.concurrent('a run that sees the processes of another namespace is refused: it would kill at random', async () => {
+  it.concurrent('refuses a /proc of another namespace: it would kill at random', async () => {
     const asRoot = isRoot ? [] : ['--user', '--map-current-user'];
     const through = ['unshare', '--pid', '--fork', '--kill-child', '--mount', ...asRoot];
     const job = startJob(await sharedMasters(), ['touch', '/nonexistent'], {
@@ -114,7 +115,8 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
   });
 
   it.concurrent('signals reach the command, and the stop signal is its own to handle', async () => {
-    const script = `for s in HUP USR1 USR2 WINCH; do trap "echo $s" $s; done; trap 'echo TERM; exit 9' TERM; echo ready
+    const script = `for s in HUP USR1 USR2 WINCH; do trap "echo $s" $s; done
+trap 'echo TERM; exit 9' TERM; echo ready
       while :; do sleep 0.1; done`;
     const job = await startJob(await sharedMasters(), ['bash', '-c', script], {
       flags: isolated,
@@ -127,7 +129,7 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     expect(await job.run.result).toMatchObject({ signal: 'SIGTERM' });
   });
 
-  it.concurrent('is refused with 69 and one line where there is no unshare, before the lock is asked for', async () => {
+  it.concurrent('exits 69 with one line without unshare, before it asks for the lock', async () => {
     const job = startJob(await sharedMasters(), ['/bin/true'], {
       flags: isolated,
       env: { PATH: '/nonexistent' },
@@ -142,7 +144,7 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
 
 describe.skipIf(
   !isRoot || obstacleTo([...asUser, ...namespaces, '--user', '--map-current-user']) !== null,
-)('for a user who is not root', () => {
+)('for a user other than root', () => {
   it('works in a user namespace of its own', async () => {
     const { startMasters } = await import('../servers/masters.ts');
     const masters = await startMasters(3, { transport: 'tcp' });

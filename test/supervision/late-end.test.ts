@@ -1,5 +1,5 @@
-// An end that comes after the lock has run out is exit 79, whatever the command returned. Here it
-// is late because redlock-run and its guard were stopped together.
+// An end after the lease has run out is exit 79, whatever the command returned. Here it is late
+// because redlock-run and its guard were stopped together.
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../servers/processes.ts';
@@ -7,7 +7,7 @@ import { Succession } from './next-holder.ts';
 import { sharedMasters } from './rig.ts';
 
 const flags = ['--ttl', '9s', '-k', '3s'];
-/** Both say "ready", and end with code 3 when their stdin does. */
+/** Both say "ready", and end with code 3 when their stdin ends. */
 const obeys = 'echo ready; read -r line; exit 3';
 const deaf = `trap '' TERM; echo ready; exec >/dev/null 2>&1; while :; do sleep 1; done`;
 const leavesBehind = `(${deaf}) & read -r line; exit 3`;

@@ -1,5 +1,6 @@
-// What a command leaves behind when it ends by itself: ended before the lock is released, with one warning, unless the user wants
-// to keep it. And what runs inside of what: nested runs, and the guard of an inner run in the sweep of an outer one.
+// The processes that a command leaves behind: stopped before the lock is released, with one
+// warning, unless the user wants to keep them. And nested runs, with the guard of an inner run in
+// the sweep of the enclosing one.
 
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
@@ -19,7 +20,7 @@ import { allProcesses } from './witness.ts';
 const warning =
   /^redlock-run: warning: "\w+": the command left \d+ process(es)? behind; ending them/;
 
-it.concurrent('leftovers that obey are gone at once, and the exit code is the command’s own', async () => {
+it.concurrent('leftovers that obey end at once, and the exit code is the command’s', async () => {
   const job = startFamily(await sharedMasters(), {
     flags: patient,
     kinds: ['plain', 'daemon', 'group', 'stopped'],
@@ -37,8 +38,8 @@ it.concurrent('leftovers that obey are gone at once, and the exit code is the co
   expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
 });
 
-it.concurrent('leftovers that do not obey are killed after the grace, and only then the lock is free', async () => {
-  // Nobody can tell whose the bare one is, once its parent has gone: see --isolate.
+it.concurrent('leftovers that do not obey are killed before the lock is free', async () => {
+  // The owner of the bare one is unknown once its parent has ended: see --isolate.
   const kinds = everyKind.filter((kind) => kind !== 'bare');
   const job = startFamily(await sharedMasters(), {
     flags: patient,
@@ -73,9 +74,10 @@ it.concurrent('a lone rabbit that the command leaves behind is not overlooked', 
   }
 });
 
-it.concurrent('nobody is overlooked whom the command starts in its last moment, by way of others who end at once', async () => {
+it.concurrent('finds processes that the command starts last, by way of others', async () => {
   const masters = await sharedMasters();
-  const late = `fork && exit; POSIX::setsid(); fork && exit; exec {"sleep"} "$ENV{JOB}-late", "600"`;
+  const leave = 'fork && exit; POSIX::setsid(); fork && exit';
+  const late = `${leave}; exec {"sleep"} "$ENV{JOB}-late", "600"`;
   const jobs = Array.from({ length: 4 }, () =>
     startJob(masters, ['sh', '-c', `perl -MPOSIX -e '${late}' & exit 0`], { flags: patient }),
   );
@@ -117,7 +119,7 @@ it.concurrent('a command that leaves nothing is not waited for', async () => {
   expect(endedAt - Number(result.stdout)).toBeLessThan(2_000);
 });
 
-it.concurrent('the run around another one ends the inner job too, and leaves the inner guard alone', async () => {
+it.concurrent('an enclosing run stops the inner job, and not the inner guard', async () => {
   const masters = await sharedMasters();
   const { execPath } = process;
   const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
@@ -152,10 +154,11 @@ it.concurrent('the run around another one ends the inner job too, and leaves the
   );
 });
 
-it.concurrent('an inner run that was killed leaves its guard and its job to the outer run', async () => {
+it.concurrent('a killed inner run leaves its guard and job to the enclosing run', async () => {
   const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
   const stubborn = `sh -c 'trap "" TERM; echo ready; exec sleep 600'`;
-  const script = `"${process.execPath}" "${program}" --ttl 12s inner-of-$JOB -- ${stubborn} & sleep 2.5; { kill -9 $!; wait $!; } 2>/dev/null; true`;
+  const inner = `"${process.execPath}" "${program}" --ttl 12s inner-of-$JOB -- ${stubborn}`;
+  const script = `${inner} & sleep 2.5; { kill -9 $!; wait $!; } 2>/dev/null; true`;
   const job = startJob(await sharedMasters(), ['bash', '-c', script]);
   const result = await job.run.result;
   expect(result.code).toBe(0);

@@ -1,6 +1,6 @@
-// The promise itself: whatever happens to redlock-run, to its guard or to its masters, the command's whole process tree is gone
-// before a quorum of masters lets the key go. Each job is a family of children that do not want to go. Every test tells the
-// margin that it measured.
+// The promise itself: whatever happens to redlock-run, to its guard or to its masters, the
+// command's whole process tree has ended before a quorum of masters loses the key. Each job is a
+// family of children that do not want to end. Every test prints the margin that it measured.
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -17,17 +17,20 @@ import { freeze, thaw } from './witness.ts';
 
 interface Scenario {
   readonly title: string;
-  /** What happens, once the job runs. */
+  /** The event, once the job runs. */
   readonly when: (job: Job) => Promise<void> | void;
   readonly ends: { readonly code?: number; readonly signal?: NodeJS.Signals };
   readonly says?: RegExp;
-  /** redlock-run is still there, and does nothing. */
+  /** redlock-run still exists, and does nothing. */
   readonly isFrozen?: true;
-  /** Default: all. A second guard finds what it has seen, which a chain of sessions outruns. */
+  /** Default: all. A second guard stops what it has seen, but a chain of sessions outruns it. */
   readonly kinds?: readonly string[];
-  /** Least margin, with room for a slow machine; by design it is 625 ms where the deadline of the guard decides. */
+  /**
+   * The least margin, with room for a slow machine; by design it is 625 ms where the guard's
+   * deadline decides.
+   */
   readonly marginMs?: number;
-  /** It lasts no longer than this until everyone is gone. */
+  /** The longest time until all processes are gone. */
   readonly withinMs: number;
 }
 
@@ -171,7 +174,7 @@ describe.concurrent('no process survives, and all are gone before the key is', (
       check(outcome, ends);
       if (says) expect(outcome.stderr).toMatch(says);
       expect(outcome.goneAfterMs).toBeLessThan(withinMs);
-      // Where the key is taken from us, this is about the instant when it would have expired.
+      // Where another client takes the key, the time is that at which it would have expired.
       expect(outcome.marginMs).toBeGreaterThanOrEqual(marginMs);
     },
   );

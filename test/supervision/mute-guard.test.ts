@@ -1,5 +1,5 @@
-// A guard that is stopped: before it is ready it holds nothing up for long, and one that has been
-// mute since the wait for the lock is replaced before the command begins.
+// A guard that is suspended: before it is ready it delays nothing for long, and one that has been
+// silent since the wait for the lock is replaced before the command starts.
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { eventually, isAlive } from '../servers/processes.ts';
 import { Succession } from './next-holder.ts';
 import { pass, sharedMasters } from './rig.ts';
 
-/** Two seconds for an answer, a few guards one after the other, and a slow machine. */
+/** Two seconds for an answer, several guards in sequence, and a slow machine. */
 const boundMs = 20_000;
 
 describe.concurrent('a guard that is mute from its first moment', () => {
@@ -24,7 +24,7 @@ describe.concurrent('a guard that is mute from its first moment', () => {
     const run = new Succession(await sharedMasters(), command, options);
     const stopped = await stopGuards(run, most);
     const { code, stdout, stderr } = await run.result;
-    // Without a guard that lives it is given up before the command begins, or ended after that.
+    // Without a live guard the run gives up before the command starts, or the command is stopped.
     expect(stdout === '' ? [69] : [0, 79], stderr).toContain(code);
     expect(await run.keyCount()).toBe(0);
     expect(stopped.length).toBeGreaterThan(0);
@@ -65,7 +65,7 @@ describe.concurrent('a guard that was stopped while its run waited', () => {
   });
 });
 
-/** Stops guards of a run as soon as they are there, until it has ended; returns their pids. */
+/** Stops the guards of a run as soon as they exist, until the run has ended; returns their pids. */
 async function stopGuards(run: Succession, most: number): Promise<number[]> {
   const { first, guards } = run;
   const stopped = new Set<number>();
@@ -81,7 +81,7 @@ async function stopGuards(run: Succession, most: number): Promise<number[]> {
   return [...stopped];
 }
 
-/** As guardsOf(), and as fast as that can be. */
+/** As guardsOf(), but as fast as possible. */
 function guardsBelow(pid: number): number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
   return children.filter((child) => read(`/proc/${child}/cmdline`).startsWith('redlock-guard'));

@@ -1,6 +1,6 @@
 // The promise as the next holder of a lock sees it: a first run, and a second one that waits for
-// the same lock and, when its turn comes, looks for what is left of the first one's command. It
-// looks once, so that it serves on a crowded machine too.
+// the same lock and, when it has it, searches for the processes of the first command. It searches
+// once, so that it works on a crowded machine too.
 
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { guardsOf, statOf } from './rig.ts';
 export interface SuccessionOptions extends RunOptions {
   /** Options of the first redlock-run; default: a ttl of 6 s. */
   readonly flags?: readonly string[];
-  /** Of the lock; default: one of its own. */
+  /** The name of the lock; default: a new one. */
   readonly name?: string;
   /** The command of the next holder; default: lists the processes with the mark. */
   readonly looks?: readonly string[];
@@ -22,7 +22,7 @@ export interface SuccessionOptions extends RunOptions {
 
 export class Succession {
   readonly name: string;
-  /** Those that a test has met; what is left of them is ended with the test. */
+  /** The processes that a test has observed; what is left of them is ended with the test. */
   readonly guards = new Set<number>();
   readonly first: CliRun;
   readonly #mark: string;
@@ -31,7 +31,7 @@ export class Succession {
   readonly #masters: readonly TestMaster[];
   #next: CliRun | null = null;
 
-  /** Every process of the command shows the mark that `command` is given in its command line. */
+  /** Every process of the command shows this mark in its command line. */
   constructor(
     masters: readonly TestMaster[],
     command: (mark: string) => readonly string[],
@@ -73,7 +73,7 @@ export class Succession {
     await eventually('it is in the queue', async () => (await counts()).some(Number), 30_000);
   }
 
-  /** What the next holder's command printed, which began when the lock was free. */
+  /** The output of the next holder's command, which started when the lock was free. */
   async nextSees(): Promise<string> {
     if (this.#next === null) throw new Error('no second run waits: await begun() first');
     const { code, stdout, stderr } = await this.#next.result;
@@ -93,14 +93,14 @@ export class Succession {
     return this.first.result;
   }
 
-  /** On how many masters a key of this name stands. */
+  /** The number of masters with a key of this name. */
   async keyCount(): Promise<number> {
     const key = `redlock:${this.name}`;
     const values = await Promise.all(this.#masters.map((master) => master.get(key)));
     return values.filter((value) => value !== null).length;
   }
 
-  /** The living processes that show the mark, redlock-run aside. */
+  /** The live processes that show the mark, without redlock-run. */
   left(): number[] {
     return livingWith(this.#mark);
   }
@@ -122,12 +122,12 @@ afterAll(async () => {
   await Promise.all([...started].map((succession) => succession.cleanUp()));
 });
 
-/** The path of a program that plays a role. */
+/** The path of a fixture program. */
 export function fixture(name: string): string {
   return fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 }
 
-/** The living processes that show this text in their command line, redlock-run aside. */
+/** The live processes that show this text in their command line, without redlock-run. */
 function livingWith(text: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -140,7 +140,7 @@ function livingWith(text: string): number[] {
 
 const isProgram = /redlock-run(\.js)? /;
 
-/** The brackets keep the shell that looks from finding itself. */
+/** The brackets keep the shell that searches from finding itself. */
 function lists(mark: string): string {
   return `pgrep -af "[${mark.charAt(0)}]${mark.slice(1)}" | grep -vE '${isProgram.source}'; :`;
 }
@@ -157,6 +157,6 @@ function endForGood(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself.
+    // It has ended by itself.
   }
 }

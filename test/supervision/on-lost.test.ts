@@ -1,4 +1,5 @@
-// --on-lost: run once when the lock is lost, told which and why, on stderr alone, and for ten seconds at most.
+// --on-lost: runs once when the lock is lost, with its name and the reason, prints only to stderr,
+// and is killed after ten seconds.
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { linesOf, ownMasters, startFamily } from './rig.ts';
 
 const stops = ['--ttl', '5s', '-k', '300ms', '--on-lost'];
 
-it.concurrent('runs once, with the name and the reason, and what it prints is not on stdout', async () => {
+it.concurrent('runs once, with the name and the reason, without output on stdout', async () => {
   const masters = await ownMasters();
   const file = join(mkdtempSync(join(scratchFolder(), 'lost-')), 'lost');
   const script = `echo "$REDLOCK_NAME $REDLOCK_LOST" >> ${file}; echo said`;
@@ -32,12 +33,13 @@ it.concurrent('runs as well when the lock is lost while the command is being sto
   job.run.signal('SIGTERM');
   for (const master of masters) await master.command('set', `redlock:${job.name}`, 'theirs');
   const outcome = await job.outcome();
-  // It may end before the next extension would have told: then nobody has noticed, and there is nothing to tell.
+  // The command may end before the next extension: then no loss is noticed, and there is nothing to
+  // report.
   if (outcome.code === 79) expect(linesOf(outcome)[0]).toBe('said taken');
   else expect(outcome.signal).toBe('SIGTERM');
 });
 
-it.concurrent('a command that does not end is killed after ten seconds, and the job long before', async () => {
+it.concurrent('is killed after ten seconds, and the job has ended long before', async () => {
   const masters = await ownMasters();
   const job = await startFamily(masters, {
     flags: [...stops, 'sleep 60 & sleep 60'],

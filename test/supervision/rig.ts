@@ -1,7 +1,6 @@
-// A redlock-run with a job that does not want to go, on real masters, under the eyes of a witness. A test says what happens to
-// it and when, and gets how it ended and by how much everyone was gone before the key was.
-//
-// The surprise: many of these run at a time, so a test must not look at the machine but through its own witness.
+// A redlock-run with a job that does not want to end, on real masters, observed by a witness. A
+// test causes an event, and gets how the run ended and by how much the job ended before the key.
+// *Note:* many of these run at a time, so a test observes the machine only through its own witness.
 
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,23 +14,26 @@ import { CliRun, type RunOptions, type RunResult } from '../servers/run-cli.ts';
 import { Witness } from './witness.ts';
 
 export const everyKind = 'plain deaf stopped group session daemon bare rabbit thief'.split(' ');
-/** Extended every 1.67 s; without: stop signal after 3.12 s, SIGKILL by 4.12 s, the guard 208 ms later, end after 4.95 s. */
+/**
+ * Extended every 1.67 s; without: stop signal after 3.12 s, SIGKILL by 4.12 s, the guard 208 ms
+ * later, end after 4.95 s.
+ */
 const hasty = ['--ttl', '5s', '-k', '1s'];
-/** Where it is not the time that matters. */
+/** For tests that do not depend on times. */
 export const patient = ['--ttl', '12s', '-k', '1s'];
 
 export interface JobOptions extends RunOptions {
   /** Options of redlock-run; default: a ttl of 5 s. */
   readonly flags?: readonly string[];
-  /** Of the lock; default: one of its own. */
+  /** The name of the lock; default: a new one. */
   readonly name?: string;
   readonly kinds?: readonly string[];
-  /** What the job itself does: stays whatever it is told, leaves (see Job.leaves), or obeys. Default: stays. */
+  /** The job itself: stays whatever happens, leaves (see Job.leaves), or obeys. Default: stays. */
   readonly itself?: 'stays' | 'leaves' | 'obeys';
 }
 
 export interface Outcome extends RunResult {
-  /** From `happened` until nobody was left. */
+  /** From `happened` until no process of the job was left. */
   readonly goneAfterMs: number;
   /** From then until fewer than a quorum of the masters held the key. */
   readonly marginMs: number;
@@ -43,7 +45,7 @@ export class Job {
   readonly witness: Witness;
   #happenedAt = 0;
 
-  /** Who belongs to the job shows the name of the lock, or by default the mark of the run. */
+  /** A process of the job shows the name of the lock, or by default the mark of the run. */
   constructor(
     masters: readonly TestMaster[],
     command: (name: string) => readonly string[],
@@ -71,7 +73,7 @@ export class Job {
     started.add(this);
   }
 
-  /** The job and all its children are there, and the witness has seen them. */
+  /** The job and all its children run, and the witness has seen them. */
   async ready(): Promise<this> {
     await this.run.says('stdout', /ready/, 20_000);
     await this.witness.looks();
@@ -79,12 +81,12 @@ export class Job {
     return this;
   }
 
-  /** Now it happens: everything is counted from here. */
+  /** The event happens now: all times are counted from here. */
   happens(): void {
     this.#happenedAt = performance.now();
   }
 
-  /** A job with `stdin: 'pipe'` that leaves does so now, and everything is counted from here. */
+  /** A job with `stdin: 'pipe'` that leaves does so now, and all times are counted from here. */
   leaves(): void {
     this.happens();
     this.run.child.stdin?.end('\n');
@@ -96,11 +98,15 @@ export class Job {
     return pid;
   }
 
-  /** Waits until nobody is left, and for the end of redlock-run unless it is `frozen`, which is then killed. */
+  /**
+   * Waits until no process of the job is left, and for the end of redlock-run unless it is
+   * `frozen`, which is then killed.
+   */
   async outcome(state: 'ends' | 'frozen' = 'ends'): Promise<Outcome> {
     const result = state === 'ends' ? await this.run.result : null;
     await this.witness.gone(10_000);
-    await this.witness.looks(); // At the keys, which have been released by now if they ever will be.
+    // At the keys, which have been released by now if they ever will be.
+    await this.witness.looks();
     if (result === null) this.run.signal('SIGKILL');
     const ended = result ?? (await this.run.result);
     await eventually('the guard is gone', () => guardsOf(this.run.pid).length === 0, 3_000);
@@ -111,7 +117,7 @@ export class Job {
     return { ...ended, goneAfterMs: goneAt - this.#happenedAt, marginMs: freeAt - goneAt };
   }
 
-  /** As outcome(), for a job that may have ended, or never begun, before anybody saw it. */
+  /** As outcome(), for a job that may have ended, or never started, before the witness saw it. */
   async nothingLeft(): Promise<void> {
     for (let calm = 0; calm < 10; ) {
       await this.witness.looks();
@@ -125,12 +131,12 @@ export class Job {
 
   async cleanUp(): Promise<void> {
     this.witness.end();
-    const everyone = [
+    const all = [
       this.run.pid,
       ...guardsOf(this.run.pid),
       ...this.witness.alive.map(({ pid }) => pid),
     ];
-    for (const pid of everyone)
+    for (const pid of all)
       if (pid !== this.run.pid || this.run.child.exitCode === null) endForGood(pid);
     this.run.killAll();
     await this.run.result.catch(() => {});
@@ -167,7 +173,7 @@ export function startFamily(masters: readonly TestMaster[], options: JobOptions 
   return new Job(masters, (name) => ['bash', family, name, itself, ...kinds], options, true);
 }
 
-/** redlock-run with any command; it finds the name of the lock in $JOB. */
+/** redlock-run with any command, which finds the name of the lock in $JOB. */
 export function startJob(
   masters: readonly TestMaster[],
   command: readonly string[],
@@ -216,7 +222,7 @@ function wordsOf(pid: string): string {
   }
 }
 
-/** What was measured, for a person who reads the log of the suite. */
+/** The measured times, for people who read the log of the suite. */
 export function note(title: string, { goneAfterMs, marginMs }: Outcome): void {
   const rounded = (ms: number) => `${Math.round(ms)} ms`;
   process.stderr.write(
@@ -228,7 +234,10 @@ export async function pass(ms: number): Promise<void> {
   await sleep(ms);
 }
 
-/** What redlock-run said of the job, line by line; not what it thinks of the clocks on a machine as busy as this one. */
+/**
+ * What redlock-run said of the job, line by line, without warnings about clocks, which a busy
+ * machine causes.
+ */
 export function linesOf({ stderr }: Pick<RunResult, 'stderr'>): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !/ its clock went /.test(line));
 }
@@ -237,6 +246,6 @@ function endForGood(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself.
+    // It has ended by itself.
   }
 }

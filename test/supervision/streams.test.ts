@@ -1,5 +1,5 @@
-// The command's streams are its own, whatever happens to ours: nothing that a reader or a writer does, or stops doing, may cost
-// the lock. (That all bytes arrive is for the suite of the command line, how fast gigabytes do for the long one.)
+// The command's streams are its own: nothing that a reader or a writer does, or stops doing, may
+// cost the lock. That all bytes arrive is tested in cli, and the speed of gigabytes in long.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,10 @@ import { pass, sharedMasters } from './rig.ts';
 
 const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
 
-/** A line for bash, in which rl is redlock-run with these masters; how it ended and how long it took. */
+/**
+ * A line for bash, in which rl is redlock-run with these masters; its exit code and how long it
+ * took.
+ */
 async function shell(line: string) {
   const masters = await sharedMasters();
   const home = mkdtempSync(join(scratchFolder(), 'streams-'));
@@ -43,14 +46,14 @@ async function shell(line: string) {
   return { code, stdout, stderr, elapsedMs: performance.now() - startedAt };
 }
 
-it.concurrent('a reader that has had enough ends the command by SIGPIPE, as without us', async () => {
+it.concurrent('a reader that leaves ends the command by SIGPIPE, as without it', async () => {
   const { stdout, stderr } = await shell(
     'set -o pipefail; rl endless -- yes | head -1; echo "code $?"',
   );
   expect([stdout, stderr]).toEqual(['y\ncode 141\n', '']);
 });
 
-it.concurrent('a reader of stderr that leaves costs nothing, however much there is to say', async () => {
+it.concurrent('a reader of stderr that leaves costs nothing, whatever is written', async () => {
   const { stdout } = await shell(
     '{ rl -v --ttl 3s left -- sh -c "sleep 2.5; echo done"; echo "code $?"; } 2> >(true)',
   );

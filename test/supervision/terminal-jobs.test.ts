@@ -1,5 +1,5 @@
-// Jobs at a terminal that use it as a person's jobs do, and what is left of the terminal, and of
-// them, when they have ended.
+// Jobs that use the terminal as interactive programs do, and the state of the terminal and of the
+// jobs afterwards.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -101,7 +101,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     };
     expect(await holding()).toBeGreaterThanOrEqual(2);
     await terminal.close();
-    // The ttl is 30 s: it is released, and does not expire.
+    // The ttl is 30 s, so the lock is released, and has not expired.
     await eventually('the lock is free', async () => (await holding()) < 2, 20_000);
     const left = survivorsOf(terminal.mark).map(({ command }) => command);
     expect(left.filter((command) => /^(sh -c|sleep)/.test(command))).toEqual([]);

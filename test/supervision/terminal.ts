@@ -1,7 +1,5 @@
-// A person at a terminal: a shell in tmux, keys that are pressed, and what stands on the screen. Not for what a program prints
-// without one.
-//
-// The surprise: a key is pressed for whoever is in front, so a test must see on the screen that the command is there first.
+// A shell in tmux: keys that are pressed, and the text on the screen. *Note:* a key goes to the
+// foreground process, so a test must first see on the screen that this is the command.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
@@ -19,7 +17,7 @@ const programs = {
   ctl: new URL('../../bin/redlockctl.js', import.meta.url).pathname,
 };
 
-/** null: there is a tmux here. */
+/** null: tmux exists here. */
 export const obstacle = spawnSync('tmux', ['-V']).status === 0 ? null : 'no tmux on this machine';
 
 export class Terminal {
@@ -33,7 +31,9 @@ export class Terminal {
     this.#socket = join(folder, 's');
   }
 
-  /** A shell with a prompt, in which `rl` is redlock-run and `ctl` redlockctl, with these masters. */
+  /**
+   * A shell with a prompt, in which `rl` is redlock-run and `ctl` redlockctl, with these masters.
+   */
   static async open(masters: readonly TestMaster[], columns = 150): Promise<Terminal> {
     const terminal = new Terminal(mkdtempSync(join(scratchFolder(), 't-')));
     const { folder } = terminal;
@@ -83,12 +83,12 @@ export class Terminal {
     await this.#tmux('send-keys', ...keys);
   }
 
-  /** What stands on it; `-e` tells colours as well, as escape sequences. */
+  /** The text on the screen; `-e` includes colours, as escape sequences. */
   async screen(...flags: string[]): Promise<string> {
     return (await this.#tmux('capture-pane', '-p', '-J', ...flags)).trimEnd();
   }
 
-  /** What tmux knows of the pane under a name, such as `alternate_on`. */
+  /** What tmux tells of the pane under a name, such as `alternate_on`. */
   async ask(name: string): Promise<string> {
     return (await this.#tmux('display-message', '-p', `#{${name}}`)).trim();
   }

@@ -1,5 +1,5 @@
-// A run that waits for its lock is redlock-run and its guard, and nothing else: no process stands
-// ready for the command, and none is started until the lock is there.
+// A run that waits for its lock is redlock-run and its guard: no process stands ready for the
+// command, and none is started before the lock is acquired.
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -23,7 +23,7 @@ it.concurrent('redlock-run and its guard are all there is', async () => {
   await run.result;
 });
 
-// In a PID namespace of its own the last number that was given tells of each new process or thread.
+// In a PID namespace of its own, the last pid reveals each new process or thread.
 const inNamespace = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
 const trial = spawnSync(inNamespace[0] ?? '', [...inNamespace.slice(1), 'true'], {
   encoding: 'utf8',
@@ -58,7 +58,7 @@ async function waiting(more: SuccessionOptions = {}): Promise<{ run: Succession 
   return { run };
 }
 
-/** What its children, their children and so on are called. */
+/** The names of all its descendants. */
 function descendantsOf(ancestor: number): string[] {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
   const parents = new Map(pids.map((pid) => [pid, statOf(pid)?.parent ?? 0]));

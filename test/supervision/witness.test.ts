@@ -1,4 +1,5 @@
-// The witness accuses whoever is alive after a quorum has let his key go, and nobody while a lock is only being acquired.
+// The witness accuses a process that is alive after a quorum has lost its key, and none while a
+// lock is only being acquired.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -10,7 +11,7 @@ import { allProcesses, lookAt, Witness } from './witness.ts';
 
 afterAll(stopAll);
 
-it('who is alive when one of three masters has the key is innocent, until a quorum has had it and has it no more', async () => {
+it('does not accuse while one of three has the key, before a quorum has had it', async () => {
   const masters = (await startMasters(3)) as [TestMaster, TestMaster, TestMaster];
   const name = randomBytes(6).toString('hex');
   const job = spawn('sh', ['-c', 'sleep 600; true', name], { stdio: 'ignore', detached: true });
@@ -34,7 +35,7 @@ it('who is alive when one of three masters has the key is innocent, until a quor
   }
 });
 
-it('a process that is started under a lock acquired anew while the witness looks is innocent', async () => {
+it('does not accuse a process started under a lock acquired anew', async () => {
   const masters = await startMasters(3);
   const name = randomBytes(6).toString('hex');
   const witness = new Witness([name], name, masters);

@@ -1,15 +1,17 @@
-// An independent witness of who is alive: looks at the whole machine every few ms, for all jobs of a test file at once, and
-// writes down for each when it last saw somebody, and when the masters let its key go. It shares no code with the sweep.
+// An independent witness: observes all processes of the machine every few ms, for all jobs of a
+// test file at once, and records for each when a process of it was last seen, and when the masters
+// lost its key. It shares no code with the sweep.
 //
-// *Invariant:* the keys are looked at before the processes and once more after them. A process that is seen alive between
-// two looks at keys that a quorum of masters does not have has really outlived the lock, however slow this machine is. One
-// that was started in between, under a lock that was acquired anew, is not accused.
+// *Invariant:* the keys are read before the processes and once more after them. A process that is
+// seen alive between two reads, in both of which no quorum of masters has the key, has really
+// outlived the lock, however slow this machine is. A process that was started in between, under a
+// lock acquired anew, is not accused.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestMaster } from '../servers/master.ts';
 
-/** Between two looks. */
+/** The time between two looks. */
 const pauseMs = 15;
 
 export interface Sighting {
@@ -20,7 +22,7 @@ export interface Sighting {
 interface Ownership {
   /** Whether the master had the key when it was last asked. */
   isHeld: boolean;
-  /** When the key expires, or was seen to be gone; never later than it really was. */
+  /** When the key expires, or was seen to be missing; never later than in truth. */
   freeAt: number;
 }
 
@@ -35,10 +37,10 @@ export class Witness {
   #aliveAt: number | null = null;
   #goneAt: number | null = null;
   #isKeyTaken = false;
-  /** Seen alive after a quorum had let the key go. */
+  /** Processes seen alive after a quorum had lost the key. */
   readonly outlived: string[] = [];
 
-  /** One of the `marks` is in the arguments, or in the environment, of everyone that belongs to the job. */
+  /** One of the `marks` is in the arguments or the environment of every process of the job. */
   constructor(marks: readonly string[], key: string, masters: readonly TestMaster[]) {
     this.#marks = marks;
     this.#key = key;
@@ -48,7 +50,7 @@ export class Witness {
     start();
   }
 
-  /** Who of the job was alive at the last look. */
+  /** The processes of the job that were alive at the last look. */
   get alive(): readonly Sighting[] {
     return this.#seen;
   }
@@ -58,7 +60,7 @@ export class Witness {
     for (const count = this.#lookCount; this.#lookCount < count + 2; ) await sleep(pauseMs);
   }
 
-  /** Resolves when nobody has been seen for as long as `quietMs`. */
+  /** Resolves when no process has been seen for `quietMs`. */
   async gone(withinMs: number, quietMs = 150): Promise<void> {
     const endAt = performance.now() + withinMs;
     for (;;) {
@@ -72,10 +74,10 @@ export class Witness {
     }
   }
 
-  /** When nobody was seen any more, on performance.now(); somebody must have been seen before. */
+  /** When the last process was seen, on performance.now(); a process must have been seen before. */
   get goneAt(): number {
     if (this.#aliveAt === null || this.#goneAt === null)
-      throw new Error('nobody was seen, or not everybody is gone');
+      throw new Error('no process was seen, or some are left');
     return this.#goneAt;
   }
 
@@ -86,12 +88,17 @@ export class Witness {
     return instants[instants.length - quorum] ?? 0;
   }
 
-  /** Resolves when the key has just been given another `ttlMs`, so that it is not about to be given more. */
+  /**
+   * Resolves when the key has just been extended by `ttlMs`, so that the next extension is not
+   * near.
+   */
   async extended(ttlMs: number): Promise<void> {
     while (this.freeAt - performance.now() < ttlMs - 400) await sleep(pauseMs);
   }
 
-  /** From now on somebody else decides about the keys: what counts is when they would have expired. */
+  /**
+   * From now on another client decides about the keys: what counts is when they would have expired.
+   */
   keyIsTaken(): void {
     this.#isKeyTaken = true;
   }
@@ -106,13 +113,12 @@ export class Witness {
     );
   }
 
-  /** Accuses what is alive after a quorum has let the key go. */
-  async see(everyone: readonly Sighting[], lookedAt: number): Promise<void> {
-    this.#seen = everyone.filter(({ command }) =>
-      this.#marks.some((mark) => command.includes(mark)),
-    );
+  /** Accuses the processes that are alive after a quorum has lost the key. */
+  async see(all: readonly Sighting[], lookedAt: number): Promise<void> {
+    this.#seen = all.filter(({ command }) => this.#marks.some((mark) => command.includes(mark)));
     this.#lookCount += 1;
-    // By a quorum: while it is being acquired one master has the key and the others had not when they were asked.
+    // By a quorum: while the lock is being acquired, one master has the key and the others have not
+    // yet.
     if (this.freeAt > lookedAt) this.#hasBeenHeld = true;
     if (this.#seen.length === 0) {
       if (this.#aliveAt !== null) this.#goneAt ??= lookedAt;
@@ -148,7 +154,7 @@ const watched = new Set<Witness>();
 const frozen = new Set<TestMaster>();
 let isLooking = false;
 
-/** From now on these answer nobody; nor are they asked. */
+/** From now on these do not answer, and are not asked. */
 export async function freeze(masters: readonly TestMaster[]): Promise<void> {
   for (const master of masters) frozen.add(master);
   await sleep(50); // What has been asked is answered first.
@@ -169,8 +175,8 @@ export async function lookAt(
 ): Promise<void> {
   const lookedAt = performance.now();
   await Promise.all(witnesses.map((witness) => witness.askMasters()));
-  const everyone = await processes();
-  await Promise.all(witnesses.map((witness) => witness.see(everyone, lookedAt)));
+  const all = await processes();
+  await Promise.all(witnesses.map((witness) => witness.see(all, lookedAt)));
 }
 
 async function start(): Promise<void> {
@@ -191,7 +197,10 @@ async function start(): Promise<void> {
 
 const ours = /redlock-run\.js|\/redlock-run |^redlock-guard/;
 
-/** Everyone that lives but for those `besides`, with the arguments and the test's mark in the environment as one text. */
+/**
+ * Every live process except `besides`, with its arguments and the test's mark in its environment as
+ * one text.
+ */
 export function allProcesses(besides = ours): Sighting[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -215,6 +224,6 @@ function read(file: string): string {
   try {
     return readFileSync(`/proc/${file}`, 'latin1').replaceAll('\0', ' ').trim();
   } catch {
-    return ''; // It ended meanwhile, or is someone else's.
+    return ''; // It has ended, or belongs to another user.
   }
 }
