@@ -1,6 +1,7 @@
-// Why slots are not counted: a well-known library grants a semaphore where a master sees fewer holders than the limit, and three
-// holders with a quorum each fit under a limit of two. The judges of the simulator see it; the same three, with us, are two. The
-// surprise: nothing has failed but one connection of each.
+// Why slots are not counted: a well-known library grants a semaphore where a master sees fewer
+// holders than the limit, and three holders with a quorum each fit under a limit of two. The
+// checkers of the simulator find that; with redlock-run there are two. Nothing has failed but one
+// connection of each.
 
 import { Redis } from 'ioredis';
 import { RedlockSemaphore } from 'redis-semaphore';
@@ -43,7 +44,7 @@ const slotOf = (value: string, slot: number): Claim => {
   };
 };
 
-test('counted on each master, two places are held by three, and the judge says so', async () => {
+test('counted on each master, two slots are held by three, and the checker says so', async () => {
   const clients: Redis[] = [];
   const held: RedlockSemaphore[] = [];
   for (const holder of [0, 1, 2]) {
@@ -72,7 +73,7 @@ test('counted on each master, two places are held by three, and the judge says s
   for (const client of clients) client.disconnect();
 });
 
-test('held slot by slot, they are held by two, and the judge is content', async () => {
+test('held slot by slot, they are held by two, and the checker is silent', async () => {
   const held: Claim[] = [];
   for (const holder of [0, 1, 2]) {
     const handles = urlsFor(holder).map((url) => handleOn(url));

@@ -1,5 +1,6 @@
-// Programs that speak the two older protocols, on one master, and redlock-run: each shuts the other out, is let in when it is free, and
-// leaves the other's lock alone. The programs are clients/, written from the descriptions alone.
+// Programs of the two older protocols and redlock-run on one master: each excludes the other,
+// acquires the lock when it is free, and leaves the lock of the other alone. The programs are
+// clients/, written only from the descriptions.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
@@ -32,7 +33,7 @@ const environment = (protocol: string) => ({
 });
 const keys = async () => (await master.keys()).filter((one) => !one.endsWith(':history')).sort();
 
-/** What redlock-run and redlockctl do under a protocol. */
+/** The behaviour of redlock-run and redlockctl under a protocol. */
 function ours(protocol: string) {
   const env = () => environment(protocol);
   const once = (...flags: string[]) =>
@@ -56,7 +57,7 @@ async function ended(job: CliRun): Promise<void> {
 describe('SET NX PX with one master is redlock with one master', () => {
   const { once, holding } = ours('redlock');
 
-  test('each shuts the other out, and lets it in', async () => {
+  test('each excludes the other, and lets it in', async () => {
     const theirs = new SetNxPxLock(redis, key);
     expect(await theirs.acquire(10_000)).toBe(true);
     expect((await once()).code).toBe(75);
@@ -70,7 +71,7 @@ describe('SET NX PX with one master is redlock with one master', () => {
     expect(await theirs.acquire(10_000)).toBe(true);
   });
 
-  test('theirs that is not given back is over with its time to live', async () => {
+  test('theirs that is not released ends with its ttl', async () => {
     await new SetNxPxLock(redis, key).acquire(3_000);
     expect((await once()).code).toBe(75);
     await eventually('let in', async () => (await once()).code === 0, 10_000);
@@ -86,7 +87,7 @@ describe.each([
   const client = (clock = now) => new SetnxLock(redis, key, clock);
   const seconds = (count: number) => (count * 1_000) / unitMs;
 
-  test('theirs: we are shut out and told so, and let in when they are done', async () => {
+  test('theirs: redlock-run is excluded, says so, and is let in afterwards', async () => {
     const theirs = client();
     expect(await theirs.acquire(seconds(10))).toBe(true);
     const value = await master.get(key);
@@ -94,7 +95,8 @@ describe.each([
     expect([code, stderr]).toEqual([
       75,
       expect.stringMatching(
-        `held by another program \\(value ${value}\\); lease ends in 1[012](\\.\\d)?s unless extended`,
+        `held by another program \\(value ${value}\\); ` +
+          'lease ends in 1[012](\\.\\d)?s unless extended',
       ),
     ]);
     expect(await master.get(key)).toBe(value);
@@ -102,7 +104,7 @@ describe.each([
     expect((await once()).stdout).toBe('ran\n');
   });
 
-  test('ours: they are shut out, also after several extensions, and let in when we are done; nothing is left', async () => {
+  test('ours: they are excluded, also after extensions, and let in when it is done', async () => {
     const job = await holding('--ttl', '1500ms');
     const value = await master.get(key);
     expect(value).toMatch(unitMs === 1 ? /^\d{13}$/ : /^\d{10}$/);
@@ -117,7 +119,7 @@ describe.each([
     expect(await client().acquire(seconds(1))).toBe(true);
   });
 
-  test('what stands at the key is no sooner over than our lease, and a second later at the least', async () => {
+  test('the time at the key is at least a second later than the end of the lease', async () => {
     const before = Date.now();
     const job = await holding('--ttl', '20s');
     const leftMs = Number(await master.get(key)) * unitMs - before;
@@ -126,7 +128,7 @@ describe.each([
     await ended(job);
   });
 
-  test('theirs that crashed: ours a second after its time, by GETSET and not before', async () => {
+  test('theirs that crashed: ours a second after its time, by GETSET, not before', async () => {
     await client().acquire(seconds(1));
     const endsAt = Number(await master.get(key)) * unitMs;
     const { code, stdout } = await runCli(['-w', '20s', 'job', '--', 'date', '+%s%3N'], {
@@ -194,7 +196,7 @@ describe.each([
     expect([mostCount, servedCount]).toEqual([1, 26]);
   });
 
-  test('taken over in spite of us: 79, the command is gone, and theirs is left alone', async () => {
+  test('taken over by force: 79, the command has ended, and theirs is left alone', async () => {
     const ahead = client(() => now() + seconds(60));
     const job = await holding('--ttl', '2s');
     expect(await ahead.acquire(seconds(10))).toBe(true);
@@ -203,7 +205,7 @@ describe.each([
     expect(await master.get(key)).toBe(value);
   });
 
-  test('the loser of a GETSET has moved our time: that counts as taken, 79, and his time is left to pass', async () => {
+  test('the loser of a GETSET has changed our time: taken, 79, and its time may pass', async () => {
     const job = await holding('--ttl', '2s');
     const moved = String(Number(await master.get(key)) + 1);
     await master.command('getset', key, moved);
@@ -211,7 +213,7 @@ describe.each([
     expect(await master.get(key)).toBe(moved);
   });
 
-  test('cut off from the master: the command is gone before the time that stands at the key', async () => {
+  test('cut off from the master: the command ends before the time at the key', async () => {
     const job = await holding('--ttl', '2s');
     const mark = Number(await master.get(key));
     await master.freeze();
@@ -222,7 +224,7 @@ describe.each([
     expect(endedAt).toBeLessThan(mark * unitMs);
   });
 
-  test('redlockctl tells it as it is: whose, how long, and free when the time is over', async () => {
+  test('redlockctl shows the holder, how long, and free when the time is over', async () => {
     const state = async () => JSON.parse((await ctl('status', 'job', '--json')).stdout).locks[0];
     expect(await state()).toMatchObject({ state: 'free', holders: [] });
     const job = await holding('--ttl', '20s');
@@ -247,7 +249,7 @@ describe.each([
     expect(await master.get(key)).not.toBeNull();
   });
 
-  test('redlockctl breaks theirs and ours, and takes, extends and gives back a lock in steps', async () => {
+  test('redlockctl breaks theirs and ours, and takes a lock in steps', async () => {
     await client().acquire(seconds(60));
     expect((await ctl('break', 'job', '--yes')).code).toBe(0);
     const job = await holding('--ttl', '2s');
@@ -266,8 +268,9 @@ describe.each([
     expect(await client().acquire(seconds(1))).toBe(true);
   });
 
-  test('--hold-at-least keeps others away afterwards, --reentrant runs under it, the history has both ends', async () => {
-    const inner = `exec ${process.execPath} ${process.cwd()}/bin/redlock-run.js --reentrant job -- echo "inside, fence '$REDLOCK_FENCE'"`;
+  test('--hold-at-least, --reentrant, and both ends in the history', async () => {
+    const program = `${process.execPath} ${process.cwd()}/bin/redlock-run.js`;
+    const inner = `exec ${program} --reentrant job -- echo "inside, fence '$REDLOCK_FENCE'"`;
     const result = await runCli(['--hold-at-least', '4s', 'job', '-c', inner], { env: env() });
     expect(result).toMatchObject({ code: 0, stdout: "inside, fence ''\n", stderr: '' });
     expect(await client().acquire(seconds(1))).toBe(false);
@@ -291,7 +294,7 @@ describe('setnx', () => {
     expect((await once()).code).toBe(code);
   });
 
-  test('redlockctl breaks theirs safely: in fractions it stands until its time, and what is no time and never ends is removed', async () => {
+  test('redlockctl breaks theirs safely: only a time stays until its end', async () => {
     const theirs = `${Math.floor(Date.now() / 1_000) + 60}.1234567`;
     await master.command('set', key, theirs);
     expect((await ctl('break', 'job', '--yes', '--safely')).code).toBe(0);
@@ -301,13 +304,13 @@ describe('setnx', () => {
     expect((await once()).code).toBe(0);
   });
 
-  test('a key of another type is no lock of anybody, and is left alone', async () => {
+  test('a key of another type is no lock, and is left alone', async () => {
     await master.command('hset', key, 'a', 'b');
     expect(await once()).toMatchObject({ code: 75, stderr: expect.stringContaining('(a hash)') });
     expect(await master.command('type', key)).toBe('hash');
   });
 
-  test('is for one master and one lock that is held alone', async () => {
+  test('is for one master and one exclusive lock', async () => {
     const env = environment('setnx');
     const two = await runCli(['job', '--', 'true'], {
       env: { ...env, REDLOCK_MASTERS: `${master.url},redis://h:1` },

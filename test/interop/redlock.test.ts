@@ -1,5 +1,6 @@
-// The other Redlocks on npm and redlock-run exclude one another on the same key: one plain string with a time to live, whoever
-// set it. They see each other's values and leave them alone, also when releasing and extending.
+// The other Redlocks on npm and redlock-run exclude each other on the same key: one plain string
+// with a ttl. They see the values of each other and leave them alone, also when they release and
+// extend.
 
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
@@ -24,7 +25,7 @@ afterAll(async () => {
 });
 
 interface Foreign {
-  /** Null when it is held. */
+  /** null when the lock is held. */
   take(
     name: string,
     ttlMs: number,
@@ -36,7 +37,7 @@ const version = (name: string) =>
     readFileSync(new URL(`../../node_modules/${name}/package.json`, import.meta.url), 'utf8'),
   ).version;
 
-/** Tries once. */
+/** One attempt. */
 const redlock: Foreign = {
   async take(name, ttlMs) {
     const locker = new NodeRedlock(clients as never[], { retryCount: 0 });
@@ -52,7 +53,7 @@ const redlock: Foreign = {
   },
 };
 
-/** Tries once. Extends by itself, until it is released. */
+/** One attempt. The library extends the lock by itself, until it is released. */
 const semaphore: Foreign = {
   async take(name, ttlMs) {
     const mutex = new RedlockMutex(clients, name, {
@@ -76,7 +77,7 @@ describe.each([
   const once = (name: string) =>
     runCli(['--prefix', prefix, '-n', name, '--', 'echo', 'ran'], { env: environment() });
 
-  /** A redlock-run that holds the name until it is stopped. */
+  /** A redlock-run that holds the lock until it is stopped. */
   async function holding(name: string): Promise<CliRun> {
     const job = startCli(
       ['--prefix', prefix, '--ttl', '5s', name, '--', 'sh', '-c', 'echo ready; exec sleep 60'],
@@ -100,7 +101,7 @@ describe.each([
     expect(await once('job')).toMatchObject({ code: 0, stdout: 'ran\n' });
   });
 
-  test('is shut out while redlock-run holds, and let in afterwards', async () => {
+  test('is excluded while redlock-run holds, and let in afterwards', async () => {
     const job = await holding('job');
     expect(await foreign.take('job', 1_000)).toBeNull();
     for (const master of masters) expect(await master.get(`${prefix}job`)).toContain(` {"host":`);

@@ -1,5 +1,5 @@
-// A run that waits beside one master that answers anything to a subscriber: it waits, and gets the
-// lock, as if that master were down.
+// A run that waits beside one master that answers anything to a subscriber: it waits, and acquires
+// the lock, as if that master were down.
 
 import { expect, test } from 'vitest';
 import { environmentFor, locksOn, useMasters } from '../cli/rig.ts';
@@ -20,7 +20,7 @@ test.each(groups)('%s; %s; %s; %s', { timeout: 120_000 }, async (...group) => {
       );
       const env = environmentFor([hostile, ...masters]);
       for (const master of masters)
-        await master.command('set', `redlock:${name}`, 'someone', 'px', 60_000);
+        await master.command('set', `redlock:${name}`, 'another', 'px', 60_000);
       const busy = await run(['-w', '2s', name, '--', 'true'], { env });
       expect([name, busy.code, busy.stderr]).toEqual([
         name,

@@ -1,6 +1,6 @@
-// What a minority, or other users of the masters, can do to a run, seen from outside: the exit code
-// and what stands on stderr. And a storm of runs on a machine that has no time for them: the
-// masters are well, so no run may say that they are not.
+// What a minority of masters, or their other users, can do to a run: its exit code and its stderr.
+// And many runs on a machine without processor time: the masters are healthy, so no run may report
+// that they are not.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
@@ -10,14 +10,14 @@ import { bulk, grant, startHostile, toScripts } from '../servers/hostile-master.
 
 const { masters, run } = useMasters(3);
 
-/** Processes that want each core for themselves. */
+/** Busy loops that compete for every core. */
 function crowd(count: number): ChildProcess[] {
   return Array.from({ length: count }, () =>
     spawn('/bin/sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' }),
   );
 }
 
-test('40 runs with -n at once beside busy loops: they run, or the lock is held; no master counts as mute', async () => {
+test('40 runs with -n at once beside busy loops: no master counts as silent', async () => {
   const busy = crowd(12);
   try {
     const job = ['-n', '--ttl', '30s', 'storm', '--', 'sleep', '0.1'];
@@ -41,7 +41,7 @@ test.each([
   ['a fence beyond counting', grant('9000000000000000000')],
   ['an escape sequence', bulk('\u001b]0;PWNED\u0007')],
 ])(
-  'one master of three that grants, and then answers %s: the command runs to its end, and nothing is said',
+  'one master of three grants, and then answers %s: the command runs, without a message',
   async (_, reply) => {
     const hostile = await startHostile(toScripts((_words, nth) => (nth === 0 ? grant() : reply)));
     const urls = [hostile.url, ...masters.slice(0, 2).map(({ url }) => url)].join(',');
@@ -51,7 +51,7 @@ test.each([
   },
 );
 
-test('masters that close each connection: one line, whatever Node thinks of it', async () => {
+test('masters that close each connection: one line of error', async () => {
   const closer = createServer((socket) => socket.on('error', () => {}).destroy());
   await new Promise<void>((resolve) => closer.listen(0, '127.0.0.1', resolve));
   const { port } = closer.address() as AddressInfo;
@@ -66,7 +66,7 @@ test('masters that close each connection: one line, whatever Node thinks of it',
   closer.close();
 });
 
-test('a foreign value of 60 MB is somebody else who holds it: 75', async () => {
+test('a foreign value of 60 MB means held by someone else: 75', async () => {
   for (const master of masters) {
     await master.command('set', 'redlock:big', 'x'.repeat(50), 'px', 60_000);
     await master.command('setrange', 'redlock:big', 60_000_000, 'x');
@@ -80,7 +80,7 @@ test('a foreign value of 60 MB is somebody else who holds it: 75', async () => {
   expect(code).toBe(75);
 });
 
-test('an empty foreign value is somebody else who holds it: 75', async () => {
+test('an empty foreign value means held by someone else: 75', async () => {
   for (const master of masters) await master.command('set', 'redlock:empty', '', 'px', 60_000);
   const { code, stderr } = await run(['-n', 'empty', '--', 'true']);
   expect(stderr).toMatch(

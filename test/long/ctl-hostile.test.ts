@@ -1,6 +1,5 @@
-// Masters that answer anything: a minority of them is a master that failed, and is named as one; a
-// majority is no quorum. Nothing that a server says acts on a terminal, and nothing that it does
-// goes on for ever.
+// Masters that answer anything: a minority of them counts as failed and is named; with a majority
+// there is no quorum. Nothing that a server says acts on a terminal or goes on for ever.
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { environmentFor, useMasters } from '../cli/rig.ts';
@@ -35,7 +34,7 @@ function startCtl(those: readonly Place[], words: readonly string[]): CliRun {
 const ctl = (those: readonly Place[], ...words: string[]) => startCtl(those, words).result;
 const json = ({ stdout }: RunResult) => JSON.parse(stdout);
 
-/** Whatever acts on a terminal, but for line breaks. */
+/** The characters that act on a terminal, without line breaks. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const acting = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
 
@@ -61,7 +60,7 @@ const shapes: readonly (readonly [name: string, reply: Reply])[] = [
   ['a page of keys that are numbers', () => list(bulk('0'), list(':1\r\n', ':2\r\n'))],
   ['a page of a cursor that is none', () => list(bulk('x'), '*0\r\n')],
   [
-    'a lock whose numbers are texts',
+    'a lock with texts for numbers',
     () => list(list(bulk('string'), bulk(value), bulk('x'), '$-1\r\n', '*0\r\n', '*0\r\n')),
   ],
   [
@@ -98,7 +97,7 @@ const verbs: readonly (readonly [words: readonly string[], codes: readonly numbe
   [['release', 'deploy', '--token', 'none'], [79]],
 ];
 
-/** Those that ask most; a server that tells who it is gets no further with the others. */
+/** The verbs that ask most; the others get no further with a server that identifies itself. */
 const lookingVerbs = verbs.filter(([[verb = '']]) => ['status', 'history', 'break'].includes(verb));
 
 describe.each([
@@ -239,7 +238,7 @@ describe('what a server says', () => {
     }
   });
 
-  test('names a server by its version and mode also where it is a Valkey in a cluster', async () => {
+  test('names a server by version and mode, also a Valkey in a cluster', async () => {
     const valkey = {
       valkey_version: '9.1.2',
       server_name: 'valkey',
@@ -262,7 +261,7 @@ describe('what a server says', () => {
   });
 });
 
-/** The answer to the script that looks, of a server on which there is nothing. */
+/** The reply of a server without locks to the script that looks. */
 const nothingAt = ([, , keyCount]: readonly string[]) => {
   const nothing = list(bulk('none'), '$-1\r\n', ':-2\r\n', '$-1\r\n', '*0\r\n', '*0\r\n');
   return list(...Array<string>(Math.floor(Number(keyCount ?? 0) / 5) || 0).fill(nothing));
@@ -301,14 +300,10 @@ describe('a server that has always another page of names', () => {
   test.each([
     ['endless', endless],
     ['repeating', repeating],
-  ])(
-    'does not keep a person waiting who types a name (%s)',
-    { timeout: 60_000 },
-    async (_, reply) => {
-      const hostile = await startHostile(reply);
-      const words = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
-      const { code, stdout } = await ctl([hostile, ...masters], ...words);
-      expect({ code, stdout }).toEqual({ code: 0, stdout: 'deploy\n' });
-    },
-  );
+  ])('does not delay completion (%s)', { timeout: 60_000 }, async (_, reply) => {
+    const hostile = await startHostile(reply);
+    const words = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
+    const { code, stdout } = await ctl([hostile, ...masters], ...words);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'deploy\n' });
+  });
 });

@@ -1,5 +1,6 @@
-// Slots, and readers beside writers, while for a minute runs are killed and masters killed or frozen at random. Never more holders than slots,
-// never a reader beside a writer, and every writer is served. As in waiting-kills.test.ts the proof is a lock of the kernel.
+// Slots, and readers beside writers, while runs and masters are killed or frozen at random for a
+// minute: never more holders than slots, never a reader beside a writer, and every writer is
+// served. Locks of the kernel show that, as in waiting-kills.test.ts.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +21,10 @@ afterEach(async () => {
   nothingLeft();
 });
 
-/** So many of each kind of run, each started anew when it ends, while everything goes wrong; resolves with what they wrote. */
+/**
+ * So many of each kind of run, each started again when it ends, while masters and runs fail;
+ * resolves with their output.
+ */
 async function underFire(
   name: string,
   masterCount: number,
@@ -86,7 +90,7 @@ async function underFire(
 let isDisturbed = false;
 let disturbance = Promise.resolve();
 
-/** One master at a time: killed, or frozen, and well again after a second or two. */
+/** One master at a time: killed or frozen, and healthy again after a second or two. */
 function disturb(master: TestMaster): void {
   if (isDisturbed) return;
   isDisturbed = true;
@@ -104,7 +108,7 @@ async function befall(master: TestMaster): Promise<void> {
   else master.thaw();
 }
 
-it('two slots, twenty who want one, three masters: never three', {
+it('two slots, twenty waiters, three masters: never three', {
   timeout: lastsMs + 120_000,
   retry: 0,
 }, async () => {

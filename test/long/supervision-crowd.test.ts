@@ -1,13 +1,12 @@
-// The promise when the machine is full: sixteen busy processes on two cores, and a job of a thousand processes. One at a time,
-// because here it is the margin that is measured.
+// The promise on a full machine: sixteen busy processes on two cores, and a job of a thousand
+// processes. One at a time, because the margin is measured.
 
 import { expect, it } from 'vitest';
 import { type Job, note, ownMasters, startJob } from '../supervision/rig.ts';
 
-const busy =
-  'for i in $(seq 16); do (trap "" TERM; while :; do :; done) & done; echo ready; while :; do sleep 600; done';
-const many =
-  'for i in $(seq 1000); do sleep 600 & done; trap "" TERM; echo ready; while :; do sleep 600; done';
+const stay = 'echo ready; while :; do sleep 600; done';
+const busy = `for i in $(seq 16); do (trap "" TERM; while :; do :; done) & done; ${stay}`;
+const many = `for i in $(seq 1000); do sleep 600 & done; trap "" TERM; ${stay}`;
 
 const jobs = [
   ['sixteen busy processes', busy],

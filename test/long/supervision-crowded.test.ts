@@ -1,6 +1,6 @@
-// On a machine with some hundred processes that are none of ours and no idle core, a lock of four
-// seconds is extended, and its command is gone before the next holder begins. (Thousands: the long
-// suite.)
+// On a machine with some hundred unrelated processes and no idle core, a lock of four seconds is
+// extended, and its command has ended before the next holder starts. (Thousands:
+// supervision-thousands.)
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { gatherCrowd, handOver } from '../supervision/crowd.ts';

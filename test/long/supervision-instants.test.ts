@@ -1,6 +1,7 @@
-// A hundred random instants at which redlock-run is killed, frozen, or frozen and woken too late: from before it has read its
-// options, around the very start of the command, to the middle of the run. Nothing is ever left, and nobody outlives the key.
-// The seed is printed; SEED repeats the same instants (not the same scheduling).
+// A hundred random instants at which redlock-run is killed, frozen, or frozen and woken too late:
+// from before it has read its options to the middle of the run, many around the start of the
+// command. Nothing is left, and no process outlives the key. The seed is printed; SEED repeats the
+// same instants (not the same scheduling).
 
 import { expect, it } from 'vitest';
 import { guardsOf, type Job, pass, sharedMasters, startFamily } from '../supervision/rig.ts';
@@ -31,7 +32,7 @@ const ways = {
     await pass(4_500);
     job.run.signal('SIGCONT');
     await pass(2_500);
-    // Frozen before it had asked for the lock, it takes it now, and all is well.
+    // Frozen before it has asked for the lock: it acquires the lock afterwards, which is correct.
     if (job.run.child.exitCode === null) job.run.signal('SIGTERM');
   },
   terminated: async (job: Job) => job.run.signal('SIGTERM'),

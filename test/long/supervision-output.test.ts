@@ -1,5 +1,5 @@
-// Two gigabytes through the command's stdout, and two through its stdin: as fast as without us, and the lock is extended all the
-// while.
+// Two gigabytes through the command's stdout, and two through its stdin: as fast as without
+// redlock-run, and the lock is extended meanwhile.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,11 +1,11 @@
-// timeout(1) kills the whole process group in which redlock-run is, SIGKILL included: what the
-// command started is gone before the next holder begins all the same.
+// timeout(1) kills the whole process group of redlock-run, SIGKILL included: the processes of the
+// command have ended before the next holder starts all the same.
 
 import { describe, expect, it } from 'vitest';
 import { fixture, Succession } from '../supervision/next-holder.ts';
 import { sharedMasters } from '../supervision/rig.ts';
 
-/** Longer than redlock-run needs to start the command on a slow machine. */
+/** Longer than redlock-run takes to start the command on a slow machine. */
 const seconds = '8';
 const ways = [
   ['timeout -k 1', ['timeout', '-k', '1', seconds]],

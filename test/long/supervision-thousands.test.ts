@@ -1,6 +1,6 @@
-// Ten thousand idle processes that are none of ours and came after the command began, and nine
-// busy ones for each core: a lock of four seconds is extended all the while, and its command is
-// gone before the next holder begins.
+// Ten thousand unrelated idle processes that start after the command, and nine busy ones for each
+// core: a lock of four seconds is extended, and its command has ended before the next holder
+// starts.
 
 import { afterEach, expect, it } from 'vitest';
 import { gatherCrowd, handOver } from '../supervision/crowd.ts';

@@ -1,5 +1,5 @@
-// A Redis client as one writes it in an afternoon: commands out and replies in, over a socket, one after the other. It shares nothing with
-// src/, nor with any package, so that what the clients beside it prove is not proven by our own code.
+// A minimal Redis client: commands out and replies in, over a socket, one after the other. It
+// shares no code with src/ or with a package, so that the clients beside it are independent.
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -17,7 +17,7 @@ export class RespClient {
     });
   }
 
-  /** One at a time. Rejects with what the server complains of. */
+  /** One at a time. Rejects with the error of the server. */
   async send(...words: (string | number)[]): Promise<Reply> {
     const parts = words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`);
     this.#socket.write(`*${words.length}\r\n${parts.join('')}`);

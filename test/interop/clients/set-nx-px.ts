@@ -1,5 +1,6 @@
-// The lock of one instance, written from the first half of the distlock page ("Correct Implementation with a Single Instance") and nothing
-// else: SET resource_name my_random_value NX PX 30000, and the script that it gives for the release.
+// The lock of one instance, written only from the first half of the distlock page ("Correct
+// Implementation with a Single Instance"): SET resource_name my_random_value NX PX 30000, and its
+// script for the release.
 
 import { randomBytes } from 'node:crypto';
 import type { RespClient } from './resp.ts';

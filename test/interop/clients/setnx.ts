@@ -1,5 +1,6 @@
-// The lock of the old documentation page of SETNX ("Design pattern: Locking with SETNX"), written from that page and nothing else. Its words
-// are quoted. The surprise: it has no token; who holds the lock knows it by the time that he has written.
+// The lock of the old documentation page of SETNX ("Design pattern: Locking with SETNX"), written
+// only from that page, which the comments quote. It has no token: the holder recognises its lock by
+// the time that it has written.
 
 import type { RespClient } from './resp.ts';
 
@@ -21,22 +22,28 @@ export class SetnxLock {
     // "SETNX lock.foo <current Unix time + lock timeout + 1>"
     const mine = this.#now() + timeout + 1;
     if ((await this.#redis.send('SETNX', this.#key, mine)) === 1) return this.#acquired(mine);
-    // "C4 sends GET lock.foo to check if the lock expired. If it is not, it will sleep for some time and retry from the start."
+    // "C4 sends GET lock.foo to check if the lock expired. If it is not, it will sleep for some
+    // time and retry from the start."
     const seen = await this.#redis.send('GET', this.#key);
     if (seen === null || !this.#isOver(seen)) return false;
-    // "Instead, if the lock is expired [...], C4 tries to perform: GETSET lock.foo <current Unix timestamp + lock timeout + 1>"
+    // "Instead, if the lock is expired [...], C4 tries to perform: GETSET lock.foo <current Unix
+    // timestamp + lock timeout + 1>"
     const old = await this.#redis.send('GETSET', this.#key, mine);
-    // "C4 can check if the old value stored at key is still an expired timestamp. If it is, the lock was acquired."
+    // "C4 can check if the old value stored at key is still an expired timestamp. If it is, the
+    // lock was acquired."
     return old === null || this.#isOver(old) ? this.#acquired(mine) : false;
   }
 
-  /** As the page extends nothing: the time is written anew while it has not come. */
+  /** The page has no extension: this writes a new time before the old one is over. */
   async extend(timeout: number): Promise<void> {
     this.#mine = this.#now() + timeout + 1;
     await this.#redis.send('GETSET', this.#key, this.#mine);
   }
 
-  /** "a client holding a lock should always check the timeout didn't expire before unlocking the key with DEL" */
+  /**
+   * "a client holding a lock should always check the timeout didn't expire before unlocking the key
+   * with DEL"
+   */
   async release(): Promise<void> {
     if (this.#mine !== null && this.#now() < this.#mine) await this.#redis.send('DEL', this.#key);
     this.#mine = null;
