@@ -147,12 +147,12 @@ async function drain(contenders: readonly Contender[]) {
   let releasedAt: number | null = null;
   const startedAt = performance.now();
   const runs = contenders.map(async ({ take }, index) => {
-    const giveBack = await take();
+    const release = await take();
     if (releasedAt !== null) handOversMs.push(performance.now() - releasedAt);
     order.push(index);
     await work();
     releasedAt = performance.now();
-    await giveBack();
+    await release();
   });
   const missedCount = (await Promise.allSettled(runs)).filter(
     ({ status }) => status === 'rejected',

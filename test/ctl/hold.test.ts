@@ -167,7 +167,7 @@ test.each([
   expect(await countOf(masters, 'asker')).toBe(3);
   const [, pid] = /"pid":(\d+)/.exec((await masters[0]?.get('redlock:asker')) ?? '') ?? [];
   shell.kill('SIGKILL');
-  await eventually('given back', async () => (await countOf(masters, 'asker')) === 0, 1_500);
+  await eventually('released', async () => (await countOf(masters, 'asker')) === 0, 1_500);
   await eventually('ended', () => !isAlive(Number(pid)));
   expect(await historyOf('asker')).toMatchObject([{ outcome: 'signal', status: 129 }]);
 });

@@ -140,7 +140,7 @@ describe('recipes', () => {
     const killed = script.replace('./build.sh', () => 'kill -9 $$');
     await expect(shell(killed)).rejects.toMatchObject({ signal: 'SIGKILL' });
     await eventually(
-      'given back',
+      'released',
       async () => (await locksOn(masters[0] as never)).length === 0,
       3_000,
     );
@@ -180,7 +180,7 @@ describe('recipes', () => {
   const canBeFirst = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 
   test.skipIf(!canBeFirst)(
-    'a container: as process 1, TERM reaches the job and the lock is given back',
+    'a container: as process 1, TERM reaches the job and the lock is released',
     async () => {
       const [, words = '[]'] =
         /^ENTRYPOINT (.*)$/m.exec(block('A container whose first process is redlock-run')) ?? [];

@@ -90,7 +90,7 @@ test('a waiter gets it when it is released', async () => {
   const { token } = await acquired('queue');
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s']);
   await eventually(
-    'in line',
+    'in the wait queue',
     async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1,
   );
   await ctl(masters, ['release', 'queue', '--token', token]);
@@ -101,7 +101,7 @@ test('a signal while it waits: nothing is left, and it ends by the signal', asyn
   await takeBy('them', masters, 'held');
   const waiting = startCtl(masters, ['acquire', 'held']);
   await eventually(
-    'in line',
+    'in the wait queue',
     async () => (await masters[0]?.command('zcard', '{redlock:held}:queue')) === 1,
   );
   waiting.signal('SIGTERM');

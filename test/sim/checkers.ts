@@ -74,7 +74,7 @@ export const checkers = {
 
   /** A holder that believes in its lock has its value on a quorum for that long. */
   honesty(fact, witness) {
-    if (fact.kind === 'proven') return dishonestyOf(fact.holding, witness);
+    if (fact.kind === 'confirmed') return dishonestyOf(fact.holding, witness);
     if (fact.kind !== 'key-changed' && fact.kind !== 'clock-stepped') return null;
     for (const holding of witness.live()) {
       if (!holding.isBelieved || holding.validUntil <= witness.world.now) continue;

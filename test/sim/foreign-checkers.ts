@@ -24,7 +24,7 @@ export const foreignCheckers = {
       );
       return ours ? `${owner} acquired ${resource} beside ${ours.value}` : null;
     }
-    if (fact.kind !== 'acquired' && fact.kind !== 'proven' && fact.kind !== 'child-running')
+    if (fact.kind !== 'acquired' && fact.kind !== 'confirmed' && fact.kind !== 'child-running')
       return null;
     const { holding } = fact;
     const theirs = witness.foreignHoldings.find(

@@ -6,7 +6,7 @@ import type { EnclosingLease } from '../../src/lock/types.ts';
 import type { RunEvent } from '../../src/run/events.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
-import { observedEnclosingLock } from './observed-outer-lock.ts';
+import { observedEnclosingLock } from './observed-enclosing-lock.ts';
 import { markOf, type Surroundings } from './program.ts';
 import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
 import { SimGuard } from './sim-guard.ts';

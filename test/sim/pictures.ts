@@ -52,7 +52,7 @@ export const stories: Readonly<Record<string, Story>> = {
         stage.server(4).redis.restore(null);
       });
       world.at(900, () => {
-        tell('up, empty: healed', 'm5');
+        tell('up, empty: repaired', 'm5');
         stage.server(4).start();
       });
     },

@@ -137,7 +137,7 @@ export class Shell {
       const named = { name: ticket.resource, token: ticket.token };
       const answer = await {
         extend: () => system.extendBy(named, options.ttlMs, ways),
-        release: () => system.giveBack(named, ways),
+        release: () => system.releaseByToken(named, ways),
         check: () => system.look(named, ways),
       }[verb]();
       world.mark(`step: ${verb} ${answer.kind}`);

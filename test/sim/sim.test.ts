@@ -55,7 +55,7 @@ describe('in a fair world no checker fires', () => {
     'no-quorum',
     'split vote',
     'partial grant undone',
-    'late grant or heal',
+    'late grant or repair',
     'fence-write-back',
     'extended',
     'extension-failed',

@@ -87,7 +87,7 @@ export function systemOf(modules: Modules) {
     take: modules['ctl/steps/taking'].take,
     hold: modules['ctl/steps/keeping'].hold,
     extendBy: modules['ctl/steps/ticket'].extendBy,
-    giveBack: modules['ctl/steps/ticket'].giveBack,
+    releaseByToken: modules['ctl/steps/ticket'].releaseByToken,
     look: modules['ctl/steps/ticket'].look,
     Guard: modules['run/guard/guard'].Guard,
     Run: modules['run/run'].Run,

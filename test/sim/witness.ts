@@ -69,7 +69,7 @@ export interface ProgramRecord {
 
 export type Fact =
   | { readonly kind: 'acquired'; readonly holding: Holding }
-  | { readonly kind: 'proven'; readonly holding: Holding }
+  | { readonly kind: 'confirmed'; readonly holding: Holding }
   | { readonly kind: 'expired'; readonly holding: Holding }
   | { readonly kind: 'released'; readonly holding: Holding }
   | { readonly kind: 'child-running'; readonly holding: Holding }
@@ -161,7 +161,7 @@ export class Witness {
         if (after === null && by !== null && by === before && !this.holdings.has(by))
           world.mark('partial grant undone');
         if (before === null && by !== null && this.holdings.has(by))
-          world.mark('late grant or heal');
+          world.mark('late grant or repair');
         this.tickets.changed(before);
         this.tell({ kind: 'key-changed', key, server, before, by });
       };
@@ -317,6 +317,6 @@ export class Witness {
       if (holding.isBelieved && this.tickets.has(holding.value))
         this.ends.add(holding, 0.02 * this.ttlMs, true);
     });
-    this.tell({ kind: 'proven', holding });
+    this.tell({ kind: 'confirmed', holding });
   }
 }

@@ -145,7 +145,7 @@ it.concurrent('an enclosing run stops the inner job, and not the inner guard', a
   job.happens();
   job.run.signal('SIGKILL');
   const outcome = await job.outcome();
-  note('nested, SIGKILL of the outer run', outcome);
+  note('nested, SIGKILL of the enclosing run', outcome);
   expect(outcome.marginMs).toBeGreaterThan(50);
   await eventually(
     'the inner guard ended by itself',

@@ -10,7 +10,7 @@ import { roughly } from '../../text/lines.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { accessTo } from './claimant.ts';
-import { type Answer, extendBy, giveBack, look, type Ticket } from './ticket.ts';
+import { type Answer, extendBy, look, releaseByToken, type Ticket } from './ticket.ts';
 
 export async function extend(call: Call): Promise<number> {
   const { settings, clock } = call;
@@ -21,7 +21,7 @@ export async function extend(call: Call): Promise<number> {
 export async function release(call: Call): Promise<number> {
   const { settings, clock } = call;
   const ticket = ticketOf(call);
-  return tellOf(call, ticket, await giveBack(ticket, accessTo(settings, clock)));
+  return tellOf(call, ticket, await releaseByToken(ticket, accessTo(settings, clock)));
 }
 
 export async function check(call: Call): Promise<number> {

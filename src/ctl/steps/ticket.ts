@@ -65,7 +65,7 @@ export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): P
 }
 
 /** Removes the value from every master, and wakes a daemon that holds the lock. */
-export async function giveBack(ticket: Ticket, access: Access): Promise<Answer> {
+export async function releaseByToken(ticket: Ticket, access: Access): Promise<Answer> {
   const { name, token } = ticket;
   const ownership = await ownershipNow(ticket, access);
   if (ownership.kind !== 'held') return ownership;
