@@ -1,25 +1,26 @@
-// Acquires a lock and makes sure that it can be used: the servers are what they have to be, what
-// guards the work has confirmed the lease, and there is still time. Otherwise the lock is released,
-// and where that may help, acquired again. redlock-run, the library and the simulator run this.
+// Acquires a lock and makes sure that it can be used: the servers are what they have to be, the
+// guard of the work has confirmed the lease, and there is still time. Otherwise the lock is
+// released and, where that may help, acquired again. redlock-run, the library and the simulator run
+// this.
 
 import { stopAtOf } from './lease-keeper.ts';
 import type { Clock } from './ports.ts';
 import type { Claim, Failed, Lease, MasterFailure } from './types.ts';
 import type { Acquisition } from './wait.ts';
 
-/** A server that tells what it is. */
+/** A server that says what it is. */
 export interface IdentifiedServer {
   readonly name: string;
-  /** Resolves when the server has told what it is, or cannot be asked. Never rejects. */
+  /** Resolves when the server has said what it is, or cannot be asked. Never rejects. */
   identify(): Promise<unknown>;
-  /** Why it must not be in the list of masters, as far as it has told; null: it may be. */
+  /** Why it must not be in the list of masters, as far as is known; null: it may be. */
   readonly rejection: Failed | null;
 }
 
 export interface AcquireParts {
   readonly clock: Clock;
   readonly servers: readonly IdentifiedServer[];
-  /** One wait for the lock, of so many ms at most; null: for ever. */
+  /** Waits for the lock once, for so many ms at most; null: for ever. */
   readonly wait: (waitMs: number | null) => Promise<Acquisition>;
   readonly release: (claim: Claim) => Promise<unknown>;
   /** Resolves when work may start under the lease: null, or why it cannot. */
@@ -32,7 +33,7 @@ export interface AcquireLimits {
   readonly aborted: AbortSignal;
   /** How long before the end of validity the work has to begin to stop. */
   readonly reserveMs: number;
-  /** Whether servers that were not needed for the quorum are given time to tell what they are. */
+  /** Whether servers that were not needed for the quorum are given time to say what they are. */
   readonly isIdentifying: boolean;
 }
 
@@ -42,9 +43,13 @@ export interface NotReady {
   readonly why: string;
 }
 
-/** The least time from the beginning of the wait on for servers to tell what they are. */
+/** The least time, from the beginning of the wait, for servers to say what they are. */
 const identifyMs = 10;
 
+/**
+ * Resolves with the lock, or with why it was not acquired; then nothing is held. Never resolves
+ * with a lease for which stopping would be due already.
+ */
 export async function acquire(
   parts: AcquireParts,
   limits: AcquireLimits,
@@ -57,7 +62,7 @@ export async function acquire(
     const acquisition = await wait(leftMs);
     if (acquisition.kind !== 'acquired') return acquisition;
     const { lease, elapsedMs } = acquisition;
-    // A silent server does not hold us up: it has three times as long as the quorum took.
+    // A silent server must not delay the work: it has three times as long as the quorum took.
     const identifyUntil = beganAt + identifyMs + 3 * elapsedMs;
     const [why] = await Promise.all([
       unlessAborted(ready(lease), aborted),
@@ -73,7 +78,7 @@ export async function acquire(
   }
 }
 
-/** Resolves when all servers have told what they are, or after so many ms. */
+/** Resolves when all servers have said what they are, or after so many ms. */
 async function identify(
   servers: readonly IdentifiedServer[],
   clock: Clock,

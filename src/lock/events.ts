@@ -1,23 +1,27 @@
-// Everything that the lock tells an onlooker while it works. It is the core's only way to speak; nothing here decides
-// anything. The surprise: a failing master is told once when it begins to fail and once when it recovers, not per call.
+// The events that the lock reports while it works: its only output. They decide nothing.
+// *Note:* a failing master is reported when it begins to fail and when it recovers, not per
+// request.
 
 import type { Failed, MasterFailure } from './types.ts';
 
 export type LockEvent =
   | { readonly kind: 'master-failing'; readonly master: string; readonly failed: Failed }
   | { readonly kind: 'master-recovered'; readonly master: string }
-  /** A master that came back without our value shows it again. */
+  /** A master that came back without our value has it again. */
   | { readonly kind: 'master-repaired'; readonly master: string }
-  /** A master's time of day went so much further than ours since the last extension, or came behind it (negative). */
+  /**
+   * Since the last extension a master's time of day has advanced so much more than ours, or less
+   * (negative).
+   */
   | { readonly kind: 'master-jumped'; readonly master: string; readonly aheadMs: number }
-  /** An attempt found the lock held. `holder` is the value seen on most masters; waiting goes on. */
+  /** An attempt was refused. `holder` is the value seen on most masters; waiting goes on. */
   | {
       readonly kind: 'waiting';
       readonly holder: string;
       /** How many different values were seen. */
       readonly holderCount: number;
       readonly remainingMs: number | null;
-      /** How many are before us in the queue; null: we have no place yet. */
+      /** Our position: how many waiters are before us in the queue; null: we are not in it yet. */
       readonly place: number | null;
       readonly waitedMs: number;
     }
@@ -32,7 +36,7 @@ export type LockEvent =
       readonly elapsedMs: number;
       readonly waitMs: number;
     }
-  /** The masters counted differently, so the fencing number is being written back to them. */
+  /** The masters count differently, so the fencing number is being written back to them. */
   | { readonly kind: 'fence-write-back'; readonly fence: number }
   | { readonly kind: 'extended'; readonly extendedCount: number; readonly elapsedMs: number }
   | {
@@ -41,7 +45,7 @@ export type LockEvent =
       readonly validMs: number;
     }
   | { readonly kind: 'released'; readonly releasedCount: number; readonly keepMs: number }
-  /** Fewer than a quorum confirmed; keys may stand for at most `remainingMs`. */
+  /** Fewer than a quorum confirmed the release; keys may remain for at most `remainingMs`. */
   | {
       readonly kind: 'release-unconfirmed';
       readonly failures: readonly MasterFailure[];

@@ -1,36 +1,40 @@
-// What is kept of one run in the history of its lock: one line of JSON, which the masters take with the release. Not a log: one
-// line a run, written at its end, of a few hundred bytes whatever others have written. It says how long things took and not when
-// they were; the master that keeps it adds the time of day, so that runs of hosts whose clocks differ stand in the right order.
+// The record of one run in the history of its lock: one line of JSON of a few hundred bytes, which
+// the masters receive with the release.
+// *Note:* it holds durations and no time of day. The master that keeps it adds its own, so that the
+// runs of hosts whose clocks differ stand in the right order.
 
 import { bounded, cut, type HolderNote, isNote, parseValue } from './value.ts';
 
-/** What held the lock when another was refused. `note` is null for another program's value, of which only the beginning is kept. */
+/**
+ * What held the lock when a run was refused. `note` is null for another program's value, of which
+ * only the beginning is kept.
+ */
 export interface Blocker {
   readonly token: string;
   readonly note: HolderNote | null;
 }
 
 export interface RunRecord extends Omit<HolderNote, 'since'> {
-  /** Of the last attempt; the same on all masters, and in a line that was written twice. */
+  /** Of the last attempt; the same on all masters, and in a record that was written twice. */
   readonly token: string;
   /** As in --report. */
   readonly outcome: string;
-  /** From when it began to try until it had the lock, or gave up. */
+  /** From the first attempt until the lock was acquired or given up. */
   readonly waitMs: number;
-  /** From when it had the lock until it gave it back; null: the command was never started. */
+  /** From the acquisition to the release; null: the command was never started. */
   readonly heldMs: number | null;
   /** The command's own, null unless it exited by itself. */
   readonly exitCode: number | null;
-  /** What the command died of. */
+  /** The signal that ended the command; null: none. */
   readonly signal: string | null;
   /** What redlock-run itself exits with. */
   readonly status: number;
   readonly fence: number | null;
-  /** Who held the lock when the run was last refused; null: it never was. */
+  /** The holder of the lock when the run was last refused; null: it never was. */
   readonly blocker: Blocker | null;
 }
 
-/** Of a token; of another program's value, which may be anything, less. */
+/** The longest token that is kept, and the longest part of another program's value. */
 const mostChars = { token: 200, foreign: 40 };
 /** A hundred years. */
 const longestMs = 100 * 365 * 24 * 60 * 60 * 1000;
@@ -39,7 +43,10 @@ export function renderRecord(record: RunRecord): string {
   return JSON.stringify({ v: 1, ...withinBounds(record) });
 }
 
-/** null for what is no line of ours. Every client with access to the masters can write lines, so they are bounded. */
+/**
+ * null for what is no record. Every client with access to the masters can write to the history, so
+ * what is read is bounded.
+ */
 export function parseRecord(line: string): RunRecord | null {
   try {
     const record: unknown = JSON.parse(line);
@@ -49,14 +56,14 @@ export function parseRecord(line: string): RunRecord | null {
   }
 }
 
-/** What is kept of the value that stood in the way; null for none. */
+/** What is kept of the value of the holder; null for none. */
 export function blockerOf(value: string): Blocker | null {
   if (value === '') return null;
   const { token, note } = parseValue(value);
   return { token: token.slice(0, note === null ? mostChars.foreign : mostChars.token), note };
 }
 
-/** The known fields, none too long, and no time that no run can take. */
+/** The known fields, none too long, and no duration that no run can have. */
 function withinBounds(record: RunRecord): RunRecord {
   const {
     token,

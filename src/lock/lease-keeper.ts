@@ -1,8 +1,8 @@
 // Keeps one lease: extends it again and again, and sounds the alarms "stop" and "kill" when that
-// does not succeed in time. It stops, kills and releases nothing itself. The alarms go by the local
-// clock alone, so no answer that does not come can delay them.
-// *Invariant:* nothing is extended at or after stopAt. After a stall (a stopped process, a sleeping
-// machine) the clock is looked at first, and what was due to be stopped is stopped, not extended.
+// does not succeed in time. It stops, kills and releases nothing itself. The alarms depend on the
+// local clock alone, so a missing answer cannot delay them.
+// *Invariant:* nothing is extended at or after stopAt. After a suspension (a stopped process, a
+// sleeping machine) the clock is read first: if stopping is due, the work is stopped, not extended.
 
 import type { Report } from './events.ts';
 import type { Clock, Random } from './ports.ts';
@@ -16,13 +16,15 @@ export interface LeaseKeeperSettings {
   readonly masterTimeoutMs: number;
   /** How long before the end of validity stopping has to begin. */
   readonly reserveMs: number;
-  /** How long before the end of validity SIGKILL has to be sent; absent: there is nothing to kill. */
+  /**
+   * How long before the end of validity SIGKILL has to be sent; absent: there is nothing to kill.
+   */
   readonly killReserveMs?: number;
 }
 
 /**
  * taken, expired: a quorum says so. unreachable: no quorum has confirmed the lease in time.
- * stalled: this process did not run when the alarm was due (SIGSTOP, a sleeping machine).
+ * suspended: this process did not run when the alarm was due (SIGSTOP, a sleeping machine).
  */
 export type KeeperLossReason = LossReason | 'unreachable' | 'suspended';
 
@@ -37,14 +39,16 @@ export interface LeaseKeeperParts {
   /** A quorum names this waiter, for which the lock would be given up. The lease goes on. */
   readonly onWanted?: (by: string) => void;
   readonly onKillDue?: () => void;
-  /** A bug of ours. */
+  /** An error that is a bug of redlock-run. */
   readonly onBug: (bug: unknown) => void;
 }
 
-/** An alarm that is so much too late was not delayed by a busy machine: this process was stopped. */
-const stalledMs = 500;
+/**
+ * An alarm that is later than this was not delayed by a busy machine: this process was suspended.
+ */
+const suspendedMs = 500;
 
-/** When the stopping of what runs under this lease must begin, unless it is extended before. */
+/** The instant when stopping the work under this lease must begin, unless it is extended before. */
 export function stopAtOf(lease: Lease, reserveMs: number): number {
   return lease.validUntil - reserveMs;
 }
@@ -63,7 +67,7 @@ export class LeaseKeeper {
     this.#parts = parts;
   }
 
-  /** From here on the lease is extended, and the alarms sound. */
+  /** Begins to extend the lease and to watch the deadlines. */
   begin(): void {
     const { onBug } = this.#parts;
     this.#soundAlarms().catch(onBug);
@@ -79,17 +83,17 @@ export class LeaseKeeper {
     return this.#extensionCount;
   }
 
-  /** Aborts when nothing may be sent any more that would extend the lease. */
+  /** Aborts when no extension may be sent any more. */
   get extendingEnded(): AbortSignal {
     return this.#extendingEnded.signal;
   }
 
-  /** Stopping must have begun. */
+  /** Whether stopping must have begun. */
   get isStopDue(): boolean {
     return this.#parts.clock.now() >= stopAtOf(this.#lease, this.#settings.reserveMs);
   }
 
-  /** Takes note of an extension. One that is older than what is known counts for nothing. */
+  /** Notes that an extension has succeeded. One older than the latest known is ignored. */
   confirm(lease: Lease): void {
     if (this.#extendingEnded.signal.aborted || lease.validUntil <= this.#lease.validUntil) return;
     this.#lease = lease;
@@ -97,20 +101,20 @@ export class LeaseKeeper {
     this.#parts.onConfirmed?.(lease);
   }
 
-  /** What is confirmed stays so until its validity ends; nothing is sent to confirm it anew. */
+  /** Sends no further extension. The lease that is confirmed stays valid to its end. */
   stopExtending(): void {
     this.#extendingEnded.abort();
   }
 
-  /** Nothing runs under the lease any more. */
+  /** Ends the extensions and the alarms: no work runs under the lease any more. */
   end(): void {
     this.#extendingEnded.abort();
     this.#ended.abort();
   }
 
   /**
-   * A holder that yields the lock subscribes to the wake-ups of waiters that want it, until it has
-   * told of one, and extends at once to learn more.
+   * A holder that yields the lock subscribes to the wake-ups of waiters that want it. A wake-up
+   * makes it extend at once, and the replies say which waiter it is. It is reported once.
    */
   async #keepExtending(): Promise<void> {
     const { redlock, clock, onWanted, onLost } = this.#parts;
@@ -159,7 +163,9 @@ export class LeaseKeeper {
     return extension;
   }
 
-  /** Short against the time until stopAt, and random, so that many holders do not ask together. */
+  /**
+   * Short compared with the time until stopAt; random, so that many holders do not ask together.
+   */
   #retryMs(): number {
     return this.#settings.masterTimeoutMs * (0.25 + 0.25 * this.#parts.random());
   }
@@ -169,14 +175,14 @@ export class LeaseKeeper {
     const { onLost, onKillDue } = this.#parts;
     const lateMs = await this.#reach(reserveMs);
     if (lateMs === null) return;
-    onLost(lateMs > stalledMs ? 'suspended' : 'unreachable');
+    onLost(lateMs > suspendedMs ? 'suspended' : 'unreachable');
     if (killReserveMs === undefined) return;
     if ((await this.#reach(killReserveMs)) !== null) onKillDue?.();
   }
 
   /**
-   * Resolves so long before the end of the validity that is confirmed by then, with how late that
-   * is noticed, in ms; null when it is over.
+   * Resolves `reserveMs` before the end of the validity that is confirmed by then, with how late
+   * this process noticed it, in ms; null after `end`.
    */
   async #reach(reserveMs: number): Promise<number | null> {
     const { clock } = this.#parts;
@@ -190,7 +196,7 @@ export class LeaseKeeper {
   }
 }
 
-/** A holder is woken over a channel of its own, by waiters that want what it holds. */
+/** The claim as that of a waiter: a holder has a channel of its own, on which waiters wake it. */
 function asHolder(claim: Claim): Claim {
   return { ...claim, waiter: { id: holderIdOf(parseValue(claim.value).token), arrivalUs: 0 } };
 }

@@ -1,11 +1,11 @@
-// Whether a master's time of day keeps step with our clock between extensions. Redis expires keys by
-// that time, so a master whose clock is set forward drops locks early. Nothing can be done about it
-// from here, but it is reported. Only progress is compared; and an answer may have been under way
-// for any part of the time that we waited for it, so only what no delay can explain is a jump.
+// Detects jumps of a master's time of day. Redis expires keys by that time, so a master whose clock
+// is set forward drops locks early. A client cannot prevent that, but it can report it.
+// *Note:* only the progress since the last answer is compared. The time that an answer was under
+// way is unknown, so only a difference that no delay can explain is a jump.
 
 import { driftMsOf } from './quorum.ts';
 
-/** By how much the master's clock was ahead of ours when it answered: at least, and at most. */
+/** By how much the master's clock was ahead of ours when it answered: the least and the most. */
 interface Lead {
   readonly leastMs: number;
   readonly mostMs: number;
@@ -16,8 +16,9 @@ export class MasterTimes {
   readonly #leads = new Map<object, Lead>();
 
   /**
-   * By how many ms the master ran ahead of us since its last answer, negative if behind; 0 for what drift and the way of the
-   * answers explain. `masterTimeMs` was read on the master between `askedAt` and `answeredAt` on our clock.
+   * By how many ms the master's clock ran ahead of ours since its last answer; negative if behind;
+   * 0 where drift and delays explain the difference. `masterTimeMs` was read on the master between
+   * `askedAt` and `answeredAt` on our clock.
    */
   jumpOf(master: object, masterTimeMs: number, askedAt: number, answeredAt: number): number {
     const lead = {

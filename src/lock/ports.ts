@@ -1,5 +1,5 @@
-// The contracts between the algorithm and the world: a master, a clock, chance. A call on a master may
-// fail, may never answer, may answer late, and may have taken effect in all three cases.
+// The ports of the algorithm: a master, a clock, random numbers. A request to a master may fail,
+// may never be answered or late, and may have taken effect in all three cases.
 
 import type {
   AcquireReply,
@@ -10,49 +10,59 @@ import type {
   RepairReply,
 } from './types.ts';
 
-/** An ear for the call that it is our turn. It is a hint: it may be lost, and may come when it is not. */
+/** Listens for wake-ups. A wake-up is a hint: it may be lost, and it may come too early. */
 export interface Subscription {
   close(): void;
 }
 
 /**
- * One independent Redis master. Replies never reject: trouble is a `Failed`. `withdrawn` says that the caller no longer
- * wants the call made: what was not sent by then must never be sent (what was sent cannot be unsent). Calls on one
- * master take effect in the order in which they were made; a release that follows an acquire undoes it also when the
- * acquire has not been answered, and is never withdrawn: a value that was released is not used again, so late is not wrong.
+ * One independent Redis master. Replies never reject: an error is a `Failed`.
+ *
+ * When `withdrawn` aborts, a request that has not been sent yet must never be sent. Requests to one
+ * master take effect in the order in which they were made. A release that follows an acquire
+ * removes what it set even if the acquire was never answered. A release is never withdrawn: its
+ * value is not used again, so a late release does no harm.
  */
 export interface Master {
   /** For messages; without secrets. */
   readonly name: string;
   /**
-   * Sets our value where the resources are free for us or ours already and nobody is before us in the queue, and counts for
-   * the fence. A waiter that is refused takes or keeps his place; every call is his sign of life.
+   * Sets our value where the resources are free or ours already and no waiter is before us in the
+   * queue, and counts for the fence. A waiter that is refused enters the queue or keeps its
+   * position; every request is its sign of life.
    */
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply>;
   /**
-   * Where the value is ours: sets the time to live anew and raises the counter of the fence to at least `fence`. Writes
-   * nothing otherwise.
+   * Where the value is ours: sets the time to live anew and raises the counter of the fence to at
+   * least `fence`. Otherwise writes nothing.
    */
   extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply>;
-  /** Sets our value where the key is absent (or ours), and raises the counter: for a holder whose lease is proven. */
+  /**
+   * Sets our value where the key is absent (or ours), and raises the counter. Only for a holder
+   * whose lease is confirmed.
+   */
   repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply>;
   /**
-   * Removes the key where the value is ours, or with `keepMs` above 0 lets it expire so much later instead. Gives up our place
-   * in the queue, and calls the first in it where the key is free then. `record` is a line for the history (history-record.ts), which is kept
-   * as far as the master can, and perhaps twice; it never costs the release anything.
+   * Removes the key where the value is ours; with `keepMs` above 0 lets it expire after that time
+   * instead. Leaves the queue, and wakes the first waiter in it if the key is free then. `record`
+   * is a line for the history (history-record.ts). The master keeps it if it can, perhaps twice; it
+   * never makes the release fail.
    */
   release(claim: Claim, keepMs: number, record?: string | null): Promise<ReleaseReply>;
-  /** The same after an attempt that did not win a quorum: the key goes, our place in the queue stays. */
+  /** Removes the key after an attempt without a quorum, and keeps our position in the queue. */
   rollback(claim: Claim): Promise<ReleaseReply>;
-  /** Gives up our place in the queue, and nothing else: for who holds the lock on a quorum, where a master has refused him. */
+  /** Only leaves the queue: for a holder of the lock, on a master that has refused it. */
   dequeue(claim: Claim): Promise<ReleaseReply>;
-  /** Calls back whenever the waiter of the claim is called on this master. */
+  /** Calls back whenever this master wakes the waiter of the claim. */
   subscribe(claim: Claim, onWakeUp: () => void): Promise<Subscription | Failed>;
 }
 
-/** Elapsed time. Pessimistic: it may run ahead of true time, and never behind it by more than the drift allowance. */
+/** Elapsed time. It may run ahead of true time, and never behind it by more than the drift. */
 export interface Clock {
-  /** Milliseconds since some instant; never goes back, does not stand still while the machine sleeps. */
+  /**
+   * Milliseconds since some instant; never goes back, does not stand still while the machine
+   * sleeps.
+   */
   now(): number;
   /** Resolves after so many ms by this clock, or as soon as `cancelled` aborts; never rejects. */
   sleep(durationMs: number, cancelled?: AbortSignal): Promise<void>;

@@ -1,6 +1,7 @@
-// The arithmetic of the distlock page: quorum, drift, validity; votes in, verdict out, as early as it is
-// certain; what a refusal tells; and the fencing number. Pure. Rounding goes to the side that promises
-// less. https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
+// The arithmetic of the distlock page: quorum, drift, validity; from votes to a verdict, as early
+// as it is certain; what refusals say about the holder; and the fencing number. Pure functions.
+// Rounding promises less, never more.
+// https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
 
 import assert from 'node:assert';
 import type {
@@ -19,18 +20,24 @@ export function quorumOf(masterCount: number): number {
   return Math.floor(masterCount / 2) + 1;
 }
 
-/** One percent is a hundred times what an undisturbed quartz clock needs, and twenty times the fastest NTP slew. */
+/**
+ * One percent is a hundred times what an undisturbed quartz clock needs, and twenty times the
+ * fastest NTP slew.
+ */
 const usualDriftFactor = 0.01;
 
 /**
- * Allowance in ms for clocks that run at different rates, by the given part of the time, and for the rounding of expiry in
- * Redis (1 ms) and here.
+ * Allowance in ms for clocks that run at different rates, by the given part of the time, and for
+ * the rounding of expiry in Redis (1 ms) and here.
  */
 export function driftMsOf(ttlMs: number, driftFactor = usualDriftFactor): number {
   return Math.ceil(ttlMs * driftFactor) + 2;
 }
 
-/** The instant until which a lease is exclusive. `startedAt` must have been read before the first byte was sent. */
+/**
+ * The instant until which a lease is exclusive. `startedAt` must have been read before the first
+ * byte was sent.
+ */
 export function validUntilOf(startedAt: number, ttlMs: number, driftFactor?: number): number {
   return startedAt + ttlMs - driftMsOf(ttlMs, driftFactor);
 }
@@ -40,9 +47,11 @@ export type ExtendVerdict = 'extended' | 'lost' | 'unreachable' | 'undecided';
 
 /**
  * - granted: a quorum granted.
- * - busy: a quorum answered and so many refused that no quorum can grant any more (on an even split too).
- * - unreachable: so many failed that no quorum can answer any more; nobody can tell who holds the lock.
- * - unfit: a server that must not be in the list; no count of grants makes that right.
+ * - busy: a quorum answered and so many refused that no quorum can grant any more (also on an even
+ *   split).
+ * - unreachable: so many failed that no quorum can answer any more; which client holds the lock is
+ *   unknown.
+ * - unfit: a server must not be in the list; no count of grants makes that right.
  */
 export function acquireVerdictOf(
   votes: Iterable<AcquireReply>,
@@ -57,7 +66,10 @@ export function acquireVerdictOf(
   return grantImpossible && granted + refused >= quorum ? 'busy' : 'undecided';
 }
 
-/** lost: so many masters no longer show our value that no quorum can. A failed master says nothing either way. */
+/**
+ * lost: so many masters no longer show our value that no quorum can. A failed master says nothing
+ * either way.
+ */
 export function extendVerdictOf(votes: Iterable<ExtendReply>, masterCount: number): ExtendVerdict {
   const quorum = quorumOf(masterCount);
   const { extended, taken, missing, failed } = count(votes);
@@ -66,14 +78,20 @@ export function extendVerdictOf(votes: Iterable<ExtendReply>, masterCount: numbe
   return extended + taken + missing + failed === masterCount ? 'unreachable' : 'undecided';
 }
 
-/** That so few masters showed our value when it was released that no quorum did, as by extendVerdictOf; null: not so. */
+/**
+ * Why the lock had been lost before its release: so many masters did not show our value that no
+ * quorum can have, as in extendVerdictOf. null: it had not.
+ */
 export function missingIn(votes: Iterable<ReleaseReply>, masterCount: number): LossReason | null {
   const { taken, missing } = count(votes);
   if (taken + missing <= masterCount - quorumOf(masterCount)) return null;
   return taken > 0 ? 'taken' : 'expired';
 }
 
-/** One master is not enough: whoever reaches no more than that cannot get the lock. */
+/**
+ * The id of the waiter that a quorum names; null for none. One master is not enough: a waiter that
+ * reaches no more cannot acquire the lock.
+ */
 export function wantedByIn(votes: Iterable<ExtendReply>, masterCount: number): string | null {
   const wishes = [...votes].flatMap((vote) =>
     vote.kind === 'extended' && vote.wantedBy ? [vote.wantedBy] : [],
@@ -110,7 +128,10 @@ function isUnfit(vote: AnyReply): vote is Failed {
 /** Masters whose times of day are further apart than this contradict one another. */
 const togetherUs = 1_000_000;
 
-/** `votes` hold at least one refusal, of a claim that shares as `sharing` says. */
+/**
+ * What the refusals say about the lock. `votes` hold at least one refusal, of a claim that shares
+ * as `sharing` says.
+ */
 export function contentionOf(
   votes: readonly AcquireReply[],
   masterCount: number,
@@ -120,29 +141,29 @@ export function contentionOf(
   const refusals = votes.filter((vote): vote is Refused => vote.kind === 'refused');
   const grantedCount = votes.filter((vote) => vote.kind === 'granted').length;
   const holders = refusals.flatMap(({ holder }) => (holder === '' ? [] : [holder]));
-  const foreign = mostCommon(holders, 1);
-  const holderVotes = refusals.filter((one) => one.holder === foreign && !one.freeSlots).length;
+  const holder = mostCommon(holders, 1);
+  const holderVotes = refusals.filter((one) => one.holder === holder && !one.freeSlots).length;
   const reservedCount = refusals.length - holders.length;
-  const isNamed = foreign !== null && countIn(holders, foreign) >= reservedCount;
-  const isOne = foreign !== null && countIn(holders, foreign) >= quorum;
+  const isNamed = holder !== null && countIn(holders, holder) >= reservedCount;
+  const isOne = holder !== null && countIn(holders, holder) >= quorum;
   const expiries = ascending(
     refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY),
   );
   const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
-  const places = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
-  // Those who have not voted may grant it as well.
-  const unheardCount = masterCount - votes.length;
+  const positions = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
+  // A master that has not voted may grant the slot as well.
+  const missingVotes = masterCount - votes.length;
   const freeSlot = mostCommon(
     refusals.flatMap(({ freeSlots = [] }) => othersAmong(freeSlots, sharing)),
-    Math.max(1, quorum - grantedCount - unheardCount),
+    Math.max(1, quorum - grantedCount - missingVotes),
   );
   const newer = refusals.flatMap(({ supersededBy }) => supersededBy ?? []);
   return {
-    holder: isNamed ? foreign : '',
+    holder: isNamed ? holder : '',
     holderCount: isOne ? 1 : new Set(holders).size,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
     isHeld: holderVotes + reservedCount >= quorum,
-    place: places.length === 0 ? null : median(places),
+    place: positions.length === 0 ? null : median(positions),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
     freeSlot,
     supersededBy: newer.length >= quorum ? mostCommon(newer, 1) : null,
@@ -150,14 +171,14 @@ export function contentionOf(
 }
 
 /**
- * Whether no more than a minority agrees on what stands in the way or, for a claim that has no place
- * in the queue yet, on the time of day: then the answers of the others are worth waiting for. Not
- * where a master has granted: then contenders have split the vote, which had better end soon.
+ * Whether no more than a minority agrees on the holder or, for a claim that is not in the queue
+ * yet, on the time of day. Then it is worth waiting for the other answers. Not where a master has
+ * granted: contenders have split the vote then, and the round should end soon.
  */
 export function isDisputed(
   votes: readonly AcquireReply[],
   masterCount: number,
-  hasPlace: boolean,
+  isInQueue: boolean,
 ): boolean {
   const minority = masterCount - quorumOf(masterCount);
   if (votes.some(({ kind }) => kind === 'granted')) return false;
@@ -167,10 +188,10 @@ export function isDisputed(
   const times = refusals.map(({ masterTimeUs }) => masterTimeUs);
   const arrivalUs = median(times);
   const agreed = times.filter((timeUs) => Math.abs(timeUs - arrivalUs) <= togetherUs);
-  return !hasPlace && agreed.length <= minority;
+  return !isInQueue && agreed.length <= minority;
 }
 
-/** Slots that there are, each once, and not the one that was asked for and refused. */
+/** The valid slots among them, each once, without the one that was asked for and refused. */
 function othersAmong(freeSlots: readonly number[], sharing: Sharing): number[] {
   if (sharing.kind !== 'slots') return [];
   const { slot, slotCount } = sharing;
@@ -181,7 +202,7 @@ function countIn<Item>(items: readonly Item[], item: Item): number {
   return items.filter((one) => one === item).length;
 }
 
-/** null where none comes so often. */
+/** The most frequent item; null where none occurs `leastCount` times. */
 function mostCommon<Item>(items: readonly Item[], leastCount: number): Item | null {
   const counts = new Map<Item, number>();
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
@@ -200,30 +221,33 @@ function median(numbers: readonly number[]): number {
 export interface Fence {
   /** The number of the lease; null without fencing. */
   readonly number: number | null;
-  /** A quorum of the masters that granted holds exactly this number: nothing needs to be written back. */
+  /**
+   * A quorum of the masters that granted holds exactly this number: nothing needs to be written
+   * back.
+   */
   readonly isAgreed: boolean;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * The largest count that is believed of a master, at this time of day. A counter starts at a
- * master's time in microseconds, and no counting takes it from there beyond ours, and a day for
- * clocks that differ. A larger one was written by something else, and would be handed on to every
- * master for ever.
+ * The largest count that is accepted from a master, at this time of day. A counter starts at the
+ * master's time in microseconds, so counting never takes it beyond our time and a day for clocks
+ * that differ. Another program wrote a larger one; it would spread to every master and stay for
+ * ever.
  */
 export function mostFenceAt(wallMs: number): number {
   return Math.min((wallMs + dayMs) * 1000, Number.MAX_SAFE_INTEGER - 1);
 }
 
-/** `votes` hold a quorum of grants, each with a count that is believed or with none. */
+/** `votes` hold a quorum of grants, each with a count that is accepted or with none. */
 export function fenceOf(votes: Iterable<AcquireReply>, masterCount: number): Fence {
   const counts: number[] = [];
   for (const vote of votes)
     if (vote.kind === 'granted' && vote.fence !== null) counts.push(vote.fence);
   if (counts.length === 0) return { number: null, isAgreed: true };
   const number = Math.max(...counts);
-  assert(counts.every(Number.isSafeInteger), 'a count that is no count was believed');
+  assert(counts.every(Number.isSafeInteger), 'a count that is no safe integer was accepted');
   const agreedCount = counts.filter((count) => count === number).length;
   return { number, isAgreed: agreedCount >= quorumOf(masterCount) };
 }

@@ -1,9 +1,8 @@
-// Redlock: acquire, extend and release, one round over all masters each. Read it beside the distlock
-// page, step by step:
-// https://redis.io/docs/latest/develop/use/patterns/distributed-locks/#the-redlock-algorithm
-// It does not wait, retry or keep a lease (wait.ts, lease-keeper.ts). Nothing here waits for the
-// slowest master, and nothing is forgotten: what a straggler grants after the verdict is used, or
-// undone.
+// Redlock: acquire, extend and release, one round over all masters each. Read it beside the
+// distlock page, step by step:
+// https://redis.io/docs/latest/develop/use/patterns/distributed-locks/#the-redlock-algorithm It
+// does not wait, retry or keep a lease (wait.ts, lease-keeper.ts). No round waits for the slowest
+// master: what a straggler grants after the verdict is used or rolled back.
 
 import assert from 'node:assert';
 import type { Report } from './events.ts';
@@ -35,19 +34,19 @@ import { Subscriptions } from './wait-queue.ts';
 
 export type { Attempt, Extension, Lease, LossReason, Released } from './types.ts';
 
-/** What is said of a master that a release was sent to and nobody waited for. */
+/** The failure of a master to which a release was sent, and whose answer was not waited for. */
 const lagging: Failed = { kind: 'failed', cause: 'timeout', message: 'has not been answering' };
 
 export interface RedlockSettings {
   /** How long one master may take to answer. */
   readonly masterTimeoutMs: number;
-  /** Validity that must be left for a grant to be of use: the time it takes to stop what would be started. */
+  /** The validity that must be left after a grant: the time that stopping the work takes. */
   readonly reserveMs: number;
-  /** By how much clocks may run faster or slower than one another, as a part of the time; absent: see quorum.ts. */
+  /** By how much the rates of clocks may differ, as a part of the time; absent: see quorum.ts. */
   readonly driftFactor?: number | undefined;
 }
 
-/** As much of a Redlock as a lease needs once it is held. */
+/** The part of a Redlock that a lease needs once it is held. */
 export type HeldLock = Pick<Redlock, 'extend' | 'release' | 'settled' | 'subscribe'>;
 
 export class Redlock {
@@ -59,7 +58,7 @@ export class Redlock {
   readonly #driftFactor: number | undefined;
   readonly #report: Report;
   readonly #releasing = new Set<Promise<Released>>();
-  /** Values that were not released yet: only these may be healed. */
+  /** The values that have not been released: only these may be repaired. */
   readonly #ours = new Set<string>();
   readonly #released = new WeakSet<Claim>();
 
@@ -74,13 +73,14 @@ export class Redlock {
   }
 
   /**
-   * Steps 1 to 5 of the page. A failed attempt has already begun to undo itself when it returns; so has one that `aborted`
-   * has cut short, whatever it says then.
+   * Steps 1 to 5 of the page. The rollback of a failed attempt has begun when this resolves. So has
+   * that of an attempt that `aborted` has cut short, whatever it returns.
    */
   async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();
     this.#ours.add(claim.value);
-    // Who has refused us has entered us in its queue. When we win all the same, others there would have to wait for us to be forgotten.
+    // A master that refuses us enters us in its queue. If we win all the same, we leave that queue:
+    // the waiters behind us would otherwise wait until we are forgotten.
     const refusers = new Set<Master>();
     let hasWon = false;
     const stragglers = this.#set.stragglers();
@@ -112,12 +112,12 @@ export class Redlock {
     withdraw();
     this.#ours.delete(claim.value);
     const { masters } = this.#set;
-    // A master that refused holds nothing of ours; unless a write-back has healed it since.
-    const undo =
+    // A master that refused holds nothing of ours, unless a write-back has repaired it since.
+    const holding =
       verdict === 'granted'
         ? masters
         : masters.filter((master) => votes.get(master)?.kind !== 'refused');
-    void this.#track(this.#undo(undo, (master) => master.rollback(claim)));
+    void this.#track(this.#remove(holding, (master) => master.rollback(claim)));
     switch (verdict) {
       case 'granted':
         return { kind: 'too-slow', elapsedMs: this.#clock.now() - startedAt };
@@ -134,15 +134,15 @@ export class Redlock {
   }
 
   /**
-   * A success counts only if the quorum came in before the old validity ended: otherwise the lock was free for a moment,
-   * and whoever took and released it meanwhile left no trace. After `ended` nothing more of it is sent, so that it cannot
-   * follow a release.
+   * An extension counts only if the quorum answered before the old validity ended. Otherwise the
+   * lock was free for a moment, and another client may have held and released it without a trace.
+   * After `ended` nothing more is sent, so that no extension can follow a release.
    */
   async extend(lease: Lease, ended?: AbortSignal): Promise<Extension> {
     const { claim } = lease;
     assert(!this.#released.has(claim), 'an extension after the release');
     const startedAt = this.#clock.now();
-    const forgetful: Master[] = [];
+    const toRepair: Master[] = [];
     let isConfirmed = false;
     const { votes } = await this.#set.ask<ExtendReply>({
       ask: (master, withdrawn) => master.extend(claim, lease.fence, withdrawn),
@@ -150,7 +150,7 @@ export class Redlock {
       onVote: (master, vote) => {
         if (vote.kind !== 'missing') return;
         if (isConfirmed) this.#repair(master, lease, ended);
-        else forgetful.push(master);
+        else toRepair.push(master);
       },
       cancelled: ended,
     });
@@ -162,7 +162,7 @@ export class Redlock {
           'an extension without a quorum',
         );
         isConfirmed = true;
-        for (const master of forgetful) this.#repair(master, lease, ended);
+        for (const master of toRepair) this.#repair(master, lease, ended);
         return {
           kind: 'extended',
           lease: {
@@ -181,21 +181,25 @@ export class Redlock {
   }
 
   /**
-   * Removes our value wherever it may be, or lets it expire after `keepMs`. Sent to every master at once; waits, no
-   * longer than the master timeout, for those that have kept up so far. `record` is what the masters note of it, if anything.
+   * Removes our value from every master, or lets it expire after `keepMs`. Sent to all at once.
+   * Waits for the answers of the masters that are no stragglers, no longer than the master timeout.
+   * `record` is the line for the history; null for none.
    */
   release(claim: Claim, keepMs = 0, record: string | null = null): Promise<Released> {
-    return this.#letGo(claim, (master) => master.release(claim, keepMs, record));
+    return this.#release(claim, (master) => master.release(claim, keepMs, record));
   }
 
-  /** The same for who stays: waits for a quorum that has let go, which keeps nobody out any more, and not for the rest. */
+  /**
+   * Releases, and waits only until a quorum has: that is enough for others to acquire. For a
+   * process that stays, so that the other masters can answer later.
+   */
   releaseOnQuorum(claim: Claim): Promise<Released> {
     const isEnough: Request<Master, ReleaseReply>['isCertain'] = (replies) =>
       countOf(replies, 'released') >= quorumOf(this.masterCount);
-    return this.#letGo(claim, (master) => master.release(claim, 0), isEnough);
+    return this.#release(claim, (master) => master.release(claim, 0), isEnough);
   }
 
-  /** Takes the place of the claim's waiter, as far as listening goes: the masters learn of it by his next attempt. */
+  /** Subscribes to the wake-ups of the claim's waiter. Its next attempt enters it in the queues. */
   subscribe(claim: Claim): Promise<Subscriptions> {
     return Subscriptions.join(this.#set.masters, claim, this.#clock, this.#masterTimeoutMs);
   }
@@ -205,7 +209,7 @@ export class Redlock {
     await Promise.all(this.#releasing);
   }
 
-  /** Where refusals contradict one another, all masters are waited for that have kept up so far. */
+  /** Where refusals contradict one another, waits for all masters that are no stragglers. */
   #isEnough(
     replies: ReadonlyMap<Master, AcquireReply>,
     { waiter }: Claim,
@@ -218,7 +222,7 @@ export class Redlock {
     return masters.every((master) => replies.has(master) || stragglers.includes(master));
   }
 
-  /** Raises the counters of a quorum to our number, by an extension like any other. null: not enough masters did it. */
+  /** Raises the counters of a quorum to our number, by an extension; null: too few, or too late. */
   async #writeBack(lease: Lease): Promise<Lease | null> {
     this.#report({ kind: 'fence-write-back', fence: lease.fence ?? 0 });
     const extension = await this.extend(lease);
@@ -229,8 +233,9 @@ export class Redlock {
   }
 
   /**
-   * Gives our value back to a master that came back without it. Only ever called when a quorum has just extended before
-   * the old validity ended, so a lock that was lost is never revived. Nobody waits for the answer.
+   * Sets our value again on a master that came back without it. The answer is not waited for.
+   * *Invariant:* only called when a quorum has just extended before the old validity ended, so that
+   * a lost lock is never revived.
    */
   async #repair(
     master: Master,
@@ -242,7 +247,7 @@ export class Redlock {
     if (reply.kind === 'repaired') this.#report({ kind: 'master-repaired', master: master.name });
   }
 
-  #letGo(
+  #release(
     claim: Claim,
     ...how: [
       ask: Request<Master, ReleaseReply>['ask'],
@@ -251,7 +256,7 @@ export class Redlock {
   ) {
     this.#ours.delete(claim.value);
     this.#released.add(claim);
-    return this.#track(this.#undo(this.#set.masters, ...how));
+    return this.#track(this.#remove(this.#set.masters, ...how));
   }
 
   #track(releasing: Promise<Released>): Promise<Released> {
@@ -261,7 +266,7 @@ export class Redlock {
     return releasing;
   }
 
-  async #undo(
+  async #remove(
     masters: readonly Master[],
     ask: Request<Master, ReleaseReply>['ask'],
     isEnough: Request<Master, ReleaseReply>['isCertain'] = () => false,

@@ -1,6 +1,6 @@
 // One request to every master at once. A round ends as soon as its verdict is certain, or when each
-// master has answered or run out of time. Answers go on arriving after that, and are still told of:
-// what a straggler grants is ours to use or ours to undo. It knows nothing of locks.
+// master has answered or run out of time. Later answers are still passed on, because what a
+// straggler grants has to be used or rolled back. This file knows nothing of locks.
 
 import type { Report } from './events.ts';
 import { MasterTimes } from './master-clock.ts';
@@ -24,8 +24,8 @@ export interface Request<Peer, Vote> {
   /** Called after each vote; true ends the round. */
   readonly isCertain: (votes: ReadonlyMap<Peer, Vote | Failed>) => boolean;
   /**
-   * Told of every vote, also of one that comes after the round has ended. A master whose time was
-   * over is told of twice if it answers after all.
+   * Called with every vote, also after the round has ended. A master that answers after its time is
+   * over has two votes: the failure, and then its answer.
    */
   readonly onVote?: (master: Peer, vote: Vote | Failed) => void;
   /** Ends the round from outside, with the votes so far. */
@@ -39,12 +39,12 @@ export interface Round<Peer, Vote> {
   readonly withdraw: () => void;
 }
 
-/** In so many parts the deadline passes: see `sleepAwake`. */
+/** The number of parts of the deadline: see `sleepAwake`. */
 const partCount = 10;
 
 /**
- * The masters, of which some are behind with their answers and some fail. Reports a master once
- * when it begins to fail, and once when it recovers.
+ * The masters, with the knowledge of which owe answers and which fail. Reports a master once when
+ * it begins to fail, and once when it recovers.
  */
 export class MasterSet<Peer extends Named> {
   readonly masters: readonly Peer[];
@@ -69,8 +69,8 @@ export class MasterSet<Peer extends Named> {
   }
 
   /**
-   * Resolves with the votes at the moment of certainty, or with one vote a master. An `ask` that
-   * rejects is a failed vote.
+   * Resolves with the votes as soon as the verdict is certain, or with one vote of every master. An
+   * `ask` that rejects is a failed vote.
    */
   async ask<Vote extends AnyVote>(request: Request<Peer, Vote>): Promise<Round<Peer, Vote>> {
     const masters = request.masters ?? this.masters;
@@ -89,7 +89,7 @@ export class MasterSet<Peer extends Named> {
   ): Promise<Round<Peer, Vote>> {
     const votes = new Map<Peer, Vote | Failed>();
     const withdrawn = new AbortController();
-    /** Every master has voted, or its time is over. */
+    /** Aborts when every master has voted, or its time is over. */
     const isOver = new AbortController();
     let hasEnded = false;
     return new Promise((resolve) => {
@@ -126,7 +126,7 @@ export class MasterSet<Peer extends Named> {
         withdrawn.abort();
         const mute = masters.filter((master) => !votes.has(master));
         const failure = noAnswer(this.#masterTimeoutMs);
-        // All of them first: a round that ends here must know of every master.
+        // First all votes, then the callbacks: a round that ends here must have every vote.
         for (const master of mute) votes.set(master, failure);
         for (const master of mute) tell(master, failure);
         isOver.abort();
@@ -189,10 +189,7 @@ function inOrderOf<Peer, Vote>(masters: readonly Peer[], votes: ReadonlyMap<Peer
   return ordered;
 }
 
-/**
- * A bug in the asking of one master is a vote that was not given, as told by that master's failure;
- * the others decide.
- */
+/** A bug in the request to one master is a failure of that master; the others decide. */
 async function asked<Vote>(ask: () => Promise<Vote | Failed>): Promise<Vote | Failed> {
   try {
     return await ask();
@@ -205,10 +202,10 @@ async function asked<Vote>(ask: () => Promise<Vote | Failed>): Promise<Vote | Fa
 }
 
 /**
- * Sleeps so long, in parts, as far as this process is awake: a part that takes longer than it
- * should, because the machine is too busy to let us run, counts as one part all the same. Between
- * two parts everything that has arrived is read, so that no master counts as mute whose answer lies
- * here unread; the last part, a moment, is there for that alone.
+ * Sleeps for so long in parts, and counts only the time that this process was awake: a part that
+ * takes longer, because the machine is too busy, counts as one part all the same. Between two parts
+ * the answers that have arrived are read, so that a master whose answer is unread does not count as
+ * mute. The last part, of 1 ms, is there for that alone.
  */
 async function sleepAwake(clock: Clock, durationMs: number, cancelled: AbortSignal): Promise<void> {
   for (let part = 0; part < partCount && !cancelled.aborted; part += 1) {

@@ -1,6 +1,6 @@
-// The durations of a lock that depend on one another: defaults, what is derived from them, and why
-// a choice cannot be safe. All in milliseconds. The command must be stopped well before the lock
-// runs out, and two attempts to extend must have ended before that.
+// The durations of a lock that depend on one another: defaults, derived values, and why a choice is
+// not safe. All in milliseconds. The command must be stopped well before the lock runs out, and two
+// attempts to extend must have ended before that.
 
 import { driftMsOf } from './quorum.ts';
 
@@ -65,8 +65,8 @@ export function stopAtMsOf(
 }
 
 /**
- * Why a lock cannot be held safely with these timings; null when it can. `isExtended`: it is kept
- * alive by itself, and needs time for that.
+ * Why a lock cannot be held safely with these timings; null when it can. `isExtended`: the lock is
+ * extended automatically, which needs time.
  */
 export function dangerOf(timings: LockTimings | RunTimings, isExtended = true): string | null {
   const { ttlMs, masterTimeoutMs, reserveMs, extendEveryMs, driftFactor } = timings;

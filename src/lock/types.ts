@@ -1,17 +1,23 @@
-// What the parts of the algorithm exchange: a claim, the lease that it becomes, what a master replies,
-// and what a round comes to. Expected outcomes are returned as one of several kinds, never thrown.
+// What the parts of the algorithm exchange: a claim, the lease that it becomes, the replies of a
+// master, and the results of a round. Expected outcomes are returned as one of several kinds, never
+// thrown.
 
-/** A place in the queue of each resource of a claim. */
+/** A waiter in the queue of each resource of a claim. */
 export interface Waiter {
-  /** Ours alone, for as long as we wait; its beginning says what kind of waiter we are: see value.ts. */
+  /**
+   * Unique, and the same for as long as the wait lasts. Its beginning names traits: see value.ts.
+   */
   readonly id: string;
-  /** When we came, in microseconds by the masters' own clocks: nobody gains by a wrong clock of his own. */
+  /**
+   * Its arrival in microseconds by the masters' clocks: a wrong clock of a client gains nothing.
+   */
   readonly arrivalUs: number;
 }
 
 /**
- * Who else may hold a resource at the same time. exclusive: nobody. shared: any number of others who share it. slots: as many
- * as there are slots, and all of them say the same number of slots; `slot`, from 1 on, is ours alone.
+ * Which other clients may hold a resource at the same time. exclusive: none. shared: any number of
+ * others that share it. slots: as many as there are slots, if all of them ask for the same number
+ * of slots; `slot`, from 1 on, is ours alone.
  */
 export type Sharing =
   | { readonly kind: 'exclusive' }
@@ -19,15 +25,18 @@ export type Sharing =
   | { readonly kind: 'slots'; readonly slotCount: number; readonly slot: number };
 
 /**
- * What is given up for a newer waiter who yields as well. never: nothing. place: our place in the queue. lock: the place, and
- * the lock when we hold it.
+ * What is given up for a newer waiter that yields as well. never: nothing. place: the position in
+ * the queue. lock: the position, and the lock when it is held.
  */
 export type Yields = 'never' | 'place' | 'lock';
 
-/** Held by nobody else, and given up for nobody. */
+/** Held exclusively, and never given up for a waiter. */
 export const alone = { sharing: { kind: 'exclusive' }, yields: 'never' } as const;
 
-/** One wish to hold resources. The value is ours alone, new for every acquisition, and proves ownership. */
+/**
+ * What one client asks of the masters. The value is unique, new for every attempt, and proves
+ * ownership.
+ */
 export interface Claim {
   /** All of them are held, or none. At least one, none of them twice. */
   readonly resources: readonly string[];
@@ -35,18 +44,19 @@ export interface Claim {
   readonly yields: Yields;
   /** `<token> <json note>`, compared whole by the masters: see value.ts. */
   readonly value: string;
-  /** Validity asked of the masters, counted by each of them from the moment it grants. */
+  /** The time to live of the keys, counted by each master from the moment when it grants. */
   readonly ttlMs: number;
   /** Whether the masters count for a fencing number: see quorum.ts. */
   readonly isFenced: boolean;
-  /** null: we do not wait, so we take no place in the queue and are refused while others have one. */
+  /** null: does not wait, so it never enters the queue, and is refused while others are in it. */
   readonly waiter: Waiter | null;
 }
 
 /**
- * Why a master did not vote: no answer by the deadline; no connection; an answer that is no vote (LOADING, READONLY,
- * OOM); access refused (wrong password, no rights); a server that must not be in the list (a replica, one twice); or one
- * that restarted so lately that it may have forgotten a lock that somebody still holds.
+ * Why a master did not vote: no answer by the deadline; no connection; an answer that is no vote
+ * (LOADING, READONLY, OOM); access refused (wrong password, no rights); a server that must not be
+ * in the list (a replica, one twice); or one that restarted so recently that it may have forgotten
+ * a lock that is still held.
  */
 export type FailureCause = 'timeout' | 'connection' | 'reply' | 'denied' | 'unfit' | 'restarted';
 
@@ -63,9 +73,10 @@ export interface MasterFailure {
 }
 
 /**
- * Somebody else's value stands in the way, or others who came first: then `holder` is empty. `remainingMs` is null for a
- * key that never expires by itself. `place` counts those before us in the queue; null: we are not in it. `freeSlots`: what
- * could be had here instead of the slot that was asked for. `supersededBy`: the id of a newer waiter, where both yield.
+ * Another value is there, or other waiters come first: then `holder` is empty. `remainingMs` is
+ * null for a key that never expires. `place` is our position: how many are before us in the queue;
+ * null: we are not in it. `freeSlots`: slots that are free here instead of the one that was asked
+ * for. `supersededBy`: the id of a newer waiter, where both yield.
  */
 export interface Refused {
   readonly kind: 'refused';
@@ -84,8 +95,8 @@ export interface Granted {
 }
 
 /**
- * `masterTimeMs` is the master's own time of day, which its expiry goes by. `wantedBy`: the id of a waiter for whom the lock
- * would be given up; absent: there is none.
+ * `masterTimeMs` is the master's time of day, by which it expires keys. `wantedBy`: the id of a
+ * waiter for which the lock would be given up; absent: there is none.
  */
 export interface Extended {
   readonly kind: 'extended';
@@ -106,41 +117,47 @@ export type ExtendReply = Extended | Taken | Missing | Failed;
 export type RepairReply = { readonly kind: 'repaired' } | Taken | Failed;
 export type ReleaseReply = { readonly kind: 'released' } | Taken | Missing | Failed;
 
-/** A held lock with its validity. It is exclusive until `validUntil`, and not a moment longer unless extended. */
+/** A held lock. It is exclusive until `validUntil`, and not a moment longer unless extended. */
 export interface Lease {
   readonly claim: Claim;
-  /** When the round that proved it began, read before its first byte was sent. */
+  /** When the round that confirmed it began, read before its first byte was sent. */
   readonly startedAt: number;
   readonly validUntil: number;
   /** The fencing number, the same for the whole life of the lease; null without fencing. */
   readonly fence: number | null;
 }
 
-/** A lock that a run around this one has taken, as far as that has told. */
+/** A lock that an enclosing run has acquired, as its environment describes it. */
 export interface EnclosingLease {
   readonly names: readonly string[];
-  /** Empty where it was not told; then nothing can prove it. */
+  /** Empty where it is unknown; then the lock cannot be confirmed. */
   readonly token: string;
   readonly fence: number | null;
   readonly ttlMs: number;
 }
 
 export interface Contention {
-  /** What most of those that refused show; '' where it is no value, and the lock is free for those before us. */
+  /** The value that most refusals show; '' where the lock is free for the waiters before us. */
   readonly holder: string;
   /** How many different foreign values were seen; 1 where a quorum shows the same. */
   readonly holderCount: number;
-  /** When enough keys will have expired for a quorum to be free, if nobody extends; null: never by themselves. */
+  /** When a quorum of the keys will have expired, unless they are extended; null: never. */
   readonly freeInMs: number | null;
-  /** One foreign value, or a queue where there was none, was seen on a quorum: no split vote, and no use in trying again. */
+  /**
+   * A quorum showed the same foreign value or a queue: the vote is not split, and there is no use
+   * in trying again at once.
+   */
   readonly isHeld: boolean;
-  /** How many are before us, as most masters see it; null: we are not in the queue. */
+  /** Our position: how many are before us, by the median of the masters; null: not in the queue. */
   readonly place: number | null;
   /** The median of the masters' clocks when they refused us. */
   readonly arrivalUs: number;
   /** A slot that may be had instead of the one that was asked for; null: none. */
   readonly freeSlot: number | null;
-  /** A newer waiter, where both yield, and a quorum of masters tells us of one, if not of the same; null: there is none. */
+  /**
+   * The id of a newer waiter, where both yield, and a quorum of masters names one, though perhaps
+   * not the same; null: there is none.
+   */
   readonly supersededBy: string | null;
 }
 
@@ -153,7 +170,10 @@ export type Attempt =
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
   | { readonly kind: 'unfit'; readonly failures: readonly MasterFailure[] };
 
-/** expired: too few masters still show our value, or showed it only after it had ended; taken: and some show another's. */
+/**
+ * expired: too few masters still show our value, or they confirmed it only after its validity had
+ * ended. taken: too few show it, and some show another value.
+ */
 export type LossReason = 'taken' | 'expired';
 
 export type Extension =
@@ -161,18 +181,21 @@ export type Extension =
       readonly kind: 'extended';
       readonly lease: Lease;
       readonly extendedCount: number;
-      /** A waiter for whom we would give it up, as a quorum says; null: there is none. */
+      /** The waiter that a quorum names, for which the lock would be given up; null: none. */
       readonly wantedBy: string | null;
     }
   | { readonly kind: 'lost'; readonly reason: LossReason }
-  /** Nothing proven either way: the old validity stands, and the extension may be tried again. */
+  /** Nothing is confirmed: the old validity stands, and the extension may be tried again. */
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] };
 
 export interface Released {
   readonly releasedCount: number;
-  /** A quorum said that our value is gone, so nobody is kept out by it. */
+  /** A quorum answered that our value is removed, so it keeps no other client out. */
   readonly isConfirmed: boolean;
-  /** So many masters did not show it any more that no quorum had it: before its validity has ended, that is a loss. null: not so. */
+  /**
+   * Why no quorum can still have had our value; before the end of its validity that is a loss.
+   * null: a quorum may have had it.
+   */
   readonly missing: LossReason | null;
   readonly failures: readonly MasterFailure[];
 }

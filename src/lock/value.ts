@@ -1,11 +1,11 @@
-// What stands on a master: the value of a key (`<token> <json note>`), the mark and the members of a
-// lock that several hold, and the names of waiters in the queue. Other clients write there too, so
-// parsing never fails, and what it finds is bounded.
+// What is stored on a master: the value of a key (`<token> <json note>`), the mark and the permits
+// of a lock that several clients hold, and the ids of waiters. Other clients write there too, so
+// parsing never fails, and its results are bounded.
 
 import type { Random } from './ports.ts';
 import { alone, type Claim, type Sharing } from './types.ts';
 
-/** What a person wants to know of a holder. `since` is wall-clock time as ISO 8601, for reading only. */
+/** The holder record, for people. `since` is wall-clock time as ISO 8601, for reading only. */
 export interface HolderNote {
   readonly host: string;
   readonly pid: number;
@@ -21,14 +21,14 @@ export interface Holder {
   readonly note: HolderNote | null;
 }
 
-/** Of each text of a note; more is no help to a person, and would be kept in every history. */
+/** The longest text in a note. More does not help a reader, and every history would keep it. */
 const mostNoteChars = 80;
 
 /** What a claim asks for, beside its value: a lock held alone by default. */
 export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
   Partial<Pick<Claim, 'sharing' | 'yields'>>;
 
-/** A claim without a place in the queue. `token` must never have been used before. */
+/** A claim that does not wait in the queue. `token` must never have been used before. */
 export function newClaim(wish: Wish, token: string, note: HolderNote): Claim {
   return { ...alone, ...wish, value: renderValue(token, note), waiter: null };
 }
@@ -59,18 +59,21 @@ export function isNote(note: unknown): note is HolderNote {
   );
 }
 
-/** Its known fields, none too long. */
+/** The known fields of a note, none too long. */
 export function bounded({ host, pid, user, since, label }: HolderNote): HolderNote {
   return { host: cut(host), pid, user: cut(user), since: cut(since), label: cut(label) };
 }
 
-/** So many characters of it, and no half of one. */
+/** The first characters of a text; never half of a surrogate pair. */
 export function cut(text: string): string {
   if (text.length <= mostNoteChars) return text;
   return [...text.slice(0, 2 * mostNoteChars)].slice(0, mostNoteChars).join('');
 }
 
-/** What the key holds beside the list of holders: `shared` or `slots 3`; '' for an exclusive one, whose key holds its value. */
+/**
+ * The mark, which the key of a lock with several holders has as its value: `shared` or `slots 3`;
+ * '' for an exclusive lock, whose key holds the value of its holder.
+ */
 export function markOf(sharing: Sharing): string {
   switch (sharing.kind) {
     case 'exclusive':
@@ -82,41 +85,44 @@ export function markOf(sharing: Sharing): string {
   }
 }
 
-/** As one of so many, on a slot that is drawn by chance: those who come together do not all begin with the same one. */
+/** A random first slot of so many: clients that come together do not all try the same one. */
 export function onSomeSlot(slotCount: number, random: Random): Sharing {
   return { kind: 'slots', slotCount, slot: 1 + Math.floor(random() * slotCount) };
 }
 
-/** Whether a key is held by several who stand in its list of holders. */
+/** Whether the value of a key is a mark: its holders stand in the list of holders. */
 export function isMark(value: string): boolean {
   return /^(shared|slots \d+)$/.test(value);
 }
 
-/** What a holder is called in the list of holders: his slot (0: he needs none), a space, and his value. */
+/** The entry in the list of holders: the slot (0: none is needed), a space, and the value. */
 export function permitOf(sharing: Sharing, value: string): string {
   return `${sharing.kind === 'slots' ? sharing.slot : 0} ${value}`;
 }
 
-/** The reverse; null for what is no member. */
+/** The reverse of permitOf; null for what is no permit. */
 export function parsePermit(
-  member: string,
+  permit: string,
 ): { readonly slot: number; readonly value: string } | null {
-  const match = /^(\d+) (.*)$/s.exec(member);
+  const match = /^(\d+) (.*)$/s.exec(permit);
   return match ? { slot: Number(match[1]), value: match[2] ?? '' } : null;
 }
 
-/** shared: may stand beside others who share. newest: gives his place to a newer one of that trait; replace: asks holders to give up. */
+/**
+ * What the scripts on the masters have to know of a waiter. shared: asks for a shared lock. newest:
+ * yields its position to a newer waiter of that trait. replace: asks holders to yield the lock.
+ */
 export type Trait = 'shared' | 'newest' | 'replace';
 
 export interface WaiterName {
   readonly traits: readonly Trait[];
-  /** `<pid>@<host>`, for people; null: it does not say. */
+  /** `<pid>@<host>`, for people; null: unknown. */
   readonly who: string | null;
 }
 
 const known: readonly string[] = ['shared', 'newest', 'replace'] satisfies Trait[];
 
-/** `random` keeps waiters apart, and holds no colon. */
+/** `<traits>:<random>:<pid>@<host>`. `random` makes the id unique, and contains no colon. */
 export function waiterIdOf(
   { sharing, yields }: Pick<Claim, 'sharing' | 'yields'>,
   random: string,
@@ -138,12 +144,12 @@ export function parseWaiterId(id: string): WaiterName {
   };
 }
 
-/** What a holder listens for, to be told that somebody wants what he holds. */
+/** The id under which a holder is woken by a waiter that asks it to yield the lock. */
 export function holderIdOf(token: string): string {
   return `holder:${token}`;
 }
 
-/** What a holder listens for who holds it for somebody else, to be told that it has been given back by its token. */
+/** The id under which a holder daemon is woken when another process releases its lock by token. */
 export function keeperIdOf(token: string): string {
   return `keeper:${token}`;
 }

@@ -1,22 +1,22 @@
-// Our position in the wait queue, as far as this side is concerned: a subscription on each master,
-// and pauses that end when the masters call. The queue itself is kept by the masters. Note: each
-// master calls when the release has reached it; a waiter that asks all of them at the first call
-// finds the others not free yet, so a pause goes on until all have called, or a little longer.
+// The client's side of the wait queue: a subscription on each master, and pauses that end with a
+// wake-up. The queue itself is kept by the masters.
+// *Note:* each master sends its wake-up when the release has reached it. A waiter that asked all of
+// them at the first wake-up would find the others not free yet, so a pause goes on for a moment.
 
 import type { Clock, Master, Subscription } from './ports.ts';
 import { quorumOf } from './quorum.ts';
 import type { Claim } from './types.ts';
 
-/** How long after the first call the others are waited for. */
+/** How long a pause goes on after the first wake-up for those of the other masters. */
 const togetherMs = 10;
 
 export class Subscriptions {
   readonly #clock: Clock;
   readonly #quorum: number;
   readonly #subscriptions = new Set<Subscription>();
-  /** The masters whose calls count: see forgetCalls. */
-  readonly #callers = new Set<Master>();
-  /** Told of every call. */
+  /** The masters that have sent a wake-up since `forgetWakeUps`. */
+  readonly #wakers = new Set<Master>();
+  /** Called for every wake-up. */
   readonly #onWakeUp = new Set<() => void>();
   #isClosed = false;
 
@@ -25,7 +25,10 @@ export class Subscriptions {
     this.#quorum = quorum;
   }
 
-  /** Resolves when a quorum of masters is being listened to, or after `atMostMs`; a master that fails is left out. */
+  /**
+   * Resolves when there are subscriptions on a quorum of masters, or after `atMostMs`. A master
+   * that fails is left out.
+   */
   static async join(
     masters: readonly Master[],
     claim: Claim,
@@ -36,7 +39,7 @@ export class Subscriptions {
     const enough = new AbortController();
     for (const master of masters) {
       master
-        .subscribe(claim, () => subscriptions.#hear(master))
+        .subscribe(claim, () => subscriptions.#wake(master))
         .then((subscription) => {
           if ('kind' in subscription) return;
           if (subscriptions.#isClosed) return subscription.close();
@@ -48,24 +51,24 @@ export class Subscriptions {
     return subscriptions;
   }
 
-  /** A master has called since the calls were last forgotten. */
+  /** Whether a wake-up has come since `forgetWakeUps`. */
   get isWoken(): boolean {
-    return this.#callers.size > 0;
+    return this.#wakers.size > 0;
   }
 
-  /** Calls that came before do not count any more. */
+  /** Ignores the wake-ups that came before. */
   forgetWakeUps(): void {
-    this.#callers.clear();
+    this.#wakers.clear();
   }
 
   /**
-   * Resolves when all masters have called, `togetherMs` after the first call, after `atMostMs`
-   * without a call, or when `aborted`.
+   * Resolves when all masters have sent a wake-up, `togetherMs` after the first one, after
+   * `atMostMs` without one, or when `aborted`.
    */
   async pause(atMostMs: number, aborted: AbortSignal): Promise<void> {
     await this.#until(() => this.isWoken, atMostMs, aborted);
-    const haveAllCalled = () => this.#callers.size >= this.#subscriptions.size;
-    if (this.isWoken) await this.#until(haveAllCalled, togetherMs, aborted);
+    const isWokenByAll = () => this.#wakers.size >= this.#subscriptions.size;
+    if (this.isWoken) await this.#until(isWokenByAll, togetherMs, aborted);
   }
 
   close(): void {
@@ -73,8 +76,8 @@ export class Subscriptions {
     for (const subscription of this.#subscriptions) subscription.close();
   }
 
-  #hear(master: Master): void {
-    this.#callers.add(master);
+  #wake(master: Master): void {
+    this.#wakers.add(master);
     for (const look of this.#onWakeUp) look();
   }
 

@@ -1,7 +1,8 @@
-// Attempts until the lock is ours, the time is up, or the caller has had enough. Waiting is done in
-// the queue that the masters keep: first come, first served. Being refused and being unable to ask
-// are told apart all the way: busy may be waited out for ever; no quorum is given up after a while,
-// because an outage reported as contention silently skips jobs.
+// Waits for a lock: attempts it until it is acquired, the time is up, or the caller aborts. The
+// masters keep the queue of waiters: first come, first served.
+// *Note:* "refused" and "no quorum" are never mixed. A wait for a busy lock may last for ever; a
+// wait for a quorum ends after a while, because an outage reported as contention silently skips
+// jobs.
 
 import type { Report } from './events.ts';
 import type { Clock, Random } from './ports.ts';
@@ -11,7 +12,7 @@ import type { Attempt, Claim, Lease, MasterFailure } from './types.ts';
 import type { Subscriptions } from './wait-queue.ts';
 
 export type Acquisition =
-  /** `elapsedMs`: how long the attempt took that was granted. */
+  /** `elapsedMs`: the duration of the attempt that was granted. */
   | { readonly kind: 'acquired'; readonly lease: Lease; readonly elapsedMs: number }
   /** As in Contention. */
   | {
@@ -22,31 +23,31 @@ export type Acquisition =
     }
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
-  /** The servers themselves say that the list of masters or the credentials are wrong: waiting mends nothing. */
+  /** The servers say that the list of masters or the credentials are wrong: waiting cannot help. */
   | { readonly kind: 'misconfigured'; readonly failures: readonly MasterFailure[] }
-  /** A newer waiter has come, and both yield; `by` is his id. */
+  /** A newer waiter has come, and both yield; `by` is its id. */
   | { readonly kind: 'superseded'; readonly by: string }
-  /** Held by a run that we are part of, so waiting would be for ourselves. Only the caller can know that. */
+  /** Held by an enclosing run, which waits for this one. Only the caller can know that. */
   | { readonly kind: 'nested' }
-  /** The run that we are part of does not hold it any more. */
+  /** The enclosing run does not hold the lock any more. */
   | { readonly kind: 'enclosing-lost' }
   | { readonly kind: 'aborted' };
 
 export type NotAcquired = Exclude<Acquisition, { kind: 'acquired' }>;
 
-/** As many attempts as this, with pauses between them and no place in the queue: what other Redlock libraries do. */
+/** A limited number of attempts, without the queue: what other Redlock libraries do. */
 export interface Retries {
   /** After the first attempt. */
   readonly count: number;
   readonly delayMs: number;
-  /** Instead of that, when each pause depends on how many attempts there were. */
+  /** Instead of `delayMs`, when a pause depends on the number of attempts so far. */
   readonly delayMsAfter?: (attemptCount: number) => number;
   /** A random part of this is added to each pause. */
   readonly jitterMs: number;
 }
 
 export interface WaitLimits {
-  /** How long to wait for the lock; null: for ever; 0: one attempt (and a few more while a vote is split). */
+  /** null: for ever. 0: one attempt, and a few more while the vote is split. */
   readonly waitMs: number | null;
   /** How long to go on without a quorum that answers. */
   readonly giveUpAfterMs: number;
@@ -60,36 +61,37 @@ export interface WaitParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** A claim of a value that was never used before; every attempt has one of its own. */
+  /** A claim with a value that was never used before; every attempt has its own. */
   readonly newClaim: () => Claim;
-  /** Names us in the queue. */
+  /** The id of this waiter in the queue. */
   readonly waiterId: string;
-  /** The line for the history when whoever has waited goes without the lock; absent: none. */
+  /** The line for the history when a waiter leaves without the lock; absent: none. */
   readonly recordOf?: (claim: Claim, acquisition: NotAcquired) => string | null;
 }
 
-/** A waiter's sign of life; three times as often as the masters need it. */
+/** A waiter's sign of life, three times as often as the masters need it. */
 const pollMs = { least: 900, most: 1_000 };
-/** After a split vote or an outage: long against a round trip, short for a person. Twice as long each time, for whoever is in line. */
+/** After a split vote: longer than a round trip. Doubled each time for a waiter in the queue. */
 const soonMs = { least: 5, most: 40 };
 const outageMs = { least: 50, most: 150 };
-/** A single attempt is repeated so often where nobody held the lock: somebody should win. */
+/** How often a single attempt is repeated where the lock was free: one contender should win. */
 const splitRetryCount = 8;
-/** Past the end of a foreign lease: masters expire keys a moment late rather than early. */
+/** Added to the end of a foreign lease: masters expire keys a moment late rather than early. */
 const expiryMs = 1;
 
-/** How long somebody who was told to stop waits for masters to confirm that he has gone. */
+/** How long an aborted wait goes on for the masters to confirm its rollback. */
 const abortedMs = 250;
 
 /**
- * Never leaves a key or a place in the queue behind: what was set has been undone, as far as
- * masters answer, on return.
+ * Never leaves a key or a waiter in the queue behind: on return what was set is removed, as far as
+ * masters answer.
  */
 export async function waitForLock(parts: WaitParts, limits: WaitLimits): Promise<Acquisition> {
   const wait = new Wait(parts, limits);
   const acquisition = await wait.end();
   if (acquisition.kind === 'acquired') return acquisition;
-  // Who was told to stop goes at once: everything has been sent, and only the answers of mute masters are missing.
+  // An aborted wait ends soon: everything has been sent, and only answers of mute masters are
+  // missing.
   const longEnough = acquisition.kind === 'aborted' ? [parts.clock.sleep(abortedMs)] : [];
   await Promise.race([parts.redlock.settled(), ...longEnough]);
   return acquisition;
@@ -102,10 +104,13 @@ class Wait {
   #claim: Claim;
   #subscriptions: Subscriptions | null = null;
   #quorumSeenAt: number;
-  /** Of those that count: all with a bounded number of retries, and without a wait those that split the vote, or tried another slot. */
+  /**
+   * The attempts that are limited in number: with `retries` all of them; with a wait of 0 those
+   * that split the vote or tried another slot.
+   */
   #attemptCount = 0;
   #hasTried = false;
-  /** How many attempts in a row nobody was seen to hold it, and we had nobody before us. */
+  /** How many attempts in a row saw no holder and no waiter before us. */
   #splitCount = 0;
   /** How often another slot was tried since the last pause. */
   #slotCount = 0;
@@ -124,7 +129,8 @@ class Wait {
     try {
       while (!aborted.aborted) {
         const attemptedAt = clock.now();
-        // Never a value again that was given back: what is still under way on a broken connection would remove it later.
+        // A value that was rolled back is never used again: a rollback that is still under way on a
+        // broken connection would remove it later.
         if (this.#hasTried)
           this.#claim = { ...newClaim(), sharing: this.#claim.sharing, waiter: this.#claim.waiter };
         this.#hasTried = true;
@@ -159,7 +165,10 @@ class Wait {
     return { kind: 'acquired', lease: attempt.lease, elapsedMs };
   }
 
-  /** Another slot is there for the taking: it is asked for at once. Bounded, since what others say may be out of date. */
+  /**
+   * Asks for another slot at once where one is free. Bounded, since what the masters say may be out
+   * of date.
+   */
   #takesFreeSlot(attempt: Failure): boolean {
     const { sharing } = this.#claim;
     if (attempt.kind !== 'busy' || attempt.freeSlot === null || sharing.kind !== 'slots')
@@ -188,7 +197,7 @@ class Wait {
     return attempt.kind !== 'busy' || attempt.isHeld || this.#attemptCount > splitRetryCount;
   }
 
-  /** Tells the onlooker, takes a place in the queue if there is one to take, and pauses. */
+  /** Reports the refusal, enters the queue if that is to be done, and pauses. */
   async #goOn(attempt: Failure): Promise<void> {
     const { clock, report } = this.#parts;
     const { waitMs, aborted, retries } = this.#limits;
@@ -223,8 +232,9 @@ class Wait {
     const between = ({ least, most }: { least: number; most: number }) =>
       least + random() * (most - least);
     if (attempt.kind !== 'busy') return between(outageMs);
-    // Nobody holds it, and we are in nobody's way: contenders have split the masters among them. Or holders have, of several slots, each
-    // with a bare quorum of his own: that lasts, and whoever is in line is called when it is over.
+    // There is no holder and no waiter before us: contenders have split the vote. Or the holders of
+    // several slots have, each with a bare quorum: that lasts, and a waiter is woken when it is
+    // over.
     const isSplit = !attempt.isHeld && (attempt.place ?? 0) === 0;
     this.#splitCount = isSplit ? this.#splitCount + 1 : 0;
     if (isSplit)
@@ -238,7 +248,7 @@ class Wait {
     );
   }
 
-  /** Gives up our place, so that others need not wait for our silence to be noticed. */
+  /** Leaves the queue, so that the next waiter need not wait until this one is forgotten. */
   #leave(acquisition: NotAcquired): NotAcquired {
     if (this.#subscriptions)
       void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));
@@ -268,14 +278,14 @@ function endingOf(attempt: Failure, masterCount: number): NotAcquired {
   }
 }
 
-/** A server that must not be in the list, or so many that refuse us access that no quorum can ever answer. */
+/** Whether a server is unfit, or so many masters refuse access that no quorum can ever answer. */
 function isMisconfigured(attempt: Failure, masterCount: number): boolean {
   if (attempt.kind === 'unfit') return true;
   const deniedCount = failuresOf(attempt).filter(({ failed }) => failed.cause === 'denied').length;
   return deniedCount > masterCount - quorumOf(masterCount);
 }
 
-/** A master that has restarted too lately to vote has answered all the same: it is worth waiting for. */
+/** A master that restarted too recently to vote has answered too: it is worth waiting for. */
 function hasQuorumAnswered(attempt: Failure, masterCount: number): boolean {
   if (attempt.kind === 'busy' || attempt.kind === 'too-slow') return true;
   const mute = failuresOf(attempt).filter(({ failed }) => failed.cause !== 'restarted');

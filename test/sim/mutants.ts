@@ -279,10 +279,10 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'lock/wait-queue.ts',
-        from: 'master\n        .subscribe(claim, () => subscriptions.#hear(master))',
+        from: 'master\n        .subscribe(claim, () => subscriptions.#wake(master))',
         to:
           'clock.sleep(1_500).then(() => master.subscribe(claim, () => ' +
-          'subscriptions.#hear(master)))',
+          'subscriptions.#wake(master)))',
       },
     ],
     ...within(40, 'contention', 'handOver'),

@@ -33,10 +33,10 @@ it('none without fencing', () => {
 });
 
 it.each([9e18, 2 ** 53, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
-  '%d is no count: a bug if it comes so far',
+  '%d is no safe integer: a bug if it comes this far',
   (count) => {
     expect(() => fenceOf([granted(count), granted(5)], 3)).toThrow(
-      'a count that is no count was believed',
+      'a count that is no safe integer was accepted',
     );
   },
 );
