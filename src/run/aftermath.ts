@@ -1,24 +1,24 @@
-// Between the end of the command and the release of its lock: the processes that it left behind are
-// ended, because the lock may be held by another run a moment later.
+// Ends the leftover processes of a command before its lock is released, because another run may
+// hold the lock a moment later.
 
 import type { Clock } from '../lock/ports.ts';
 import type { Child } from './child.ts';
 
-/** Between two counts of processes that have been told to end. */
+/** The interval between two counts of processes that were sent the stop signal. */
 const lookMs = 50;
 
 export interface AftermathParts {
   readonly child: Child;
-  /** How many were left when the command ended. */
+  /** The number of leftover processes when the command ended. */
   readonly leftCount: number;
   readonly clock: Clock;
-  /** So many are left; called once, before they are waited for. */
+  /** Called once with their number, before the wait for their end. */
   readonly onLeftovers: (count: number) => void;
-  /** Their time is up, and they are being killed. */
+  /** Aborts when their time is up, and they are being killed. */
   readonly killing: AbortSignal;
 }
 
-/** Resolves when no process is left, with those that cannot be killed. */
+/** Resolves with the unkillable processes, when no others are left. */
 export async function endLeftovers(parts: AftermathParts): Promise<readonly number[]> {
   const { child, leftCount, clock, onLeftovers, killing } = parts;
   if (leftCount > 0 && !killing.aborted) onLeftovers(leftCount);

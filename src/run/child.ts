@@ -1,21 +1,21 @@
-// The command with everything that it has started, as a run sees it: a contract. guard/client.ts
-// keeps it by the guard; the simulator has one of its own.
+// The command with everything that it has started, as a run sees it: an interface. guard/client.ts
+// implements it with the guard; the simulator has its own.
 
 import os from 'node:os';
 import type { WaitStatus } from './processes/libc.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
 
-/** The end of the command itself, which may have left processes behind. */
+/** The end of the command itself; there may be leftover processes. */
 export interface Ended {
   readonly exit: ChildExit;
-  /** How many processes that it started were alive at that moment. */
+  /** The number of leftover processes at that moment. */
   readonly leftCount: number;
-  /** How long ago it was at least when it was told: more than a moment where we were stopped. */
+  /** How long ago that was, at least: more than a moment where this process was suspended. */
   readonly agoMs: number;
 }
 
 export interface Child {
-  /** Its number; undefined: it was not started, and `exited` says why. Never rejects. */
+  /** The pid; undefined: it was not started, and `exited` says why. Never rejects. */
   readonly started: Promise<number | undefined>;
   /** Never rejects. */
   readonly exited: Promise<Ended>;
@@ -23,11 +23,11 @@ export interface Child {
   relay(signal: Signal): void;
   /** Sends a signal to every process that is alive. */
   stop(signal: Signal): void;
-  /** SIGKILL to every process until none is left; resolves with those that cannot be killed. */
+  /** Sends SIGKILL to every process until none is left; resolves with the unkillable ones. */
   kill(): Promise<readonly number[]>;
   /** How many processes are alive, the command included. */
   countAlive(): Promise<number>;
-  /** A namespace is held open around it, to be ended also when no process is left in it. */
+  /** Whether it runs in a PID namespace, which must be ended even when no process is left in it. */
   readonly hasNamespace?: boolean;
 }
 

@@ -1,6 +1,6 @@
-// Whether a command can be executed, asked before the lock is taken, so that a typing error costs no wait. It does
-// not run anything. The surprise: it answers as execvp would, and the answer may be out of date a moment later; the
-// start itself may still fail.
+// Whether a command can be executed, found out before the lock is acquired, so that a typing error
+// costs no wait. It looks for the file as execvp(3) does, and runs nothing. The start itself may
+// still fail, because the file may have changed by then.
 
 import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
@@ -41,7 +41,7 @@ function objectionToFile(file: string): CannotStart | null {
   }
 }
 
-/** A run that ended before it asked for its lock, because of its command. */
+/** The result of a run that ended before it asked for its lock, because of its command. */
 export function endedBefore(exit: ChildExit): Finished {
   const ending = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
   return { ending, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unconfirmedMs: null };

@@ -1,5 +1,5 @@
-// What the guard is told of a lease: in how many ms from now it has to stop the command, and in how
-// many to kill it, if redlock-run does not.
+// The deadlines of a lease for the guard: in how many ms from now it has to stop the command, and
+// in how many to kill it, if redlock-run does not.
 
 import { stopAtOf } from '../lock/lease-keeper.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -11,7 +11,7 @@ export interface Reserves {
   readonly marginMs: number;
 }
 
-/** Telling the guard takes no longer, unless this process was stopped meanwhile. */
+/** Telling the guard takes no longer, unless this process was suspended meanwhile. */
 const promptMs = 20;
 
 export function deadlinesOf(
@@ -23,7 +23,9 @@ export function deadlinesOf(
   return [stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now];
 }
 
-/** Tells twice where this process was stopped in between, and has given more time than there is. */
+/**
+ * Tells the guard again where this process was suspended meanwhile, so that the time was too long.
+ */
 export function tellDeadlines(
   setDeadlines: (stopInMs: number, killInMs: number) => void,
   lease: Lease,

@@ -1,17 +1,18 @@
-// Whether a run may open as many files as it needs, tried out before the lock is asked for. Found out later, with the lock ours, it
-// could neither start the command nor load the code that releases. The surprise: a limit says little, as others have opened files
-// for us; so as many as are needed are opened, and closed again, in less than a tenth of a millisecond.
+// Whether a run may open as many files as it needs, tried out before it asks for the lock: without
+// them it could neither start the command nor load the code that releases. The limit alone says
+// little, since files may be open already. So as many as needed are opened and closed again, in
+// less than a tenth of a millisecond.
 
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { RunTrouble } from './trouble.ts';
 
-/** A connection, and one on which a call is heard. */
+/** The connection for commands and the one for subscriptions. */
 const perMaster = 2;
-/** The pipes of a start of the command beside those of a guard that has to be started again, and a file that is read meanwhile. */
+/** The pipes of a start of the command and of a second guard, and a file that is read meanwhile. */
 const besides = 7;
 
-/** @throws RunTrouble */
+/** @throws RunTrouble where too few files may be opened */
 export function checkDescriptors(masterCount: number): void {
   const opened: number[] = [];
   try {
@@ -25,7 +26,7 @@ export function checkDescriptors(masterCount: number): void {
   }
 }
 
-/** Of this process, or of the whole machine. */
+/** Whether an error says that too few files may be open, in this process or on the machine. */
 export function areTooFew(error: unknown): boolean {
   return ['EMFILE', 'ENFILE'].includes(String((error as NodeJS.ErrnoException | null)?.code));
 }

@@ -1,5 +1,5 @@
-// The environment of the command: the caller's, and what tells it about its lock. Ours are set last,
-// so that in nested runs the command sees the inner lock.
+// The environment of the command: the caller's, and the variables that describe the lock. These are
+// set last, so that the command of a nested run sees the inner lock.
 
 import type { Lease } from '../lock/redlock.ts';
 import { parseValue } from '../lock/value.ts';
@@ -10,7 +10,7 @@ export function childEnvironment(environment: NodeJS.ProcessEnv, lease: Lease): 
   const { resources } = claim;
   return {
     ...environment,
-    // Set to nothing and not left out: a number of an outer lock would pass for ours.
+    // Empty and not left out: the number of an enclosing lock would pass for that of this one.
     REDLOCK_FENCE: fence === null ? '' : String(fence),
     REDLOCK_NAME: resources[0],
     REDLOCK_NAMES: encodedList(resources).join(','),

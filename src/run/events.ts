@@ -1,4 +1,4 @@
-// What a run tells an onlooker beside what its lock tells. Nothing here decides anything.
+// The events that a run reports beside those of its lock. They decide nothing.
 
 import type { LockEvent } from '../lock/events.ts';
 import type { Cause, ChildExit, Signal } from './supervisor.ts';
@@ -8,7 +8,7 @@ export type RunEvent =
   | { readonly kind: 'child-started'; readonly pid: number | undefined }
   | { readonly kind: 'child-exited'; readonly exit: ChildExit; readonly runMs: number }
   | { readonly kind: 'relayed'; readonly signal: Signal }
-  /** `validMs`: what is left of validity; `unprovenMs`: since the last proof that the lock is ours. */
+  /** `validMs`: what is left of validity; `unconfirmedMs`: the time since the last confirmation. */
   | {
       readonly kind: 'stopping';
       readonly cause: Cause;
@@ -16,13 +16,16 @@ export type RunEvent =
       readonly validMs: number;
       readonly unconfirmedMs: number;
     }
-  /** The command has ended, and when the lock was released a quorum did not show it as ours: somebody else had it, or it was only gone. */
+  /**
+   * The command has ended, and at the release no quorum showed our value: another holder had the
+   * lock, or it was only missing.
+   */
   | { readonly kind: 'lost-at-release' }
   | { readonly kind: 'missing-at-release' }
   | { readonly kind: 'killed' }
-  /** The command has ended and so many processes that it started have not. */
+  /** The command has ended, and so many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }
-  /** These may not be killed by us. The lock is not released, and expires so much later. */
+  /** These cannot be killed. The lock is not released, and expires after `remainingMs`. */
   | { readonly kind: 'unkillable'; readonly pids: readonly number[]; readonly remainingMs: number }
   /** The guard died and another one has been started. */
   | { readonly kind: 'guard-restarted' }

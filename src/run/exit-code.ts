@@ -1,6 +1,6 @@
-// From how a run ended to the exit status: a number, or a signal that is raised again. Pure.
-// *Note:* INT, TERM and HUP are raised again by main instead of being turned into 128 + n, so that a
-// shell that loops over us stops too; `$?` is the same.
+// The exit status of a run: a number, or a signal that is raised again. Pure.
+// *Note:* main raises INT, TERM and HUP again instead of exiting with 128 + n, so that a loop of a
+// shell around redlock-run ends too; `$?` is the same.
 
 import os from 'node:os';
 import type { NotAcquired } from '../lock/wait.ts';
@@ -18,7 +18,7 @@ const raisedAgain: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: number): ExitStatus {
   switch (cause.kind) {
     case 'lost':
-      // No guard could be had, and the command was never started.
+      // There was no guard, and the command was never started.
       if (cause.reason === 'guard-lost' && !isStarted(childExit)) return exit(exitCode.unreachable);
       return exit(exitCode.lost);
     case 'replaced':
@@ -40,7 +40,7 @@ export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: num
         case 'not-found':
           return exit(exitCode.notFound);
         default:
-          throw new Error('a run that its child ended has the exit of its child');
+          throw new Error('a run that ended with its child has no exit of the child');
       }
   }
 }

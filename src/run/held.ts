@@ -1,7 +1,8 @@
-// What a command is told of all the locks around it, and what a nested run reads of that: names,
-// tokens, fencing numbers, validities. Two variables, REDLOCK_HELD for people and scripts and
-// REDLOCK_HELD_LEASES for nested runs, name the same locks in the same order. The environment
-// proves nothing, since it outlives the run that wrote it: what relies on it asks the masters.
+// The environment variables that describe all enclosing locks to a command and to nested runs:
+// REDLOCK_HELD for people and scripts, and REDLOCK_HELD_LEASES with tokens, fencing numbers and
+// ttls for nested runs, of the same locks in the same order.
+// *Note:* the environment proves nothing, since it outlives the run that wrote it. Code that relies
+// on it must ask the masters.
 
 import type { EnclosingLease, Lease } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
@@ -11,7 +12,7 @@ export function heldNames(environment: NodeJS.ProcessEnv): string[] {
   return listIn(environment.REDLOCK_HELD).map(decoded);
 }
 
-/** The lock under all of these names that one run around us has taken; null: none has. */
+/** The lock under all of these names that one enclosing run has acquired; null: none has. */
 export function enclosingLeaseOf(
   environment: NodeJS.ProcessEnv,
   names: readonly string[],
@@ -29,12 +30,11 @@ export function enclosingLeaseOf(
 }
 
 /**
- * Whether the lock that a refused attempt met is held by a run around this one, so that waiting
- * for it would never end. A list that an earlier run has left behind in a daemon names the lock,
- * but not the token of its holder.
- *
- * Of several holders a refusal shows only one, and a list without tokens names none: then the names
- * alone count. `holder` is its value on the masters.
+ * Whether an enclosing run holds the lock for which an attempt was refused, so that waiting for it
+ * would never end. The names alone prove nothing: a daemon may have inherited the list of a run
+ * that is over. So the tokens are compared; but where there are several holders, of which a refusal
+ * shows only one, or the list has no tokens, the names must do. `holder` is its value on the
+ * masters.
  */
 export function isHeldAround(
   environment: NodeJS.ProcessEnv,
@@ -50,7 +50,7 @@ export function isHeldAround(
   return holderCount > 1 || tokens.includes('') || tokens.includes(parseValue(holder).token);
 }
 
-/** The same two variables for what runs under this lease as well, which is the innermost now. */
+/** The two variables for a command under this lease, which is the innermost one. */
 export function heldVariables(
   environment: NodeJS.ProcessEnv,
   { claim, fence }: Lease,

@@ -1,11 +1,11 @@
-// --isolate: a PID namespace around the command, by unshare(1), that nothing can leave and that dies
-// as a whole. Linux only, opt-in, and tried out before the lock is taken.
+// --isolate: runs the command in a PID namespace, by unshare(1), which no process can leave and
+// which ends as a whole. Linux only, on request, and tried out before the lock is acquired.
 //
-// Note: the first process of a namespace ignores signals that it does not handle, and when it ends
-// all others are killed at once. A shell plays that part: it runs the command in the foreground,
-// tells its exit code over a pipe, and stays until the pipe closes, so that what the command left
-// can be ended politely. A reader of that pipe in the background ends everything when it closes,
-// which is when the guard is done, or has died.
+// *Note:* the first process of a namespace ignores signals that it does not handle, and its end
+// kills all others. Here it is a shell: it runs the command in the foreground, writes its exit code
+// into a pipe, and stays until the pipe closes, so that leftover processes can be stopped before
+// they are killed. A reader of that pipe in the background kills everything when the pipe closes:
+// the guard is done, or has died.
 
 import { spawnSync } from 'node:child_process';
 import os from 'node:os';
@@ -20,8 +20,8 @@ export const statusDescriptor = 3;
 export type Isolation = readonly string[];
 
 /**
- * The reader is the second process of the namespace and the command the third (kept-tree.ts counts
- * on it). In a subshell and with exec, so that a command called `exit` or `echo` is a program.
+ * The reader is the second process of the namespace and the command the third (kept-tree.ts relies
+ * on it). The command is executed in a subshell, so that `exit` or `echo` is a program.
  */
 const reader = `{ read -r _; kill -KILL -1; } <&${statusDescriptor}`;
 const tell = `{ echo $? >&${statusDescriptor}; } 2>/dev/null`;
@@ -29,9 +29,9 @@ const command = `(exec "$@" ${statusDescriptor}>&-); ${tell}`;
 const init = `${reader} & ${command}; wait`;
 
 /**
- * Root may make a PID namespace; others may in a user namespace, in which they stay who they are. /proc has to agree with the
- * numbers that processes have inside, or a nested redlock-run would read there of one process and kill another. All other
- * mounts stay shared.
+ * Root may create a PID namespace; other users may in a user namespace, in which they keep their
+ * id. /proc must show the pids of the namespace, or a nested redlock-run would read there about one
+ * process and kill another. All other mounts stay shared.
  */
 const plain = [
   'unshare',
@@ -59,7 +59,7 @@ export function findIsolation(): Isolation {
   );
 }
 
-/** null when it works; otherwise why not, in the words of unshare. */
+/** null when it works; otherwise the error message of unshare(1). */
 function tryOut([program = '', ...words]: readonly string[]): string | null {
   const trial = spawnSync(
     program,
@@ -70,17 +70,22 @@ function tryOut([program = '', ...words]: readonly string[]): string | null {
       timeout: 10_000,
     },
   );
-  if (trial.error)
-    return `${program}: ${(trial.error as NodeJS.ErrnoException).code === 'ENOENT' ? 'not found' : trial.error.message}`;
+  if (trial.error) {
+    const { code, message } = trial.error as NodeJS.ErrnoException;
+    return `${program}: ${code === 'ENOENT' ? 'not found' : message}`;
+  }
   return trial.status === 0
     ? null
     : (trial.stderr.split('\n')[0] ?? '') || `unshare ended with ${trial.status}`;
 }
 
-/** A shell cannot tell death by one of these from its number; taken for death, it stops a shell's loop around us. */
+/**
+ * The shell reports death by one of these as 128 + n, like an exit code. It is taken for death, so
+ * that a loop of a shell around redlock-run ends.
+ */
 const raised: readonly Signal[] = ['SIGHUP', 'SIGINT', 'SIGTERM'];
 
-/** The end of the command as the first process tells it; never resolves when that is killed before. */
+/** The exit of the command as the first process reports it; if that is killed, never resolves. */
 export function exitInside(status: Readable): Promise<ChildExit> {
   return new Promise((resolve) => {
     let text = '';

@@ -1,6 +1,5 @@
-// A command whose lease ran out before it could be started: redlock-run was stopped between the
-// last look at the clock and the start. It stands in for the child, so that such a run ends in the
-// same way as all others.
+// The child of a run with a lease that ran out before the command was started, because redlock-run
+// was suspended. With it such a run ends in the same way as all others.
 
 import type { Child } from './child.ts';
 

@@ -1,6 +1,6 @@
 // The command of --on-lost: run once by /bin/sh when the lock is lost, after the stop signal was
-// sent. It is no part of the job and is not ended with it; its time is bounded instead. Its stdout
-// is our stderr, because nothing of ours may ever reach stdout.
+// sent. It is not part of the command and is not ended with it; its time is limited instead. Its
+// stdout goes to stderr, because only the command may write to stdout.
 
 import { accessSync, constants } from 'node:fs';
 import type { RunEvent } from './events.ts';
@@ -10,13 +10,13 @@ import type { LostReason } from './supervisor.ts';
 
 const longestMs = 10_000;
 
-/** Why the lock was lost; null: the event tells of no loss. */
+/** Why the lock was lost; null: the event is no loss. */
 export function reasonOfLoss(event: RunEvent): LostReason | null {
   if (event.kind === 'lost-at-release') return 'taken';
   return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
 }
 
-/** Resolves when it has ended, or was killed after ten seconds; it changes no exit code. */
+/** Resolves when the script has ended or was killed after ten seconds. It changes no exit code. */
 export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
   const { execa } = await import('execa');
   const hook = execa('/bin/sh', ['-c', script], {
@@ -36,7 +36,7 @@ export async function runOnLost(script: string, environment: NodeJS.ProcessEnv):
   clearTimeout(timer);
 }
 
-/** Ours, or another where ours may not be entered or is gone: execa always changes to a folder. */
+/** The working folder, or / where it is removed or not accessible: execa always changes to one. */
 function folder(): string {
   try {
     const own = process.cwd();

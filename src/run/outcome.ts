@@ -1,22 +1,22 @@
-// How a run ended, in one word: what --report and the history of the lock say. Pure, and not for people: lines.ts has the sentences.
-// The surprise: a command that failed has run; its exit code says the rest.
+// The outcome of a run in one word, for --report and the history of the lock. A command that failed
+// has run too: its exit code says so. The sentences for people are in cli/run-lines.ts.
 
 import type { Cause, ChildExit, Ending } from './supervisor.ts';
 
-/** All of them, with what they say of a run; the README has this table. */
+/** All outcomes with their meaning; the README has this table. */
 export const outcomeTable = {
   ran: 'the command ran to its end, well or not, or died of a signal of its own',
   'not-found': 'the command was not found',
   'not-executable': 'the command cannot be executed',
   busy: 'held by someone else for all of the wait',
   superseded: 'a newer waiter took the place (`--supersede`)',
-  nested: 'held by a run around this one, which would wait for itself',
-  'no-quorum': 'too few masters answered, or too slowly, to tell who holds the lock',
+  nested: 'held by an enclosing run, which would wait for itself',
+  'no-quorum': 'too few masters answered, or too slowly, to tell whether the lock is held',
   misconfigured: 'the masters themselves say that their list, or the login, is wrong',
   aborted: 'the wait was given up',
   signal: 'redlock-run was told to stop by a signal',
   'max-run': '`--max-run` was exceeded',
-  lost: 'the lock was lost, or with `--reentrant` that of the outer run',
+  lost: 'the lock was lost, or with `--reentrant` that of the enclosing run',
   replaced: 'given up for a newer run (`--replace`)',
 } as const;
 

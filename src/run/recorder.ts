@@ -1,5 +1,5 @@
-// Writes the line that a run leaves in the history of its lock. It sends nothing: the line goes with the release. The surprise: who held
-// the lock while we waited is known only from having been refused, so it is remembered from the events on the way.
+// Makes the record of a run for the history of its lock; the release sends it. The holder that the
+// run waited for is known only from refusals, so it is noted from the events.
 
 import { blockerOf, renderRecord } from '../lock/history-record.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -13,14 +13,14 @@ import type { Finished } from './run.ts';
 import type { Cause, Ending } from './supervisor.ts';
 
 export class Recorder {
-  readonly #who: Omit<HolderNote, 'since'>;
+  readonly #note: Omit<HolderNote, 'since'>;
   readonly #conflictExitCode: number;
   readonly #clock: Clock;
   readonly #beganAt: number;
   #holder = '';
 
-  constructor(who: Omit<HolderNote, 'since'>, conflictExitCode: number, clock: Clock) {
-    this.#who = who;
+  constructor(note: Omit<HolderNote, 'since'>, conflictExitCode: number, clock: Clock) {
+    this.#note = note;
     this.#conflictExitCode = conflictExitCode;
     this.#clock = clock;
     this.#beganAt = clock.now();
@@ -30,14 +30,14 @@ export class Recorder {
     if (event.kind === 'waiting' && event.holder !== '') this.#holder = event.holder;
   }
 
-  /** Of a run that had the lock, for so many ms. */
+  /** The record of a run that held the lock for so many ms. */
   ofRun(claim: Claim, { ending, waitMs, fence }: Finished, heldMs: number): string {
     const { childExit } = ending;
     const hasRun = childExit?.kind === 'exited' || childExit?.kind === 'signaled';
     return this.#render(claim, ending, waitMs, hasRun ? heldMs : null, fence);
   }
 
-  /** Of one that waited and went without. `cause`: what told it to stop, if anything did. */
+  /** The record of a run that did not acquire the lock. `cause`: why it was stopped, if it was. */
   ofWait(claim: Claim, acquisition: NotAcquired, cause: Cause | undefined): string {
     if (acquisition.kind === 'busy' && acquisition.holder !== '') this.#holder = acquisition.holder;
     const ending = {
@@ -58,7 +58,7 @@ export class Recorder {
     const { childExit } = ending;
     return renderRecord({
       token: parseValue(value).token,
-      ...this.#who,
+      ...this.#note,
       outcome: outcomeOf(ending),
       waitMs: Math.round(waitMs),
       heldMs: heldMs === null ? null : Math.round(heldMs),

@@ -1,5 +1,4 @@
-// What one run is made of and what it comes to: its settings, the parts that it is given, how it
-// ended. Contracts only. The simulator keeps them too, with parts of its own.
+// The settings, parts and result of one run: types only. The simulator runs it with its own parts.
 
 import type { Clock, Random } from '../lock/ports.ts';
 import type { HeldLock, Lease } from '../lock/redlock.ts';
@@ -12,9 +11,9 @@ import type { Ending, Signal } from './supervisor.ts';
 export interface RunSettings {
   /** From the stop signal to SIGKILL. */
   readonly graceMs: number;
-  /** SIGKILL comes at least so long before the end of validity. */
+  /** SIGKILL is sent at least so long before the end of validity. */
   readonly marginMs: number;
-  /** Both: the stop signal comes at least so long before it. */
+  /** The sum of both: the stop signal is sent at least so long before the end of validity. */
   readonly reserveMs: number;
   /** From the start of the last confirmed round to the next extension. */
   readonly extendEveryMs: number;
@@ -27,23 +26,26 @@ export interface RunSettings {
 
 /** The guard as a run uses it: see guard/. */
 export interface GuardLink {
-  /** The lease has been confirmed: unless told anew, stop and kill the command in so many ms. */
+  /** The lease is confirmed: stop and kill the command in so many ms, unless called again. */
   setDeadlines(stopInMs: number, killInMs: number): void;
-  /** Nothing is left to guard. */
+  /** Ends the guard: nothing is left to guard. */
   done(): void;
 }
 
-/** What a run is made of; the simulator has its own. */
+/** The parts of a run; the simulator has its own. */
 export interface RunParts {
   readonly redlock: HeldLock;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: ReportRun;
   readonly guard: GuardLink;
-  /** Waits for the lock and for all that the child needs to start. The reason of `aborted` is the cause of the ending. */
+  /**
+   * Waits for the lock and for all that the child needs to start. The reason of `aborted` is the
+   * cause of the end.
+   */
   readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
   readonly startChild: (lease: Lease) => Child;
-  /** Stops our own process, as Ctrl-Z would. */
+  /** Suspends this process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
   /** The line for the history of the lock that is about to be released; null: none. */
   readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
@@ -57,6 +59,6 @@ export interface Finished {
   readonly extensionCount: number;
   /** The fencing number that the command was given; null: none. */
   readonly fence: number | null;
-  /** How long ago the lock had last been proven ours when it was given up as lost; null: it was not. */
+  /** How long ago the lock had last been confirmed when it was lost; null: it was not lost. */
   readonly unconfirmedMs: number | null;
 }

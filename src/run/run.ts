@@ -1,6 +1,6 @@
 // One run of one command under one lease: an inbox of events, the supervisor's decisions, and their
-// execution. It neither knows Redis nor prints. Nothing here reacts to the world directly: every
-// exit, signal, alarm and answer becomes an event, and only what the supervisor says is done.
+// execution. *Invariant:* every exit, signal, alarm and answer becomes an event, and only the
+// supervisor decides what is done about it.
 
 import assert from 'node:assert/strict';
 import { LeaseKeeper } from '../lock/lease-keeper.ts';
@@ -50,7 +50,7 @@ export class Run {
     this.#parts = parts;
   }
 
-  /** Resolves when the command has ended and the lock has been released. Rejects on a bug, after killing the child. */
+  /** Resolves when the lock has been released. Rejects on a bug, after killing the child. */
   start(): Promise<Finished> {
     this.#beganAt = this.#now();
     this.#acquire().catch(this.crash);
@@ -60,7 +60,7 @@ export class Run {
     });
   }
 
-  /** Something happened. Events are handled one after the other, in their order. */
+  /** Handles an event. Events are handled one after the other, in their order. */
   post(event: Event): void {
     if (this.#hasCrashed) return;
     this.#inbox.push(event);
@@ -157,7 +157,7 @@ export class Run {
     this.#exitedAt = exitedAt;
     this.#leftCount = leftCount;
     this.#parts.report({ kind: 'child-exited', exit, runMs: exitedAt - this.#startedAt });
-    // After validity, or by the guard while we were stopped, whichever is heard first.
+    // The command ended after validity, or the guard ended it while this process was suspended.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
     const isLate = leftCount === 0 && exitedAt >= this.#confirmed.validUntil;
     if (isByGuard || isLate) this.post({ kind: 'lost', reason: 'suspended' });
@@ -196,7 +196,7 @@ export class Run {
     const { graceMs, keepsBackground, stopSignal } = this.#settings;
     const child = this.#child;
     const leftCount = this.#leftCount;
-    assert(child, 'only what was started leaves something behind');
+    assert(child, 'leftover processes of a command that was never started');
     const hasEndedWell = this.#state.cause?.kind === 'child';
     if (hasEndedWell && keepsBackground) {
       if (leftCount > 0) report({ kind: 'leftovers', count: leftCount, isKept: true });
@@ -259,7 +259,7 @@ export class Run {
     this.#ended.abort();
   }
 
-  /** A command that never ran, or ran without its lock, leaves nothing to keep others away from. */
+  /** --hold-at-least does not apply to a command that never ran, or ran without its lock. */
   #keepUntil(): number {
     const isKept = hasRun(this.#state) && this.#state.cause?.kind !== 'lost';
     return isKept ? this.#acquiredAt + this.#settings.holdAtLeastMs : 0;
@@ -281,7 +281,7 @@ export class Run {
     };
   }
 
-  /** A bug of ours: what runs is killed, the keys are left to expire, then the stack is shown. */
+  /** A bug: the command is killed, the keys are left to expire, then the stack is shown. */
   readonly crash = (bug: unknown): void => {
     if (this.#hasCrashed) return;
     this.#hasCrashed = true;
@@ -292,7 +292,7 @@ export class Run {
 
   get #confirmed(): Lease {
     const lease = this.#keeper?.lease ?? this.#lease;
-    assert(lease, 'nothing happens to a lease before it was acquired');
+    assert(lease, 'no lease has been acquired yet');
     return lease;
   }
 }

@@ -1,5 +1,5 @@
-// Which signals reach a run, and how to die of one. What they mean is the supervisor's business. The surprise: SIGUSR1 has
-// another handler besides, from the first line of the program to its end (no-inspector.ts).
+// Which signals reach a run, and how to die of one. The supervisor decides what they mean.
+// *Note:* SIGUSR1 has another handler from the first line of the program on (no-inspector.ts).
 
 import type { Signal } from './supervisor.ts';
 
@@ -15,8 +15,9 @@ const handled: readonly Signal[] = [
 ];
 
 /**
- * Ctrl-Z stops a child in our process group together with us, and then the kernel's own way is best; only a child in a
- * session of its own must be stopped by us. Returns the function that puts everything back.
+ * Calls back for each signal. Ctrl-Z suspends a child in our process group together with this
+ * process, so SIGTSTP is handled only for a child in a session of its own. Returns the function
+ * that removes the handlers.
  */
 export function subscribe(isForeground: boolean, onSignal: (signal: Signal) => void): () => void {
   const signals: readonly Signal[] = isForeground ? handled : [...handled, 'SIGTSTP'];
@@ -27,8 +28,8 @@ export function subscribe(isForeground: boolean, onSignal: (signal: Signal) => v
 }
 
 /**
- * Dies of the signal, as the caller's shell must see it to stop its loop. Resolves after 200 ms if we are still there, as
- * the first process of a container is, which its own signals do not end.
+ * Dies of the signal, as the caller's shell must see it to end its loop. Resolves after 200 ms if
+ * this process still lives: the first process of a container is not ended by its own signals.
  */
 export async function raiseAgain(signal: Signal): Promise<void> {
   process.removeAllListeners(signal);

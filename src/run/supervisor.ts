@@ -1,6 +1,7 @@
-// The whole life and death of one run, as a pure function: (state, event) -> (state, actions). It decides and does nothing
-// (run.ts acts). Events may come in any order, also late ones from a phase that is over. The surprise: the first cause of
-// ending wins, with one exception: a lock that was lost while the child lived beats everything else, also when that comes out later.
+// The decisions of one run, as a pure function: (state, event) -> (state, actions). It does nothing
+// itself (run.ts acts). Events may come in any order, even late ones from a phase that is over.
+// *Invariant:* the first cause of the end wins, with one exception: a lock that was lost while the
+// child was alive overrides every other cause, even when that is noticed later.
 
 import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
@@ -14,9 +15,10 @@ export type ChildExit =
   | { readonly kind: 'not-executable'; readonly message: string };
 
 /**
- * taken, expired: what a quorum of masters said. unreachable: stopAt came and no extension had been
- * proven. stalled: it came while we were stopped, asleep or starved. unguarded: no process could
- * stop the command if we died. masters-replaced: later runs find other local masters.
+ * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed before
+ * stopAt. suspended: stopAt passed while this process was stopped, asleep or starved. guard-lost:
+ * no process could stop the command if this one died. masters-replaced: later runs find other local
+ * masters.
  */
 export type LostReason =
   | LossReason
@@ -31,20 +33,23 @@ export type Cause =
   | { readonly kind: 'child' }
   | { readonly kind: 'signal'; readonly signal: Signal }
   | { readonly kind: 'max-run' }
-  /** A newer run wanted the lock, and this one had said that it would give it up; `by` is the waiter's id. */
+  /** A newer run wants the lock, and this one yields it; `by` is the waiter's id. */
   | { readonly kind: 'replaced'; readonly by: string }
-  /** `isLate`: that came out when the lock was released, and the command had ended by then. */
+  /** `isLate`: noticed at the release, when the command had ended. */
   | { readonly kind: 'lost'; readonly reason: LostReason; readonly isLate?: true };
 
 export interface Ending {
   readonly cause: Cause;
   /** null: the child was never started. */
   readonly childExit: ChildExit | null;
-  /** SIGKILL had to be sent. */
+  /** Whether SIGKILL was sent. */
   readonly isKilled: boolean;
 }
 
-/** stopping: the child has been told to end. sweeping: it has ended, and what it left behind is looked for and ended. */
+/**
+ * stopping: the child was sent the stop signal. sweeping: it has ended, and its leftover processes
+ * are being ended.
+ */
 export type Phase = 'acquiring' | 'holding' | 'stopping' | 'sweeping' | 'releasing' | 'done';
 
 export interface State {
@@ -58,7 +63,7 @@ export type Event =
   | { readonly kind: 'acquired' }
   | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired }
   | { readonly kind: 'child-exited'; readonly exit: ChildExit }
-  /** `isFromTerminal`: the child has it already; `isRepeated`: the same one came a moment ago. */
+  /** `isFromTerminal`: the child has received it too; `isRepeated`: it also came a moment ago. */
   | {
       readonly kind: 'signal';
       readonly signal: Signal;
@@ -69,11 +74,11 @@ export type Event =
   | { readonly kind: 'wanted'; readonly by: string }
   /** The limit of --max-run has passed. */
   | { readonly kind: 'overdue' }
-  /** The stop signal has had its time, or validity is about to end. */
+  /** The grace is over, or validity is about to end. */
   | { readonly kind: 'kill-due' }
-  /** Nothing of the command is alive, but for `untouchable` pids, which we may not kill. */
+  /** No process of the command is alive but the `unkillable` ones. */
   | { readonly kind: 'swept'; readonly unkillable: readonly number[] }
-  /** A quorum does not show the lock as ours when it is to be released, as it should. */
+  /** At the release no quorum showed our value. */
   | { readonly kind: 'missing'; readonly reason: LossReason }
   | { readonly kind: 'released' };
 
@@ -81,17 +86,17 @@ export type Action =
   | { readonly kind: 'abandon-acquisition' }
   | { readonly kind: 'start-child' }
   | { readonly kind: 'relay'; readonly signal: Signal }
-  /** Begin to stop: `signal` now, `kill-due` after the grace; null: the configured stop signal. */
+  /** Begin to stop: `signal` now, `kill-due` after the grace. null: the configured stop signal. */
   | { readonly kind: 'stop'; readonly signal: Signal | null }
   | { readonly kind: 'kill' }
-  /** Stop the command, then ourselves, as Ctrl-Z does. */
+  /** Suspend the command, then this process, as Ctrl-Z does. */
   | { readonly kind: 'suspend' }
-  /** Find what is left of the command, end it, and report `swept`. */
+  /** End the leftover processes, and post `swept`. */
   | { readonly kind: 'sweep' }
   | { readonly kind: 'release' }
-  /** Tell that it was missing; `isLoss`: and that somebody else has had it. */
+  /** Report that our value was missing; `isLoss`: that another holder has had the lock. */
   | { readonly kind: 'tell-missing'; readonly isLoss: boolean }
-  /** Do not release: these still run under the lock. Let it expire. */
+  /** Do not release: these still run under the lock, which is left to expire. */
   | { readonly kind: 'abandon'; readonly unkillable: readonly number[] };
 
 export const initialState: State = {
@@ -103,7 +108,7 @@ export const initialState: State = {
 
 type Step = readonly [State, readonly Action[]];
 
-/** What follows from an event. Events that no longer matter change nothing. */
+/** The next state and the actions. Events that no longer matter change nothing. */
 export function transition(state: State, event: Event): Step {
   switch (state.phase) {
     case 'acquiring':
@@ -186,7 +191,7 @@ function whileHoldingSignal(
   ];
   if (signal === 'SIGTSTP') return [state, [{ kind: 'suspend' }]];
   if (signal === 'SIGTERM') return stop;
-  // Ctrl-C is the child's to understand: a pager goes on. Twice in a moment is an order to us.
+  // Ctrl-C is left to the child: a pager goes on. Twice in a moment it stops the run.
   if (signal === 'SIGINT') return isFromTerminal && !isRepeated ? [state, []] : stop;
   return isFromTerminal ? [state, []] : [state, [{ kind: 'relay', signal }]];
 }
@@ -196,14 +201,14 @@ function whileStopping(state: State, event: Event): Step {
     case 'child-exited':
       return [{ ...state, phase: 'sweeping', childExit: event.exit }, [sweep]];
     case 'swept':
-      // The child itself may not be killed by us: there is nothing more that we can wait for.
+      // The child itself is unkillable: there is nothing more to wait for.
       return event.unkillable.length > 0 ? abandon(state, event.unkillable) : [state, []];
     case 'lost':
-      // Not proven any more is not lost yet: `kill-due` comes before validity ends.
+      // An unconfirmed lock is not lost yet: `kill-due` comes before validity ends.
       if (event.reason !== 'taken' && event.reason !== 'expired') return [state, []];
       if (state.cause?.kind === 'lost')
         return [{ ...state, cause: { kind: 'lost', reason: event.reason } }, []];
-      // Told again: now it is urgent.
+      // The stop signal is sent again, now because of the loss.
       return [
         { ...state, cause: { kind: 'lost', reason: event.reason } },
         [{ kind: 'stop', signal: null }],
@@ -224,7 +229,7 @@ function whileSweeping(state: State, event: Event): Step {
       if (event.unkillable.length > 0) return abandon(state, event.unkillable);
       return [{ ...state, phase: 'releasing' }, [release]];
     case 'lost':
-      // What the command left behind was alive when the lock was not ours any more.
+      // Leftover processes were alive when the lock was already lost.
       if (event.reason === 'guard-lost' || state.cause?.kind === 'lost') return kill(state);
       return [
         { ...state, cause: { kind: 'lost', reason: event.reason }, isKilled: true },
@@ -243,7 +248,8 @@ function whileReleasing(state: State, event: Event): Step {
   if (event.kind === 'released') return [{ ...state, phase: 'done' }, []];
   const isNews = hasRun(state) && state.cause?.kind !== 'lost';
   if (event.kind !== 'missing' || !isNews) return [state, []];
-  // Only gone: nobody can be shown to have had it beside the command, whose exit code stands.
+  // Only missing: no other holder is known to have had it beside the command, whose exit code
+  // stands.
   const isLoss = event.reason === 'taken' && state.cause?.kind !== 'replaced';
   const cause: Cause | null = isLoss
     ? { kind: 'lost', reason: event.reason, isLate: true }
@@ -265,7 +271,7 @@ const sweep: Action = { kind: 'sweep' };
 const start: Action = { kind: 'start-child' };
 const release: Action = { kind: 'release' };
 
-/** Nothing has been started yet, so each of these simply ends us, as it would end any program. */
+/** Nothing has been started yet, so each of these ends this process, as it would any program. */
 function endsWaiting(signal: Signal): boolean {
   return signal === 'SIGINT' || signal === 'SIGTERM' || signal === 'SIGHUP' || signal === 'SIGQUIT';
 }

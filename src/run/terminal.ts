@@ -1,11 +1,12 @@
-// Whether we have a controlling terminal. Not whether stdin, stdout or stderr are one: a job with all
-// three redirected is still stopped by Ctrl-C, and may still ask for a password on /dev/tty.
+// Whether this process has a controlling terminal. That stdin, stdout or stderr are terminals does
+// not matter: a job with all three redirected is still stopped by Ctrl-C, and may still ask for a
+// password on /dev/tty.
 
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { isatty } from 'node:tty';
 
-/** Looked at before the command: one that is gone passes for none. */
+/** Found out before the command runs: later a terminal may have closed. */
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 export function hasTerminal(): boolean {
@@ -20,8 +21,8 @@ export function hasTerminal(): boolean {
 }
 
 /**
- * Whether the keys of the terminal go to our process group at this moment: then Ctrl-C has reached the child as it has
- * reached us. Where that cannot be seen (no /proc), a run with a terminal is taken to be in front.
+ * Whether our process group is in the foreground of the terminal: then Ctrl-C has reached the child
+ * as well. Where that is unknown (no /proc), a run with a terminal counts as in the foreground.
  */
 export function isInFront(): boolean {
   try {
@@ -34,9 +35,9 @@ export function isInFront(): boolean {
 }
 
 /**
- * To be called when all has been said, before we end. Node and Bun give a terminal that they find on
- * stdin, stdout or stderr at the end the modes that it had when they began, also when the command
- * has set others, when another program uses it by then, or when it is gone (Node aborts then).
+ * To be called after the last output, before the exit. At the exit Node and Bun restore the modes
+ * of a terminal on stdin, stdout or stderr, even if the command has set others, another program
+ * uses the terminal by then, or it has closed (Node aborts then). So these descriptors are closed.
  */
 export function leaveTerminal(): void {
   for (const descriptor of terminals) {

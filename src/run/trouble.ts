@@ -1,5 +1,6 @@
-// What keeps a command from being started that is neither the user's mistake nor a bug: this machine has no guard or no
-// isolation to give. Told in one line, with nothing started and nothing locked.
+// An error that keeps a command from being started and is neither the user's mistake nor a bug:
+// this machine allows no guard, no isolation or too few files. Nothing is started, and nothing is
+// locked.
 
 export class RunTrouble extends Error {
   override readonly name = 'RunTrouble';

@@ -1,8 +1,7 @@
 // redlock-run's side of its guard: starts it, tells it every new deadline, has it start and end the
-// command, and starts another when it dies or does not answer. What a dead guard leaves behind is
-// inherited by redlock-run, which is a child subreaper itself, and is kept and ended from here.
-//
-// Invariant: a command is started by a guard that has confirmed the deadline of this lease.
+// command, and starts another when it dies or does not answer. redlock-run is a child subreaper
+// itself, so it inherits the processes of a dead guard, and keeps and ends them from here.
+// *Invariant:* a command is started only by a guard that has confirmed the deadline of this lease.
 
 import { type Child, exitOf } from '../child.ts';
 import { KeptTree } from '../processes/kept-tree.ts';
@@ -24,19 +23,21 @@ import {
   type StartPlan,
 } from './protocol.ts';
 
-/** A guard that does not answer for so long is frozen; the first answer comes when it has started. */
+/** A guard that does not answer for so long is frozen; the first answer includes its start. */
 const answerMs = 2_000;
 const startMs = 4_000;
-/** While the command runs the guard is asked so often whether it lives. */
+/** How often the guard is asked for a sign of life while the command runs. */
 const pingEveryMs = 1_000;
-/** Guards that die faster than we can start them protect nothing: so many in a row, each before it
- * had answered and was so old. */
+/**
+ * So many guards in a row may die before each has answered and run for `stableMs`: guards that die
+ * at once protect nothing.
+ */
 const mostRestarts = 3;
 const stableMs = 10_000;
-/** Between two looks at a command whose guard has died. */
+/** The interval between two looks at a command with a dead guard. */
 const lookMs = 50;
-/** For the system to tell us that a guard is gone; it is not worth a longer wait. */
-const goneMs = 1_000;
+/** How long to wait for the end of a killed guard. */
+const endMs = 1_000;
 
 export interface GuardClientParts {
   readonly supply: GuardSupply;
@@ -45,11 +46,11 @@ export interface GuardClientParts {
   readonly killAnswerMs: number;
   readonly libc: Libc;
   readonly readingsNow: () => Readings;
-  /** A guard died and another one has been started. */
+  /** A guard has died, and another one has been started. */
   readonly onRestart: () => void;
-  /** The guard found a deadline passed, and has begun to stop the tree. */
+  /** A deadline has passed, and the guard has begun to stop the tree. */
   readonly onStopping: () => void;
-  /** No guard can be had, or the end of the command cannot be known any more. */
+  /** No guard can be started, or the end of the command cannot be known any more. */
   readonly onFailure: () => void;
 }
 
@@ -67,7 +68,7 @@ export class GuardClient {
   #configured: Promise<Answer | null>;
   #plan: StartPlan | null = null;
   #command: RunningCommand | null = null;
-  /** What a dead guard has left to us; null: a guard has the command. */
+  /** The processes that a dead guard has left to redlock-run; null: a guard has the command. */
   #tree: ProcessTree | null = null;
   #resolveExited: (exited: Exited) => void = () => {};
   #hasExited = false;
@@ -88,7 +89,9 @@ export class GuardClient {
     this.#configured = this.#employ();
   }
 
-  /** A guard has confirmed these deadlines: null. Or none can be had: why. Bounded in time. */
+  /**
+   * Resolves with null when a guard has confirmed these deadlines, or with why none can. Bounded.
+   */
   async confirm(stopInMs: number, killInMs: number): Promise<string | null> {
     while (this.#failure === null) {
       const guard = this.#guard;
@@ -97,23 +100,23 @@ export class GuardClient {
       if (configured && guard === this.#guard) {
         if (await this.#ask(this.#newDeadlines(stopInMs, killInMs), answerMs)) return null;
       }
-      await guard.gone;
+      await guard.ended;
       await new Promise(setImmediate); // Until another one has been started.
     }
     return this.#failure;
   }
 
-  /** Why no guard can be had any more; null: one can. */
+  /** Why no guard can be started any more; null: one can. */
   get failure(): string | null {
     return this.#failure;
   }
 
-  /** The lease has been confirmed again. */
+  /** Tells the guard the deadlines of a lease that has been confirmed again. */
   setDeadlines(stopInMs: number, killInMs: number): void {
     void this.#ask(this.#newDeadlines(stopInMs, killInMs), answerMs);
   }
 
-  /** Has the guard start the command, which happens once. */
+  /** Has the guard start the command. To be called once. */
   start(plan: StartPlan): Child {
     this.#plan = plan;
     this.#pingTimer = setInterval(() => {
@@ -133,7 +136,9 @@ export class GuardClient {
     };
   }
 
-  /** By the next guard where one has died, or has frozen, before it had started anything. */
+  /**
+   * Where a guard dies or freezes before it has started anything, the next one starts the command.
+   */
   async #started(plan: StartPlan): Promise<number | undefined> {
     while (this.#failure === null && this.#tree === null && !this.#isEnding) {
       await this.#configured;
@@ -147,20 +152,20 @@ export class GuardClient {
     return undefined;
   }
 
-  /** Nothing is left to guard. Resolves when the guard is gone. */
+  /** Ends the guard: nothing is left to guard. Resolves when it has ended. */
   async done(): Promise<void> {
     this.#isDone = true;
     this.#isEnding = true;
     for (const timer of [this.#pingTimer, this.#lookTimer]) if (timer) clearInterval(timer);
     this.#guard.kill();
-    await Promise.race([this.#guard.gone, after(goneMs)]);
+    await Promise.race([this.#guard.ended, after(endMs)]);
   }
 
   async #relay(signal: Signal): Promise<void> {
     if (!(await this.#ask({ kind: 'relay', signal }, answerMs))) this.#tree?.relay(signal);
   }
 
-  /** In time for the grace also where the guard is frozen. */
+  /** Stops the tree within half of the grace even if the guard is frozen. */
   async #stop(signal: Signal): Promise<void> {
     this.#isEnding = true;
     const limitMs = Math.min(answerMs, this.#parts.config.graceMs / 2);
@@ -172,7 +177,7 @@ export class GuardClient {
     return answer?.count ?? this.#tree?.countAlive() ?? 0;
   }
 
-  /** SIGKILL comes in time also where the guard is frozen. */
+  /** Kills the tree in time even if the guard is frozen. */
   async #kill(): Promise<readonly number[]> {
     this.#isEnding = true;
     const answer = await this.#ask({ kind: 'kill' }, this.#parts.killAnswerMs);
@@ -186,8 +191,8 @@ export class GuardClient {
   }
 
   /**
-   * Resolves with the answer; with null when a guard is not there to give one, because a dead one
-   * has left the tree to us, or has just died. One that does not answer in time is killed for it.
+   * Resolves with the answer, or with null where there is no guard to give one: a dead guard has
+   * left the tree to redlock-run, or has just died. A guard that does not answer in time is killed.
    */
   #ask(request: Request, limitMs: number): Promise<Answer | null> {
     const isForTree = ['relay', 'stop', 'count', 'kill'].includes(request.kind);
@@ -206,7 +211,7 @@ export class GuardClient {
       if (message.kind === 'exited') this.#resolveExited(message);
       if (message.kind === 'stopping') onStopping();
     });
-    guard.gone.then((how) => this.#replace(how));
+    guard.ended.then((how) => this.#replace(how));
     return this.#ask({ kind: 'configure', config }, startMs);
   }
 
@@ -218,7 +223,7 @@ export class GuardClient {
     this.#restartCount = wasStable ? 1 : this.#restartCount + 1;
     if (this.#restartCount > mostRestarts) this.#failure = how;
     this.#guard.dropRequests();
-    // Of a command that was never started the failure is told when it is to be started.
+    // Where the command has not been started yet, its start reports the failure.
     if (this.#failure !== null) return this.#tree ? this.#parts.onFailure() : undefined;
     this.#guard = new GuardProcess(this.#parts.supply.program);
     this.#configured = this.#employ();
@@ -231,11 +236,11 @@ export class GuardClient {
     if (!this.#isEnding) this.#parts.onRestart();
   }
 
-  /** The guard is dead: its children are ours now, where the kernel keeps them for us. */
+  /** The guard is dead: where the kernel keeps trees, its children are ours now. */
   #inherit(plan: StartPlan): void {
     const command = this.#command;
     if (process.platform !== 'linux') {
-      // Without its number nothing is known of the command.
+      // Without its pid nothing is known of the command.
       if (command === null) return this.#lost(killedByUs, 0);
       this.#tree = new SeenTree({ root: command, command, others: [], callerSession: 0 });
       return this.#lost(killedByUs, this.#tree.countAlive());
@@ -245,12 +250,12 @@ export class GuardClient {
     const callerSession = processEntry(process.pid)?.session;
     const parts = { libc, isOther, callerSession, isReapedByNode: false };
     const tree = new KeptTree({ ...parts, command: command ?? { ...commandOf(plan), pid: 0 } });
-    // A guard that has not said that it has started the command cannot have reaped it either.
+    // A guard that did not answer the start cannot have reaped the command either.
     if (command === null && tree.isEmpty) return;
     if (command === null) tree.commandReaped();
     this.#tree = tree;
     if (this.#hasExited) return;
-    // The command's status has gone with the guard, or it was never said that it has started it.
+    // The command's exit status is lost with the guard, or its pid was never known.
     if (!tree.hasCommand || plan.hasNamespace) return this.#lost(killedByUs, tree.countAlive());
     this.#lookTimer = setInterval(() => {
       tree.look();
@@ -259,7 +264,7 @@ export class GuardClient {
     }, lookMs);
   }
 
-  /** How the command ends cannot be known any more. */
+  /** The exit of the command cannot be known any more. */
   #lost(exit: ChildExit, leftCount: number): void {
     this.#ended(exit, leftCount);
     this.#parts.onFailure();

@@ -1,8 +1,8 @@
 // Starts the command, in the guard: with exactly the words and environment that it is given, on the
 // caller's own streams, in the caller's folder. With a terminal it stays in the caller's process
 // group, so that Ctrl-C, Ctrl-Z and /dev/tty work; without one it leads a session of its own.
-//
-// Note: no `cwd` is passed on. The folder may be one that the user may not enter, or be removed.
+// *Note:* no `cwd` is passed on: the user may have no right to enter the folder, or it may be
+// removed.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
@@ -15,7 +15,7 @@ export interface StartedCommand {
   readonly pid: number | null;
   /** Never rejects. */
   readonly exited: Promise<ChildExit>;
-  /** Node has reaped the process, which comes after `exited` where that is told from inside. */
+  /** Node has reaped the process; in a PID namespace that is after `exited`. */
   readonly reaped: Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function startCommand(plan: StartPlan): StartedCommand {
   try {
     return started(plan);
   } catch (error) {
-    // Node tells most errors of a start by an event, and some (ETXTBSY, E2BIG) by throwing.
+    // Node reports most errors of a start by an event, and some (ETXTBSY, E2BIG) by throwing.
     const exited = Promise.resolve(notStarted(error as NodeJS.ErrnoException));
     return { pid: null, exited, reaped: Promise.resolve() };
   }

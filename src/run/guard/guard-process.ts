@@ -1,6 +1,5 @@
-// One guard program as redlock-run sees it: started, asked, heard, killed. It is ended by SIGKILL when
-// all is over: it has nothing to tidy up, and so a guard that was stopped, or starved, cannot be left
-// behind.
+// One guard process as redlock-run sees it: start, requests, answers, end. It is ended by SIGKILL:
+// it has nothing to clean up, and a suspended guard could not act on another signal.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
@@ -15,10 +14,12 @@ import {
   type Request,
 } from './protocol.ts';
 
-/** An answer that has come already is read before it is missed. */
+/**
+ * Added to a limit, so that an answer that has arrived is read before the guard counts as frozen.
+ */
 const lateMs = 50;
 
-/** A guard does nothing but wait: a small heap, and no threads to compile with. */
+/** A guard does little but wait: it needs only a small heap and no threads to compile with. */
 export const frugal = [
   '--max-old-space-size=24',
   '--max-semi-space-size=1',
@@ -26,7 +27,7 @@ export const frugal = [
   '--no-opt',
 ];
 
-/** What Node started with must hold for the guard too: libraries that it needs, the time of day. */
+/** What Node was started with must apply to the guard too: its libraries, the time of day. */
 const inherited = /^(PATH$|LD_|DYLD_|FAKETIME)/;
 
 /** An executable file and the words that make it a guard. */
@@ -40,53 +41,53 @@ export interface GuardProgram {
 /** Where guards come from. */
 export interface GuardSupply {
   readonly program: GuardProgram;
-  /** One that has been started already and waits for orders; null: none. */
+  /** One that has been started already and waits for its configuration; null: none. */
   readonly spare: GuardProcess | null;
 }
 
 export class GuardProcess {
-  /** Resolves when it is gone, with how it went. Never rejects. */
-  readonly gone: Promise<string>;
+  /** Resolves when the process has ended, with how. Never rejects. */
+  readonly ended: Promise<string>;
   readonly #process: ChildProcess | null;
   readonly #unanswered = new Map<number, (answer: Answer | null) => void>();
   #lastId = 0;
   #hasSpoken = false;
 
-  /** Starts it. It says nothing before it has been told its orders. */
+  /** Starts the process. It sends nothing before it has been configured. */
   constructor({ file, words, environment }: GuardProgram) {
     try {
       // In the caller's folder, group and session, and with the caller's streams for the command
-      // (callerStreams). Its own stderr is nowhere: what Node says there is not for the user.
+      // (callerStreams). Its own stderr is /dev/null: what Node writes there is not for the user.
       const guard = startOwn(file, words, {
         argv0: guardName,
         stdio: ['inherit', 'ignore', 'ignore', 'pipe', 1, 2],
         env: { ...inheritedFrom(process.env), ...environment },
       });
-      // Before anything that can throw: nothing else hears of it when it could not be started.
-      this.gone = new Promise((resolve) => {
+      // Before anything that can throw: these events alone say that it could not be started.
+      this.ended = new Promise((resolve) => {
         guard.once('error', (error) => resolve(error.message));
         guard.once('exit', (code, signal) => {
           resolve(signal ? `died of ${signal}` : `ended with code ${code}`);
         });
       });
-      // One that was not started has no number, and Node would send our SIGKILL to number 0, which
-      // is all of our own process group.
+      // One that was not started has no pid, and Node would send SIGKILL to pid 0, which is all of
+      // our own process group.
       this.#process = guard.pid === undefined ? null : guard;
       // 'exit' or 'error' follows. Out of file descriptors there may be no pipe at all.
       pipeTo(guard)?.on('error', () => {});
     } catch (error) {
       // Out of file descriptors: then there is not even a process object.
       this.#process = null;
-      this.gone = Promise.resolve((error as Error).message);
+      this.ended = Promise.resolve((error as Error).message);
     }
   }
 
-  /** It has said something. */
+  /** Whether it has sent any message. */
   get hasSpoken(): boolean {
     return this.#hasSpoken;
   }
 
-  /** Calls back for everything that the guard says of itself. To be called once, before ask(). */
+  /** Calls back for each message that is no answer. To be called once, before ask(). */
   onMessage(onMessage: (message: Exclude<FromGuard, Answer>) => void): void {
     const take = (message: FromGuard) => {
       this.#hasSpoken = true;
@@ -96,7 +97,9 @@ export class GuardProcess {
     if (this.#process) pipeTo(this.#process)?.setEncoding('utf8').on('data', eachMessage(take));
   }
 
-  /** Resolves with the answer; null: see dropRequests(). A guard that is late with it is killed. */
+  /**
+   * Resolves with the answer; null: see dropRequests(). A guard that answers too late is killed.
+   */
   ask(request: Request, limitMs: number): Promise<Answer | null> {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -112,7 +115,7 @@ export class GuardProcess {
     });
   }
 
-  /** No answer is waited for any more: those that have not come are null. */
+  /** Resolves the requests that have not been answered with null. */
   dropRequests(): void {
     for (const answer of [...this.#unanswered.values()]) answer(null);
   }
@@ -122,7 +125,7 @@ export class GuardProcess {
   }
 }
 
-/** Almost nothing of ours: CI systems that kill by a marker in the environment must not find it. */
+/** As little as possible: CI systems that kill by a marker in the environment must not find it. */
 function inheritedFrom(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(ours).filter(([name]) => inherited.test(name)));
 }

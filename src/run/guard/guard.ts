@@ -1,6 +1,6 @@
-// The guard's decisions: what to do when redlock-run dies or freezes. It is never asked to act by
-// the deadlines. It acts when it is *not* told to wait any longer, so that whatever happens to
-// redlock-run comes to the same thing.
+// The guard's decisions: what to do when redlock-run dies or freezes. The guard acts at the
+// deadlines unless redlock-run moves them, so that every failure of redlock-run has the same
+// effect.
 
 import type { Clock } from '../../lock/ports.ts';
 import type { Signal } from '../supervisor.ts';
@@ -17,7 +17,7 @@ export interface Guarded {
   countAlive(): number;
 }
 
-/** Between two looks at processes that have been told to end. */
+/** The interval between two counts of processes that were sent the stop signal. */
 const lookMs = 100;
 
 export class Guard {
@@ -49,20 +49,20 @@ export class Guard {
     return this.#clock.now() < this.#stopAt;
   }
 
-  /** There is a command to guard. */
+  /** Begins to watch the deadlines: the command is about to be started. */
   begin(): void {
     this.#hasBegun = true;
     this.#watch();
   }
 
-  /** redlock-run is gone without having said that all is over. Resolves when no process is left. */
+  /** Ends the command: redlock-run has died before its end. Resolves when no process is left. */
   async abandon(): Promise<void> {
     if (this.#finished.signal.aborted || !this.#hasBegun) return;
     this.#abandoned.abort();
     await this.#end();
   }
 
-  /** All is over: nothing is stopped or killed any more. */
+  /** The run is over: nothing is stopped or killed any more. */
   finish(): void {
     this.#finished.abort();
   }
@@ -83,7 +83,7 @@ export class Guard {
     await this.#guarded.kill();
   }
 
-  /** The instant is asked for again at least every `everyMs`. */
+  /** Resolves at the instant, which is computed again at least every `everyMs`, or when ended. */
   async #reach(instantOf: () => number, everyMs: number, cancelled?: AbortSignal): Promise<void> {
     const finished = this.#finished.signal;
     const ended = cancelled ? AbortSignal.any([cancelled, finished]) : finished;

@@ -1,16 +1,16 @@
-// What redlock-run and its guard tell one another: one JSON object a line over one pipe. Each
-// request has a number and is answered, so that a guard that is frozen is found out. Deadlines
-// travel as "so many ms after these clock readings", so that neither a message that was read late
-// nor a machine that slept in between gives more time than there is.
+// The messages between redlock-run and its guard: one JSON object a line over one pipe. Each
+// request has a number and is answered, so that a frozen guard is noticed. Deadlines are given as
+// "so many ms after these clock readings", so that neither a message that was read late nor a
+// machine that slept in between gives more time than there is.
 
 import type { ProcessId } from '../processes/process-tree.ts';
 import type { ChildExit, Signal } from '../supervisor.ts';
 
-/** What a guard is called, by itself and in ps(1). */
+/** The name of the guard in ps(1) and in its own messages. */
 export const guardName = 'redlock-guard';
-/** Where the guard finds the pipe. */
+/** The descriptor of the pipe in the guard. */
 export const pipeDescriptor = 3;
-/** Where it finds the caller's stdin, stdout and stderr. Its own stdout and stderr are nowhere. */
+/** Those of the caller's stdin, stdout and stderr. The guard's own output goes to /dev/null. */
 export const callerStreams = [0, 4, 5] as const;
 
 /** The clocks of this machine at one instant, in ms; the same for every process on it. */
@@ -24,13 +24,13 @@ export interface Readings {
 export interface GuardConfig {
   readonly stopSignal: Signal;
   readonly graceMs: number;
-  /** The guard acts so much later than redlock-run, so that two do not do the same work. */
+  /** The guard acts so much later than redlock-run, so that both do not do the same work. */
   readonly slackMs: number;
   /** The command stays in the caller's process group. */
   readonly isForeground: boolean;
 }
 
-/** What is to be started. */
+/** The command that is to be started, and how. */
 export interface StartPlan {
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
@@ -57,13 +57,13 @@ export type Request =
   | { readonly kind: 'adopt'; readonly root: ProcessId; readonly others: readonly number[] }
   /** A signal for the command. */
   | { readonly kind: 'relay'; readonly signal: Signal }
-  /** A signal for every process of it. */
+  /** A signal for every process of the command. */
   | { readonly kind: 'stop'; readonly signal: Signal }
   /** Answered with how many processes are alive. */
   | { readonly kind: 'count' }
-  /** Answered with the processes that cannot be killed, when no others are left. */
+  /** Answered with the unkillable processes, when no others are left. */
   | { readonly kind: 'kill' }
-  /** Nothing, to hear whether the guard lives. */
+  /** Asks only for a sign of life. */
   | { readonly kind: 'ping' };
 
 export type ToGuard = Request & { readonly id: number };
@@ -80,7 +80,7 @@ export interface Answer {
   readonly failure?: string;
 }
 
-/** The command has ended, at these readings, and so many processes that it started have not. */
+/** The command has ended at these readings, and `leftCount` processes that it started have not. */
 export interface Exited {
   readonly kind: 'exited';
   readonly exit: ChildExit;
@@ -95,9 +95,9 @@ export type FromGuard =
   | { readonly kind: 'stopping' };
 
 /**
- * How long ago the readings were taken, at most: while a machine sleeps some clocks stop. Bun counts
- * its monotonic clock from the start of each process, so that it says too little of those of a
- * process that began earlier, and too much the other way round.
+ * How long ago the readings were taken, at most: while a machine sleeps some clocks stop. Bun
+ * counts its monotonic clock from the start of each process, so the difference is too small for the
+ * readings of a process that began earlier, and too large for those of one that began later.
  */
 export function mostMsSince(then: Readings, now: Readings): number {
   return Math.max(...differences(then, now));
@@ -113,7 +113,9 @@ function differences(then: Readings, now: Readings): number[] {
   return [now.monotonic - then.monotonic, now.wall - then.wall, ...boot];
 }
 
-/** Takes text piece by piece and calls back for each message; a last line that was cut is dropped. */
+/**
+ * Takes text piece by piece and calls back for each message; an incomplete last line is dropped.
+ */
 export function eachMessage<Message>(
   onMessage: (message: Message) => void,
 ): (text: string) => void {

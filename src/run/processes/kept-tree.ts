@@ -1,7 +1,7 @@
-// The processes of a command as the kernel keeps them for this process, which is a child subreaper
-// (Linux): every orphan among them becomes our child, in whatever session, group or name, so
-// nothing can leave the tree, and ECHILD says that none is left. Nothing here grows with the number
-// of other processes on the machine.
+// The processes of a command as the kernel keeps them for a child subreaper (Linux): every orphan
+// among them becomes our child, whatever its session, group or name. So no process can leave the
+// tree, and ECHILD says that none is left. The cost does not depend on the number of other
+// processes on the machine.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Signal } from '../supervisor.ts';
@@ -22,21 +22,23 @@ import {
   undyingMs,
 } from './process-tree.ts';
 
-/** While processes are dying: between two looks, at first and after a hundred of them. */
+/**
+ * The interval between two looks while processes are dying: at first, and after a hundred looks.
+ */
 const hastyMs = 1;
 const calmMs = 30;
 const hastyLookCount = 100;
-/** A list of children may skip an entry that changes in that moment: looks that must agree. */
+/** How many looks must agree: a list of children may omit an entry that changes at that moment. */
 const emptyLookCount = 3;
 
 export interface KeptTreeParts {
   readonly libc: Libc;
   readonly command: RunningCommand;
-  /** Children of this process that are not of the command, and that something else reaps. */
+  /** Whether a child of this process is not of the command, and is reaped elsewhere. */
   readonly isOther: (pid: number) => boolean;
-  /** Of redlock-run's caller. The command's processes are in it only with a terminal. */
+  /** The session of redlock-run's caller. The command is in it only with a terminal. */
   readonly callerSession: number | undefined;
-  /** Node has started the command and will reap it. */
+  /** Whether Node has started the command and will reap it. */
   readonly isReapedByNode: boolean;
 }
 
@@ -45,7 +47,7 @@ export class KeptTree implements ProcessTree {
   readonly #ownSession = processEntry(process.pid)?.session;
   #commandStatus: WaitStatus | null = null;
   #isCommandReaped = false;
-  /** Children that were sent SIGKILL, and when first, on performance.now(). */
+  /** The children that were sent SIGKILL, and when first, by performance.now(). */
   readonly #killedAt = new Map<number, number>();
   readonly #unkillable = new Set<number>();
 
@@ -53,22 +55,22 @@ export class KeptTree implements ProcessTree {
     this.#parts = parts;
   }
 
-  /** How the command has ended, where Node does not reap it; null: it has not, as far as is known. */
+  /** The exit status of the command, where Node does not reap it; null: unknown so far. */
   get commandStatus(): WaitStatus | null {
     return this.#commandStatus;
   }
 
-  /** The command is our child, running or not reaped yet. */
+  /** Whether the command is our child, running or not reaped yet. */
   get hasCommand(): boolean {
     return this.#children().includes(this.#parts.command.pid);
   }
 
-  /** Nothing of it is our child, not even one that has ended. */
+  /** Whether no process of the tree is our child, not even one that has ended. */
   get isEmpty(): boolean {
     return this.#children().length === 0;
   }
 
-  /** Node has reaped the command: its number may be that of another process from now on. */
+  /** Notes that Node has reaped the command: from now on another process may have its pid. */
   commandReaped(): void {
     this.#isCommandReaped = true;
   }
@@ -77,7 +79,7 @@ export class KeptTree implements ProcessTree {
     try {
       this.#reapEnded();
     } catch {
-      // Out of descriptors, say. The next look comes.
+      // For want of descriptors, for example. The next look follows soon.
     }
   }
 
@@ -99,11 +101,13 @@ export class KeptTree implements ProcessTree {
       }
       return 0;
     } catch {
-      return 1; // It cannot be seen now that there is none.
+      return 1; // Unknown: it must not count as none.
     }
   }
 
-  /** The command first, since its number is known: nothing that is looked for delays that. */
+  /**
+   * Signals the command first: its pid is known, so the search for the others does not delay it.
+   */
   stop(signal: Signal): void {
     const { pid, hasNamespace } = this.#parts.command;
     const isKnown = !hasNamespace && !this.#isCommandReaped;
@@ -113,31 +117,31 @@ export class KeptTree implements ProcessTree {
       const others = this.#living().filter((member) => !isKnown || member !== pid);
       sendToAll(others, signal);
     } catch {
-      // It cannot be looked at; killing comes next, and does not give up.
+      // The processes cannot be listed now. Killing follows, and does not give up.
     }
   }
 
   /**
-   * Kills our children, then those that become our children by that, and so on. Only we can reap
-   * them, so their numbers cannot be those of other processes.
+   * Kills our children, then those that become our children by that, and so on. Only this process
+   * can reap them, so no other process can have their pids.
    */
   async kill(): Promise<readonly number[]> {
     this.#killedAt.clear();
     for (let lookCount = 0, emptyCount = 0; emptyCount < emptyLookCount; lookCount += 1) {
       try {
-        // At once again as long as new ones appear: a chain of forks must not outrun us.
+        // Again at once as long as new ones appear: a chain of forks must not outrun this loop.
         while (this.#killChildren());
         if (!this.#parts.libc.hasChildren()) return [];
         emptyCount = this.#killable().length === 0 ? emptyCount + 1 : 0;
       } catch {
-        emptyCount = 0; // It cannot be looked at now; it can in a moment.
+        emptyCount = 0; // The processes cannot be listed now.
       }
       await sleep(lookCount < hastyLookCount ? hastyMs : calmMs);
     }
     return [...this.#unkillable];
   }
 
-  /** SIGKILL to every child. True: some of them had not been sent it before. */
+  /** Sends SIGKILL to every child. True: some of them had not been sent it before. */
   #killChildren(): boolean {
     const targets = this.#targets();
     const isNew = targets.some((pid) => !this.#killedAt.has(pid));
@@ -149,7 +153,7 @@ export class KeptTree implements ProcessTree {
     return isNew;
   }
 
-  /** Our children, and what is below those that cannot be killed, which never becomes a child. */
+  /** Our children, and the descendants of unkillable ones, which never become children. */
   #targets(): number[] {
     const children = this.#children();
     const unkillable = children.filter((pid) => this.#unkillable.has(pid));
@@ -157,9 +161,9 @@ export class KeptTree implements ProcessTree {
   }
 
   /**
-   * A group of a session that was founded in the tree dies in one step, while none of it can fork.
-   * The link of a chain that has ended tells it as well: until it is reaped its group keeps its
-   * number.
+   * Kills the process, and its group where the session was created in the tree: a group dies in one
+   * step, so no member can fork meanwhile. That works also with a process that has ended: until it
+   * is reaped, its group keeps its number.
    */
   #killOne(pid: number): void {
     const entry = processEntry(pid);
@@ -171,7 +175,7 @@ export class KeptTree implements ProcessTree {
     return session !== this.#parts.callerSession && session !== this.#ownSession;
   }
 
-  /** Those that are about to end. */
+  /** The living processes that SIGKILL is about to end. */
   #killable(): number[] {
     for (const [pid, at] of this.#killedAt) {
       if (performance.now() - at > undyingMs) this.#unkillable.add(pid);
@@ -183,8 +187,8 @@ export class KeptTree implements ProcessTree {
   }
 
   /**
-   * Our children but for the command when it has ended and Node has not reaped it yet. What else has
-   * ended has been reaped by now, so that a child lives although it may be hidden from us.
+   * Our children, without a command that has ended and that Node has not reaped yet. All others
+   * that have ended are reaped by now, so a child is alive even if /proc hides it.
    */
   #livingChildren(): number[] {
     return this.#children().filter((pid) => !this.#isLeftToNode(pid) || isSeenAlive(pid));
@@ -203,13 +207,13 @@ export class KeptTree implements ProcessTree {
         this.#commandStatus = status;
         this.#isCommandReaped = true;
       }
-      // Its number may be that of another child from now on.
+      // From now on another child may have its pid.
       this.#killedAt.delete(pid);
       this.#unkillable.delete(pid);
     }
   }
 
-  /** To whom a signal for the command goes where it runs in a namespace of its own. */
+  /** The processes that get a signal for a command in a PID namespace. */
   #inNamespace(): number[] {
     const { pid, isForeground } = this.#parts.command;
     const living = this.#living();
@@ -217,7 +221,7 @@ export class KeptTree implements ProcessTree {
     return living.filter((member) => namespacedPids(member)[1] === commandInside);
   }
 
-  /** To be called when what has ended has been reaped. */
+  /** To be called after #reapEnded. */
   #living(): number[] {
     const { hasNamespace } = this.#parts.command;
     const children = this.#livingChildren();
@@ -225,13 +229,13 @@ export class KeptTree implements ProcessTree {
     return hasNamespace ? all.filter((pid) => !holdsNamespace(pid)) : all;
   }
 
-  /** Also those that have ended and are not reaped yet. */
+  /** Includes those that have ended and are not reaped yet. */
   #children(): number[] {
     return childrenOf(process.pid).filter((pid) => !this.#parts.isOther(pid));
   }
 }
 
-/** @throws RunTrouble where the processes of a command cannot be kept together */
+/** @throws RunTrouble where this machine cannot keep the processes of a command in a tree */
 export function libcForTree(): Libc {
   const cannot = 'guard: processes cannot be guarded here';
   const objection = objectionToTable();
@@ -256,7 +260,7 @@ function isSeenAlive(pid: number): boolean {
   return processEntry(pid)?.isAlive === true;
 }
 
-/** The numbers inside a namespace, in the order of forks: see isolation.ts. */
+/** The pids inside a namespace, in the order of forks: see isolation.ts. */
 const readerInside = 2;
 const commandInside = 3;
 

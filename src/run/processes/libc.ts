@@ -1,6 +1,6 @@
 // The calls of the C library that Node does not offer: keeping a tree of processes (prctl, waitpid,
-// waitid) and leaving a process group (setpgid, setsid). Through koffi under Node and bun:ffi in the
-// executable.
+// waitid) and leaving a process group (setpgid, setsid). Through koffi under Node and bun:ffi in
+// the executable.
 
 import { createRequire } from 'node:module';
 
@@ -9,21 +9,21 @@ export type WaitStatus = { readonly code: number } | { readonly signalNumber: nu
 
 export interface Libc {
   /**
-   * From now on the orphans among our descendants become our children, whatever session, group or
-   * name they have taken: prctl(2), PR_SET_CHILD_SUBREAPER. False where the system cannot do it.
+   * From now on the orphans among our descendants become our children, whatever their session,
+   * group or name: prctl(2), PR_SET_CHILD_SUBREAPER. False where the system cannot do it.
    */
   becomeSubreaper(): boolean;
-  /** Whether we have any child, running or ended and not yet reaped: waitid(2) says ECHILD if not. */
+  /** Whether there is any child, running or not yet reaped: waitid(2) says ECHILD if not. */
   hasChildren(): boolean;
   /** Reaps a child that has ended; null: it still runs, or it is no child of ours. Never blocks. */
   reap(pid: number): WaitStatus | null;
-  /** A session of our own, without a terminal. */
+  /** Moves this process into a session of its own, without a terminal. */
   leaveSession(): void;
-  /** A process group of our own, in the same session. */
+  /** Moves this process into a process group of its own, in the same session. */
   leaveGroup(): void;
 }
 
-/** What one call looks like in both libraries: the types of its parameters; all return an int. */
+/** The types of the parameters of each call, for both libraries; all return an int. */
 const signatures = {
   prctl: ['int', 'unsigned long', 'unsigned long', 'unsigned long', 'unsigned long'],
   waitpid: ['int', 'void *', 'int'],
@@ -37,7 +37,9 @@ type Calls = Readonly<Record<CallName, (...parameters: unknown[]) => number>>;
 
 /** linux/prctl.h */
 const setChildSubreaper = 36;
-/** The same numbers on Linux and the BSDs, but for WNOWAIT and WEXITED, which are those of Linux. */
+/**
+ * The same numbers on Linux and the BSDs, but for WNOWAIT and WEXITED, which are those of Linux.
+ */
 const noHang = 1;
 const exited = 4;
 const noWait = 0x0100_0000;
@@ -48,7 +50,7 @@ export function loadLibc(): Libc {
   const calls = process.versions.bun ? fromBun() : fromKoffi();
   return {
     becomeSubreaper: () => calls.prctl(setChildSubreaper, 1, 0, 0, 0) === 0,
-    // It cannot fail for any other reason than ECHILD: nothing waits, and nothing is written.
+    // ECHILD is the only possible error: the call neither waits nor writes.
     hasChildren: () => calls.waitid(anyChild, 0, null, exited | noHang | noWait) !== -1,
     reap: (pid) => {
       const status = new Int32Array(1);

@@ -1,5 +1,5 @@
-// The processes that redlock-run starts for itself: its guard, hooks, servers. When it has to end
-// what its guard leaves behind, these are told apart from the processes of the command.
+// The processes that redlock-run starts for itself: its guard, hooks, servers. When it inherits the
+// processes of the command from a dead guard, it must not end these.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import type { Libc } from './libc.ts';
@@ -18,7 +18,7 @@ export function startOwn(
   return child;
 }
 
-/** This child was started for redlock-run itself: it is not part of the command. */
+/** Notes that this child was started for redlock-run itself: it is not part of the command. */
 export function keepApart(child: Pick<ChildProcess, 'pid' | 'once'>): void {
   const { pid } = child;
   if (pid === undefined) return;
@@ -28,7 +28,7 @@ export function keepApart(child: Pick<ChildProcess, 'pid' | 'once'>): void {
 
 /** The children of redlock-run that are not of the command. */
 export class OtherChildren {
-  /** Those that were there before the command (`helper & exec redlock-run`): pid and start. */
+  /** Those that existed before the command (`helper & exec redlock-run`): pid and start. */
   readonly #earlier = new Map(
     childrenHere().map((pid) => [pid, processEntry(pid)?.startedAt] as const),
   );
@@ -43,9 +43,9 @@ export class OtherChildren {
   }
 }
 
-/** Reaps what Node does not: in a container whose first process we are, the orphans of all others. */
+/** Reaps what Node does not: as the first process of a container, the orphans of all others. */
 export function reapOrphans(libc: Libc, command: number | undefined): void {
-  // A command whose guard has died is our child, and its status must not be lost.
+  // A command with a dead guard is our child, and its status must not be lost.
   for (const pid of childrenHere()) if (!own.has(pid) && pid !== command) libc.reap(pid);
 }
 

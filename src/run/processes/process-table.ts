@@ -1,5 +1,5 @@
-// What the system tells about its processes: number, parent, group, session, start. From /proc on
-// Linux, by ps(1) on macOS and the BSDs.
+// The processes of the system: pid, parent, group, session, start. From /proc on Linux, by ps(1) on
+// macOS and the BSDs.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -8,9 +8,9 @@ export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
-  /** 0 where ps(1) does not tell it. */
+  /** 0 where ps(1) does not show it. */
   readonly session: number;
-  /** In units that only compare. With the pid it tells a process from a later one of that number. */
+  /** In units that can only be compared. Tells a process from a later one with the same pid. */
   readonly startedAt: number;
   /** False: it has ended and its parent has not reaped it yet. */
   readonly isAlive: boolean;
@@ -18,7 +18,7 @@ export interface ProcessEntry {
 
 const isLinux = process.platform === 'linux';
 
-/** Why the table is not to be believed here, or null. */
+/** Why the table cannot be trusted on this system; null: it can. */
 export function objectionToTable(): string | null {
   if (!isLinux) return null;
   try {
@@ -38,13 +38,13 @@ export function allProcesses(): ProcessEntry[] {
   return numbersIn('/proc').flatMap((pid) => processEntry(pid) ?? []);
 }
 
-/** null: none of this number can be seen. Also of one that has ended and is not reaped yet. */
+/** null: no such process can be seen. Also finds one that has ended and is not reaped yet. */
 export function processEntry(pid: number): ProcessEntry | null {
   if (!isLinux) return psLines(['-p', String(pid)])[0] ?? null;
   return parseStat(textOf(`/proc/${pid}/stat`));
 }
 
-/** Linux: the children of a process, also those that have ended and are not reaped yet. */
+/** Linux: the children of a process, including those that have ended and are not reaped yet. */
 export function childrenOf(pid: number): number[] {
   return numbersIn(`/proc/${pid}/task`).flatMap((thread) => {
     const text = textOf(`/proc/${pid}/task/${thread}/children`).trim();
@@ -52,7 +52,7 @@ export function childrenOf(pid: number): number[] {
   });
 }
 
-/** Linux: the numbers that a process has, from our PID namespace to its own. */
+/** Linux: the pids of a process, from our PID namespace to its own. */
 export function namespacedPids(pid: number): number[] {
   const [, numbers = ''] = /^NSpid:\t(.*)$/m.exec(textOf(`/proc/${pid}/status`)) ?? [];
   return numbers.split('\t').map(Number);
@@ -88,7 +88,7 @@ function psLines(selection: readonly string[]): ProcessEntry[] {
   try {
     output = execFileSync('ps', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   } catch {
-    return []; // No process of this number.
+    return []; // No such process.
   }
   return output.split('\n').flatMap((line) => {
     const [pid, parent, group, state = 'Z', ...started] = line.trim().split(/\s+/);
@@ -106,7 +106,7 @@ function psLines(selection: readonly string[]): ProcessEntry[] {
   });
 }
 
-/** Empty: the process has ended, or is hidden from us (hidepid, ProtectProc of systemd). */
+/** Empty: the process has ended, or is hidden (hidepid, ProtectProc of systemd). */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'latin1');
@@ -116,7 +116,7 @@ function textOf(file: string): string {
   }
 }
 
-/** @throws where it cannot be read although it is there, as when descriptors have run out */
+/** @throws where the folder exists and cannot be read, as when descriptors have run out */
 function numbersIn(folder: string): number[] {
   try {
     const names = readdirSync(folder);

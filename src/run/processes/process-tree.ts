@@ -1,41 +1,41 @@
-// What can be done with the processes of one command. kept-tree.ts: as the kernel keeps them for a
-// child subreaper (Linux). seen-tree.ts: as far as they are seen in looks at all processes.
+// The processes of one command: an interface. kept-tree.ts: as the kernel keeps them for a child
+// subreaper (Linux). seen-tree.ts: as far as they are found among all processes.
 
 import type { Signal } from '../supervisor.ts';
 
 export interface ProcessTree {
-  /** To be called from time to time: reaps what has ended, or remembers what is there. */
+  /** To be called from time to time: reaps processes that have ended, or notes those that exist. */
   look(): void;
-  /** A signal for the command: to its group where it leads one. */
+  /** Sends a signal to the command, or to its group where it leads one. */
   relay(signal: Signal): void;
   /** How many processes are alive, the command included. 0 only when that is certain. */
   countAlive(): number;
   /** Sends the signal to each, and SIGCONT after it: a stopped process could not act on it. */
   stop(signal: Signal): void;
-  /** SIGKILL to each until none is left. Resolves with those that cannot be killed. */
+  /** Sends SIGKILL to each until none is left. Resolves with the unkillable ones. */
   kill(): Promise<readonly number[]>;
 }
 
-/** A process, told apart from a later one of the same number. */
+/** A process, told apart from a later one with the same pid. */
 export interface ProcessId {
   readonly pid: number;
-  /** As the process table tells it; absent: the number alone counts. */
+  /** As in the process table; absent: the pid alone counts. */
   readonly startedAt?: number;
 }
 
 /** The command itself, once it has been started. */
 export interface RunningCommand {
   readonly pid: number;
-  /** It has stayed in the caller's process group; otherwise it leads a session of its own. */
+  /** Whether it stayed in the caller's process group; otherwise it leads a session of its own. */
   readonly isForeground: boolean;
-  /** It runs in a PID namespace of its own (--isolate); the pid is that of unshare(1). */
+  /** Whether it runs in a PID namespace of its own (--isolate); the pid is that of unshare(1). */
   readonly hasNamespace: boolean;
 }
 
-/** A process that is still there so long after SIGKILL is in an uninterruptible wait. */
+/** A process that still exists so long after SIGKILL is in an uninterruptible wait. */
 export const undyingMs = 10_000;
 
-/** False where we may not. A process that is gone already needs no signal. */
+/** False where that is not permitted. True for a process that has ended: it needs no signal. */
 export function send(target: number, signal: Signal): boolean {
   try {
     process.kill(target, signal);

@@ -1,7 +1,7 @@
-// The processes of a command as far as they are seen in looks at all processes: by parent, by the
-// sessions that they have founded, and by number once they were seen. For systems that keep no tree
+// The processes of a command as far as they are found among all processes: by parent, by the
+// sessions that they have created, and by pid once they were seen. For systems that keep no tree
 // (anything but Linux), and for a guard that was started after the command. It promises less than
-// kept-tree.ts: an orphan with a session of its own that no look has seen is not found.
+// kept-tree.ts: an orphan in a session of its own that was never seen is not found.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Signal } from '../supervisor.ts';
@@ -15,32 +15,37 @@ import {
   undyingMs,
 } from './process-tree.ts';
 
-/** A look that finds none proves little: a process that forks may be missed. Three, apart, do. */
+/** One look that finds no process proves little: one that forks may be missed. Three, apart, do. */
 const emptyLookCount = 3;
 const apartMs = 30;
 const hastyMs = 1;
 const hastyLookCount = 100;
-/** A look may miss a chain of forks; its session is still known. Later the number may be another's. */
+/**
+ * How long a session is remembered in which no process was seen, since a look may miss a chain of
+ * forks. Later its number may belong to another session.
+ */
 const forgottenMs = 10_000;
 
 export interface SeenTreeParts {
-  /** Its descendants are of the command. */
+  /** The process whose descendants belong to the command. */
   readonly root: ProcessId;
-  /** The root is the command itself; null: it is redlock-run, which the command is a child of. */
+  /** The command, where it is the root itself; null: the root is redlock-run, its parent. */
   readonly command: RunningCommand | null;
-  /** Descendants of the root that are not of the command, whose descendants are not either. */
+  /** Descendants of the root that do not belong to the command, nor do their own descendants. */
   readonly others: readonly number[];
-  /** Of redlock-run's caller. */
+  /** The session of redlock-run's caller. */
   readonly callerSession: number | undefined;
-  /** All processes of the machine; in tests another table. */
+  /** All processes of the machine; tests pass another table. */
   readonly table?: () => readonly ProcessEntry[];
 }
 
 export class SeenTree implements ProcessTree {
   readonly #parts: SeenTreeParts;
-  /** Everything that was ever seen: pid and start. */
+  /** Every member that was ever seen: pid and start. */
   readonly #known = new Map<number, number>();
-  /** Sessions of members that are not the caller's, and when they were last seen: all is ours. */
+  /**
+   * The members' sessions but the caller's, and when last seen: all in them belongs to the tree.
+   */
   readonly #sessions = new Map<number, number>();
   #groups = new Set<number>();
 
@@ -48,7 +53,7 @@ export class SeenTree implements ProcessTree {
     this.#parts = parts;
   }
 
-  /** What is seen now is found when its parents have ended. */
+  /** Remembers the present members, to find them when their parents have ended. */
   look(): void {
     this.#seen();
   }
@@ -72,7 +77,7 @@ export class SeenTree implements ProcessTree {
     for (let lookCount = 0, emptyCount = 0; ; lookCount += 1) {
       const seen = this.#seen();
       const present = seen ?? [];
-      // Each group in one step, while none of it can fork.
+      // A group dies in one step, so no member can fork meanwhile.
       for (const group of this.#groups) send(-group, 'SIGKILL');
       for (const pid of present) {
         const firstAt = killedAt.get(pid) ?? performance.now();
@@ -87,7 +92,7 @@ export class SeenTree implements ProcessTree {
     }
   }
 
-  /** null: they cannot be looked at now, as when descriptors have run out. */
+  /** null: the processes cannot be listed now, as when descriptors have run out. */
   #seen(): number[] | null {
     try {
       return this.#members();
@@ -114,7 +119,7 @@ export class SeenTree implements ProcessTree {
     }
     const members = [...found.values()];
     for (const { pid, startedAt } of members) this.#known.set(pid, startedAt);
-    // Where ps(1) tells no sessions they are all 0.
+    // Where ps(1) shows no sessions, all are 0.
     const apart = members.filter(({ session }) => session !== 0 && session !== callerSession);
     const now = performance.now();
     for (const { session } of apart) this.#sessions.set(session, now);
