@@ -1,6 +1,7 @@
-// Where a master is and how to log in there, from one line of text. No message and no name made
-// here ever holds any part of a login. The grammar is ours, because ioredis reads `valkey://h:1` as
-// the host "valkey", `/notanumber` as database NaN and `h:7001/2` as a socket path.
+// Reads the address of a master and its login from one line of text. *Invariant:* no message and no
+// name made here contains any part of a login. ioredis is not used for this, because it reads
+// `valkey://h:1` as the host "valkey", `/notanumber` as database NaN and `h:7001/2` as a socket
+// path.
 
 import { isIPv6 } from 'node:net';
 import { quotedAddress, schemeLength } from '../text/quote.ts';
@@ -74,7 +75,10 @@ export function parseAddress(text: string): MasterAddress {
   return scheme === 'unix' ? parseSocket(text, rest) : parseServer(text, scheme, rest);
 }
 
-/** The same text for two addresses of one server, whatever the database and the user: `10.0.0.1:6379` or `unix:/path`. */
+/**
+ * The same text for two addresses of one server, whatever the database and the user:
+ * `10.0.0.1:6379` or `unix:/path`.
+ */
 export function endpointOf(address: MasterAddress): string {
   if (address.path !== undefined) return `unix:${address.path}`;
   return `${bracketed(address.host ?? '').toLowerCase()}:${address.port}`;
@@ -101,10 +105,10 @@ function parseServer(text: string, scheme: string, rest: string): MasterAddress 
 function parseSocket(text: string, rest: string): MasterAddress {
   const mark = rest.indexOf('?');
   const query = mark < 0 ? null : rest.slice(mark + 1);
-  const place = mark < 0 ? rest : rest.slice(0, mark);
-  const at = place.startsWith('/') ? -1 : place.lastIndexOf('@');
-  const login = parseLogin(text, at < 0 ? null : place.slice(0, at));
-  const path = decoded(text, place.slice(at + 1));
+  const location = mark < 0 ? rest : rest.slice(0, mark);
+  const at = location.startsWith('/') ? -1 : location.lastIndexOf('@');
+  const login = parseLogin(text, at < 0 ? null : location.slice(0, at));
+  const path = decoded(text, location.slice(at + 1));
   if (!/^\/\P{Cc}*[^/\p{Cc}]$/u.test(path))
     throw new AddressError(text, 'not an absolute path (write unix:///run/redis.sock)');
   if (query !== null && !query.startsWith('db=')) {

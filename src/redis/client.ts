@@ -1,7 +1,8 @@
 // An ioredis client set up so that nothing is ever queued or sent twice: it connects once, and ends
-// at the first trouble. Note: ioredis is given no password and no database, so that what a server
-// answers to them is known here. A client that a program lends us is never used: its twin is, set up
-// like this.
+// at the first error. Instead of a client that a program lends to the library, a duplicate of it is
+// used, set up like this.
+// *Note:* ioredis is given no password and no database, so that the server's answers to them are
+// seen here.
 
 import { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
@@ -9,10 +10,13 @@ import type { MasterAddress } from './address.ts';
 import { ReplyGuard } from './reply-guard.ts';
 import { failedBy } from './trouble.ts';
 
-/** A silent host must not hold up a dial for longer than this; connections refused fail at once. */
+/** A silent host delays a connection by no more than this; a refused connection fails at once. */
 const connectTimeoutMs = 2_000;
 
-/** A client of somebody else's, of whatever version of ioredis. It keeps its host, its login, its TLS and its connector. */
+/**
+ * The client of another program, of any version of ioredis. A duplicate keeps its host, its login,
+ * its TLS options and its connector.
+ */
 export interface LentClient {
   /** For messages, as in a MasterAddress. */
   readonly name: string;
@@ -21,20 +25,20 @@ export interface LentClient {
   readonly duplicate: (options: object) => Redis;
 }
 
-/** Where a connection is made to. */
+/** What a connection is made from. */
 export type Origin = MasterAddress | LentClient;
 
 export interface OpenedClient {
   readonly client: Redis;
   /** Sends one command: `send` writes it before it returns its promise. */
   readonly ask: <Reply>(send: () => Promise<Reply>) => Promise<Reply>;
-  /** Why a command failed with this error: for one that the end of the connection ended, why it ended. */
+  /** Why a command failed with this error; if the connection has ended, why that ended. */
   readonly whyFailed: (error: unknown) => Failed;
 }
 
-/** Of one reply, by default: what a page of a thousand histories has at most. */
+/** The default limit of one reply: a page of a thousand histories is smaller. */
 const mostBytesOfReply = 64 * 1024 * 1024;
-/** AUTH, SELECT, READONLY and what else a client sends by itself when it has connected. */
+/** The replies to AUTH, SELECT, READONLY and other commands that a client sends by itself. */
 const mostLoginReplies = 10;
 
 const safe = {
@@ -49,7 +53,10 @@ const safe = {
   disableClientInfo: true,
 } as const;
 
-/** What others may have set and a twin must not have: whatever holds commands back, changes them or reads replies differently. */
+/**
+ * Options that a lent client may have and a duplicate must not: those that delay commands, change
+ * them or read replies differently.
+ */
 const plain = {
   db: 0,
   keyPrefix: '',
@@ -64,23 +71,21 @@ const plain = {
   scripts: undefined,
 };
 
-/**
- * Connects and logs in. No reply may have more than `mostBytes`.
- */
+/** Connects and logs in. No reply may have more than `mostBytes`. Never rejects. */
 export async function openClient(
   origin: Origin,
   mostBytes = mostBytesOfReply,
 ): Promise<OpenedClient | Failed> {
-  const isTwin = 'duplicate' in origin;
-  const client = isTwin
+  const isDuplicate = 'duplicate' in origin;
+  const client = isDuplicate
     ? origin.duplicate({ ...safe, ...plain })
     : new Redis({ ...endpointOptions(origin), ...safe });
-  // The first one: those that follow are what it led to.
+  // The first error is the cause of those that follow.
   let cause: unknown = null;
   client.on('error', (error) => {
     cause ??= error;
   });
-  const guard = new ReplyGuard(client, mostBytes, isTwin ? mostLoginReplies : 0);
+  const guard = new ReplyGuard(client, mostBytes, isDuplicate ? mostLoginReplies : 0);
   const ask = <Reply>(send: () => Promise<Reply>) => {
     guard.asked();
     return send();
@@ -89,25 +94,25 @@ export async function openClient(
   try {
     await verifying(() => client.connect());
     await inTime(client, [
-      // A twin logs in by itself.
-      isTwin || origin.password === undefined
+      // A duplicate logs in by itself.
+      isDuplicate || origin.password === undefined
         ? null
         : logIn(origin, (command, ...words) => ask(() => client.call(command, ...words))),
-      // In another database our key would exclude nothing.
+      // In another database our key would exclude no other client.
       origin.db === 0 ? null : ask(() => client.select(origin.db)),
     ]);
     return { client, ask, whyFailed };
   } catch (error) {
-    // One that never opened has ended already, and would only set a timer that keeps the program alive.
+    // A client that has ended would only set a timer, which keeps the program alive.
     if (client.status !== 'end') client.disconnect();
     return whyFailed(error);
   }
 }
 
 /**
- * Waits for these answers, which is worth a round trip: on a long command of a client that has not
- * logged in a server closes the connection, perhaps before its refusal is read. Rejects with the
- * first that is refused.
+ * Waits for these answers before the first long command: on one of a client that is not logged in,
+ * a server closes the connection, perhaps before its refusal is read. Rejects with the first
+ * refusal.
  */
 async function inTime(client: Redis, answers: readonly (Promise<unknown> | null)[]): Promise<void> {
   if (answers.every((answer) => answer === null)) return;
@@ -122,7 +127,7 @@ async function inTime(client: Redis, answers: readonly (Promise<unknown> | null)
   if (refused) throw refused.reason;
 }
 
-/** A server that asks for no password at all is no failure. */
+/** Logs in. A server that needs no password is no failure. */
 async function logIn(
   { username, password = '' }: MasterAddress,
   call: (command: string, ...words: string[]) => Promise<unknown>,
@@ -146,14 +151,14 @@ function endpointOptions(address: MasterAddress): object {
 const unsafeSetting = 'NODE_TLS_REJECT_UNAUTHORIZED';
 
 /**
- * Certificates are verified whatever that variable says. It is hidden while the connection is begun,
- * because Node would warn on stderr that they are not.
+ * Certificates are verified whatever that variable says. It is hidden while the connection is
+ * started, because Node would warn on stderr that they are not.
  */
 function verifying<Result>(connect: () => Result): Result {
   const setting = process.env[unsafeSetting];
   if (setting !== undefined) {
     delete process.env[unsafeSetting];
-    // ioredis begins in the next tick.
+    // ioredis connects in the next tick.
     setImmediate(() => {
       process.env[unsafeSetting] ??= setting;
     });

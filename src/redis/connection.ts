@@ -1,6 +1,6 @@
-// One connection for commands to one server. It ends at the first trouble; for another one, dial
-// again. It knows no locks. It asks the server who it is in front of the first command, without
-// waiting, and the answer is known before the one to the command, because a connection keeps its
+// One connection for commands to one server. It ends at the first error; for another one, dial
+// again. It knows nothing of locks. It asks for the server's identity before the first command,
+// without waiting; that answer comes before the one to the command, because a connection keeps its
 // order.
 
 import type { Redis } from 'ioredis';
@@ -14,18 +14,15 @@ import { typeOfKey } from './keys.ts';
 import type { ScriptCall } from './script-calls.ts';
 import { failed, isFailed } from './trouble.ts';
 
-/**
- * How a server refuses a connection, whatever is asked: not logged in, protected mode, no room for
- * another client.
- */
+/** How a server refuses any request: not logged in, protected mode, no room for another client. */
 const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients/;
 
 export class Connection {
-  /** Who answers; known before the reply to the first command is. */
+  /** The server's identity; known before the reply to the first command. */
   readonly identity: Promise<ServerIdentity | Failed>;
   readonly #client: Redis;
   readonly #clock: Clock;
-  /** When each request was sent that has not been answered, in order, which is that of the answers. */
+  /** When each unanswered request was sent, in the order of the requests and of the answers. */
   readonly #unanswered: number[] = [];
   readonly #ask: OpenedClient['ask'];
   readonly #whyFailed: OpenedClient['whyFailed'];
@@ -37,12 +34,12 @@ export class Connection {
     this.#ask = ask;
     this.#whyFailed = whyFailed;
     this.#clock = clock;
-    this.identity = this.#introduce();
+    this.identity = this.#identify();
   }
 
   /**
-   * Connects, logs in, and sends INFO server and ROLE without waiting for their answers. A server whose
-   * reply has more than `mostBytes` loses the connection.
+   * Connects, logs in, and sends INFO server and ROLE without waiting for their answers. A server
+   * whose reply has more than `mostBytes` loses the connection.
    */
   static async dial(
     origin: Origin,
@@ -53,7 +50,7 @@ export class Connection {
     return isFailed(opened) ? opened : new Connection(opened, clock);
   }
 
-  /** Who answers; null until that is known. */
+  /** The server's identity; null until it is known. */
   get identified(): ServerIdentity | Failed | null {
     return this.#identified;
   }
@@ -62,13 +59,15 @@ export class Connection {
     return !this.#isClosed && this.#client.status === 'ready';
   }
 
-  /** For how long the oldest request has been waiting for its answer; 0 when none is. */
+  /** For how many ms the oldest unanswered request has been waiting; 0 when there is none. */
   get silentMs(): number {
     const [oldest] = this.#unanswered;
     return oldest === undefined ? 0 : this.#clock.now() - oldest;
   }
 
-  /** Runs a script in one step on the server. Sent before this returns its promise, or never. */
+  /**
+   * Runs a script in one step on the server. It is sent before this returns its promise, or never.
+   */
   eval(
     script: string,
     keys: readonly string[],
@@ -77,10 +76,7 @@ export class Connection {
     return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
   }
 
-  /**
-   * The same; where a key beside a lock has a type that no script of ours gives it, the failure
-   * names that key.
-   */
+  /** Runs a script. If it fails because a key has the wrong type, the failure names that key. */
   async run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
     const reply = await this.eval(script, keys, ...words);
     return isFailed(reply) && reply.message.startsWith('WRONGTYPE')
@@ -88,34 +84,31 @@ export class Connection {
       : reply;
   }
 
-  /** Runs one command; the reply is as Redis gives it. Sent before this returns its promise, or never. */
+  /** Runs one command. It is sent before this returns its promise, or never. */
   call(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
     return this.#send(() => this.#client.call(command, ...words));
   }
 
-  /** The same, exact to the byte: replies and words that are no UTF-8 are text as text/bytes.ts has it. */
+  /** The same, exact to the byte: what is no UTF-8 becomes text by text/bytes.ts. */
   exactly(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
     const args = words.map((word) => (typeof word === 'number' ? word : bytesOf(word)));
     return this.#send(async () => textsOf(await this.#client.callBuffer(command, ...args)));
   }
 
-  /**
-   * Ends the connection after everything sent so far has been handed to the kernel. Once is enough:
-   * ioredis counts.
-   */
+  /** Ends the connection after everything sent so far has been passed to the kernel. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    // One that has ended by itself would only set a timer that keeps the program alive.
+    // A client that has ended would only set a timer, which keeps the program alive.
     if (this.#client.status !== 'end') this.#client.disconnect();
   }
 
-  async #introduce(): Promise<ServerIdentity | Failed> {
+  async #identify(): Promise<ServerIdentity | Failed> {
     const [info, role] = await Promise.all([
       this.#send(() => this.#client.info('server')),
       this.#send(() => this.#client.call('ROLE')),
     ]);
-    // Not allowed to ask is no trouble (some ACLs forbid INFO); not let in is.
+    // A refused INFO is no failure (some ACLs forbid it); a refused connection is.
     if (isFailed(info) && refusedConnection.test(info.message)) return info;
     this.#identified = parseIdentity(
       typeof info === 'string' ? info : null,
@@ -125,7 +118,7 @@ export class Connection {
     return this.#identified;
   }
 
-  /** A section of INFO by field, or all of it; empty where the server refuses to tell. */
+  /** Sections of INFO by field, or all of it; empty where the server refuses it. */
   async facts(...sections: string[]): Promise<Readonly<Record<string, string>>> {
     const info = await this.#send(() => this.#client.info(...sections));
     const lines = typeof info === 'string' ? info.split('\r\n') : [];
@@ -134,7 +127,9 @@ export class Connection {
     );
   }
 
-  /** Whether the server writes every change to disk before it answers, so that a restart forgets nothing. */
+  /**
+   * Whether the server fsyncs every change before it answers, so that a restart forgets nothing.
+   */
   async survivesRestart(): Promise<boolean> {
     const [persistence, policy] = await Promise.all([
       this.#send(() => this.#client.info('persistence')),
@@ -149,7 +144,7 @@ export class Connection {
     this.#unanswered.push(this.#clock.now());
     try {
       const reply = await this.#ask(command);
-      // A map of RESP3 is nothing that was asked for, and may look like a Failed.
+      // A map of RESP3 is never an answer, and may look like a Failed.
       return typeof reply === 'object' && !Array.isArray(reply) && !(reply instanceof Buffer)
         ? null
         : reply;
@@ -180,6 +175,6 @@ export class Connection {
   }
 }
 
-function splitAt(line: string, place: number): [string, string] {
-  return [line.slice(0, place), line.slice(place + 1)];
+function splitAt(line: string, at: number): [string, string] {
+  return [line.slice(0, at), line.slice(at + 1)];
 }

@@ -1,10 +1,9 @@
-// A reply in bytes as one in texts, exact to the byte: lists in lists of texts and numbers.
-// Whatever else a reply may be is null, so that nothing which a server sends is taken for an object
-// of ours.
+// Converts a reply of bytes to texts, exact to the byte: texts, numbers, and lists of them.
+// Anything else becomes null, so that no reply is mistaken for an object of ours.
 
 import { textOf } from '../text/bytes.ts';
 
-/** Lists of lists that a script of ours answers with, and one more. */
+/** The deepest lists in the replies of our scripts, and one level more. */
 const deepest = 5;
 
 export function textsOf(reply: unknown, depth = deepest): unknown {

@@ -1,17 +1,17 @@
 // Which server answers at an address, from its replies to INFO server and ROLE, and whether it may
-// stand in the list. Addresses prove nothing: two names, two ports (a proxy) or two databases may
-// be one server, which would then vote twice; only the run_id that a server draws when it starts
-// tells.
+// be in the list of masters. *Note:* addresses do not identify a server: two names, two ports (a
+// proxy) or two databases may be one server, which would vote twice. The run_id that it draws at
+// its start does.
 
 export interface ServerIdentity {
-  /** null: INFO was refused (an ACL, a managed service), so duplicates cannot be seen. */
+  /** null: INFO was refused (an ACL, a managed service), so duplicates cannot be detected. */
   readonly runId: string | null;
   readonly isReplica: boolean;
-  /** When it was started, on our clock, at the latest; null: unknown. */
+  /** When it was started at the latest, by our clock; null: unknown. */
   readonly startedAt: number | null;
 }
 
-/** `info` and `role` are the raw replies that came at `repliedAt`, or null where the server refused to answer. */
+/** `info` and `role` are the raw replies that came at `repliedAt`; null where they were refused. */
 export function parseIdentity(
   info: string | null,
   role: unknown,
@@ -29,15 +29,18 @@ export function parseIdentity(
   };
 }
 
-/** The servers seen so far, one list for all masters of a program. */
+/** The servers known so far: one registry for all masters of a program. */
 export class ServerRegistry {
   readonly #masterOf = new Map<string, string>();
   readonly #runIdOf = new Map<string, string>();
 
-  /** Takes note of a server. Returns why it may not vote, or null if it may. */
+  /** Registers a server. Returns why it may not vote, or null if it may. */
   admit(master: string, identity: ServerIdentity): string | null {
     if (identity.isReplica) {
-      return 'is a replica: what it holds is lost or doubled in a failover (list independent masters only)';
+      return (
+        'is a replica: what it holds is lost or doubled in a failover ' +
+        '(list independent masters only)'
+      );
     }
     const { runId } = identity;
     if (runId === null) return null;

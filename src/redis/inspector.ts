@@ -1,8 +1,7 @@
-// One Redis server, looked at without taking a lock: what stands under the names, which names there
-// are, and the removal of one value or its replacement. It says of a server what a lock would say
-// (a replica, one listed twice, one that has just restarted). Every reply is read by its shape;
-// another one is a failure of this master. Values and names are exact to the byte, also where they
-// are no UTF-8.
+// Looks at the locks of one Redis server without taking one: snapshots, names, histories; also
+// removes or replaces one value. It rejects the servers that a lock would reject (a replica, one
+// listed twice, one that has just restarted). A reply of an unexpected shape is a failure of the
+// master. Values and names are exact to the byte, even if they are no UTF-8.
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
@@ -60,34 +59,40 @@ export class LockObserver {
     this.#clock = clock;
   }
 
-  /** What the server shows of each of these, in their order. */
+  /** A snapshot of each of these, in their order. */
   look(resources: readonly string[]): Promise<readonly LockSnapshot[] | Failed> {
-    const sights = as(tuple(...resources.map(() => snapshotShape)), (all) => all);
-    return this.#run(this.#calls.toLook(resources, this.#settings.prefix), sights);
+    const snapshots = as(tuple(...resources.map(() => snapshotShape)), (all) => all);
+    return this.#run(this.#calls.toLook(resources, this.#settings.prefix), snapshots);
   }
 
-  /** Why free keys on this server are no votes yet: it restarted, and may have forgotten locks. null: they are. */
+  /**
+   * Why free keys are no votes yet: the server restarted, and may have forgotten locks. null: they
+   * are.
+   */
   async doubt(): Promise<Failed | null> {
     const connection = await this.connected();
     if (isFailed(connection)) return connection;
-    // Nothing has been asked yet that would have had it known by now.
+    // No command has been sent yet, so the identity may be unknown.
     await connection.identity;
     return doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
   }
 
-  /** Some of the names that match a glob, as SCAN gives them: perhaps none, perhaps some twice. Begin with cursor '0'. */
+  /**
+   * Some of the names that match a glob, as SCAN returns them: perhaps none, perhaps some twice.
+   * Begin with cursor '0'.
+   */
   page(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.#settings;
     return this.#scan(cursor, patternOf(prefix, pattern), count, (key) => resourceOf(prefix, key));
   }
 
-  /** As page, of the resources that have a history. */
+  /** As `page`, for the resources that have a history. */
   historyPage(cursor: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.#settings;
     return this.#scan(cursor, historiesOf(prefix), count, (key) => historyResourceOf(prefix, key));
   }
 
-  /** The newest lines about the runs of each of these. */
+  /** The newest lines of the history of each of these. */
   history(resources: readonly string[], mostLines: number): Promise<SeenHistories | Failed> {
     const keys = resources.map((resource) => historyKeyOf(this.#settings.prefix, resource));
     return this.#run(
@@ -97,8 +102,7 @@ export class LockObserver {
   }
 
   /**
-   * Removes a holder where it stands with exactly this value, and calls the first in line, as the
-   * holder would.
+   * Removes a holder that has exactly this value, and wakes the first waiter, as its release would.
    */
   remove(
     resource: string,
@@ -125,15 +129,12 @@ export class LockObserver {
     );
   }
 
-  /**
-   * As remove, but the key stays in the way of others, under another value, for as long as it would
-   * have lasted.
-   */
+  /** Replaces the value by another one, which keeps others out for the time that was left. */
   replace(resource: string, value: string, by: string): Promise<ReleaseReply> {
     return this.#remove(this.#calls.toReplace(resource, value, by, this.#settings.prefix));
   }
 
-  /** The connection, dialled anew after trouble. */
+  /** The connection; a new one after an error. */
   async connected(): Promise<Connection | Failed> {
     this.#dialled ??= Connection.dial(this.address, this.#clock);
     const dialled = this.#dialled;
@@ -156,7 +157,7 @@ export class LockObserver {
     return isFailed(reply) ? reply : removalOf(reply);
   }
 
-  /** `nameOf`: the resource that a key is about, or null. */
+  /** `nameOf`: the resource of a key, or null. */
   #scan(
     cursor: string,
     pattern: string,

@@ -1,24 +1,21 @@
-// What a lock is called on a master: its key, and beside it, in the same cluster slot, the counter of
-// its fence, its queue, its waiters' signs of life, its holders where they are several, and its
-// history; and which names a lock may have. *Note:* the prefix may be empty, and then every key of
-// the database looks like a lock.
+// The keys of a lock on a master: its own key and beside it, in the same cluster slot, the counter
+// of its fence, its queue, its waiters' signs of life, its holders where there are several, and its
+// history. Also the names that a lock may have.
+// *Note:* the prefix may be empty, and then every key of the database looks like a lock.
 
 import { quoted } from '../text/quote.ts';
 
 const helperEnding = /\}:(fence|queue|waiters|holders|owner|history)$/;
 
 /**
- * Whether a resource of this name would have a key that stands beside the key of another one:
- * with an empty prefix, or with any that ends as that one's name begins.
+ * Whether the key of a resource of this name could be a key beside the lock of another one: with an
+ * empty prefix, or with one that ends as the other name begins.
  */
 export function looksLikeHelper(resource: string): boolean {
   return helperEnding.test(resource);
 }
 
-/**
- * KEYS of every script, in this order: the key, the counter, the queue, the signs of life, the
- * holders where they are several.
- */
+/** KEYS of every script: the key, the counter, the queue, the signs of life, the holders. */
 export function keysOf(prefix: string, resource: string): string[] {
   const key = prefix + resource;
   return [key, `{${key}}:fence`, `{${key}}:queue`, `{${key}}:waiters`, `{${key}}:holders`];
@@ -29,15 +26,12 @@ export function typeOfKey(key: string): 'string' | 'zset' {
   return /^\{.*\}:(queue|waiters|holders)$/s.test(key) ? 'zset' : 'string';
 }
 
-/** Beside a key that holds only a time: whose it is. */
+/** The key of the note that names the owner, beside a key that holds only a time. */
 export function noteKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
-/**
- * The stream of what became of its runs. Not among KEYS: who has no right to it loses the line,
- * and not the release.
- */
+/** The stream of the history. Not among KEYS: a user without a right to it can still release. */
 export function historyKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:history`;
 }
@@ -53,15 +47,12 @@ export function historyResourceOf(prefix: string, key: string): string | null {
   return key.startsWith(start) && key.endsWith(end) ? key.slice(start.length, -end.length) : null;
 }
 
-/**
- * What the names of the channels begin with on which waiters are called; each ends with a
- * waiter's id.
- */
+/** The start of the names of the channels for wake-ups; each ends with the id of a waiter. */
 export function channelsOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:wake:`;
 }
 
-/** The resource that a key with this prefix locks; null for a key that only stands beside one. */
+/** The resource that a key with this prefix locks; null for a key beside a lock. */
 export function resourceOf(prefix: string, key: string): string | null {
   return key.startsWith(prefix) && !(key.startsWith('{') && helperEnding.test(key))
     ? key.slice(prefix.length)
@@ -77,14 +68,15 @@ const longestNameBytes = 4096;
 const mostNames = 100;
 
 /**
- * What is wrong with these as the names of locks, on the command line or in a program, without
- * saying where they stand; null: nothing. A name may hold nearly any text.
+ * What is wrong with these names of locks, of the command line or of a program; null: nothing. A
+ * name may be nearly any text.
  */
 export function objectionToNames(names: readonly string[]): string | null {
   for (const name of names) {
     if (name === '') return '"": empty (give the lock a name)';
     if (looksLikeHelper(name)) {
-      return `${quoted(name)}: is called like what the masters keep beside a lock (take another name)`;
+      const why = 'is called like what the masters keep beside a lock (take another name)';
+      return `${quoted(name)}: ${why}`;
     }
     const bytes = Buffer.byteLength(name);
     if (bytes > longestNameBytes)

@@ -1,6 +1,7 @@
-// Which commands a user lacks the right to, where the server only says that there is one inside a script. Asked when a rehearsal has
-// been denied, and never in a run. The surprise: each command is tried, with as many words as it takes until the server no longer
-// complains of their number; each word is a key that nobody uses, and with that none of them does anything.
+// Which commands a user has no right to, where the server only says that a script contains one.
+// Found out when a self-test has been denied, and never in a run.
+// *Note:* each command is tried, with as many words as it takes until the server accepts their
+// number. Each word is an unused key, so that no command has an effect.
 
 import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
@@ -9,8 +10,9 @@ import { commandsOf } from './rights.ts';
 import { isFailed } from './trouble.ts';
 
 /**
- * KEYS: one that nobody uses. ARGV: commands. Returns those that the user has no right to. Most words first: what takes any number
- * finds them to be nonsense, and only what takes one is carried out.
+ * KEYS: one that is not used. ARGV: commands. Returns those that the user has no right to. The most
+ * words come first: a command that takes any number of words rejects them as nonsense, so only one
+ * that takes a single word is executed.
  */
 const missingScript = `
 local missing = {}
@@ -22,9 +24,9 @@ for _, command in ipairs(ARGV) do
     local reply = redis.pcall(command, unpack(words))
     local trouble = type(reply) == 'table' and reply.err or ''
     if not string.find(trouble, 'umber of arg') then
-      if string.find(trouble, "can't run this command") or string.find(trouble, 'no permissions to run') then
-        missing[#missing + 1] = command
-      end
+      local isDenied = string.find(trouble, "can't run this command")
+        or string.find(trouble, 'no permissions to run')
+      if isDenied then missing[#missing + 1] = command end
       break
     end
   end
@@ -33,7 +35,10 @@ redis.pcall('DEL', KEYS[1])
 redis.pcall('PEXPIRE', KEYS[1], 1000)
 return missing`;
 
-/** The commands that redlock-run's scripts use for the protocol and this user may not. `key` is one that nobody uses. Lower case. */
+/**
+ * The commands that redlock-run needs for the protocol and this user has no right to, in lower
+ * case. `key` must not be in use.
+ */
 export async function missingRights(
   connection: Connection,
   key: string,

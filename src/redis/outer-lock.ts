@@ -1,6 +1,7 @@
-// The lock of an enclosing run, for a nested run that goes on under it (--reentrant): confirmed by
-// looking, never written to. What the masters have left of it tells when the enclosing run last
-// confirmed it; so the nested run stops in time by itself, whatever has become of the other.
+// The lock of an enclosing run, for a nested run under it (--reentrant): confirmed by looking,
+// never written to. The time that the masters still keep it says when the enclosing run last
+// confirmed it, so the nested run stops in time by itself, whatever has become of the enclosing
+// one.
 
 import type { Report } from '../lock/events.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -26,19 +27,19 @@ type Look =
   | { readonly kind: 'lost'; readonly isTaken: boolean }
   | { readonly kind: 'unknown'; readonly failures: readonly MasterFailure[] };
 
-/** What a master shows for the outer run. */
+/** What a master shows of the enclosing run's lock. */
 interface Own {
   readonly kind: 'own';
   readonly value: string;
   readonly leftMs: number;
 }
 
-/** isTaken: by another value; else there is none. */
+/** `isTaken`: by another value; otherwise there is none. */
 type Vote = Own | { readonly kind: 'other'; readonly isTaken: boolean };
 
-/** Between two looks when no quorum answers. */
+/** The interval between two looks when no quorum answers. */
 const againMs = 100;
-/** An extension sets the expiry ahead by more than this part of the ttl; what comes of uneven answers is far less. */
+/** An extension moves the expiry by more than this part of the ttl; uneven answers by far less. */
 const newsPart = 0.1;
 
 const late = {
@@ -48,28 +49,28 @@ const late = {
 
 export class EnclosingLock implements HeldLock {
   readonly #masters: MasterSet<LockObserver>;
-  readonly #outer: EnclosingLease;
+  readonly #enclosing: EnclosingLease;
   readonly #clock: Clock;
   readonly #masterTimeoutMs: number;
   readonly #reserveMs: number;
   readonly #report: Report;
 
   constructor(
-    outer: EnclosingLease,
+    enclosing: EnclosingLease,
     observers: readonly LockObserver[],
     clock: Clock,
     { masterTimeoutMs, reserveMs }: RedlockSettings,
     report: Report,
   ) {
     this.#masters = new MasterSet(observers, clock, masterTimeoutMs, report);
-    this.#outer = outer;
+    this.#enclosing = enclosing;
     this.#clock = clock;
     this.#masterTimeoutMs = masterTimeoutMs;
     this.#reserveMs = reserveMs;
     this.#report = report;
   }
 
-  /** Looks until a quorum has told, or for as long as an attempt to acquire would go on without one. */
+  /** Looks until a quorum has answered, for as long as a wait would go on without one. */
   async acquire({ waitMs, giveUpAfterMs, aborted }: WaitLimits): Promise<Acquisition> {
     const beganAt = this.#clock.now();
     const patienceMs = Math.min(waitMs ?? giveUpAfterMs, giveUpAfterMs);
@@ -88,7 +89,7 @@ export class EnclosingLock implements HeldLock {
     }
   }
 
-  /** The outer run may be a moment behind: it is given one more look before nothing new counts as a failure. */
+  /** The enclosing run may be a moment late, so there is a second look before that is a failure. */
   async extend(
     lease: Lease,
     ended: AbortSignal = new AbortController().signal,
@@ -104,7 +105,7 @@ export class EnclosingLock implements HeldLock {
   }
 
   subscribe(): Promise<never> {
-    return Promise.reject(new TypeError('nobody waits under the lock of another run'));
+    return Promise.reject(new TypeError('the lock of another run has no waiters of this run'));
   }
 
   async settled(): Promise<void> {
@@ -127,15 +128,15 @@ export class EnclosingLock implements HeldLock {
     }
   }
 
-  /** Asks all masters, and goes by the first quorum that agrees. */
+  /** Asks all masters, until a quorum agrees. */
   async #look(cancelled: AbortSignal): Promise<Look> {
     const askedAt = this.#clock.now();
     const count = this.#masters.masters.length;
     const quorum = quorumOf(count);
     const { votes } = await this.#masters.ask<Vote>({
       ask: async (observer) => {
-        const sights = await observer.look(this.#outer.names);
-        return isFailed(sights) ? sights : this.#voteOf(sights);
+        const snapshots = await observer.look(this.#enclosing.names);
+        return isFailed(snapshots) ? snapshots : this.#voteOf(snapshots);
       },
       isCertain: (given) =>
         countOf(given, 'own') >= quorum || countOf(given, 'other') > count - quorum,
@@ -150,10 +151,10 @@ export class EnclosingLock implements HeldLock {
     return { kind: 'unknown', failures: failuresIn(votes) };
   }
 
-  /** What a master shows of what the outer run holds: all of it, or not all of it. */
-  #voteOf(sights: readonly LockSnapshot[]): Vote {
-    const { token } = this.#outer;
-    const all = sights.flatMap(({ value, remainingMs, holders }) => {
+  /** Whether a master shows all names of the lock as held by the enclosing run. */
+  #voteOf(snapshots: readonly LockSnapshot[]): Vote {
+    const { token } = this.#enclosing;
+    const all = snapshots.flatMap(({ value, remainingMs, holders }) => {
       const shown = [{ value: value ?? '', remainingMs }, ...holders];
       const mine = shown.find((one) => token !== '' && parseValue(one.value).token === token);
       return mine
@@ -161,13 +162,13 @@ export class EnclosingLock implements HeldLock {
         : [];
     });
     const [shortest] = all.toSorted((a, b) => a.leftMs - b.leftMs);
-    if (shortest && all.length === sights.length) return shortest;
-    return { kind: 'other', isTaken: sights.some(({ type }) => type !== null) };
+    if (shortest && all.length === snapshots.length) return shortest;
+    return { kind: 'other', isTaken: snapshots.some(({ type }) => type !== null) };
   }
 
-  /** As the outer run has it: from when it must have been proven last, and never for longer than one ttl. */
+  /** The lease as the enclosing run must have confirmed it last; never longer than one ttl. */
   #leaseOf(own: readonly Own[], askedAt: number, quorum: number): Lease {
-    const { names, ttlMs, fence } = this.#outer;
+    const { names, ttlMs, fence } = this.#enclosing;
     const { value = '', leftMs = 0 } =
       own.toSorted((a, b) => b.leftMs - a.leftMs)[quorum - 1] ?? {};
     const startedAt = askedAt + Math.min(leftMs, ttlMs) - ttlMs;

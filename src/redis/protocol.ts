@@ -1,5 +1,6 @@
-// What a key means to those who share it: the protocol, by name, and its calls. It sends nothing. The surprise: `redlock` with one master is
-// also the protocol of everybody who does SET NX PX and compares before he deletes; only what is older than that needs another name.
+// The protocols by name, each with its calls: what a key means to the programs that share it. It
+// sends nothing. *Note:* `redlock` with one master is also the protocol of any program that does
+// SET NX PX and compares before DEL. Only the older one needs another name.
 
 import { type Calls, redlockCalls } from './script-calls.ts';
 import { setnxCalls } from './setnx-calls.ts';

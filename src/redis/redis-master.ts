@@ -1,7 +1,7 @@
-// One Redis server as a Master. It dials when it is first called and again after trouble, asks each new server who it is,
-// and turns replies into votes. It keeps no time-outs: those belong to round.ts. Note: commands keep
-// their order only on one connection, so one that is given up is kept until what it has not
-// answered yet is undone on it as well.
+// One Redis server as a Master. It connects at the first request and again after an error,
+// identifies each new server, and turns replies into votes. The time-outs are those of round.ts.
+// *Invariant:* commands keep their order only on one connection. So a connection that is given up
+// is kept until what it has not answered yet is released on it as well.
 
 import type { Clock, Master, Subscription } from '../lock/ports.ts';
 import type {
@@ -19,28 +19,25 @@ import type { ServerIdentity, ServerRegistry } from './identity.ts';
 import { callsOf, type Protocol } from './protocol.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf } from './replies.ts';
 import { doubtAbout } from './restart.ts';
-import { type Calls, channelNamesOf, type Undoing, withoutPlace } from './script-calls.ts';
+import { type Calls, channelNamesOf, type Undoing, withoutWaiter } from './script-calls.ts';
 import { Subscriber } from './subscriber.ts';
 import { failed, isFailed } from './trouble.ts';
 
 export interface RedisMasterSettings {
   readonly prefix: string;
-  /** How long after a restart that may have lost keys a server's grants do not count; 0: they always do. */
+  /** How long after a restart that may have lost keys grants do not count; 0: they always do. */
   readonly restartGraceMs: number;
   /** Default: redlock. */
   readonly protocol?: Protocol;
-  /**
-   * The time of day in ms, by which a fencing number is believed or not; default: that of this
-   * machine.
-   */
+  /** The time of day in ms, which bounds fencing numbers; default: that of this machine. */
   readonly wallMs?: () => number;
 }
 
-/** How long a connection may owe an answer before it is given up; doubled each time, back to the first by an answer. */
+/** How long a connection may owe an answer before it is given up; doubled until an answer comes. */
 const patienceMs = { least: 1_000, most: 30_000 };
-/** Of one reply to a lock: what the scripts answer has a few kilobytes. */
+/** The limit of one reply; those of the scripts have a few kilobytes. */
 const mostReplyBytes = 1024 * 1024;
-/** The signal of what is never withdrawn. */
+/** The signal of requests that are never withdrawn. */
 const always = new AbortController().signal;
 
 export class RedisMaster implements Master {
@@ -54,19 +51,22 @@ export class RedisMaster implements Master {
   #dialing: Promise<Connection | Failed> | null = null;
   #patienceMs = patienceMs.least;
   /**
-   * Values that were asked for and that no release has removed: there is nothing else to release. From the moment of asking,
-   * not of sending: a release made while the connection is still being made has to follow the acquire. With each value, what
-   * asked for it last: a refusal that comes late says nothing of a heal since.
+   * The values that were requested and not released since: only these need a release. From the call
+   * on, not from the sending: a release that is called while the connection is being made has to
+   * follow the acquire. With each value, its last request: a late refusal says nothing of a repair
+   * since.
    */
   readonly #mayHold = new Map<string, symbol>();
-  /** Connections given up while they owed the answer to a SET, by its value: the undoing has to follow it there. */
+  /**
+   * Connections given up while they owed the answer to a SET, by value: its release must follow.
+   */
   readonly #retired = new Map<string, Connection>();
-  /** What was to be undone and was not confirmed, by its value. */
-  readonly #undoing = new Map<string, Undoing>();
-  /** Ids under which we may have a place in the queue, with the claim that last took it. */
-  readonly #inLine = new Map<string, Claim>();
+  /** The releases that were not confirmed, by value. */
+  readonly #unconfirmed = new Map<string, Undoing>();
+  /** The ids under which we may be in the queue, with the last claim of each. */
+  readonly #queued = new Map<string, Claim>();
   readonly #subscriber: Subscriber;
-  /** Values that the present connection was sent a SET for and has not answered. */
+  /** The values for which the present connection owes the answer to a SET. */
   readonly #unanswered = new Set<string>();
 
   constructor(
@@ -84,16 +84,13 @@ export class RedisMaster implements Master {
     this.#clock = clock;
   }
 
-  /**
-   * Connects and learns what the server is, ahead of the first call. Returns why it cannot vote, or
-   * null.
-   */
+  /** Connects and identifies the server. Resolves with why it cannot vote, or null. */
   async identify(): Promise<Failed | null> {
     const connection = this.#usable() ?? (await this.#connected());
     return isFailed(connection) ? connection : this.#objectionTo(await connection.identity);
   }
 
-  /** Why the server must not be in the list of masters, as far as it has told; null: it may be. */
+  /** Why the server must not be in the list of masters, as far as is known; null: it may be. */
   get rejection(): Failed | null {
     const identified = this.#connection?.identified;
     const objection = identified ? this.#objectionTo(identified) : null;
@@ -105,8 +102,8 @@ export class RedisMaster implements Master {
     const asked = Symbol('acquire');
     this.#mayHold.set(value, asked);
     if (claim.waiter) {
-      this.#inLine.set(claim.waiter.id, claim);
-      this.#subscriber.mend();
+      this.#queued.set(claim.waiter.id, claim);
+      this.#subscriber.resubscribe();
     }
     const call = this.#calls.toAcquire(claim, this.#settings.prefix);
     const read = (reply: unknown, connection: Connection) => {
@@ -126,23 +123,23 @@ export class RedisMaster implements Master {
   }
 
   repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply> {
-    this.#mayHold.set(claim.value, Symbol('heal'));
+    this.#mayHold.set(claim.value, Symbol('repair'));
     const call = this.#calls.toRepair(claim, fence, this.#settings.prefix);
     return this.#ask(withdrawn, (connection) => connection.run(call), repairOf, claim);
   }
 
   release(claim: Claim, keepMs: number, record: string | null = null): Promise<ReleaseReply> {
-    return this.#undo({ claim, keepMs, record, keepsPosition: false });
+    return this.#remove({ claim, keepMs, record, keepsPosition: false });
   }
 
   rollback(claim: Claim): Promise<ReleaseReply> {
-    return this.#undo({ claim, keepMs: 0, record: null, keepsPosition: true });
+    return this.#remove({ claim, keepMs: 0, record: null, keepsPosition: true });
   }
 
-  /** Under a value that no key has: this master may have been healed by now. */
+  /** Releases a value that no key has, because this master may have been repaired by now. */
   dequeue(claim: Claim): Promise<ReleaseReply> {
     const value = `not ${claim.value}`;
-    return this.#undo({
+    return this.#remove({
       claim: { ...claim, value },
       keepMs: 0,
       record: null,
@@ -161,44 +158,44 @@ export class RedisMaster implements Master {
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
   }
 
-  /** What may have been set has been answered, whatever the answer was. */
+  /** Notes that the request which may have set the value was answered. */
   #settle(connection: Connection, claim: Claim): void {
     if (connection === this.#connection) this.#unanswered.delete(claim.value);
     if (connection === this.#retired.get(claim.value)) this.#dismiss(claim);
   }
 
-  async #undo(undoing: Undoing): Promise<ReleaseReply> {
+  async #remove(undoing: Undoing): Promise<ReleaseReply> {
     const { claim, keepsPosition } = undoing;
     const id = claim.waiter?.id ?? '';
-    const place = this.#inLine.get(id);
-    if (!this.#mayHold.has(claim.value) && (keepsPosition || !place)) return { kind: 'missing' };
+    const queued = this.#queued.get(id);
+    if (!this.#mayHold.has(claim.value) && (keepsPosition || !queued)) return { kind: 'missing' };
     this.#giveUpIfSilent();
     const retired = this.#retired.get(claim.value);
-    if (retired) void this.#release(retired, withoutPlace(undoing));
+    if (retired) void this.#release(retired, withoutWaiter(undoing));
     this.#dismiss(claim);
     let wasSent = false;
     const send = (connection: Connection) => {
       wasSent = true;
       this.#unanswered.delete(claim.value);
-      this.#undoing.set(claim.value, undoing);
+      this.#unconfirmed.set(claim.value, undoing);
       return this.#release(connection, undoing);
     };
     let reply = await this.#ask(always, send, removalOf);
     if (isFailed(reply) && reply.cause === 'connection' && wasSent) {
-      // It had broken before, unnoticed: a router that forgets idle connections. Another one is
-      // made, and tried once.
-      this.#undoing.delete(claim.value);
+      // The connection had broken before, unnoticed: routers forget idle connections. Try once more
+      // on a new one.
+      this.#unconfirmed.delete(claim.value);
       reply = await this.#ask(always, send, repeatedRemovalOf);
     }
-    if (isFailed(reply)) this.#undoing.set(claim.value, undoing);
+    if (isFailed(reply)) this.#unconfirmed.set(claim.value, undoing);
     else this.#forget(claim);
-    // Who waits again under the same id has taken a new place by now, and may have to give that up, too.
-    if (!isFailed(reply) && !keepsPosition && this.#inLine.get(id) === place)
-      this.#inLine.delete(id);
+    // A later claim under the same id has entered the queue again, and will have to leave it.
+    if (!isFailed(reply) && !keepsPosition && this.#queued.get(id) === queued)
+      this.#queued.delete(id);
     return reply;
   }
 
-  /** Closes the connection that was kept for the undoing of this claim, unless it is kept for another one as well. */
+  /** Closes the connection that was kept for this claim, unless it is kept for another one too. */
   #dismiss({ value }: Claim): void {
     const retired = this.#retired.get(value);
     this.#retired.delete(value);
@@ -207,13 +204,15 @@ export class RedisMaster implements Master {
 
   #forget({ value }: Claim): void {
     this.#mayHold.delete(value);
-    this.#undoing.delete(value);
+    this.#unconfirmed.delete(value);
   }
 
-  /** What was to be undone on a connection that broke is undone on the next one, before anything else. */
+  /**
+   * Repeats the unconfirmed releases of a broken connection on the next one, before anything else.
+   */
   #catchUp(connection: Connection): void {
-    for (const undoing of this.#undoing.values()) {
-      const reply = this.#release(connection, withoutPlace(undoing));
+    for (const undoing of this.#unconfirmed.values()) {
+      const reply = this.#release(connection, withoutWaiter(undoing));
       reply.then((code) => isFailed(removalOf(code)) || this.#forget(undoing.claim));
     }
   }
@@ -222,7 +221,10 @@ export class RedisMaster implements Master {
     return connection.run(this.#calls.toRelease(undoing, this.#settings.prefix));
   }
 
-  /** Sends as soon as there is a connection, unless that is no longer wanted by then. `read` sees no Failed; `set` is what may be set. */
+  /**
+   * Sends as soon as there is a connection, unless withdrawn by then. `read` gets no Failed; `set`
+   * is the claim that the request may set.
+   */
   async #ask<Reply>(
     withdrawn: AbortSignal,
     send: (connection: Connection) => Promise<unknown>,
@@ -246,7 +248,7 @@ export class RedisMaster implements Master {
     return this.#connection?.isOpen ? this.#connection : null;
   }
 
-  /** A connection that owes an answer for too long is left for a new one, and kept for what must still be undone on it. */
+  /** Gives up a connection that owes an answer for too long; keeps it for the releases on it. */
   #giveUpIfSilent(): void {
     const connection = this.#connection;
     if (!connection?.isOpen || connection.silentMs <= this.#patienceMs) return;
@@ -283,10 +285,7 @@ export class RedisMaster implements Master {
   }
 }
 
-/**
- * The first one may have taken effect without an answer, so that what is there now says nothing of
- * how it was before.
- */
+/** The first release may have taken effect without an answer, so the value may have been there. */
 function repeatedRemovalOf(reply: unknown): ReleaseReply {
   const removal = removalOf(reply);
   return isFailed(removal) ? removal : { kind: 'released' };

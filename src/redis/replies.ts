@@ -1,5 +1,5 @@
-// What the scripts answer, read by shape: votes out of replies. A reply that no script of ours
-// gives is a vote that was not given, with a reason that says so.
+// Reads the replies of the scripts as votes. A reply of a shape that no script returns is a failed
+// vote, with a reason.
 
 import { mostFenceAt } from '../lock/quorum.ts';
 import type {
@@ -22,7 +22,7 @@ import {
 } from './reply-shapes.ts';
 import { failed } from './trouble.ts';
 
-/** Of a holder's value the scripts send so many bytes at most; a waiter's id is far shorter. */
+/** The scripts return so many bytes of a holder's value at most; a waiter's id is far shorter. */
 export const mostValueBytes = 1_024;
 const mostSlots = 100_000;
 
@@ -66,7 +66,7 @@ const extension: Shape<ExtendReply> = byFirst<ExtendReply>({
   [-1]: as(tuple(oneOf(-1)), () => ({ kind: 'missing' })),
 });
 
-const healing: Shape<RepairReply> = as(oneOf(1, 0), (code) => ({
+const repair: Shape<RepairReply> = as(oneOf(1, 0), (code) => ({
   kind: code === 1 ? 'repaired' : 'taken',
 }));
 
@@ -74,8 +74,8 @@ const removals = { 1: 'released', 0: 'taken', [-1]: 'missing' } as const;
 const removal: Shape<ReleaseReply> = as(oneOf(1, 0, -1), (code) => ({ kind: removals[code] }));
 
 /**
- * `fencedAtMs`: our time of day, for a claim with a fence: a number far beyond it is believed of no
- * master; null: no fence.
+ * `fencedAtMs`: our time of day, for a claim with a fence: a number far beyond it is accepted from
+ * no master. null: no fence.
  */
 export function acquisitionOf(reply: unknown, fencedAtMs: number | null): AcquireReply {
   const vote = readReply(acquisition, reply);
@@ -86,16 +86,17 @@ export function acquisitionOf(reply: unknown, fencedAtMs: number | null): Acquir
 
 const beyond: Failed = failed(
   'reply',
-  'its fencing counter is more than a day ahead of our clock (set the clocks, or delete the counter)',
+  'its fencing counter is more than a day ahead of our clock ' +
+    '(set the clocks, or delete the counter)',
 );
 
 export function extensionOf(reply: unknown): ExtendReply {
   return readReply(extension, reply);
 }
 
-/** The older protocol answers as to an extension: what is gone there is not healed. */
+/** The older protocol answers as to an extension: a missing key is not repaired there. */
 export function repairOf(reply: unknown): RepairReply {
-  if (!Array.isArray(reply)) return readReply(healing, reply);
+  if (!Array.isArray(reply)) return readReply(repair, reply);
   const vote = extensionOf(reply);
   if (vote.kind === 'failed') return vote;
   return { kind: vote.kind === 'extended' ? 'repaired' : 'taken' };

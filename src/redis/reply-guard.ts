@@ -1,17 +1,17 @@
-// Stands between a server's bytes and ioredis, and lets pass only what ioredis reads without an
-// exception outside of any promise, which would end the program: replies that were asked for, of
-// bounded size and depth, and no pushes. For anything else a server loses its connection.
+// Filters the bytes of a server before ioredis, which throws outside of any promise at some of
+// them; that would end the program. Only replies to requests pass, of bounded size and depth, and
+// no pushes. For anything else the connection is closed.
 
 import type { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
 import { failed } from './trouble.ts';
 
-/** Lists in lists; ioredis reads them by recursion. */
+/** The deepest lists in lists; ioredis reads them by recursion. */
 const deepest = 1_000;
-/** The type of a reply and its length. */
+/** The header has the type of a reply and its length. */
 const longestHeader = 16;
 const carriageReturn = 0x0d;
-/** How the alert begins that a port for TLS answers to plain text. */
+/** The first byte of the alert with which a TLS port answers plain text. */
 const tlsAlert = 0x15;
 
 const speaksTls = failed('denied', 'speaks TLS (write rediss://)');
@@ -20,38 +20,38 @@ const unasked = failed('connection', 'it sent what was not asked for');
 
 export class ReplyGuard {
   readonly #mostBytes: number;
-  /** Since a reply ended that was asked for. */
+  /** The bytes since the last reply to a request ended. */
   #bytes = 0;
-  /** Of a text and its line break, or of the line break of a header. */
+  /** What is left of a text and its line break, or of the line break of a header. */
   #bytesToSkip = 0;
   /** The beginning of the line that is being read. */
   #header = '';
-  /** What is missing of each list that is being read; the innermost is the last. */
+  /** The number of missing items of each list that is being read; the innermost is the last. */
   readonly #itemsLeft: number[] = [];
   #owedCount = 0;
-  /** Replies to what ioredis asks by itself. */
+  /** The replies that may still come to requests of ioredis itself. */
   #loginRepliesLeft: number;
   #hasBegun = false;
   #trouble: Failed | null = null;
 
-  /** A client that logs in by itself may get so many replies which were not announced by asked(). */
+  /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
   constructor(client: Redis, mostBytes: number, loginReplies: number) {
     this.#mostBytes = mostBytes;
     this.#loginRepliesLeft = loginReplies;
     client.on('connect', () => this.#guard(client));
   }
 
-  /** Why the server has lost its connection; null: not because of its bytes. */
+  /** Why the connection was closed; null: not because of the server's bytes. */
   get trouble(): Failed | null {
     return this.#trouble;
   }
 
-  /** One more reply is expected. */
+  /** Announces one more reply. */
   asked(): void {
     this.#owedCount += 1;
   }
 
-  /** At this event ioredis listens already, and nothing has been read yet. */
+  /** Called at an event when ioredis listens already, and nothing has been read yet. */
   #guard({ stream }: Redis): void {
     // ioredis listens for the first error only; another one would end the program.
     stream.on('error', () => {});
@@ -86,7 +86,9 @@ export class ReplyGuard {
     return at + count;
   }
 
-  /** Up to its carriage return, at which some versions of ioredis take it for complete. */
+  /**
+   * Reads up to the carriage return, at which some versions of ioredis take a line for complete.
+   */
   #readLine(chunk: Buffer, at: number): number {
     if (!this.#hasBegun && chunk[at] === tlsAlert) this.#trouble = speaksTls;
     this.#hasBegun = true;
@@ -105,7 +107,7 @@ export class ReplyGuard {
     return end;
   }
 
-  /** A text counts as complete when its length is known: what follows is skipped. */
+  /** A text counts as complete when its length is known: the rest is skipped. */
   #begin(header: string): void {
     const [type = ''] = header;
     if (!/[$=!*~%]/.test(type)) return this.#end(type === '_', type === '-');
@@ -135,7 +137,7 @@ export class ReplyGuard {
     }
     if (this.#owedCount > 0) this.#owedCount -= 1;
     else if (this.#loginRepliesLeft > 0 && !(isNil && isWhole)) this.#loginRepliesLeft -= 1;
-    // Why a server closes a connection is said unasked.
+    // A server says without a request why it closes a connection.
     else if (isError && isWhole) return;
     else this.#trouble = unasked;
     this.#bytes = 0;

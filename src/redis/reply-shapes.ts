@@ -1,13 +1,10 @@
-// What replies of a server may look like, as readers that are put together: a reply of another
-// shape is a vote that was not given, and never an exception. The one place where `unknown` becomes
-// something. It knows no commands.
+// Readers of replies by shape, which can be combined. A reply of another shape is a failure, and
+// never an exception. The only place where `unknown` gets a type. It knows no commands.
 
 import type { Failed } from '../lock/types.ts';
 import { failed } from './trouble.ts';
 
-/**
- * Reads a reply, or a part of one. Called by `readReply` only, which catches what a reader throws.
- */
+/** Reads a reply, or a part of it. Called only by `readReply`, which catches what it throws. */
 export type Shape<Value> = (reply: unknown) => Value;
 
 type ValueOf<AnyShape> = AnyShape extends Shape<infer Value> ? Value : never;
@@ -15,7 +12,7 @@ type ValueOf<AnyShape> = AnyShape extends Shape<infer Value> ? Value : never;
 /** Says what was wanted and what came instead. */
 class Mismatch extends Error {}
 
-/** What the reply says, or why it says nothing: `unexpected reply: nil instead of a list`. */
+/** The content of a reply, or why it has none: `unexpected reply: nil instead of a list`. */
 export function readReply<Value>(shape: Shape<Value>, reply: unknown): Value | Failed {
   try {
     return shape(reply);
@@ -115,7 +112,7 @@ function mismatch(reply: unknown, wanted: string): never {
   throw new Mismatch(`${named(reply)} instead of ${wanted}`);
 }
 
-/** By kind and size, never by content: that may be anything. */
+/** Describes a reply by kind and size, never by content, which may be anything. */
 function named(reply: unknown): string {
   if (reply === null || reply === undefined) return 'nil';
   if (Array.isArray(reply)) return `a list of ${reply.length}`;

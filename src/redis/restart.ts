@@ -1,13 +1,17 @@
-// The delayed restart of the distlock page, done from our side: a server that may have forgotten a lock must not vote until every
-// lock it may have forgotten is over. The surprise: one that fsyncs every change has forgotten nothing and votes at once, but only
-// a server that answers CONFIG GET can be known to.
+// The delayed restart of the distlock page, on the client's side: a server that may have forgotten
+// a lock must not vote until every lock that it may have forgotten is over. A server that fsyncs
+// every change has forgotten nothing and votes at once; only one that answers CONFIG GET is known
+// to.
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
 import { failed, isFailed } from './trouble.ts';
 
-/** Why grants of the server do not count yet, or null; null at once where there is nothing to find out. `graceMs` 0: they always do. */
+/**
+ * Resolves with why grants of the server do not count yet, or null. Returns null where that needs
+ * no question. `graceMs` 0: grants always count.
+ */
 export function doubtAbout(
   connection: Connection,
   graceMs: number,

@@ -1,16 +1,13 @@
-// The rights that the programs need on a master, as rules of Redis's access control lists. Read
-// from the scripts themselves, so that a script that learns a new command takes its right with
-// it. Versions differ: 6.0 knows no rights on channels, and from 7.0 on a user has none unless
-// given.
+// The rights that the programs need on a master, as rules of Redis's access control lists. They are
+// read from the scripts, so that a new command in a script brings its right with it. Versions
+// differ: 6.0 has no rights on channels, and from 7.0 on a user has none unless given.
 
 import type { Protocol } from './protocol.ts';
 import { type ScriptName, scripts } from './scripts.ts';
 
-/** Sent beside the scripts: to say who we are, to find out who the master is, to hear calls. */
+/** Sent beside the scripts: to log in, to identify the master, to subscribe to wake-ups. */
 const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
-/**
- * Asked as well, and done without where it is denied: it also shows the passwords of the server.
- */
+/** Asked for too, and not needed: it also shows the passwords of the server. */
 export const configRight = 'config|get';
 const redlockScripts: readonly ScriptName[] = ['acquire', 'extend', 'repair', 'release', 'look'];
 const setnxScripts: readonly ScriptName[] = [
@@ -27,7 +24,7 @@ const inspectingScripts: readonly ScriptName[] = ['history', 'replace'];
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';
 
-/** Lower case, sorted. `protocol`: as far as that needs them; absent: for any of them. */
+/** The commands in lower case, sorted. `protocol`: those that it needs; absent: all. */
 export function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
   const names: readonly ScriptName[] = [
     ...(protocol === undefined || protocol === 'redlock' ? redlockScripts : []),
@@ -66,7 +63,7 @@ export function rulesOf(
 }
 
 function commandsIn(script: string): string[] {
-  // `read(` is those scripts' own name for a call that may fail.
+  // `read(` is the scripts' own function for a call that may fail.
   return [...script.matchAll(/(?:redis\.p?call|\bread)\('([A-Z]+)'/g)].map(([, command = '']) =>
     command.toLowerCase(),
   );

@@ -1,5 +1,4 @@
-// Which script is called for a claim, on which keys, with which words. It knows no connection and
-// sends nothing.
+// Which script is called for a claim, on which keys, with which words. It sends nothing.
 
 import type { Claim, Waiter } from '../lock/types.ts';
 import { markOf } from '../lock/value.ts';
@@ -12,33 +11,35 @@ export interface ScriptCall {
   readonly words: readonly (string | number)[];
 }
 
-/** What is sent for what is wanted. */
+/** The script calls of a protocol. */
 export interface Calls {
   toAcquire(claim: Claim, prefix: string): ScriptCall;
   toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall;
   toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall;
   toRelease(undoing: Undoing, prefix: string): ScriptCall;
-  /** At so many locks in one step, by those who only look. */
+  /** Reads so many locks in one step. */
   toLook(resources: readonly string[], prefix: string): ScriptCall;
-  /** Another value instead of this one, for the time that it had left. */
+  /** Replaces a value by another one, for the time that was left. */
   toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall;
 }
 
-/** Counters are kept so long after their last use; a new one starts above them, so this bounds memory and nothing else. */
+/**
+ * How long counters are kept after their last use. Only memory depends on it: new ones start above.
+ */
 const counterKeptMs = 24 * 60 * 60 * 1000;
 
-/** A release or a giving back. */
+/** A release or a rollback. */
 export interface Undoing {
   readonly claim: Claim;
-  /** How long the key is left standing, in milliseconds; 0: removed at once. */
+  /** How long the key is left, in ms; 0: it is removed at once. */
   readonly keepMs: number;
   /** For the history; null: nothing. */
   readonly record: string | null;
   readonly keepsPosition: boolean;
 }
 
-/** Of the key alone: a place may have been taken anew since. */
-export function withoutPlace(undoing: Undoing): Undoing {
+/** The same for the key alone: the waiter may have entered the queue again since. */
+export function withoutWaiter(undoing: Undoing): Undoing {
   return { ...undoing, claim: { ...undoing.claim, waiter: null }, keepsPosition: true };
 }
 
@@ -49,8 +50,8 @@ function toAcquire(claim: Claim, prefix: string): ScriptCall {
     value,
     ttlMs,
     counter,
-    ...placeOf(waiter),
-    ...standOf(claim),
+    ...waiterWords(waiter),
+    ...sharingWords(claim),
     ...channelsIn(claim, prefix),
   ];
   return { script: scriptsFor(claim).acquire, keys: keysIn(resources, prefix), words };
@@ -58,7 +59,7 @@ function toAcquire(claim: Claim, prefix: string): ScriptCall {
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   const arrival = claim.yields === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
-  const words = [...proofOf(claim, fence), arrival];
+  const words = [...holderWords(claim, fence), arrival];
   return { script: scriptsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
 }
 
@@ -66,19 +67,19 @@ function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCal
   return {
     script: scriptsFor(claim).repair,
     keys: keysIn(claim.resources, prefix),
-    words: proofOf(claim, fence),
+    words: holderWords(claim, fence),
   };
 }
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
 function toRelease({ claim, keepMs, record, keepsPosition }: Undoing, prefix: string): ScriptCall {
-  const [id, arrivalUs] = placeOf(claim.waiter);
-  const place = [id, keepsPosition ? arrivalUs : ''];
+  const [id, arrivalUs] = waiterWords(claim.waiter);
+  const waiter = [id, keepsPosition ? arrivalUs : ''];
   const streams = claim.resources.map((resource) =>
     record === null ? '' : historyKeyOf(prefix, resource),
   );
   const told = [record ?? '', ...channelsIn(claim, prefix), ...streams];
-  const words = [claim.value, keepMs, ...place, ...standOf(claim), ...told];
+  const words = [claim.value, keepMs, ...waiter, ...sharingWords(claim), ...told];
   return { script: scriptsFor(claim).release, keys: keysIn(claim.resources, prefix), words };
 }
 
@@ -96,7 +97,7 @@ function toReplace(resource: string, value: string, by: string, prefix: string):
 
 export const redlockCalls: Calls = { toAcquire, toExtend, toRepair, toRelease, toLook, toReplace };
 
-/** Where a waiter is called: one name for each resource. */
+/** The channels of a waiter's wake-ups: one for each resource. */
 export function channelNamesOf(claim: Claim, prefix: string): string[] {
   return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
 }
@@ -109,22 +110,28 @@ function keysIn(resources: readonly string[], prefix: string): string[] {
   return resources.flatMap((resource) => keysOf(prefix, resource));
 }
 
-/** How we stand beside others: mark and slot. */
-function standOf({ sharing }: Claim): [string, number] {
+/** Mark and slot. */
+function sharingWords({ sharing }: Claim): [string, number] {
   return [markOf(sharing), sharing.kind === 'slots' ? sharing.slot : 0];
 }
 
-/** What shows that we hold it: value, ttl, ms to keep the counters, fence, mark and slot. */
-function proofOf(claim: Claim, fence: number | null): (string | number)[] {
+/** Value, ttl, ms to keep the counters, fence, mark and slot. */
+function holderWords(claim: Claim, fence: number | null): (string | number)[] {
   const { value, ttlMs } = claim;
-  return [value, ttlMs, fence === null ? 0 : counterKeptMs + ttlMs, fence ?? 0, ...standOf(claim)];
+  return [
+    value,
+    ttlMs,
+    fence === null ? 0 : counterKeptMs + ttlMs,
+    fence ?? 0,
+    ...sharingWords(claim),
+  ];
 }
 
 function channelsIn({ resources }: Claim, prefix: string): string[] {
   return resources.map((resource) => channelsOf(prefix, resource));
 }
 
-/** Our place in the queue: id and arrival. */
-function placeOf(waiter: Waiter | null): [string, string | number] {
+/** Id and arrival; '' for a claim that does not wait. */
+function waiterWords(waiter: Waiter | null): [string, string | number] {
   return waiter === null ? ['', ''] : [waiter.id, waiter.arrivalUs];
 }

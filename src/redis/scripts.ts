@@ -1,9 +1,9 @@
-// The Lua scripts: everything that has to be decided inside Redis in one step. They stand in
-// scripts/*.lua, each with its contract, and are sent whole, each time. Every one may be run twice,
-// late, or after the answer was lost, without harm.
+// The Lua scripts: everything that must be decided inside Redis in one step. They are in
+// scripts/*.lua, each with its contract, and are sent whole each time. Each may run twice, late, or
+// after the answer was lost, without harm.
 //
-// A line `-- @include <file>.lua` stands for that file. What stands between `-- @forms` and `-- @end`
-// does nothing for a claim that is exclusive and never gives way.
+// A line `-- @include <file>.lua` is replaced by that file. The lines from `-- @forms` to `-- @end`
+// do nothing for a claim that is exclusive and never yields.
 
 import { luaFile } from './lua-file.ts';
 
@@ -30,9 +30,9 @@ export type Scripts = Readonly<Record<ScriptName, string>>;
 export const scripts = scriptsOf(luaFile);
 
 /**
- * The same without what does nothing for a claim that is exclusive and never gives way, as nearly
- * all are. A server reads and hashes every byte of a script each time: half the bytes save a tenth
- * of a lock cycle on one master. Without this, `scripts` would be sent instead.
+ * The scripts for a claim that is exclusive and never yields, as nearly all are. A server reads and
+ * hashes every byte of a script each time: half the bytes save a tenth of a lock cycle on one
+ * master. Without these, `scripts` would be sent instead.
  */
 export const plainScripts = scriptsOf((name) =>
   luaFile(name).replace(/-- @forms\n.*?-- @end\n/gs, ''),
@@ -44,7 +44,7 @@ function scriptsOf(textOf: (name: string) => string): Scripts {
   return Object.fromEntries(names.map((name) => [name, linesOf(scriptOf(name))])) as Scripts;
 }
 
-/** Without comments, which have lines of their own, and indentation. */
+/** Removes indentation and comments, which have lines of their own. */
 function linesOf(text: string): string {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter((line) => line !== '' && !line.startsWith('--')).join('\n');

@@ -1,7 +1,7 @@
-// Doctor's test of a master: everything that a run does on one, done once on a lock of its own, by the
-// very code of a run, so that a missing right, a full memory or a read-only server shows now and not
-// at night. *Note:* it writes, also on masters in use, under a random name, for a second, and leaves
-// nothing.
+// Doctor's test of a master: does everything that a run does on a master once, with the code of a
+// run, on a lock of its own. So a missing right, a full memory or a read-only server is found
+// early.
+// *Note:* it writes for a second under a random name, even on masters in use, and leaves nothing.
 
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lock/ports.ts';
@@ -45,7 +45,7 @@ export async function testMaster(
   }
 }
 
-/** Inside a script the server does not say which command it is. */
+/** Names the commands that were denied inside a script, because the server does not. */
 async function explained(
   refusal: Failed,
   observer: LockObserver,
@@ -83,21 +83,31 @@ async function perform(
   }
   const fence = granted.kind === 'granted' ? granted.fence : null;
   const refused = await master.acquire(waiter, lasting);
-  // The older protocol has no queue in which one is called, and nobody shares.
+  // The older protocol has no wake-ups and no shared locks.
   const hasForms = protocol === 'redlock';
-  const ear = hasForms ? await master.subscribe(waiter, () => {}) : null;
+  const subscription = hasForms ? await master.subscribe(waiter, () => {}) : null;
   const extended = await master.extend(holder, fence, lasting);
   const seen = await observer.look([resource]);
   const released = await master.release(holder, 0, 'doctor');
-  // The lock is free, and the waiter is before him.
+  // The lock is free, and the waiter comes first.
   const passed = await master.acquire(stranger, lasting);
   await master.release(stranger, 0);
   const left = await master.release(waiter, 0);
   const shares = hasForms ? await share(master, resource) : [];
-  if (ear !== null && !isFailed(ear)) ear.close();
+  if (subscription !== null && !isFailed(subscription)) subscription.close();
   const forgotten = await forget(observer, prefix, resource);
-  for (const reply of [refused, ear, extended, seen, released, passed, left, ...shares, forgotten])
-    if (isFailed(reply)) return reply;
+  const replies = [
+    refused,
+    subscription,
+    extended,
+    seen,
+    released,
+    passed,
+    left,
+    ...shares,
+    forgotten,
+  ];
+  for (const reply of replies) if (isFailed(reply)) return reply;
   const kinds = [refused, extended, released, ...shares].map(({ kind }) => kind).join(', ');
   const wanted = `refused, extended, released${hasForms ? ', granted, released' : ''}`;
   return kinds === wanted ? null : failed('reply', `a lock was not kept: ${kinds}`);
@@ -114,7 +124,7 @@ async function share(
   ];
 }
 
-/** Removes what stays after a run: the counter and the history. */
+/** Removes what remains after a run: the counter and the history. */
 async function forget(
   observer: LockObserver,
   prefix: string,

@@ -1,13 +1,13 @@
-// The calls of script-calls.ts in the older protocol: one lock of one name, held alone, on one
-// master. It knows no connection. There is nothing to repair: the one master is the quorum, and what
-// it has lost is lost.
+// The calls of script-calls.ts in the older protocol: one exclusive lock of one name on one master.
+// It sends nothing. There is nothing to repair: the one master is the quorum, and a lock that it
+// has lost is lost.
 
 import type { Claim } from '../lock/types.ts';
 import { historyKeyOf, noteKeyOf } from './keys.ts';
 import type { Calls, ScriptCall, Undoing } from './script-calls.ts';
 import { scripts } from './scripts.ts';
 
-/** `unitMs`: what the time in the key counts, 1,000 for seconds, as the old page says, or 1. */
+/** `unitMs`: the unit of the time in the key: 1,000 for seconds, as in the old page, or 1. */
 export function setnxCalls(unitMs: number): Calls {
   const keysFor = (resource: string, prefix: string) => [
     prefix + resource,

@@ -1,5 +1,5 @@
-// What a master shows of locks and their histories, and what its replies must look like to be read.
-// Other clients write there too, so everything is bounded.
+// Snapshots of locks and their histories on one master, and the shapes of the replies. Other
+// clients write there too, so everything is bounded.
 
 import { parsePermit } from '../lock/value.ts';
 import { bytesOf } from '../text/bytes.ts';
@@ -17,7 +17,7 @@ import {
 } from './reply-shapes.ts';
 import { isFailed } from './trouble.ts';
 
-/** Of a value or a line: the scripts cut longer values, and leave out longer lines. */
+/** The longest value or line: the scripts cut longer values, and leave out longer lines. */
 const mostValueBytes = 4_096;
 
 export interface SeenWaiter {
@@ -25,9 +25,9 @@ export interface SeenWaiter {
   readonly waitedMs: number;
 }
 
-/** One of several that hold a lock together. */
+/** One of several holders of a lock. */
 export interface SeenHolder {
-  /** 0: it needs none. */
+  /** 0: the lock has no slots. */
   readonly slot: number;
   readonly value: string;
   readonly remainingMs: number;
@@ -35,23 +35,23 @@ export interface SeenHolder {
 
 /** What one master shows of one lock. */
 export interface LockSnapshot {
-  /** null: nothing. A type other than string is no lock of ours; its content is not looked at. */
+  /** null: there is no key. A type other than string is no lock; its content is not read. */
   readonly type: string | null;
-  /** Of a string; cut when it is longer than any value of ours: see isCut. */
+  /** The value of a string; cut if it is longer than any of ours: see isCut. */
   readonly value: string | null;
-  /** null: it never expires by itself. */
+  /** null: the key never expires. */
   readonly remainingMs: number | null;
   /** The counter of the fence; null: none. */
   readonly fence: number | null;
-  /** The living, first in line first. */
+  /** The waiters with a sign of life, in order. */
   readonly queue: readonly SeenWaiter[];
-  /** Of a lock that several may hold, whose value is only a mark. */
+  /** The holders of a lock that has a mark as its value. */
   readonly holders: readonly SeenHolder[];
 }
 
 /** One line of a history, as it was written. */
 export interface SeenLine {
-  /** When this master took it, by its own time of day. */
+  /** When this master received it, by its own time of day. */
   readonly takenAtMs: number;
   readonly line: string;
 }
@@ -63,7 +63,7 @@ export interface Page {
 }
 
 export interface SeenHistories {
-  /** Of the first of those that were asked for, in their order; newest line first. */
+  /** The histories of the first of the requested locks, in their order; newest line first. */
   readonly histories: readonly (readonly SeenLine[])[];
   /** False: the last of these histories has older lines, and those behind it were not read. */
   readonly isWhole: boolean;
@@ -74,9 +74,9 @@ export function isCut(value: string): boolean {
   return Buffer.byteLength(bytesOf(value)) > mostValueBytes;
 }
 
-/** Of one reply. */
+/** The most keys in one reply. */
 export const mostKeys = 100_000;
-/** Longer ones lock nothing: a name has 4,096 bytes at most. */
+/** Longer keys lock nothing: a name has 4,096 bytes at most. */
 export const longestKeyChars = 8_192;
 export const keyShape = text(Number.POSITIVE_INFINITY);
 /** Cursors are numbers of 64 bits. */
@@ -85,7 +85,7 @@ export const cursorShape: Shape<string> = (reply) => {
   return /^\d+$/.test(cursor) ? cursor : oneOf('a cursor')(reply);
 };
 
-/** When the master took a line, as the id of its entry in the stream. */
+/** When the master received a line, from the id of its entry in the stream. */
 const entryTime = (reply: unknown): number => {
   const [ms, count] = text(41)(reply).split('-');
   decimal()(count);
@@ -97,7 +97,7 @@ const seenLines = pairs(
   (takenAtMs, line): SeenLine => ({ takenAtMs, line }),
 );
 
-/** What `history` answers about so many locks at most. */
+/** The reply of the script `history` about so many locks at most. */
 export function historiesOfAtMost(most: number): Shape<SeenHistories> {
   const histories = listOf(seenLines, most);
   return (reply) => {
@@ -125,13 +125,13 @@ export const snapshotShape = as(
   }),
 );
 
-/** null for what no lock has counted. */
+/** null for what is no counter. */
 function counterOf(text: string): number | null {
   const counter = readReply(decimal(), text);
   return isFailed(counter) ? null : counter;
 }
 
-/** A flat list of what belongs together two by two. */
+/** A flat list of pairs. */
 function pairs<First, Second, Value>(
   first: Shape<First>,
   second: Shape<Second>,

@@ -1,7 +1,7 @@
-// The connection on which all waiters of this program are woken by one server, beside the one for
-// commands. What comes on it is read here and not by ioredis, which ends the program when a server
-// confirms a subscription in another form. When it breaks, waiters poll, and it is made anew with
-// the next question of one of them.
+// The connection on which one server wakes all waiters of this program, beside the one for
+// commands. It is read here and not by ioredis, which ends the program when a server confirms a
+// subscription in another form. When it breaks, waiters poll, and the next attempt of a waiter
+// makes a new one.
 
 import type { Redis } from 'ioredis';
 import type { Subscription } from '../lock/ports.ts';
@@ -11,7 +11,7 @@ import { failed, failedBy, isFailed, replyError } from './trouble.ts';
 
 export class Subscriber {
   readonly #origin: Origin;
-  /** Told of messages, by channel. */
+  /** The callbacks for messages, by channel. */
   readonly #listeners = new Map<string, () => void>();
   #connection: Promise<SubscriberConnection | Failed> | null = null;
 
@@ -19,7 +19,7 @@ export class Subscriber {
     this.#origin = origin;
   }
 
-  /** Resolves when the server has confirmed that a message on these channels is heard from now on. */
+  /** Resolves when the server has confirmed the subscription to these channels. */
   async subscribe(
     channels: readonly string[],
     onMessage: () => void,
@@ -29,7 +29,7 @@ export class Subscriber {
       for (const channel of channels) {
         if (this.#listeners.get(channel) === onMessage) this.#listeners.delete(channel);
       }
-      // No channel is given up before: a waiter that has left the queue is not called.
+      // No channel is unsubscribed before: a waiter that has left the queue is not woken.
       if (this.#listeners.size === 0) this.close();
     };
     const trouble = await this.#confirmed(channels);
@@ -38,8 +38,8 @@ export class Subscriber {
     return trouble;
   }
 
-  /** Subscribes anew where the connection has broken. */
-  mend(): void {
+  /** Subscribes again where the connection has broken. */
+  resubscribe(): void {
     if (this.#connection === null && this.#listeners.size > 0)
       void this.#confirmed([...this.#listeners.keys()]);
   }
@@ -70,14 +70,14 @@ export class Subscriber {
   }
 }
 
-/** Of what has come and was not read: a channel has some kilobytes at most. */
+/** The most bytes of an incomplete message: a channel has some kilobytes at most. */
 const mostUnread = 65_536;
 
 class SubscriberConnection {
   readonly #client: Redis;
   readonly #onMessage: (channel: string) => void;
   readonly #onEnd: () => void;
-  /** Told of the confirmation of a channel. */
+  /** Called with the confirmation of a channel. */
   readonly #unconfirmed = new Map<string, (trouble: Failed | null) => void>();
   /** Each character is a byte. */
   #unread = '';
@@ -97,7 +97,7 @@ class SubscriberConnection {
     stream.on('close', () => this.#end(opened.whyFailed(new Error('Connection is closed.'))));
   }
 
-  /** Connects and logs in; resolves when ioredis owes no reply any more. */
+  /** Connects and logs in; resolves when ioredis waits for no reply any more. */
   static async dial(
     origin: Origin,
     onMessage: (channel: string) => void,
@@ -106,7 +106,7 @@ class SubscriberConnection {
     const opened = await openClient(origin);
     if (isFailed(opened)) return opened;
     const { client, ask, whyFailed } = opened;
-    // A client that logs in by itself does not tell when it has: this answer comes after those.
+    // A client that logs in by itself does not say when it has: this answer comes after that.
     if ('duplicate' in origin) await ask(() => client.call('ROLE')).catch(() => null);
     if (client.status === 'ready') return new SubscriberConnection(opened, onMessage, onEnd);
     if (client.status !== 'end') client.disconnect();
@@ -166,7 +166,7 @@ interface Message {
   readonly length: number;
 }
 
-/** The first of these bytes; null: not all of it is there. */
+/** The first message in these bytes; null: it is incomplete. */
 function messageIn(bytes: string): Message | Failed | null {
   const kind = kinds.find((one) => bytes.startsWith(beginningOf(one)));
   if (kind === undefined) {
@@ -207,5 +207,6 @@ function headerAt(bytes: string, at: number, form: RegExp): string | Failed | nu
 }
 
 function commandOf(...words: readonly string[]): string {
-  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
+  const texts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+  return `*${words.length}\r\n${texts.join('')}`;
 }

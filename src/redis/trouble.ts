@@ -1,12 +1,13 @@
-// What went wrong with a server, in one line for people and one word for the tally. Failures are
-// made here and nowhere else, so that no word of a server, of a certificate or of a proxy reaches a
-// terminal or a log as it came. Note: ioredis rejects connect() with "Connection is closed."
-// whatever the matter is; the cause comes as an event.
+// Failures of a server: a cause for the votes and one line for people.
+// *Invariant:* failures are made here and nowhere else, so that no text of a server, a certificate
+// or a proxy reaches a terminal or a log unchanged.
+// *Note:* ioredis rejects connect() with "Connection is closed." whatever the error is; the cause
+// comes as an event.
 
 import type { Failed, FailureCause } from '../lock/types.ts';
 import { printable } from '../text/printable.ts';
 
-const connectionTroubles: Record<string, string> = {
+const connectionErrors: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   ENOENT: 'no such socket',
@@ -19,31 +20,31 @@ const connectionTroubles: Record<string, string> = {
   EPIPE: 'connection closed',
 };
 
-/** How every version of ioredis ends what it says of bytes that are no Redis protocol: a web server's answer, a greeting of SSH. */
+/**
+ * The end of ioredis's message, in every version, about bytes that are no Redis protocol, such as
+ * the answer of a web server or a greeting of SSH.
+ */
 const foreignBytes = /\. Please report this\.$/;
 
-/**
- * What ioredis says of a connection that is ending: nothing about it is known that a person could
- * use.
- */
+/** The messages of ioredis about a connection that is ending; they do not say why. */
 const endedConnection = /^(Connection is closed|Stream isn't writeable)/;
 
-/** Of the words of a server: longer ones are no error texts. */
+/** The most that is kept of a server's error message. */
 const mostChars = 300;
 
 const deniedReply =
   /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
 const wrongDatabase = /DB index is out of range/;
 
-/** Node's codes of a certificate of the server's that fails verification. */
+/** Node's codes for a server certificate that fails verification. */
 const untrusted =
   /^(CERT_|HOSTNAME_MISMATCH|INVALID_|ERR_TLS_CERT_|(DEPTH_ZERO_)?SELF_SIGNED_|UNABLE_TO_)/;
-/** Its codes of a server that refuses us, for want of a certificate or for the wrong one. */
+/** Node's codes for a server that refuses our certificate, or demands one. */
 const refusedTls = /^ERR_SSL_.*ALERT/;
 
 /**
  * `error` is what ioredis threw or emitted; `cause` what it emitted first on this connection, which
- * tells more than that it has ended. Never carries a password: servers do not echo them.
+ * says more than that it has ended. Never contains a password: servers do not echo them.
  */
 export function failedBy(error: unknown, cause: unknown = null): Failed {
   if (cause !== null && endedConnection.test((error as Error).message)) return failedBy(cause);
@@ -75,14 +76,14 @@ export function failedBy(error: unknown, cause: unknown = null): Failed {
   }
   if (name === 'ReplyError') return failed('reply', tidied(message));
   if (foreignBytes.test(message)) return failed('connection', 'does not speak the Redis protocol');
-  const known = code === undefined ? undefined : connectionTroubles[code];
+  const known = code === undefined ? undefined : connectionErrors[code];
   return failed(
     'connection',
     known ?? (endedConnection.test(message) ? 'connection closed' : tidied(message)),
   );
 }
 
-/** An error reply, as ioredis makes one of it. */
+/** An error reply as an error of ioredis. */
 export function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
@@ -93,7 +94,7 @@ function cureOf(denial: string): string {
   return 'give the user the rules that redlockctl acl prints';
 }
 
-/** `message` is made one printable line of bounded length. */
+/** `message` is converted to one printable line of bounded length. */
 export function failed(cause: FailureCause, message: string): Failed {
   return { kind: 'failed', cause, message: printable(message, mostChars) };
 }
@@ -104,7 +105,7 @@ export function isFailed(reply: unknown): reply is Failed {
   );
 }
 
-/** One line; without the tail that names the script by its hash. */
+/** One line, without the end that names a script by its hash. */
 function tidied(message: string): string {
   return (
     message

@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
     'a silent connection is dropped, and its claims are not released on it',
     rarely(250, 'even-masters', 'litter'),
     'redis/redis-master.ts',
-    'if (retired) void this.#release(retired, withoutPlace(undoing));',
+    'if (retired) void this.#release(retired, withoutWaiter(undoing));',
     'void retired;',
   ),
   inSource(

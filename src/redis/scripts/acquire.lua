@@ -6,7 +6,7 @@
 --   'slots <number>'), 7 slot (0: none), 8 ... starts of the channels' names, one a resource.
 -- Returns {1, fence} granted, one fence for all resources (0: no fence); or {0, beginning of the
 --   holder's value, or mark ('': others are first), PTTL (-1: never expires), position in the queue
---   (-1: none), seconds, microseconds, id of the newer waiter that took our place ('': none), {free
+--   (-1: none), seconds, microseconds, id of the newer waiter that superseded us ('': none), {free
 --   slots}} refused. A key of another type counts as held, by '(a hash)' or so. An error where a
 --   counter is corrupt; then nothing is done.
 -- Atomic: between two requests another client could set a key, or count, or come first.
@@ -49,7 +49,7 @@ if not set or not set.ok then
   -- @forms
   -- A waiter of which only the newest is wanted removes the older ones from the queues, and wakes
   -- them, so that they end; where there is a newer one, it is told so. One that was just granted
-  -- the lock counts as there for three seconds, so that those that it removed hear of it.
+  -- the lock counts as there for three seconds, so that those that it removed learn of it.
   if has(id, 'newest') then
     -- @include front.lua
     local newer, known = '', {}

@@ -2,7 +2,7 @@
 -- The wait queue of resource `i`: a sorted set of waiters by arrival, and one of the same waiters
 -- by their last sign of life, in ms. A waiter without a sign of life for three seconds is removed,
 -- and so is at once one that has no subscriber: if it lives, its next request puts it back in its
--- place. Both sets expire by themselves when nothing waits any more.
+-- position. Both sets expire by themselves when nothing waits any more.
 -- drop_silent(i): removes those without a sign of life.
 -- waiters(i): the others, in order.
 -- see(i, id, arrival): enters a waiter, or notes its sign of life.

@@ -1,10 +1,10 @@
 -- Releases every resource that shows us as a holder, or lets it expire so much later. The counters
--- stay. Gives up our places in the queues, or keeps them. Leaves a line about the run in the
+-- stay. Leaves the queues, or keeps our positions in them. Adds a line about the run to the
 -- histories.
 --
 -- KEYS: as in acquire.lua.
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('':
---   give up the places), 5 mark, 6 slot, 7 the line ('': none), 8 ... starts of the channels'
+--   leave the queues), 5 mark, 6 slot, 7 the line ('': none), 8 ... starts of the channels'
 --   names, one a resource, then the streams of the histories, one a resource.
 -- Returns 1 released (on any resource), 0 another holder's, -1 missing.
 -- Atomic: a key could expire and be taken between the comparison and the DEL.

@@ -2,7 +2,7 @@
 -- its lock ends there: SETNX, GET, GETSET and DEL of the old page of SETNX ("Design pattern:
 -- locking with SETNX"), each side's part of it in one step.
 --
--- Beside the key stands a note of whose it is, `<time> <value>`, for ourselves. It counts only
+-- Beside the key stands a note of its owner, `<time> <value>`, for ourselves. It counts only
 -- while it names the very time that stands at the key, because programs that know nothing of it
 -- take the key over. All times are by this master's own clock: it is one clock for all of us.
 -- differenceMs is for other programs, whose clocks differ, at both ends: our time is a second later
