@@ -1,21 +1,20 @@
-// The process for which a lock is held in the background: which one it is, and whether it is still
-// there. It ends none.
-//
-// Note: numbers are given again, so the time of its start goes with a number. And a shell that runs
-// `token=$(redlockctl ...)` may do so in a copy of itself, which is gone a moment later: a copy
-// counts as the shell that it was made of.
+// The process for which a lock is held in the background: which one it is, and whether it still
+// lives. It ends none.
+// *Note:* the system reuses pids, so the time of the start goes with a pid. And a shell may run
+// `token=$(redlockctl ...)` in a copy of itself, which ends a moment later: a copy counts as the
+// shell that it was made of.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import type { OwnerProcess } from './ctl/call.ts';
 import { type ProcessEntry, processEntry } from './run/processes/process-table.ts';
 
-/** null: there is no such process, or we may not see it. */
+/** null: there is no such process, or it is hidden from this user. */
 export function ownerOf(pid: number): OwnerProcess | null {
   const entry = processEntry(pid);
   return entry && { pid, startedAt: entry.startedAt };
 }
 
-/** The process that has called us: our parent, or what that is a copy of. */
+/** The caller of this process: its parent, or the original if the parent is a copy. */
 export function callerOf(parentPid: number): OwnerProcess | null {
   let pid = parentPid;
   for (let entry = seen(pid); entry !== null; entry = seen(pid)) {
@@ -25,7 +24,7 @@ export function callerOf(parentPid: number): OwnerProcess | null {
   return ownerOf(pid);
 }
 
-/** One that has ended and waits for its parent (a zombie) is not. */
+/** Whether the process lives. One that has ended and waits for its parent (a zombie) does not. */
 export function isThere({ pid, startedAt }: OwnerProcess): boolean {
   const entry = processEntry(pid);
   return entry !== null && entry.startedAt === startedAt && entry.isAlive;
@@ -40,16 +39,18 @@ function isCopy(entry: ProcessEntry, parent: ProcessEntry | null): boolean {
     ]);
     return String(own) === String(original);
   } catch {
-    return false; // Another user's, or gone.
+    return false; // It belongs to another user, or has ended.
   }
 }
 
-/** Linux alone: elsewhere a copy cannot be told from its original. */
+/** Linux only: elsewhere a copy cannot be told from its original. */
 function seen(pid: number): ProcessEntry | null {
   return process.platform === 'linux' ? processEntry(pid) : null;
 }
 
-/** Loads what a run needs for that, and so shows whether it can be loaded. */
+/**
+ * Why a run could not keep a tree of processes here, found out by loading what it needs; or null.
+ */
 export async function whyNotKept(): Promise<string | null> {
   const { libcForTree } = await import('./run/processes/kept-tree.ts');
   try {

@@ -1,5 +1,5 @@
-// Where the npm package begins: starts the guard, then loads the rest while the guard starts beside
-// it. A bundle of its own with next to nothing in it; main.ts is not imported but loaded.
+// The entry of the npm package: starts the guard, then loads the rest while the guard starts. It is
+// a small bundle of its own; main.ts is loaded at run time and not imported.
 
 import './no-inspector.ts';
 
@@ -23,7 +23,7 @@ const core = load();
 core.main(argv, guards).then((code) => {
   guards.spare?.kill();
   cache.keep();
-  // At once: connections to masters that have frozen would keep the loop alive for seconds.
+  // At once: connections to frozen masters would keep the event loop alive for seconds.
   process.exit(code);
 });
 

@@ -1,5 +1,5 @@
-// What one run asks of the masters, from its settings: a claim, new for every attempt, and a name
-// in their queues.
+// Makes what one run asks of the masters, from its settings: a claim, new for every attempt, and
+// the id of a waiter.
 
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
@@ -9,10 +9,10 @@ import type { Claim, Sharing } from './lock/types.ts';
 import { type HolderNote, newClaim, onSomeSlot, waiterIdOf } from './lock/value.ts';
 import { userName } from './system/user.ts';
 
-/** With a value that was never used before. */
+/** A claim with a value that was never used before. */
 export function claimFor(settings: Settings): Claim {
   const { names: resources, ttlMs, isFenced, yields } = settings;
-  const note = { ...who(settings), since: new Date().toISOString() };
+  const note = { ...noteOf(settings), since: new Date().toISOString() };
   const wish = { resources, sharing: sharingOf(settings), yields, ttlMs, isFenced };
   return newClaim(wish, randomBytes(20).toString('base64url'), note);
 }
@@ -25,13 +25,13 @@ export function waiterIdFor(settings: Settings, runId: string): string {
   );
 }
 
-/** For the note in the lock and the line in its history. */
-export function who({ command }: Settings): Omit<HolderNote, 'since'> {
+/** The holder record without its time, for the lock and for its history. */
+export function noteOf({ command }: Settings): Omit<HolderNote, 'since'> {
   ourselves ??= { host: os.hostname(), pid: process.pid, user: userName() };
   return { ...ourselves, label: path.basename(command[0] ?? '') };
 }
 
-/** Asked for once: the system reads files for it, and every attempt needs it. */
+/** Found out once: the system reads files for it, and every attempt needs it. */
 let ourselves: Pick<HolderNote, 'host' | 'pid' | 'user'> | null = null;
 
 function sharingOf({ sharing, slotCount }: Settings): Sharing {

@@ -1,7 +1,7 @@
 // Loads our own bundles with the machine code that V8 made of them in an earlier run, kept in the
 // user's cache folder: compiling them takes longer than everything else between start and lock.
-// *Invariant:* V8 believes what it is given, so nothing is read from, or written to, a folder or a
-// file that another user owns or may write to; and no file is removed that was not made here.
+// *Invariant:* V8 does not check that code, so no folder or file is read or written that another
+// user owns or may write to; and no file is removed that was not made here.
 
 import {
   closeSync,
@@ -37,10 +37,7 @@ export interface CodeCache {
   keep(): void;
 }
 
-/**
- * null: there is no place for one, or the user wants none (NODE_DISABLE_COMPILE_CACHE, as in Node
- * itself).
- */
+/** null: there is no folder for it, or NODE_DISABLE_COMPILE_CACHE is set, as for Node itself. */
 export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
   const { XDG_CACHE_HOME, HOME, NODE_DISABLE_COMPILE_CACHE } = environment;
   const base =
@@ -54,10 +51,7 @@ export function codeCacheFolder(environment: NodeJS.ProcessEnv): string | null {
     : join(base, 'redlock-run', 'code');
 }
 
-/**
- * The names of the files must change with their contents: V8 itself compares no more than their
- * lengths.
- */
+/** The names of the files must change with their contents: V8 compares only their lengths. */
 export function openCodeCache(folder: string | null): CodeCache {
   const native = createRequire(import.meta.url);
   const loaded = new Map<string, { exports: unknown }>();
@@ -91,7 +85,7 @@ export function openCodeCache(folder: string | null): CodeCache {
     if (folder === null || compiled.length === 0) return;
     try {
       if (!isUsable && !makeOurFolder(folder)) return;
-      // After the run, when V8 has seen which functions are needed.
+      // After the run, when V8 knows which functions are needed.
       for (const { name, script } of compiled)
         replace(join(folder, name), script.createCachedData());
     } catch {
@@ -103,8 +97,8 @@ export function openCodeCache(folder: string | null): CodeCache {
 }
 
 /**
- * Whether the folder and the one around it are ours, and so is where both lie; none of the two
- * may be a link.
+ * Whether the folder, its parent and the parent of that are ours; neither of the first two may be a
+ * link.
  */
 function isOurFolder(folder: string): boolean {
   const around = dirname(folder);
@@ -114,11 +108,11 @@ function isOurFolder(folder: string): boolean {
   );
 }
 
-/** Makes what is missing of them, step by step, and returns whether all of it is ours. */
+/** Creates the missing folders one by one, and returns whether all of them are ours. */
 function makeOurFolder(folder: string): boolean {
   const around = dirname(folder);
   const base = dirname(around);
-  // In a home directory of another user, as under sudo -E, nothing is made.
+  // Nothing is created in the home directory of another user, as under sudo -E.
   if (!existsSync(base) && !isOurs(() => statSync(dirname(base)))) return false;
   if (existsSync(base) && !isOurs(() => statSync(base))) return false;
   mkdirSync(base, { recursive: true, mode: 0o700 });
@@ -129,7 +123,7 @@ function makeOurFolder(folder: string): boolean {
   return true;
 }
 
-/** It belongs to us, and no other user may write to it; a group without other members may. */
+/** Whether it belongs to us, and no other user may write to it; a private group may. */
 function isOurs(look: () => Stats): boolean {
   try {
     const found = look();
@@ -142,7 +136,7 @@ function isOurs(look: () => Stats): boolean {
   }
 }
 
-/** undefined: it is not there, or not to be trusted. */
+/** undefined: it does not exist, or cannot be trusted. */
 function readOurs(file: string): Buffer | undefined {
   let descriptor: number;
   try {
@@ -158,8 +152,8 @@ function readOurs(file: string): Buffer | undefined {
 }
 
 /**
- * In one step, and on disk before that: half a cache after a power cut would crash every later
- * run.
+ * Replaces the file in one step, after the data is on disk: half a cache after a power cut would
+ * crash every later run.
  */
 function replace(file: string, data: Uint8Array): void {
   const aside = `${file}.${process.pid}`;

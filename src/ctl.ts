@@ -1,6 +1,6 @@
-// The composition root of redlockctl, the program for those who operate locks: words, environment
-// and terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
-// does not pay for a full screen.
+// The composition root of redlockctl, the program for operators of locks: words, environment and
+// terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
+// does not load the full screen.
 
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
@@ -24,7 +24,7 @@ import { printableLines } from './text/printable.ts';
 
 type Verb = (call: Call) => Promise<number>;
 
-/** All but completion, which has to work without any configuration. */
+/** All verbs but completion, which must work without any configuration. */
 const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb>>> = {
   status: async () => (await import('./ctl/status.ts')).status,
   list: async () => (await import('./ctl/list.ts')).list,
@@ -41,7 +41,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   local: async () => (await import('./ctl/local.ts')).local,
 };
 
-/** How this program is started; the executable for hosts without Node says otherwise. */
+/** How this program is started; the standalone executable passes its own. */
 const ourselves = { file: process.execPath, words: process.argv.slice(1, 2) };
 
 /** Returns the exit code. Never rejects. */
@@ -91,7 +91,7 @@ async function answer(
     processes: { ownerOf, caller: () => callerOf(process.ppid), isThere, whyNotKept },
     interrupted,
     flushed: () => output.flushed(),
-    // Back to the first of those lines and away with what stands there.
+    // Moves back to the first of these lines and clears what follows.
     print: (text, over = 0) =>
       output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + printableLines(text)),
     tell,
@@ -106,7 +106,7 @@ function note(): HolderNote {
   return { host: os.hostname(), pid: process.pid, user: userName(), since, label: 'redlockctl' };
 }
 
-/** Dies of the signal in the end, once what was begun has been undone. */
+/** Aborts at a signal. At its exit the program dies of the signal, after the rollback. */
 function interrupted(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

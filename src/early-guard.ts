@@ -1,9 +1,9 @@
-// The guard, started before a word has been read that matters, because nothing else takes so long. The surprise: whether
-// anything is going to run is a guess here. Where it is wrong, the guard is ended before it has been told anything.
+// Starts the guard before the command line has been parsed, because its start takes longest.
+// Whether a command is going to run is a guess here; where it is wrong, the guard is ended unused.
 
 import { GuardProcess, type GuardProgram, type GuardSupply } from './run/guard/guard-process.ts';
 
-/** `argv` is what stands behind the program's name. */
+/** `argv`: the words after the program's name. */
 export function startEarly(program: GuardProgram, argv: readonly string[]): GuardSupply {
   return { program, spare: isLikelyToRun(argv) ? new GuardProcess(program) : null };
 }

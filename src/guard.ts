@@ -1,10 +1,10 @@
-// The guard: a small program beside redlock-run. It starts the command when it has been told of the
+// The guard: a small program beside redlock-run. It starts the command when it has received the
 // first deadline, keeps the tree of its processes as a child subreaper (Linux), and ends that tree
 // when redlock-run dies or freezes. It knows nothing of Redis.
-//
-// Invariant: it ignores every signal that can be ignored and has another name than node, because
-// what ends redlock-run (killall, Ctrl-C) must not end it as well. It reads and writes bare
-// descriptors: redlock-run waits for it, and Node's streams take as long to load as Node.
+// *Invariant:* it ignores every signal that can be ignored and has another name than node, because
+// what ends redlock-run (killall, Ctrl-C) must not end the guard too.
+// *Note:* it reads and writes bare descriptors: redlock-run waits for it, and Node's streams take
+// as long to load as Node.
 
 import './no-inspector.ts';
 
@@ -36,23 +36,23 @@ import type { Signal } from './run/supervisor.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
 process.title = guardName;
-// Bun, in the executable, keeps a title to itself, and killall(1) goes by what the kernel knows.
+// Bun, in the executable, does not pass the title to the kernel, whose name killall(1) uses.
 if (process.versions.bun && process.platform === 'linux') {
   writeFileSync('/proc/self/comm', guardName);
 }
-/** Ends us if it cannot be handled (KILL, STOP), or says that we are broken. */
+/** The signals that cannot be handled (KILL, STOP), or that report a fault of this process. */
 const deadly = 'KILL STOP ILL ABRT IOT BUS FPE SEGV TRAP SYS PROF CHLD'.split(' ');
 for (const signal of Object.keys(os.constants.signals) as Signal[]) {
   if (!deadly.includes(signal.slice('SIG'.length))) process.on(signal, () => {});
 }
 
-/** Between two times that ended orphans are reaped. */
+/** The interval at which ended orphans are reaped. */
 const reapMs = 1_000;
-/** Between two looks at a tree that the kernel keeps for another process. */
+/** The interval of looks at a tree that the kernel keeps for another process. */
 const lookMs = 200;
 
 const clock = createSystemClock();
-// Before it is asked for: redlock-run would wait for it.
+// Loaded before the first request: redlock-run would wait for it.
 const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;
@@ -62,7 +62,7 @@ const decoder = new StringDecoder('utf8');
 const onText = eachMessage<ToGuard>(obey);
 listen((bytes) => onText(decoder.write(bytes)), leave);
 
-/** redlock-run is gone, and every other process that could write to us. */
+/** The pipe is closed: redlock-run has ended. */
 async function leave(): Promise<void> {
   await guard?.abandon();
   process.exit(0);
@@ -113,7 +113,7 @@ function configure(wanted: GuardConfig): { readonly failure?: string } {
   return {};
 }
 
-/** Null with why this machine has no way to call the C library. */
+/** `libc` is null where this machine cannot call the C library; `failure` says why. */
 function triedLibc(): { readonly libc: Libc | null; readonly failure: string } {
   try {
     return { libc: loadLibc(), failure: '' };
@@ -133,7 +133,8 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
     return answer({ exit: { kind: 'not-executable', message: 'its lease was over' } });
   }
   const callerSession = processEntry(process.pid)?.session;
-  // Before the command is there: what kills the caller's group must not find both of us in it.
+  // Before the command starts: what kills the caller's group must not kill the guard with the
+  // command.
   if (!plan.isForeground) libc.leaveSession();
   const started = startCommand(plan);
   if (started.pid === null) {
@@ -158,13 +159,13 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
   setInterval(() => tree?.look(), reapMs);
 }
 
-/** Where the kernel keeps no tree, it is looked for. */
+/** The tree that the kernel keeps; on other systems the one that is seen. */
 function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
   if (process.platform === 'linux') return kept;
   return new SeenTree({ root: command, command, others: [], callerSession: 0 });
 }
 
-/** The command runs already, as a child of redlock-run, whose guard has died. */
+/** Guards a command that runs already, as a child of redlock-run: its first guard has died. */
 function adopt(root: ProcessId, others: readonly number[]): void {
   const callerSession = processEntry(process.pid)?.session;
   const seen = new SeenTree({ root, command: null, others, callerSession });
@@ -176,7 +177,7 @@ function adopt(root: ProcessId, others: readonly number[]): void {
   setInterval(() => seen.look(), lookMs);
 }
 
-/** The streams and the folder are the command's alone from now on. */
+/** Closes the caller's streams and leaves its folder: from now on only the command uses them. */
 function leaveCaller(): void {
   for (const descriptor of callerStreams) closeSync(descriptor);
   // It becomes descriptor 0: Node restores the modes of a terminal that it finds there at its exit.
@@ -188,11 +189,11 @@ function tell(message: FromGuard): void {
   try {
     writeSync(pipeDescriptor, asLine(message));
   } catch {
-    // No process is there to read it, which the next read will tell.
+    // redlock-run has ended, as the next read will show.
   }
 }
 
-/** Reads until no process can write any more. */
+/** Reads until the pipe is closed. */
 function listen(onBytes: (bytes: Buffer) => void, onEnd: () => void): void {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   const next = () =>

@@ -1,4 +1,4 @@
-// The masters of one job: those that the settings name, or this user's own on this machine.
+// The masters of one job: those in the settings, or this user's own on this machine.
 
 import type { Settings } from './config/settings.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';

@@ -1,8 +1,8 @@
 // One job from settings to exit status: builds the masters, the lock, the guard and the run, and
-// hands the events to the reporter. It decides nothing about the lock or the command.
+// passes the events to the reporter. It decides nothing about the lock or the command.
 
 import { randomBytes } from 'node:crypto';
-import { claimFor, waiterIdFor, who } from './claim.ts';
+import { claimFor, noteOf, waiterIdFor } from './claim.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './config/settings.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
@@ -36,9 +36,9 @@ import { hasTerminal, isInFront } from './run/terminal.ts';
 import { RunTrouble } from './run/trouble.ts';
 import { createSystemClock, readingsNow } from './system-clock.ts';
 
-/** Signals that a terminal sends to its foreground group: the command has them already. */
+/** Signals that a terminal sends to its foreground group: the command receives them itself. */
 const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
-/** Two Ctrl-C so close to one another are meant for us. */
+/** Two Ctrl-C within this time stop the run. */
 const repeatMs = 2_000;
 
 export async function runJob(
@@ -47,11 +47,11 @@ export async function runJob(
   guards: GuardSupply,
 ): Promise<ExitStatus> {
   const failing = new Set<string>();
-  let place: number | null = null;
+  let position: number | null = null;
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
-    if (event.kind === 'waiting' && event.place !== null) place ??= event.place + 1;
+    if (event.kind === 'waiting' && event.place !== null) position ??= event.place + 1;
     reporter.event(event);
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
@@ -63,7 +63,7 @@ export async function runJob(
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
     const { reportOf, writeReport } = await import('./cli/report.ts');
-    const report = reportOf(settings.names, finished, { place, masters }, status.code);
+    const report = reportOf(settings.names, finished, { place: position, masters }, status.code);
     const trouble = writeReport(settings.reportFile, report);
     if (trouble !== null) reporter.error(trouble);
   }
@@ -78,8 +78,8 @@ class Job {
   readonly #clock;
   readonly #masters: readonly RedisMaster[];
   readonly #redlock: Redlock;
-  /** Instead of a lock of our own; null: there is none. */
-  readonly #outer: EnclosingLock | null;
+  /** The lock of an enclosing run, which is used instead of a new one; null: none. */
+  readonly #enclosing: EnclosingLock | null;
   readonly #isForeground: boolean;
   readonly #runId = randomBytes(12).toString('hex');
   readonly #recorder: Recorder;
@@ -112,10 +112,10 @@ class Job {
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
     const look = (address: MasterAddress) =>
       new LockObserver(address, { prefix, restartGraceMs, protocol }, registry, this.#clock);
-    this.#outer =
+    this.#enclosing =
       settings.outer &&
       new EnclosingLock(settings.outer, addresses.map(look), this.#clock, lockSettings, this.#tell);
-    this.#recorder = new Recorder(who(settings), settings.conflictExitCode, this.#clock);
+    this.#recorder = new Recorder(noteOf(settings), settings.conflictExitCode, this.#clock);
   }
 
   async run(): Promise<Finished> {
@@ -125,7 +125,7 @@ class Job {
     const isolation = settings.isIsolated ? findIsolation() : null;
     const guard = this.#startGuard(libcForTree());
     const run: Run = new Run(settings, {
-      redlock: this.#outer ?? this.#redlock,
+      redlock: this.#enclosing ?? this.#redlock,
       clock: this.#clock,
       random: Math.random,
       report: (event) => this.#report(event),
@@ -146,7 +146,7 @@ class Job {
       run.post(this.#signalEvent(signal)),
     );
     process.on('uncaughtException', run.crash);
-    // Bun, in the executable, does not make an exception of it.
+    // Bun, in the executable, does not turn a rejection into an exception.
     process.on('unhandledRejection', run.crash);
     try {
       const finished = await run.start();
@@ -215,10 +215,10 @@ class Job {
   async #acquire(aborted: AbortSignal, guard: GuardClient): Promise<Acquisition> {
     const { jitterMs, waitMs, reserveMs } = this.#settings;
     await this.#clock.sleep(Math.random() * jitterMs, aborted);
-    const lock = this.#outer ?? this.#redlock;
+    const lock = this.#enclosing ?? this.#redlock;
     const parts = {
       clock: this.#clock,
-      servers: this.#outer ? [] : this.#masters,
+      servers: this.#enclosing ? [] : this.#masters,
       wait: (leftMs: number | null) => this.#wait(leftMs, aborted),
       release: (claim: Claim) => lock.release(claim),
       ready: (lease: Lease) => this.#ready(lease, guard),
@@ -228,7 +228,7 @@ class Job {
     return acquisition;
   }
 
-  /** A guard has confirmed the deadlines of this lease: null; otherwise why none has. */
+  /** Resolves with null when a guard has confirmed the deadlines of this lease, or with why not. */
   async #ready(lease: Lease, guard: GuardClient): Promise<string | null> {
     const why = await guard.confirm(...deadlinesOf(lease, this.#settings, this.#clock));
     if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
@@ -238,7 +238,7 @@ class Job {
 
   async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
     const { giveUpAfterMs, retries, hasHistory, names } = this.#settings;
-    if (this.#outer) return this.#outer.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
+    if (this.#enclosing) return this.#enclosing.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
     const parts = {
       redlock: this.#redlock,
       clock: this.#clock,
@@ -253,7 +253,7 @@ class Job {
     };
     const limits = { giveUpAfterMs, aborted };
     if (heldNames(process.env).some((name) => names.includes(name))) {
-      // Where the lock is still that of a run around us, we would wait for ourselves.
+      // If an enclosing run holds the lock, this run would wait for itself.
       const acquisition = await waitForLock(parts, { ...limits, waitMs: 0, retries: null });
       if (acquisition.kind !== 'busy') return acquisition;
       if (isHeldAround(process.env, names, acquisition)) return { kind: 'nested' };

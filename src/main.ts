@@ -1,5 +1,5 @@
-// The composition root: words, environment and signals in, exit code out. The only file that knows
-// all parts.
+// The composition root of redlock-run: words, environment and signals in, exit code out. The only
+// file that knows all parts.
 
 import { complain, complainOfOutput } from './cli/complaint.ts';
 import { renderHelp, renderVersion } from './cli/help.ts';
@@ -16,12 +16,12 @@ import { raiseAgain } from './run/signals.ts';
 import { RunTrouble } from './run/trouble.ts';
 import { OutputError } from './text/errors.ts';
 
-/** Of --local. */
+/** The number of masters of --local. */
 const fewestMasters = 3;
 
 /**
- * Takes what stands behind the program's name. Returns the exit code, unless a signal that ended us has been raised again.
- * Never rejects.
+ * `argv`: the words after the program's name. Resolves with the exit code, unless a signal that
+ * ended the run has been raised again. Never rejects.
  */
 export async function main(argv: readonly string[], guards: GuardSupply): Promise<number> {
   try {
@@ -50,16 +50,18 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
   }
 }
 
-/** Returns the exit code, when all of it is where it belongs or cannot get there. */
+/** Resolves with the exit code, when the text is written or cannot be. */
 function print(text: string): Promise<number> {
   const { stdout } = process;
-  stdout.on('error', () => {}); // The callback hears of it too.
+  stdout.on('error', () => {}); // The callback gets the error too.
   return new Promise((resolve) => {
     stdout.write(text, (error) => resolve(error ? complainOfOutput('redlock-run', error) : 0));
   });
 }
 
-/** What this machine has not got: masters of its own, a guard, isolation, a place for the report. */
+/**
+ * Whether this machine lacks something: local masters, a guard, isolation, a file for the report.
+ */
 function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble | OutputError {
   return (
     error instanceof LocalTrouble || error instanceof RunTrouble || error instanceof OutputError

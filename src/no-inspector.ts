@@ -1,5 +1,5 @@
-// Nobody opens an inspector in our programs by a signal. Each of them imports this file first, and what it does is never
-// undone: Node listens on SIGUSR1 itself, for anybody who wants to debug it, as long as nobody else does. The surprise: what
-// the signal means to a run is told elsewhere (run/signals.ts), and only once there is somebody to relay it to.
+// Prevents that SIGUSR1 opens an inspector, which Node does as long as the signal has no handler.
+// Each program imports this file first. What the signal means to a run is decided elsewhere
+// (run/signals.ts), and only once there is a command to relay it to.
 
 process.on('SIGUSR1', () => {});

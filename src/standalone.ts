@@ -1,5 +1,5 @@
-// Where the executable for hosts without Node begins: all programs in one file, told apart by the
-// name they are called by. The guard is one of them: redlock-run starts its own file under that name.
+// The entry of the executable for hosts without Node: all programs in one file, which acts by the
+// name in argv[0]. The guard is one of them: redlock-run starts its own file under that name.
 
 import './no-inspector.ts';
 
@@ -8,7 +8,7 @@ import { startEarly } from './early-guard.ts';
 import { main } from './main.ts';
 import { guardName } from './run/guard/protocol.ts';
 
-/** By the name in argv[0]; a file that was given another name is redlock-run. */
+/** The programs by the name in argv[0]; under any other name the file is redlock-run. */
 const programs: Readonly<Record<string, () => Promise<unknown>>> = {
   [guardName]: () => import('./guard.ts'),
   redlockctl,

@@ -1,7 +1,7 @@
-// The Clock of the real machine. Not for telling the time of day. Node's monotonic clock stands
-// still while a Linux machine sleeps, but Redis goes on expiring, so this one adds whatever the
-// boot-time clock or the wall clock ran ahead of it meanwhile. A wall clock set forward by hand
-// costs validity for the same reason: pessimism is the safe side.
+// The Clock of the real machine, for elapsed time only. Node's monotonic clock stands still while a
+// Linux machine sleeps, but Redis goes on expiring keys. So this clock adds what the boot-time
+// clock or the wall clock ran ahead of the monotonic one. A wall clock that is set forward costs
+// validity for the same reason, which is safe.
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
@@ -10,15 +10,17 @@ import type { Clock } from './lock/ports.ts';
 /** Readings of one instant, all in ms; only their progress means anything. */
 export interface ClockSources {
   monotonic(): number;
-  /** Counts time asleep; null where the system offers none (macOS and Windows count it in the monotonic clock). */
+  /** Counts time asleep; null where there is none: macOS and Windows count it as monotonic time. */
   boot(): number | null;
   wall(): number;
 }
 
-/** Bun, in the standalone executable, counts whole seconds; every second would look as if the machine had slept. */
+/**
+ * Bun, in the standalone executable, counts whole seconds, each of which would look like a sleep.
+ */
 const uptimeSeconds = process.versions.bun ? uptimeOfProc : os.uptime;
 
-/** NaN where /proc does not tell it. */
+/** NaN where /proc does not show it. */
 function uptimeOfProc(): number {
   try {
     return Number.parseFloat(readFileSync('/proc/uptime', 'latin1'));
@@ -33,7 +35,7 @@ const systemSources: ClockSources = {
   wall: () => Date.now(),
 };
 
-/** The clocks of the machine as they stand now; comparable with the readings of any other process on it. */
+/** The present readings of the machine's clocks; every process on it can compare them. */
 export function readingsNow(): { monotonic: number; boot: number | null; wall: number } {
   return {
     monotonic: systemSources.monotonic(),
@@ -42,13 +44,16 @@ export function readingsNow(): { monotonic: number; boot: number | null; wall: n
   };
 }
 
-/** Below the grain of os.uptime (10 ms) and the jitter of reading one clock after another, nothing has happened. */
+/**
+ * Smaller jumps are the grain of os.uptime (10 ms), or the time between the readings of two clocks.
+ */
 const toleranceMs = 20;
-/** Timers do not run while the machine sleeps, so no sleep of ours is trusted for longer than this. */
+/** Timers do not run while the machine sleeps, so a longer sleep is made of several timers. */
 const longestTimerMs = 250;
 
 /**
- * `onJump` is told in ms when another clock ran ahead of the monotonic one: the machine slept, or somebody set its time.
+ * `onJump` is called with the ms by which another clock ran ahead of the monotonic one: the machine
+ * slept, or its time was set.
  */
 export function createSystemClock(
   onJump: (ms: number) => void = () => {},
@@ -88,11 +93,11 @@ export function createSystemClock(
   return { now, sleep };
 }
 
-/** A clock that may run ahead of the monotonic one; one that this system does not have never does. */
+/** A clock that may run ahead of the monotonic one; never, where the system does not have it. */
 class OtherClock {
   readonly #read: () => number | null;
   readonly #monotonic: () => number;
-  /** How far ahead it may have been all along. */
+  /** The known difference to the monotonic clock, at most; a larger lead is a jump. */
   #knownLeadMs: number;
 
   constructor(read: () => number | null, monotonic: () => number) {
@@ -101,10 +106,10 @@ class OtherClock {
     this.#knownLeadMs = (read() ?? Number.NaN) - monotonic();
   }
 
-  /** By how much it has run ahead since it was last asked; 0 for less than can be told. */
+  /** By how many ms it has run ahead since the last call; 0 within the tolerance. */
   jumpMs(): number {
     if (Number.isNaN(this.#knownLeadMs)) return 0;
-    // Read between two monotonic readings, so that being preempted here looks like no jump in either direction.
+    // Read between two monotonic readings, so that a preemption here does not look like a jump.
     const before = this.#monotonic();
     const reading = this.#read() ?? 0;
     const leastMs = reading - this.#monotonic();

@@ -1,7 +1,8 @@
-// The private folder of one user's masters: sockets, pid files, logs. It is refused when another
-// user can read it, write to it or has made it. Its path depends on the user's number alone,
-// never on HOME, TMPDIR or XDG_*, because a cron job and a login shell of one user must find the
-// same masters; two folders would be two locks.
+// The private folder of one user's masters: sockets, pid files, logs. It is refused if another user
+// can read it, can write to it or has created it.
+// *Invariant:* its path depends on the user's number alone, never on HOME, TMPDIR or XDG_*, because
+// a cron job and a login shell of one user must find the same masters; two folders would be two
+// locks.
 
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,13 +12,10 @@ import { LocalTrouble } from './trouble.ts';
 const longestSocketPathBytes = 100;
 
 const nameYourOwn = 'name your own masters with --master';
-/** Never to remove this one: its user may have named it, and it may hold anything. */
+/** Not an advice to remove this folder: the user may have named it, and it may contain anything. */
 const nameAnother = 'set localDirectory to another folder';
 
-/**
- * The folder of the masters of the user that runs this. Throws LocalTrouble where users have no
- * numbers.
- */
+/** The folder of this user's masters. Throws LocalTrouble where users have no numbers. */
 export function ownDirectory(): string {
   return `/tmp/redlock-run-${ownUserId()}`;
 }
@@ -35,8 +33,8 @@ export function socketPaths(directory: string): string[] {
 }
 
 /**
- * Whether the folder is there. Throws LocalTrouble when it is there and others could read it,
- * write to it or have put it there: the owner of the folder decides which run gets the lock.
+ * Whether the folder exists. Throws LocalTrouble if it exists and another user can read it, can
+ * write to it or has created it: the owner of the folder decides which run gets the lock.
  */
 export function isPrivateDirectory(directory: string): boolean {
   const status = lstatSync(directory, { throwIfNoEntry: false });
@@ -50,10 +48,7 @@ export function isPrivateDirectory(directory: string): boolean {
   return true;
 }
 
-/**
- * Makes the folder, for this user alone, unless it is there. Throws LocalTrouble as
- * isPrivateDirectory does.
- */
+/** Creates the folder, for this user alone, unless it exists. Throws as isPrivateDirectory does. */
 export function makePrivateDirectory(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o700 });

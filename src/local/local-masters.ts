@@ -1,23 +1,24 @@
-// The embedded default: three masters of this user on this machine, on unix sockets in a private folder, without TCP and
-// without anything kept on disk. Runs find them by their sockets and start those that are missing. Not a protection against
-// the loss of a machine, as masters on several machines are: it is for one machine's own jobs, and for trying things out.
-//
-// The surprise: they stay. Nobody stops them when a run ends, because another run may have begun to wait on them.
+// The masters of --local: three servers of this user on this machine, on unix sockets in a private
+// folder, without TCP and without persistence. Runs find them by their sockets and start those that
+// are missing. They do not protect against the loss of the machine: they are for the jobs of one
+// machine, and for trials.
+// *Note:* they keep running. No run stops them at its end, because another run may wait on them.
 
 import { isPrivateDirectory, ownDirectory, socketPaths } from './directory.ts';
 import { isListening } from './server.ts';
 import type { Environment } from './server-program.ts';
 
 export interface LocalMastersOptions {
-  /** Where their sockets are; null: this user's folder on this machine. Must not be open to others. */
+  /** The folder of their sockets; null: this user's own. Must not be open to others. */
   directory: string | null;
-  /** PATH, HOME and XDG_CACHE_HOME of it lead to the server program, if one has to be started. */
+  /** Its PATH, HOME and XDG_CACHE_HOME lead to the server program, if one has to be started. */
   environment: Environment;
 }
 
 /**
- * The paths of three unix sockets, each with a server listening (it may be frozen). Costs three connects when all are
- * there. Throws LocalTrouble, and NoServerProgram when a server is missing and no program for one was found.
+ * The paths of three unix sockets, each with a server listening (it may be frozen). Costs three
+ * connects when all are present. Throws LocalTrouble, and NoServerProgram when a server is missing
+ * and no program for one was found.
  */
 export async function startLocalMasters({
   directory,
@@ -37,7 +38,10 @@ export interface LocalMaster {
   readonly isListening: boolean;
 }
 
-/** Which of the three are there; starts nothing. Throws LocalTrouble when the folder is not this user's alone. */
+/**
+ * Which of the three are present; starts nothing. Throws LocalTrouble when the folder is not this
+ * user's alone.
+ */
 export async function localMasters(directory: string | null): Promise<LocalMaster[]> {
   const folder = directory ?? ownDirectory();
   const isThere = isPrivateDirectory(folder);

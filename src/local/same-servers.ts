@@ -1,18 +1,18 @@
-// Whether the local masters of a run are still those that later runs find. A clean-up of /tmp
-// that removes their folder or their sockets leaves them running, and connected, while the next
-// run starts servers of its own in their place: that would be a second lock.
+// Whether the local masters of a run are still those that later runs find. If a clean-up of /tmp
+// removes their folder or their sockets, they keep running, and stay connected, while the next run
+// starts others in their place: that would be a second lock.
 
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Looks at the folder and the sockets, which must be there, and returns a function that looks
- * again: null while they are the same, else what happened to them. One server that was started
- * anew is left to the votes of the others. To be called before the first connection; a look takes
- * no more than four calls of lstat(2).
+ * Looks at the folder and the sockets, which must exist, and returns a function that looks again:
+ * null while they are the same, otherwise what happened to them. A single server that was restarted
+ * does not count: the votes of the others decide. To be called before the first connection; a look
+ * costs four calls of lstat(2).
  *
- * Note: no inode number is given out anew while a server lives: it works in the folder, and its
- * socket is bound to the inode.
+ * *Note:* the system does not reuse these inode numbers while a server lives: the folder is its
+ * working directory, and its socket is bound to the inode.
  */
 export function rememberServers(sockets: readonly string[]): () => string | null {
   const folder = dirname(sockets[0] ?? '');
@@ -27,7 +27,7 @@ export function rememberServers(sockets: readonly string[]): () => string | null
   };
 }
 
-/** Null: it is not there, or may not be looked at. */
+/** null: it does not exist, or cannot be examined. */
 function identityOf(path: string): string | null {
   try {
     const { dev, ino } = lstatSync(path, { bigint: true });

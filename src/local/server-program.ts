@@ -1,8 +1,8 @@
-// Where this machine keeps a redis-server or valkey-server, if it has one: the PATH first, then the copy that the set-up
-// of a checkout unpacks into the user's cache. It only looks; it installs nothing and runs nothing.
-//
-// The surprise: Debian's redis-tools has the whole server without the name. redis-server, redis-check-rdb and
-// redis-check-aof are one program that asks argv[0] what it is, so redis-check-rdb told that it is redis-server is one.
+// Finds a redis-server or valkey-server on this machine: on the PATH first, then the copy that the
+// set-up of a checkout unpacks into the user's cache. It installs nothing and runs nothing.
+// *Note:* Debian's redis-tools contains the server without its name. redis-server, redis-check-rdb
+// and redis-check-aof are one program that acts by argv[0], so redis-check-rdb can be started as
+// redis-server.
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
@@ -12,15 +12,15 @@ import { delimiter, isAbsolute, join } from 'node:path';
 export interface ServerProgram {
   /** The absolute path of the executable. */
   path: string;
-  /** What the executable must be called (argv[0]) so that it is a server. */
+  /** The name (argv[0]) that makes the executable a server. */
   argv0: string;
-  /** All that its environment needs; empty for a program of the system. */
+  /** The whole environment that it needs; empty for a program of the system. */
   environment: Record<string, string>;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** In the order of preference. A program that is called by its own name comes before one that plays another. */
+/** In the order of preference: a program under its own name comes first. */
 const PROGRAMS_ON_PATH = [
   { file: 'redis-server', argv0: 'redis-server' },
   { file: 'valkey-server', argv0: 'valkey-server' },
@@ -28,7 +28,7 @@ const PROGRAMS_ON_PATH = [
   { file: 'valkey-check-rdb', argv0: 'valkey-server' },
 ] as const;
 
-/** The folder of the copy that the set-up unpacked: bin/redis-server with its libraries in lib/. */
+/** The folder of the copy that the set-up unpacks: bin/redis-server with its libraries in lib/. */
 export function cachedServerDirectory(environment: Environment): string {
   const cache = environment.XDG_CACHE_HOME;
   const base =
@@ -38,7 +38,7 @@ export function cachedServerDirectory(environment: Environment): string {
   return join(base, 'redlock-run', 'redis-server');
 }
 
-/** The first server program found, or null when this machine has none that the environment's PATH or cache leads to. */
+/** The first server program found by PATH or in the cache; null: there is none. */
 export async function findServerProgram(environment: Environment): Promise<ServerProgram | null> {
   // An entry that is not absolute depends on the working directory; a server must not.
   const directories = (environment.PATH ?? '').split(delimiter).filter(isAbsolute);

@@ -1,9 +1,8 @@
-// One server of the local masters: is it there, start it. It belongs to no process of ours: it daemonizes into a session of
-// its own, holds none of the caller's descriptors, and has next to no environment, so that nothing ends with it and it ends
-// with nothing. Not a supervisor: a server that dies later is started again by the next run that misses it.
-//
-// The surprise: a server that is frozen, or too busy to answer, is there. Starting another one in its place would make two
-// locks out of one.
+// One server of the local masters: whether it is present, and its start. It becomes a daemon in a
+// session of its own, with none of the caller's descriptors and almost no environment, so that it
+// does not depend on the run. If it dies later, the next run starts another one.
+// *Invariant:* a server that is frozen, or too busy to answer, counts as present. Another one in
+// its place would make two locks out of one.
 
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
@@ -15,13 +14,13 @@ import { LocalTrouble } from './trouble.ts';
 
 const timeoutMs = 5_000;
 
-/** Why a connect fails: too many callers wait for a frozen server. */
+/** The queue of connections of a frozen server is full. */
 const meansPresent = new Set(['EAGAIN']);
 
-/** No socket; nobody behind it any more; behind it a server that is just dying. */
+/** No socket; a socket without a server; a server that is just ending. */
 const meansAbsent = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET']);
 
-/** Whether anything listens on this socket. Throws LocalTrouble when that cannot be told. */
+/** Whether a server listens on this socket. Throws LocalTrouble when that cannot be found out. */
 export function isListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath);
@@ -35,7 +34,7 @@ export function isListening(socketPath: string): Promise<boolean> {
             69,
             socketPath,
             `cannot be reached: ${code}`,
-            'see who else uses this folder',
+            'see what else uses this folder',
           ),
         );
     };
@@ -46,8 +45,9 @@ export function isListening(socketPath: string): Promise<boolean> {
 }
 
 /**
- * Starts a server on this socket and returns when it listens; a stale socket is replaced. The caller must have made sure
- * that nothing listens there. Throws LocalTrouble, with the last words of the server, when it does not listen in 5 s.
+ * Starts a server on this socket and resolves when it listens; a stale socket is replaced. The
+ * caller must have made sure that no server listens there. Throws LocalTrouble, with the last
+ * message of the server, when it does not listen within 5 s.
  */
 export async function startServer(program: ServerProgram, socketPath: string): Promise<void> {
   const stem = socketPath.replace(/\.sock$/, '');
@@ -57,13 +57,14 @@ export async function startServer(program: ServerProgram, socketPath: string): P
   const fail = (why: string) =>
     new LocalTrouble(69, socketPath, `the server did not start: ${why}`, `see ${log}`);
 
-  const complaint = await launch(program, serverWords(socketPath, stem));
-  if (complaint !== null) throw fail(complaint);
+  const error = await launch(program, serverWords(socketPath, stem));
+  if (error !== null) throw fail(error);
   while (!(await isListening(socketPath))) {
     const { pid, text } = lastLine(log, oldLogBytes);
     if (pid !== null && !isAlive(pid)) throw fail(text);
     if (performance.now() > endAt) {
-      if (pid !== null) process.kill(pid, 'SIGKILL'); // It must not come up later, in the place of another.
+      // It must not begin to listen later, in the place of another one.
+      if (pid !== null) process.kill(pid, 'SIGKILL');
       throw fail(`nothing heard in ${timeoutMs / 1000} s; ${text}`);
     }
     await sleep(5);
@@ -86,7 +87,7 @@ function serverWords(socketPath: string, stem: string): string[] {
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-/** Resolves when the program has gone to the background: with null, or with what it said before it gave up. */
+/** Resolves with null when the program runs in the background, or with its last error message. */
 function launch(
   { path, argv0, environment }: ServerProgram,
   words: string[],
@@ -106,7 +107,7 @@ function launch(
     });
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (code) => {
-      // The server itself may hold the other end of stderr for another moment.
+      // The server itself may keep the other end of stderr open for another moment.
       if (code === 0) child.stderr.destroy();
     });
     child.once('close', (code) =>
@@ -115,13 +116,13 @@ function launch(
   });
 }
 
-/** The newest line of a server's log: who wrote it (the log begins each line with the pid) and what it says. */
+/** The newest line of a server's log: the pid at its beginning, and the text. */
 function lastLine(log: string, fromByte: number): { pid: number | null; text: string } {
   let text = '';
   try {
     text = readFileSync(log).subarray(fromByte).toString().trim().split('\n').at(-1) ?? '';
   } catch {
-    // It has not come so far.
+    // There is no log yet.
   }
   const [, pid, rest] = /^(\d+):\w .*?\d\.\d{3} . (.*)$/.exec(text) ?? [];
   return { pid: pid === undefined ? null : Number(pid), text: rest ?? text };

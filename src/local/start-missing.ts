@@ -1,8 +1,7 @@
-// The rare path: some of the local masters are not there. Whoever gets the turn looks again and starts what is missing; the
-// others wait and look. Nothing is kept between runs but the servers themselves.
-//
-// The surprise: looking again comes after taking the turn, and the turn must be fresh at the very moment of starting; a
-// server that is started on a socket takes it away from one that is already there.
+// Starts the local masters that are missing, which is rare. The run that takes the turn looks again
+// and starts them; the others wait and look.
+// *Invariant:* the second look comes after taking the turn, and the turn must be fresh at the
+// moment of the start: a server that is started on a socket takes it away from one that is present.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makePrivateDirectory } from './directory.ts';
@@ -11,10 +10,10 @@ import { type Environment, findServerProgram, type ServerProgram } from './serve
 import { LocalTrouble, NoServerProgram } from './trouble.ts';
 import { lifetimeMs, takeTurn } from './turn.ts';
 
-/** A little longer than a dead starter can keep its turn. */
+/** A little longer than a dead run can keep its turn. */
 const patienceMs = lifetimeMs + 5_000;
 
-/** Returns when something listens on each socket. Throws LocalTrouble, after fifteen seconds at the latest. */
+/** Resolves when a server listens on each socket. Throws LocalTrouble, after 15 s at the latest. */
 export async function startMissing(
   directory: string,
   sockets: readonly string[],
@@ -46,7 +45,7 @@ export async function startMissing(
   }
 }
 
-/** All are up or given up when this ends, also when one of them fails: the turn is over then. */
+/** Waits for the start or the failure of all, even if one fails: the turn is over then. */
 async function startAll(program: ServerProgram, sockets: readonly string[]): Promise<void> {
   const outcomes = await Promise.allSettled(sockets.map((socket) => startServer(program, socket)));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;

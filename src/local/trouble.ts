@@ -1,11 +1,11 @@
-// What can be wrong with the masters of --local, each as one line `what: which: why (what to do)` and
-// an exit code. Masters that stop answering later are like any others. A machine without a server
-// program is 69 (it is unknown which process holds the lock), not 78: the command line was right.
+// The errors of the masters of --local, each as one line `what: which: why (what to do)` and an
+// exit code. A machine without a server program is 69 (whether the lock is held is unknown), not
+// 78: the command line was right.
 
 /** The local masters cannot be used. Thrown by everything in this folder. */
 export class LocalTrouble extends Error {
   override readonly name: string = 'LocalTrouble';
-  /** 78 when something must be configured or put right by a person, 69 when it may work another time. */
+  /** 78 when a person must change something, 69 when it may work another time. */
   readonly exitCode: 69 | 78;
 
   constructor(exitCode: 69 | 78, which: string, why: string, whatToDo: string) {

@@ -1,28 +1,35 @@
-// Who may start servers now: one process at a time, over files in the private folder. A turn is a file `turn.<n>`, made
-// exclusively; the highest number has the turn until it writes `done` into it or lifetimeMs have passed. Not a lock for
-// anything that takes longer than that.
-//
-// The surprise: nothing that could be alive is ever removed. Locks that take over by removing a dead holder's file can
-// remove the file of whoever took over a moment earlier; here a successor makes the next number, which only one can. The
-// highest file stays, done, for the next to count from; nothing needs a heartbeat, a pid or a signal handler.
+// The turn to start servers: one process at a time, by files in the private folder. A turn is a
+// file `turn.<n>`, created exclusively; the highest number has the turn until `done` is written
+// into it or lifetimeMs have passed. It is no lock for anything that takes longer.
+// *Invariant:* no file of a process that may be alive is removed. A lock that is taken over by
+// removing the file of a dead holder may remove the file of another process that took over a moment
+// earlier. Here the next process creates the next number, which only one can. The highest file
+// stays, so that the next number is known.
 
 import { closeSync, fstatSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A turn that was not ended by then is over, by the wall clock, which goes on while the machine sleeps. */
+/** How long a turn lasts at most, by the wall clock, which goes on while the machine sleeps. */
 export const lifetimeMs = 10_000;
 
-/** No server is started later in a turn than this: what remains of it is enough to see it up or to end it. */
+/**
+ * No server is started later in a turn: the rest of it is enough to see it listen, or to end it.
+ */
 const freshMs = 3_000;
 
 export interface Turn {
-  /** Whether something may still be begun in this turn. Ask at the last moment: the process may have been stopped. */
+  /**
+   * Whether a server may still be started. Ask at the last moment, for the case of a suspension.
+   */
   isFresh(): boolean;
-  /** The next may go. */
+  /** Ends the turn, so that another process may take the next one. */
   end(): void;
 }
 
-/** A turn, or null when someone else has it; then ask again in a few milliseconds. Throws what node:fs throws. */
+/**
+ * A turn, or null when another process has it; then ask again in a few milliseconds. Throws what
+ * node:fs throws.
+ */
 export function takeTurn(directory: string): Turn | null {
   const latest = latestTurn(directory);
   if (latest > 0 && !isOver(turnFile(directory, latest))) return null;
@@ -30,7 +37,8 @@ export function takeTurn(directory: string): Turn | null {
   const file = openExclusively(turnFile(directory, mine));
   if (file === null) return null;
   if (latestTurn(directory) !== mine) {
-    // We looked long ago; others have come and gone since, and their lower numbers were free again.
+    // Other processes have taken and ended turns since the look, so this lower number was free
+    // again.
     closeSync(file);
     rmSync(turnFile(directory, mine), { force: true });
     return null;
@@ -41,7 +49,8 @@ export function takeTurn(directory: string): Turn | null {
   return {
     isFresh: () => Math.abs(Date.now() - takenAt) < freshMs,
     end() {
-      writeSync(file, 'done\n'); // Into the open file: if we are over time it may be gone, and must not come back.
+      // Into the open file: after its time it may have been removed, and must not come back.
+      writeSync(file, 'done\n');
       closeSync(file);
     },
   };

@@ -1,9 +1,9 @@
-// Users: which one this program acts as, and what one is called. The system knows them by number.
+// Users: which one this program acts as, and their names. The system knows them by number.
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 
-/** The number of the user that we act as; null on systems without such numbers. */
+/** The number of the user that this process acts as; null on systems without such numbers. */
 export function callerId(): number | null {
   return process.geteuid?.() ?? null;
 }
@@ -12,7 +12,7 @@ export function callerId(): number | null {
 export function userName(): string {
   try {
     if (process.versions.bun === undefined) return os.userInfo().username;
-    // Bun, in the standalone executable, only knows what the environment says.
+    // Bun, in the standalone executable, only reads the environment.
     const name = nameOf(process.getuid?.());
     if (name !== undefined) return name;
   } catch {
