@@ -1,6 +1,6 @@
-// The shape of src/: what may import what, what the pure core must not touch, how many files a folder
-// holds, and that the map names every file. Read from the text of the files. A rule that matches
-// nothing would always hold, so each is shown a breach first.
+// The shape of src/: what may import what, what the pure core must not touch, how many files a
+// folder holds, and that the map names every file. Read from the text of the files. A rule that
+// matches nothing would always hold, so each is shown a breach first.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((f
 );
 const sources = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
 
-/** What each part may import, beside its own files; `node` stands for Node's modules, `*` for packages. */
+/** What each part may import beside its own files; `node`: Node's modules; `*`: packages. */
 const mayImport: Record<string, readonly string[]> = {
   lock: ['node:assert'],
   text: ['lock'],

@@ -1,5 +1,5 @@
-// The cache of compiled bundles: what it keeps, and what it does not believe. The surprise: whether a cache was used shows in
-// nothing but time, so these tests look at which files are written.
+// The cache of compiled bundles: what it keeps, and what it does not trust. Whether a cache was
+// used shows in nothing but time, so these tests look at which files are written.
 
 import {
   chmodSync,
@@ -30,7 +30,8 @@ beforeEach(() => {
   writeFileSync(join(base, 'small.js'), 'exports.answer = 42;');
   writeFileSync(
     bundle,
-    `exports.sum = () => 1 + require('./small.js').answer;\nexports.at = () => new Error().stack;\n${filler}`,
+    "exports.sum = () => 1 + require('./small.js').answer;\n" +
+      `exports.at = () => new Error().stack;\n${filler}`,
   );
 });
 

@@ -1,5 +1,5 @@
-// The man pages against the programs: every option, key, verb and exit code stands in them in the words of --help, and a formatter takes them
-// without a complaint. They are made from the same tables; here it is that no table was forgotten, and nothing lost on the way.
+// The man pages against the programs: every option, key, verb and exit code stands in them in the
+// words of --help, and a formatter accepts them without an error.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

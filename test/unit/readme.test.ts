@@ -1,6 +1,6 @@
-// The README against the code: options, exit status, configuration keys and environment stand once in the code, and the
-// README must say the same. The surprise: the tables between the markers are compared whole, so the failing test prints the
-// text to put there.
+// The README against the code: options, exit status, configuration keys and environment stand once
+// in the code, and the README must say the same. The tables between the markers are compared whole,
+// so the failing test prints the text to put there.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,5 +1,6 @@
-// The clock of the machine from clocks that a test moves: it never goes back, does not stand still while the machine sleeps,
-// and errs on the side of too late. (A real sleeping machine is tried elsewhere.)
+// The clock of the machine from clocks that a test moves: it never goes back, does not stand still
+// while the machine sleeps, and errs on the side of too late. (A real sleeping machine is tried
+// elsewhere.)
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -85,7 +86,7 @@ describe('now', () => {
     expect(jumps).toEqual([]);
   });
 
-  test('never goes back, and never falls behind any clock by more than the tolerance, whatever they do', () => {
+  test('never goes back, nor behind any clock by more than the tolerance', () => {
     const moves = fc.array(
       fc.record({
         pass: fc.nat(1_000),
@@ -146,7 +147,8 @@ describe('sleep', () => {
   test('leaves no listener behind', async () => {
     const clock = createSystemClock();
     const { signal } = new AbortController();
-    for (let count = 0; count < 20; count += 1) await clock.sleep(1, signal); // Node warns of a leak at eleven.
+    // Node warns of a leak at eleven.
+    for (let count = 0; count < 20; count += 1) await clock.sleep(1, signal);
   });
 });
 

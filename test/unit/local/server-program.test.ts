@@ -11,7 +11,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 let count = 0;
 
-/** A machine whose folders /a and /b are on the PATH, with these files; a file that ends in - cannot be executed. */
+/** PATH has the folders /a and /b with these files; one that ends in - cannot be executed. */
 function machine(...files: string[]) {
   count += 1;
   const at = (path: string) => join(root, String(count), path);

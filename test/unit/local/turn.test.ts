@@ -1,4 +1,4 @@
-// One at a time, and never stuck: who gets the turn, and what is left in the folder.
+// The turn: one process at a time, never stuck; and what is left in the folder.
 
 import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ test.each([
   expect(takeTurn(folder) !== null).toBe(isOver);
 });
 
-test('ending a turn that someone else has taken over leaves theirs alone', () => {
+test('ending a turn that another process has taken over leaves the new one alone', () => {
   const late = takeTurn(folder);
   setAge('turn.1', lifetimeMs + 1_000);
   const next = takeTurn(folder);

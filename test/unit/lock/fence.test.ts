@@ -1,5 +1,5 @@
-// The fencing number out of the counts of those who granted, for all counts of up to five masters;
-// and what is believed.
+// The fencing number from the counts of the masters that granted, for all counts of up to five
+// masters; and what is believed.
 
 import { describe, expect, it } from 'vitest';
 import { fenceOf, mostFenceAt, quorumOf } from '../../../src/lock/quorum.ts';

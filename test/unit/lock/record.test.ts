@@ -1,4 +1,4 @@
-// Lines of a history as they are read: bounded, whoever wrote them.
+// Lines of a history as they are read: bounded, whatever program wrote them.
 
 import { expect, test } from 'vitest';
 import { parseRecord, renderRecord } from '../../../src/lock/history-record.ts';
@@ -32,7 +32,7 @@ test.each([
   expect(parseRecord(line)).toEqual({ ...record, [field]: 'x'.repeat(most) });
 });
 
-test('a blocker, and what stands in a line beside what we know, take no more room than that', () => {
+test('a blocker and unknown fields of a line take no more room than that', () => {
   const line = JSON.stringify({
     v: 1,
     ...record,

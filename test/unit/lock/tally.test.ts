@@ -89,7 +89,7 @@ describe.each(counts)('extend, %i masters', (masterCount) => {
     }
   });
 
-  it('some are missing: a failure is waited out to the end, the rest is told as soon as it is certain', () => {
+  it('some are missing: waits for the last failure; any other verdict is told when certain', () => {
     for (let votedCount = 0; votedCount < masterCount; votedCount += 1) {
       for (const votes of allVotes(kinds, votedCount)) {
         const ends = new Set(

@@ -24,7 +24,7 @@ test('each file is a script or a part of one, and parts include nothing', () => 
 });
 
 describe.each([...files])('%s.lua', (_, text) => {
-  test('begins with what it is, has comments on lines of their own, and at most 100 columns', () => {
+  test('begins with what it is; comments have their own lines; at most 100 columns', () => {
     expect(text).toMatch(/^-- [A-Z]/);
     expect(
       text.split('\n').filter((line) => / --/.test(line.trim()) && !line.trim().startsWith('--')),

@@ -1,4 +1,5 @@
-// Whether a command can be executed, as execvp would find it: the first executable of that name on the path, a plain file.
+// Whether a command can be executed, as execvp(3) finds it: the first executable file of that name
+// on the path.
 
 import {
   chmodSync,
@@ -58,7 +59,7 @@ test.each([
   expect(look(file)).toEqual(expected);
 });
 
-test('a path is not looked up, and a name is not looked for beside us unless the path says so', () => {
+test('a path is not looked up; a name only on PATH, not in the working folder', () => {
   expect(look('two/tool', folder)).toEqual(notFound);
   expect(look('tool', '/nowhere')).toEqual(notFound);
   const before = process.cwd();

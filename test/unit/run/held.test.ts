@@ -1,5 +1,4 @@
-// Whether a lock that is met is that of a run around us, or of another one, told by the
-// environment.
+// Whether an enclosing run holds the lock, by the environment.
 
 import { expect, test } from 'vitest';
 import { isHeldAround } from '../../../src/run/held.ts';

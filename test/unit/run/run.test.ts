@@ -1,5 +1,5 @@
-// What a run makes of an end of its command that it hears of late: it was stopped itself meanwhile,
-// or what the command left behind took its time. And of a bug of its own.
+// How a run ends when it learns late of its command's end: it was suspended, or leftover processes
+// took their time. And how it ends by a bug.
 
 import { expect, it } from 'vitest';
 import type { Child, Ended } from '../../../src/run/child.ts';
@@ -75,7 +75,7 @@ async function endingOf(exit: ChildExit, heardAt: number, agoMs = 0) {
   return (await finished).ending;
 }
 
-it('a command that was killed when its lease was over has lost its lock, whoever tells it first', async () => {
+it('a command killed after the end of its lease has lost its lock', async () => {
   const ending = await endingOf({ kind: 'signaled', signal: 'SIGTERM' }, 5_000);
   expect(ending.cause).toMatchObject({ kind: 'lost', reason: 'suspended' });
 });
@@ -111,7 +111,7 @@ it('a command that ended in time has lost its lock when what it left behind did 
   expect((await finished).ending.cause).toMatchObject({ kind: 'lost' });
 });
 
-it('a bug while the lock is held kills the command and is told as a bug, never as its end', async () => {
+it('a bug while the lock is held kills the command, and is never told as its end', async () => {
   const bug = new Error('a bug');
   const { run, finished, endAt, kills } = startRun();
   await new Promise(setImmediate);

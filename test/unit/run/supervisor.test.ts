@@ -1,5 +1,5 @@
-// Every order of events, to a depth at which every phase has been entered and left in every way. The supervisor decides
-// what happens to a running job, so its rules are checked over all orders and not over the ones that come to mind.
+// The supervisor over every order of events, to a depth at which every phase has been entered and
+// left in every way.
 
 import { describe, expect, it } from 'vitest';
 import { exitStatusOf } from '../../../src/run/exit-code.ts';
@@ -34,7 +34,7 @@ interface History {
   readonly actions: readonly Action[];
 }
 
-/** An event that the world can produce here: once acquired or refused, never again; a child exits once, if started. */
+/** Whether the event is possible: one acquisition or refusal; one exit of a started child. */
 function isPossible({ events: past, actions }: History, event: Event): boolean {
   const has = (kind: Event['kind']) => past.some((earlier) => earlier.kind === kind);
   const did = (kind: Action['kind']) => actions.some((action) => action.kind === kind);
@@ -139,7 +139,7 @@ describe('over all orders of six events', () => {
     ).toBeUndefined();
   });
 
-  it('kills whenever the kill is due and somebody may be alive', () => {
+  it('kills whenever the kill is due and a process may be alive', () => {
     expect(
       breach((history) => {
         if (history.state.phase !== 'stopping' && history.state.phase !== 'sweeping') return false;
@@ -247,7 +247,7 @@ describe('a lock that is lost while the child is being stopped', () => {
   it('is told once', () =>
     expect(transition(lost[0], { kind: 'lost', reason: 'expired' })[1]).toEqual([]));
 
-  it('is no loss when it is only unproven: the kill comes before validity ends', () =>
+  it('is no loss when it is only unconfirmed: the kill comes before validity ends', () =>
     expect(transition(stopping, { kind: 'lost', reason: 'unreachable' })).toEqual([stopping, []]));
 });
 
@@ -293,7 +293,7 @@ describe('a lock that is missing when it is to be released', () => {
     expect(after(stopped({ kind: 'overdue' }), 'taken')).toEqual(['lost', told(true)]);
   });
 
-  it('only gone: told, and the exit code of the command stands', () => {
+  it('only missing: reported, and the exit code of the command stands', () => {
     expect(after(well, 'expired')).toEqual(['child', told(false)]);
   });
 

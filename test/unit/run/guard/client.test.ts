@@ -31,7 +31,7 @@ function startGuard(fixture: string) {
   return { client, log };
 }
 
-it.concurrent('leaves a guard alone that answers, also when one deadline follows another', async () => {
+it.concurrent('does not replace a guard that answers to deadline after deadline', async () => {
   const { client, log } = startGuard('good');
   expect(await client.confirm(9_000, 9_000)).toBeNull();
   await sleep(1_900);
@@ -40,7 +40,7 @@ it.concurrent('leaves a guard alone that answers, also when one deadline follows
   expect(log).toEqual([]);
 });
 
-it.concurrent('replaces a guard that does not confirm a deadline, and gives up in the end', async () => {
+it.concurrent('replaces a guard that does not confirm a deadline, then gives up', async () => {
   const { client, log } = startGuard('mute');
   expect(await client.confirm(9_000, 9_000)).toBe('died of SIGKILL');
   expect(log).toEqual(['restart', 'restart', 'restart']);
@@ -52,7 +52,7 @@ it.concurrent('gives up on guards that never say anything', async () => {
   expect(log).toEqual(['restart', 'restart', 'restart']);
 }, 60_000);
 
-it.concurrent('gives up on guards that die one after the other, and says how they ended', async () => {
+it.concurrent('gives up on guards that die one after the other, and says how', async () => {
   const { client, log } = startGuard('dying');
   expect(await client.confirm(9_000, 9_000)).toBe('ended with code 3');
   expect(log).toEqual(['restart', 'restart', 'restart']);
@@ -71,7 +71,7 @@ it.concurrent('has no guard left when it is done, and starts no other', async ()
   expect(log).toEqual([]);
 });
 
-it.concurrent('ends a command that no guard is left to start, instead of waiting for it', async () => {
+it.concurrent('ends a command that no guard is left to start, without a wait', async () => {
   const { client, log } = startGuard('dying');
   await client.confirm(9_000, 9_000);
   const plan = { command: ['true'], environment: {}, isForeground: false, hasNamespace: false };

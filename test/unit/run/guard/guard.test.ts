@@ -131,7 +131,7 @@ it.each([
   expect(guard.mayStart).toBe(mayStart);
 });
 
-it('does nothing at a deadline under which no command was started, and starts the next', async () => {
+it('ignores a deadline without a command, and starts the command of the next', async () => {
   const { clock, guard, log } = setUp();
   guard.setDeadlines(100, 200);
   await clock.moveTo(1_000);
