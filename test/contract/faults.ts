@@ -1,7 +1,8 @@
-// What a master promises when the server is slow, cut off, silent, or or down. A call may fail; it may
-// never reject, and never come back to life later.
+// What a master promises when the server is slow, cut off, silent, or or down. A call may fail; it
+// may never reject, and never come back to life later.
 //
-// The surprise: "not answered" is never "not done". Every test that loses an answer looks at the server afterwards.
+// *Note:* "not answered" is never "not done". Every test that loses an answer looks at the server
+// afterwards.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
@@ -141,7 +142,10 @@ export function faults(world: World): void {
   });
 }
 
-/** Calls until one fails: a connection that is broken is not always noticed at once. Returns the cause. */
+/**
+ * Calls until one fails: a connection that is broken is not always noticed at once. Returns the
+ * cause.
+ */
 async function untilFailed(
   server: Server,
   ask: () => ReturnType<Master['extend']>,

@@ -1,7 +1,8 @@
-// The queue that a master keeps for each resource: who has a place, who is granted a free resource, who is called. The part
-// of the contract that makes waiting fair; nothing here keeps two from holding at once.
+// The queue that a master keeps for each resource: who has a place, who is granted a free resource,
+// who is called. The part of the contract that makes waiting fair; nothing here keeps two from
+// holding at once.
 //
-// The surprise: calls are hints. A master has to make them, and nobody may rely on hearing them.
+// *Note:* wake-ups are hints. A master must send them, and no waiter may rely on them.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';

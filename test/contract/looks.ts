@@ -1,7 +1,8 @@
-// What a master shows to somebody who takes no lock: holders, their time, the fence and the queue, as they are at one moment, and
-// nothing changed by it. Nested runs and the steps of redlockctl go by it.
+// What a master shows to somebody who takes no lock: holders, their time, the fence and the queue,
+// as they are at one moment, and nothing changed by it. Nested runs and the steps of redlockctl go
+// by it.
 //
-// The surprise: of those who hold it together each is shown with his own time, which may be shorter than that of the key.
+// *Note:* each of several holders is shown with its own time, which may be shorter than the key's.
 
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';

@@ -1,7 +1,9 @@
-// The contract of the Master port (src/lock/ports.ts) for every implementation: the one on Redis and the simulated one, so
-// that the simulator cannot lie. Call it in a test file with the name of the implementation and a World (world.ts).
+// The contract of the Master port (src/lock/ports.ts) for every implementation: the one on Redis
+// and the simulated one, so that the simulator cannot lie. Call it in a test file with the name of
+// the implementation and a World (world.ts).
 //
-// The surprise: it says nothing of time-outs. A master may be silent for ever; who asks decides how long to listen.
+// *Note:* it has no time-outs. A master may be silent for ever; the caller decides how long to
+// wait.
 
 import { describe } from 'vitest';
 import { faults } from './faults.ts';

@@ -1,7 +1,9 @@
-// The contract of a Master in the older protocol, in which a key holds the time at which its lock ends: what it answers and leaves by what
-// stands there, for both units; and order and faults, which are the same as ever. docs/protocols.md says what that protocol cannot do.
+// The contract of a Master in the older protocol, in which a key holds the time at which its lock
+// ends: what it answers and leaves by what stands there, for both units; and order and faults,
+// which are the same as ever. docs/protocols.md says what that protocol cannot do.
 //
-// The surprise: what stands there is only a time. Whose it is stands in the note, and counts only while that names the same time.
+// *Note:* the key holds only a time. The note names its owner, and counts only while it names that
+// time.
 
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
@@ -49,7 +51,10 @@ function times(world: World, unitMs: number): void {
     place: null,
     masterTimeUs: expect.any(Number),
   });
-  /** The time of a lock that began between then and now, and its note, for as long as others keep away. */
+  /**
+   * The time of a lock that began between then and now, and its note, for as long as others keep
+   * away.
+   */
   const expectHeld = async (server: Server, value: string, ttlMs: number, since: number) => {
     const ownership = await server.read('r');
     const endsAt = Number(ownership?.value) * unitMs;
@@ -221,7 +226,10 @@ function times(world: World, unitMs: number): void {
   });
 }
 
-/** What stands under a resource is told as of any lock: the value of the note, for the ttl that was asked. */
+/**
+ * What stands under a resource is told as of any lock: the value of the note, for the ttl that was
+ * asked.
+ */
 function readAsLocks(world: World): World {
   const asLock = (server: Server): Server => ({
     ...server,

@@ -1,6 +1,7 @@
-// A lock on several resources at once: all of them or none, in whichever order they are named. The server is in good health here.
+// A lock on several resources at once: all of them or none, in whichever order they are named. The
+// server is in good health here.
 //
-// The surprise: what was taken together is still there one by one. Another may lose one of them for us, and then we hold none.
+// *Note:* several names are still single keys: a holder that has lost one of them holds none.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';

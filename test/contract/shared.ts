@@ -1,7 +1,8 @@
-// A lock that several hold together: who may stand beside whom, until when each of them does, and in which order those who wait are
-// called. The server is in good health here.
+// A lock that several hold together: who may stand beside whom, until when each of them does, and
+// in which order those who wait are called. The server is in good health here.
 //
-// The surprise: the key itself shows no holder. It stands until the last of them ends, and whoever takes it away ends them all.
+// *Note:* the key itself shows no holder. It remains until the last holder ends; removing it ends
+// all.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';

@@ -1,7 +1,7 @@
-// What becomes of a value once it stands: extended, healed, released, by what is there by then. The server is in good health
-// here (faults.ts is about the other days).
+// What becomes of a value once it stands: extended, healed, released, by what is there by then. The
+// server is in good health here (faults.ts is about the other days).
 //
-// The surprise: a release is only promised to a handle that has acquired. Who never asked for a key has none to give up.
+// *Note:* a release is only promised after an acquire of the same handle.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';

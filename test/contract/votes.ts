@@ -1,7 +1,8 @@
-// What a master answers to an acquire, by what stands under the resource: nothing, our value, somebody else's; and what it
-// counts for the fence. The server is in good health here (faults.ts is about the other days).
+// What a master answers to an acquire, by what stands under the resource: nothing, our value,
+// somebody else's; and what it counts for the fence. The server is in good health here (faults.ts
+// is about the other days).
 //
-// The surprise: our own value counts as ours, whoever set it and when, because an answer may have been lost.
+// *Note:* our own value counts as ours whenever it was set, because an answer may have been lost.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';

@@ -1,9 +1,9 @@
-// What the contract of the Master port needs of the world it is checked in: one server that can be looked at and harmed.
-// It knows resources, values and counters, and nothing of keys, scripts or connections, so that a simulated server can
-// stand behind it as well as a real one.
+// What the contract of the Master port needs of the world it is checked in: one server that can be
+// looked at and harmed. It knows resources, values and counters, and nothing of keys, scripts or
+// connections, so that a simulated server can stand behind it as well as a real one.
 //
-// The surprise: a world in virtual time has to drive its clock while a test runs. So a world is a function that is given
-// the test, and tests wait by `server.pass` and in no other way.
+// The surprise: a world in virtual time has to drive its clock while a test runs. So a world is a
+// function that is given the test, and tests wait by `server.pass` and in no other way.
 
 import assert from 'node:assert/strict';
 import { expect } from 'vitest';
@@ -25,21 +25,31 @@ export interface Server {
   write(resource: string, value: string, ttlMs: number | null): Promise<void>;
   /** Takes away what stands there, as a person would. */
   remove(resource: string): Promise<void>;
-  /** The values of those who hold it together, in alphabetical order; of those on slots, as `2 value`. */
+  /**
+   * The values of those who hold it together, in alphabetical order; of those on slots, as `2
+   * value`.
+   */
   holders(resource: string): Promise<readonly string[]>;
   /** The counter of the fence; null when there is none. */
   counter(resource: string): Promise<number | null>;
   setCounter(resource: string, count: number): Promise<void>;
-  /** What stands beside the resource, of whose it is, where the resource itself holds only a time. */
+  /**
+   * What stands beside the resource, of whose it is, where the resource itself holds only a time.
+   */
   note(resource: string): Promise<string | null>;
   /** The server's time of day, in whole milliseconds. */
   now(): Promise<number>;
   /** The lines of the history, oldest first. */
   history(resource: string): Promise<readonly string[]>;
-  /** It takes no notice of anything until `thaw`, and then does everything it was asked, in order. */
+  /**
+   * It takes no notice of anything until `thaw`, and then does everything it was asked, in order.
+   */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** It does what it is asked, and no answer arrives until `restore`. Answers that were lost stay lost. */
+  /**
+   * It does what it is asked, and no answer arrives until `restore`. Answers that were lost stay
+   * lost.
+   */
   loseAnswers(): Promise<void>;
   /** Every connection breaks, and none is made until `restore`. */
   unplug(): Promise<void>;

@@ -1,6 +1,7 @@
-// Those who give way to a newer one: waiters who leave the queue for him, and holders who are asked to. The server is in good health here.
+// Those who give way to a newer one: waiters who leave the queue for him, and holders who are asked
+// to. The server is in good health here.
 //
-// The surprise: both sides have agreed to it beforehand. Who has not keeps his place and his lock, whoever comes.
+// *Note:* both sides must yield: a waiter or holder that does not keeps its position and its lock.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';

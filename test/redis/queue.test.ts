@@ -1,6 +1,7 @@
-// The queue over real masters: in which order waiters are served, and that nobody waits for the dead. The truth table of the
-// scripts behind it is in scripts.test.ts. The surprise: times are asserted only against the poll of a second, which is
-// what a wait would last if calls were not heard; nothing here depends on a fast machine.
+// The queue over real masters: in which order waiters are served, and that nobody waits for the
+// dead. The truth table of the scripts behind it is in scripts.test.ts. Times are asserted only
+// against the poll of a second, which is what a wait would last if calls were not heard; nothing
+// here depends on a fast machine.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

@@ -1,7 +1,8 @@
-// The lock on real masters as a program has it, with what a test needs to look behind it. Every handle that is made here
-// is closed after the test.
+// The lock on real masters as a program has it, with what a test needs to look behind it. Every
+// handle that is made here is closed after the test.
 //
-// The surprise: counters of the fence and histories stay on the masters, by design, so they do not count as something left.
+// *Note:* counters of the fence and histories stay on the masters, by design, so they do not count
+// as something left.
 
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
@@ -98,7 +99,9 @@ export async function locksOn(master: Keeper): Promise<string[]> {
   return (await master.keys()).filter((key) => !/:(fence|history)$/.test(key));
 }
 
-/** Waits until no master keeps any lock: what a frozen one was told it does only when it has thawed. */
+/**
+ * Waits until no master keeps any lock: what a frozen one was told it does only when it has thawed.
+ */
 export async function untilNothingIsLeft(masters: readonly Keeper[]): Promise<void> {
   for (const master of masters) {
     await eventually(

@@ -1,7 +1,7 @@
-// A real server as the contract of the Master port wants it, behind a proxy that can fail. Not for tests of Redis itself:
-// here keys have become resources again.
+// A real server as the contract of the Master port wants it, behind a proxy that can fail. Not for
+// tests of Redis itself: here keys have become resources again.
 //
-// The surprise: one server serves all tests of a file, emptied for each; what is looked at goes around the proxy.
+// *Note:* one server serves all tests of a file, emptied for each; checks go around the proxy.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
