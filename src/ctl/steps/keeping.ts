@@ -80,7 +80,7 @@ async function keep(parts: KeepingParts, lease: Lease, { isWanted, ended }: Term
   const { claim } = lease;
   const id = keeperIdOf(parseValue(claim.value).token);
   const lost = new AbortController();
-  const bug: unknown = null;
+  let bug: unknown = null;
   const subscriptions = await redlock.subscribe({ ...claim, waiter: { id, arrivalUs: 0 } });
   const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });
   const keeper = new LeaseKeeper(
@@ -90,7 +90,10 @@ async function keep(parts: KeepingParts, lease: Lease, { isWanted, ended }: Term
       ...parts,
       report: () => {},
       onLost: () => lost.abort(),
-      onBug: (bug) => lost.abort(bug),
+      onBug: (found) => {
+        bug = found;
+        lost.abort();
+      },
     },
   );
   keeper.begin();
