@@ -1,9 +1,10 @@
 // @ts-check
-// `npm run check`: the types of src/ and test/, then lint and format of everything, also when the
-// types are wrong. It changes nothing; `npx biome check --write` fixes what can be fixed.
+// `npm run check`: types, lint, format, and the English of what is read, each also when another is
+// wrong. It changes nothing; `npm run format` fixes what can be fixed.
 
 import { join } from 'node:path';
 import { ensureInstalled } from './installed.js';
+import { languageFaults } from './language.js';
 import { root, script, show } from './program.js';
 
 await script(async () => {
@@ -19,5 +20,7 @@ await script(async () => {
     'check',
     root,
   ]);
-  return types || style;
+  const faults = languageFaults();
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  return types || style || (faults.length > 0 ? 1 : 0);
 });
