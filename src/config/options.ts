@@ -240,14 +240,6 @@ export const optionTable: readonly OptionRow[] = [
   { group: 'Output', short: '-V', long: '--version', description: 'print the version, exit 0' },
 ];
 
-/**
- * The option that sets a key, `--ttl` for `ttl`; undefined for keys that only files and the
- * environment can set.
- */
-export function optionOf(key: ConfigKey): OptionRow | undefined {
-  return optionTable.find((row) => row.key === key);
-}
-
 function describe(key: ConfigKey): string {
   const standard = key === 'local' ? '' : ` (default: ${defaultTextOf(key)})`;
   return `${keyRow(key).description}${standard}`;

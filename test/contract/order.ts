@@ -1,8 +1,8 @@
 // That calls on one master keep their order, and that a call which is no longer wanted is not made.
 // Everything that undoes something relies on it.
 //
-// The surprise: order has to hold while there is no connection yet, too. A release must not be
-// answered "nothing there" while the acquire that it undoes still waits for a dial.
+// *Note:* order holds while there is no connection yet, too. A release must not be answered
+// "nothing there" while the acquire that it undoes still waits for a connection.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';

@@ -1,8 +1,7 @@
-// A lock with so many slots, each of which one holds: who gets which, what he is told who finds his
-// slot taken, and who is called when one is free. The server is in good health here.
-//
-// The surprise: a master never counts holders. It would have to agree with the others on who they
-// are; so everybody says which slot he wants, and asks again for another.
+// A lock with so many slots, each with one holder: which claim gets which slot, what a claim for
+// a taken slot is told, and which waiter is woken when one is free. The server is healthy here.
+// *Note:* a master never counts holders, because it would have to agree with the others on them.
+// Each claim names the slot that it wants, and asks again for another.
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';

@@ -2,7 +2,7 @@
 // looked at and harmed. It knows resources, values and counters, and nothing of keys, scripts or
 // connections, so that a simulated server can stand behind it as well as a real one.
 //
-// The surprise: a world in virtual time has to drive its clock while a test runs. So a world is a
+// *Note:* a world in virtual time has to drive its clock while a test runs. So a world is a
 // function that is given the test, and tests wait by `server.pass` and in no other way.
 
 import assert from 'node:assert/strict';

@@ -292,7 +292,7 @@ describe('a server that has always another page of names', () => {
     const hostile = await startHostile(repeating);
     const { code, stdout, stderr } = await ctl([hostile, ...masters], 'list');
     expect(stderr).toMatch(
-      `${hostile.url}: has not told all of its names within 10s: cut off, names may be missing`,
+      `${hostile.url}: has not listed all of its names within 10s: cut off, names may be missing`,
     );
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('deploy') });
   });

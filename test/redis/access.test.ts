@@ -1,5 +1,6 @@
-// Who may vote at all: users, passwords, rights and databases, as a server checks them. What is refused is refused for good and
-// says so; what is allowed is allowed for every call alike, also on a new connection.
+// Who may vote at all: users, passwords, rights and databases, as a server checks them. What is
+// refused is refused for good and says so; what is allowed is allowed for every call alike, also
+// on a new connection.
 
 import { afterAll, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';

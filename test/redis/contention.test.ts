@@ -1,5 +1,5 @@
-// Several contenders at the real masters at once: somebody gets the lock soon, nobody gets it twice, and whoever fails has
-// left nothing in the way of the others.
+// Several contenders at the real masters at once: somebody gets the lock soon, nobody gets it
+// twice, and whoever fails has left nothing in the way of the others.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -79,7 +79,8 @@ test('one of three masters down, the second taken for another 300 ms: acquired w
   const rig = redlockOn([`unix://${first.directory}/none`, second, third]);
   const acquisition = await acquireBy(rig);
   expect(acquisition.kind).toBe('acquired');
-  // Nobody calls, and nobody is seen to hold it: whoever is in line asks again after twice as long each time, up to a second.
+  // Nobody calls, and nobody is seen to hold it: whoever is in line asks again after twice as
+  // long each time, up to a second.
   expect(performance.now() - beganAt).toBeLessThan(2_000);
   await releaseBy(rig, acquisition);
   await untilNothingIsLeft(masters);

@@ -1,6 +1,7 @@
-// The two uses that docs/fencing.md works out, run: a holder freezes, his lock expires, the next one writes, he wakes up and
-// must be refused. The database is a real SQLite; the object store is a small server of ours that keeps to HTTP's own
-// conditional requests (RFC 9110, If-Match), as object stores do.
+// The two uses that docs/fencing.md works out, run: a holder freezes, his lock expires, the next
+// one writes, he wakes up and must be refused. The database is a real SQLite; the object store is
+// a small server of ours that keeps to HTTP's own conditional requests (RFC 9110, If-Match), as
+// object stores do.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

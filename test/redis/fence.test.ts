@@ -1,5 +1,5 @@
-// The fencing number on real masters: larger for every later holder, whatever the masters forget, as long as a quorum can
-// be had. Why is argued in docs/fencing.md; here it is watched.
+// The fencing number on real masters: larger for every later holder, whatever the masters forget,
+// as long as a quorum can be had. Why is argued in docs/fencing.md; here it is watched.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';

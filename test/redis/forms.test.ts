@@ -1,6 +1,7 @@
-// The truth tables of the scripts by the forms of a lock, on a real server, as truth-table.ts reads
-// them: for one holder alone, for one that shares it, and for one on slot 1 of 2. scripts.test.ts has
-// counters, queues and histories; wake-ups and waiters that give way are in the contract of a Master.
+// The truth tables of the scripts by the forms of a lock, on a real server, as truth-table.ts
+// reads them: for one holder alone, for one that shares it, and for one on slot 1 of 2.
+// scripts.test.ts has counters, queues and histories; wake-ups and waiters that give way are in
+// the contract of a Master.
 //
 // How a state is written is told in states.ts. A refusal tells of whom and for how long: `refused:
 // them 5`; and which slots are free. Two names: `first & second`.

@@ -1,5 +1,5 @@
-// Whether the faults that other tests are built on are real: a harness that fails to freeze a master makes every test of a
-// frozen master pass. Nothing of redlock-run is tested here.
+// Whether the faults that other tests are built on are real: a harness that fails to freeze a
+// master makes every test of a frozen master pass. Nothing of redlock-run is tested here.
 
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
@@ -11,7 +11,10 @@ import { eventually } from '../servers/processes.ts';
 
 const clients: Redis[] = [];
 
-/** A client that neither retries nor resends; an impatient one is for commands that will not be answered. */
+/**
+ * A client that neither retries nor resends; an impatient one is for commands that will not be
+ * answered.
+ */
 function clientOf(url: string, isImpatient = false): Redis {
   const { protocol, pathname, hostname, port } = new URL(url);
   const address =

@@ -1,5 +1,6 @@
-// Who may stand in the list of masters: independent servers, each once. Addresses prove nothing, so the servers are asked;
-// here one server comes in under several names, and replicas pose as masters.
+// Who may stand in the list of masters: independent servers, each once. Addresses prove nothing,
+// so the servers are asked; here one server comes in under several names, and replicas pose as
+// masters.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ServerRegistry } from '../../src/redis/identity.ts';

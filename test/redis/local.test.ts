@@ -1,5 +1,5 @@
-// The masters that --local starts: exactly three, whoever comes first, and the same ones for everybody. Real servers in
-// folders of their own; the user's own folder is never touched.
+// The masters that --local starts: exactly three, whoever comes first, and the same ones for
+// everybody. Real servers in folders of their own; the user's own folder is never touched.
 
 import { spawn } from 'node:child_process';
 import {
@@ -56,7 +56,10 @@ async function servers(folder: string, count = 3): Promise<Map<string, number>> 
   return serversIn(folder);
 }
 
-/** Every server that was ever started here and is alive, also one that has lost its socket and its pid file to another. */
+/**
+ * Every server that was ever started here and is alive, also one that has lost its socket and its
+ * pid file to another.
+ */
 function everStartedIn(folder: string): number[] {
   const pids = new Set(logsOf(folder).flatMap((log) => log.match(/^\d+(?=:)/gm) ?? []));
   const isOurs = (pid: number) =>
@@ -208,7 +211,10 @@ test.runIf(process.getuid?.() === 0)('a folder of another user is refused', asyn
 });
 
 describe('a run that goes on while its servers are replaced', () => {
-  /** What it finds when it looks again, after `change`, and after a later run has started what is missing. */
+  /**
+   * What it finds when it looks again, after `change`, and after a later run has started what is
+   * missing.
+   */
   async function looksAfter(
     change: (directory: string, pids: Map<string, number>) => Promise<void> | void,
   ) {
@@ -262,7 +268,10 @@ test('a path that no socket can have is refused', async () => {
   );
 });
 
-/** Runs the built module in a process whose every open descriptor is a pipe that we read to its end. */
+/**
+ * Runs the built module in a process whose every open descriptor is a pipe that we read to its
+ * end.
+ */
 function startInAnotherProcess(directory: string): Promise<string> {
   const built = new URL('../../.cache/modules/local-masters.js', import.meta.url).href;
   const script = `import { startLocalMasters } from '${built}';

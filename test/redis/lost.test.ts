@@ -1,4 +1,5 @@
-// A lease while masters come, go and forget: what keeps it, what ends it, and that what has ended is never revived.
+// A lease while masters come, go and forget: what keeps it, what ends it, and that what has ended
+// is never revived.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

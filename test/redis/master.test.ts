@@ -1,5 +1,6 @@
-// RedisMaster on a real server: the contract that every Master keeps, and what only a real connection can get wrong, namely
-// that a client library queues, resends or reorders (each of these rows is a bug that some Redlock library has had).
+// RedisMaster on a real server: the contract that every Master keeps, and what only a real
+// connection can get wrong, namely that a client library queues, resends or reorders (each of
+// these rows is a bug that some Redlock library has had).
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

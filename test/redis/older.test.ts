@@ -1,4 +1,5 @@
-// RedisMaster in the older protocol on a real server: the same contract as on simulated ones (test/sim/contract.test.ts).
+// RedisMaster in the older protocol on a real server: the same contract as on simulated ones
+// (test/sim/contract.test.ts).
 
 import { afterAll, beforeAll } from 'vitest';
 import { olderContract } from '../contract/older.ts';

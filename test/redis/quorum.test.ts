@@ -1,5 +1,6 @@
-// Who gets the lock when some of the masters are taken, frozen or down: every subset of five is tried. The rule is the
-// same each time: acquired exactly when a quorum can grant, and nothing of ours is left anywhere otherwise.
+// Who gets the lock when some of the masters are taken, frozen or down: every subset of five is
+// tried. The rule is the same each time: acquired exactly when a quorum can grant, and nothing of
+// ours is left anywhere otherwise.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

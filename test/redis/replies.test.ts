@@ -1,5 +1,6 @@
-// What a server may say instead of yes or no: it is full, loading, read-only. Each is a vote not given,
-// with one clear line; none is an exception, and none is taken for a lock that somebody holds.
+// What a server may say instead of yes or no: it is full, loading, read-only. Each is a vote not
+// given, with one clear line; none is an exception, and none is taken for a lock that somebody
+// holds.
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';

@@ -1,6 +1,6 @@
-// The truth table of every script on a real server, for one resource that is held alone: what stands
-// at the key, what the script answers, what stands there afterwards, and what became of the counter.
-// The rows are the specification; the scripts are src/redis/scripts/*.lua.
+// The truth table of every script on a real server, for one resource that is held alone: what
+// stands at the key, what the script answers, what stands there afterwards, and what became of
+// the counter. The rows are the specification; the scripts are src/redis/scripts/*.lua.
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -17,7 +17,10 @@ afterAll(async () => {
   nothingLeft();
 });
 
-/** What stands at the key: nothing, our value, another one, one without expiry, or something that is no string. */
+/**
+ * What stands at the key: nothing, our value, another one, one without expiry, or something that
+ * is no string.
+ */
 type Before = 'absent' | 'ours' | 'foreign' | 'eternal' | 'hash';
 
 const arrange: Record<Before, () => Promise<unknown>> = {

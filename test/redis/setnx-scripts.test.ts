@@ -1,10 +1,13 @@
-// The truth tables of the scripts of the older protocol on a real server, as truth-table.ts reads them, in milliseconds (`setnx-ms`); whole
-// seconds are in the contract of a Master. docs/protocols.md tells why.
+// The truth tables of the scripts of the older protocol on a real server, as truth-table.ts reads
+// them, in milliseconds (`setnx-ms`); whole seconds are in the contract of a Master.
+// docs/protocols.md tells why.
 //
-// A state: `us 5` is a time five seconds from now, with a note that it is ours, and both expire a second later; `else 5` one of another run of
-// ours; `them 5` one of another program, without a note, that never expires; `moved 5` the same beside a note of ours that names another time;
-// `word` a key that holds no time, `word 5` one that expires; `seconds 5` theirs in seconds with a fraction; `note` a note without a key. A refusal tells of whom, and for how
-// long others keep away: `refused: them 6`.
+// A state: `us 5` is a time five seconds from now, with a note that it is ours, and both expire a
+// second later; `else 5` one of another run of ours; `them 5` one of another program, without a
+// note, that never expires; `moved 5` the same beside a note of ours that names another time;
+// `word` a key that holds no time, `word 5` one that expires; `seconds 5` theirs in seconds with
+// a fraction; `note` a note without a key. A refusal tells of whom, and for how long others keep
+// away: `refused: them 6`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callsOf } from '../../src/redis/protocol.ts';
@@ -32,7 +35,10 @@ const run = ({ script, keys, words }: ScriptCall) =>
 const seconds = (ms: number | null) => (ms === null || ms === -1 ? '∞' : Math.round(ms / 500) / 2);
 const claim = newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], isFenced: false });
 
-/** What each script is asked, and its answer; `holder` is what a person would name to break the lock. */
+/**
+ * What each script is asked, and its answer; `holder` is what a person would name to break the
+ * lock.
+ */
 const asks: Record<string, (holder: string) => Promise<string>> = {
   async acquire() {
     const reply = (await run(calls.toAcquire(claim, ''))) as unknown[];

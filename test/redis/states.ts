@@ -1,7 +1,9 @@
-// States of a key that several may hold, as the truth tables of the scripts write them, put on a real server and read from it.
+// States of a key that several may hold, as the truth tables of the scripts write them, put on a
+// real server and read from it.
 //
-// A state: `them 5` is a key with their value and five seconds left, `them ∞` one that never expires, `shared 5 (us 5, them 3)` the mark of
-// those who share and beside it each with his end, `slots2 5 (us@1 5)` that of two slots, `(us 5)` holders whose key is gone, `-` nothing.
+// A state: `them 5` is a key with their value and five seconds left, `them ∞` one that never
+// expires, `shared 5 (us 5, them 3)` the mark of those who share and beside it each with his end,
+// `slots2 5 (us@1 5)` that of two slots, `(us 5)` holders whose key is gone, `-` nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestMaster } from '../servers/masters.ts';

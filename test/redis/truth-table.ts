@@ -1,5 +1,6 @@
-// Truth tables as they are read: one row for each state of a key, one column for each script, `answer -> state afterwards` in each cell;
-// without the arrow, everything is as it was. It knows neither scripts nor states.
+// Truth tables as they are read: one row for each state of a key, one column for each script,
+// `answer -> state afterwards` in each cell; without the arrow, everything is as it was. It knows
+// neither scripts nor states.
 
 export interface Row {
   readonly before: string;

@@ -109,29 +109,16 @@ export function startOf({ beganAt }: PastRun): number {
 }
 
 function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]): PastRun {
-  const {
-    token,
-    host,
-    pid,
-    user,
-    label,
-    waitMs,
-    heldMs,
-    outcome,
-    exitCode,
-    signal,
-    status,
-    fence,
-    blocker,
-  } = record;
+  const { blocker, ...facts } = record;
+  const { waitMs, heldMs } = facts;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
   return {
-    ...{ name, token, host, pid, user, label },
+    name,
+    ...facts,
     beganAt: iso(acquiredMs - waitMs),
     acquiredAt: heldMs === null ? null : iso(acquiredMs),
     endedAt: iso(endedMs),
-    ...{ waitMs, heldMs, outcome, exitCode, signal, status, fence },
     blocker: blocker && pastHolderOf(blocker),
     masters: takenAtMs.length,
   };
