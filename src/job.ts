@@ -16,7 +16,7 @@ import { LockObserver } from './redis/inspector.ts';
 import { EnclosingLock } from './redis/outer-lock.ts';
 import { RedisMaster } from './redis/redis-master.ts';
 import { endedBefore, objectionTo } from './run/command.ts';
-import { deadlinesOf } from './run/deadlines.ts';
+import { timeLeftOf } from './run/deadlines.ts';
 import { childEnvironment } from './run/environment.ts';
 import type { RunEvent } from './run/events.ts';
 import { type ExitStatus, exitStatusOf } from './run/exit-code.ts';
@@ -130,7 +130,7 @@ class Job {
       random: Math.random,
       report: (event) => this.#report(event),
       guard: {
-        setDeadlines: (stopInMs, killInMs) => guard.setDeadlines(stopInMs, killInMs),
+        setDeadlines: (timeLeft) => guard.setDeadlines(timeLeft),
         done: () => void guard.done(),
       },
       acquire: (aborted) => this.#acquire(aborted, guard),
@@ -230,7 +230,7 @@ class Job {
 
   /** Resolves with null when a guard has confirmed the deadlines of this lease, or with why not. */
   async #ready(lease: Lease, guard: GuardClient): Promise<string | null> {
-    const why = await guard.confirm(...deadlinesOf(lease, this.#settings, this.#clock));
+    const why = await guard.confirm(timeLeftOf(lease, this.#settings, this.#clock));
     if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
     const replaced = this.#replaced();
     return replaced && `${replaced} (try again)`;

@@ -1,5 +1,5 @@
-// The deadlines of a lease for the guard: in how many ms from now it has to stop the command, and
-// in how many to kill it, if redlock-run does not.
+// The deadlines of a lease for the guard: in how many ms it has to stop the command, and in how many
+// to kill it, if redlock-run does not.
 
 import { stopAtOf } from '../lock/lease-keeper.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -11,31 +11,20 @@ export interface Reserves {
   readonly marginMs: number;
 }
 
-/** Telling the guard takes no longer, unless this process was suspended meanwhile. */
-const promptMs = 20;
+/** Both in ms from the call. */
+export type TimeLeft = () => readonly [stopInMs: number, killInMs: number];
 
-export function deadlinesOf(
+/**
+ * *Invariant:* the guard counts from clock readings that were taken before the call. So a process
+ * that is suspended between the two makes the deadlines earlier, and never later.
+ */
+export function timeLeftOf(
   lease: Lease,
   { reserveMs, marginMs }: Reserves,
   clock: Clock,
-): readonly [stopInMs: number, killInMs: number] {
-  const now = clock.now();
-  return [stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now];
-}
-
-/**
- * Tells the guard again where this process was suspended meanwhile, so that the time was too long.
- */
-export function tellDeadlines(
-  setDeadlines: (stopInMs: number, killInMs: number) => void,
-  lease: Lease,
-  reserves: Reserves,
-  clock: Clock,
-): void {
-  const tell = () => {
-    const toldAt = clock.now();
-    setDeadlines(...deadlinesOf(lease, reserves, clock));
-    return clock.now() - toldAt <= promptMs;
+): TimeLeft {
+  return () => {
+    const now = clock.now();
+    return [stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now];
   };
-  if (!tell()) tell();
 }

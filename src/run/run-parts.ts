@@ -5,6 +5,7 @@ import type { HeldLock, Lease } from '../lock/redlock.ts';
 import type { Claim } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import type { Child } from './child.ts';
+import type { TimeLeft } from './deadlines.ts';
 import type { ReportRun } from './events.ts';
 import type { Ending, Signal } from './supervisor.ts';
 
@@ -26,8 +27,8 @@ export interface RunSettings {
 
 /** The guard as a run uses it: see guard/. */
 export interface GuardLink {
-  /** The lease is confirmed: stop and kill the command in so many ms, unless called again. */
-  setDeadlines(stopInMs: number, killInMs: number): void;
+  /** The lease is confirmed: stop and kill the command when so much time is left no more. */
+  setDeadlines(timeLeft: TimeLeft): void;
   /** Ends the guard: nothing is left to guard. */
   done(): void;
 }

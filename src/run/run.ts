@@ -7,7 +7,7 @@ import { LeaseKeeper } from '../lock/lease-keeper.ts';
 import type { Lease } from '../lock/redlock.ts';
 import { endLeftovers } from './aftermath.ts';
 import type { Child, Ended } from './child.ts';
-import { tellDeadlines } from './deadlines.ts';
+import { timeLeftOf } from './deadlines.ts';
 import { neverStarted } from './never-started.ts';
 import type { Finished, RunParts, RunSettings } from './run-parts.ts';
 import {
@@ -149,7 +149,7 @@ export class Run {
 
   #tellGuard(lease: Lease): void {
     const { guard, clock } = this.#parts;
-    tellDeadlines(guard.setDeadlines.bind(guard), lease, this.#settings, clock);
+    guard.setDeadlines(timeLeftOf(lease, this.#settings, clock));
   }
 
   #exited({ exit, leftCount, agoMs }: Ended): void {

@@ -82,7 +82,15 @@ export class NestedProgram {
   async #main(): Promise<void> {
     const { system, options, witness, prefix } = this.#around;
     const { process } = this;
-    const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol, giveUpAfterMs } = options;
+    const {
+      masterTimeoutMs,
+      reserveMs,
+      graceMs,
+      marginMs,
+      restartGraceMs,
+      protocol,
+      giveUpAfterMs,
+    } = options;
     const clock = system.createSystemClock(() => {}, process.machine);
     const registry = new system.ServerRegistry();
     const settings = { prefix, restartGraceMs, protocol };
@@ -90,7 +98,7 @@ export class NestedProgram {
       new system.LockObserver(address, settings, registry, clock);
     const observers = this.record.endpoints.map(look);
     const report = (event: RunEvent) => this.#note(event);
-    const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
+    const lockSettings = { masterTimeoutMs, reserveMs };
     const tell = (belief: Holding) => this.#beliefs.push(belief);
     const parts = { observers, clock, settings: lockSettings, report };
     const outerLock = observedEnclosingLock(
@@ -117,17 +125,22 @@ export class NestedProgram {
       report,
       guard,
       acquire: async (aborted) => {
-        for (;;) {
-          const acquisition = await outerLock.acquire({ waitMs: null, giveUpAfterMs, aborted });
-          if (acquisition.kind !== 'acquired') return acquisition;
-          await guard.ready;
-          const { lease } = acquisition;
-          const now = clock.now();
-          const stopInMs = system.stopAtOf(lease, graceMs + marginMs) - now;
-          await guard.confirm(stopInMs, system.stopAtOf(lease, marginMs) - now);
-          if (clock.now() < system.stopAtOf(acquisition.lease, graceMs + marginMs))
-            return acquisition;
-        }
+        const acquisition = await system.acquire(
+          {
+            clock,
+            servers: [],
+            wait: (waitMs) => outerLock.acquire({ waitMs, giveUpAfterMs, aborted }),
+            release: () => outerLock.release(),
+            ready: async (lease) => {
+              await guard.ready;
+              await guard.confirm(system.timeLeftOf(lease, options, clock));
+              return null;
+            },
+          },
+          { waitMs: null, aborted, reserveMs, isIdentifying: true },
+        );
+        if (acquisition.kind === 'not-ready') throw new TypeError(acquisition.why);
+        return acquisition;
       },
       startChild: () => {
         let exit: (exit: ChildExit) => void = () => {};

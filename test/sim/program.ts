@@ -257,7 +257,7 @@ export class Program {
     guard: SimGuard | null,
   ): Promise<Acquisition> {
     const { system, options } = this.#around;
-    const { giveUpAfterMs, reserveMs, marginMs } = options;
+    const { giveUpAfterMs, reserveMs } = options;
     const { clock, redlock } = parts;
     const acquisition = await system.acquire(
       {
@@ -270,9 +270,7 @@ export class Program {
         },
         ready: async (lease) => {
           await guard?.ready;
-          const now = clock.now();
-          const [stopAt, killAt] = [reserveMs, marginMs].map((ms) => system.stopAtOf(lease, ms));
-          await guard?.confirm((stopAt ?? 0) - now, (killAt ?? 0) - now);
+          await guard?.confirm(system.timeLeftOf(lease, options, clock));
           return null;
         },
       },

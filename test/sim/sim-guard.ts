@@ -3,6 +3,7 @@
 // the guard starts the command.
 
 import type { Clock } from '../../src/lock/ports.ts';
+import type { TimeLeft } from '../../src/run/deadlines.ts';
 import type { GuardLink } from '../../src/run/run.ts';
 import type { Tree } from './sim-child.ts';
 import { SimProcess } from './sim-process.ts';
@@ -53,8 +54,9 @@ export class SimGuard implements GuardLink {
     ward.onDeath(() => this.#pipe(this.process, () => void this.#guard?.abandon()));
   }
 
-  setDeadlines(stopInMs: number, killInMs: number): void {
+  setDeadlines(timeLeft: TimeLeft): void {
     const sent = this.#readings();
+    const [stopInMs, killInMs] = timeLeft();
     this.#pipe(this.process, () => {
       const passedMs = Math.max(
         ...this.#readings().map((reading, index) => reading - (sent[index] ?? reading)),
@@ -65,8 +67,8 @@ export class SimGuard implements GuardLink {
   }
 
   /** Resolves when the guard has these deadlines, and redlock-run has the confirmation. */
-  confirm(stopInMs: number, killInMs: number): Promise<void> {
-    this.setDeadlines(stopInMs, killInMs);
+  confirm(timeLeft: TimeLeft): Promise<void> {
+    this.setDeadlines(timeLeft);
     return new Promise((resolve) => {
       this.#pipe(this.process, () => this.#pipe(this.#ward, resolve));
     });

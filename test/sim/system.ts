@@ -6,7 +6,6 @@ import * as keepingModule from '../../src/ctl/steps/keeping.ts';
 import * as takingModule from '../../src/ctl/steps/taking.ts';
 import * as ticketModule from '../../src/ctl/steps/ticket.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
-import * as leaseKeeperModule from '../../src/lock/lease-keeper.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
@@ -15,6 +14,7 @@ import * as inspectorModule from '../../src/redis/inspector.ts';
 import * as outerLockModule from '../../src/redis/outer-lock.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as scriptsModule from '../../src/redis/scripts.ts';
+import * as deadlinesModule from '../../src/run/deadlines.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system-clock.ts';
@@ -27,7 +27,6 @@ export interface Modules {
   readonly 'ctl/steps/ticket': typeof ticketModule;
   readonly 'ctl/master-query': typeof masterQueryModule;
   readonly 'lock/acquire': typeof acquireModule;
-  readonly 'lock/lease-keeper': typeof leaseKeeperModule;
   readonly 'lock/redlock': typeof redlockModule;
   readonly 'lock/wait': typeof waitModule;
   readonly 'lock/value': typeof valueModule;
@@ -36,6 +35,7 @@ export interface Modules {
   readonly 'redis/outer-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/scripts': typeof scriptsModule;
+  readonly 'run/deadlines': typeof deadlinesModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
   readonly 'system-clock': typeof clockModule;
@@ -49,7 +49,6 @@ const realModules: Modules = {
   'ctl/steps/ticket': ticketModule,
   'ctl/master-query': masterQueryModule,
   'lock/acquire': acquireModule,
-  'lock/lease-keeper': leaseKeeperModule,
   'lock/redlock': redlockModule,
   'lock/wait': waitModule,
   'lock/value': valueModule,
@@ -58,6 +57,7 @@ const realModules: Modules = {
   'redis/outer-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/scripts': scriptsModule,
+  'run/deadlines': deadlinesModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
   'system-clock': clockModule,
@@ -75,7 +75,7 @@ export function systemOf(modules: Modules) {
     acquire: modules['lock/acquire'].acquire,
     newClaim: modules['lock/value'].newClaim,
     renderValue: modules['lock/value'].renderValue,
-    stopAtOf: modules['lock/lease-keeper'].stopAtOf,
+    timeLeftOf: modules['run/deadlines'].timeLeftOf,
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/value'].waiterIdOf,

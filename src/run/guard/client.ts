@@ -4,6 +4,7 @@
 // *Invariant:* a command is started only by a guard that has confirmed the deadline of this lease.
 
 import { type Child, exitOf } from '../child.ts';
+import type { TimeLeft } from '../deadlines.ts';
 import { KeptTree } from '../processes/kept-tree.ts';
 import type { Libc } from '../processes/libc.ts';
 import { OtherChildren, reapOrphans } from '../processes/own-children.ts';
@@ -92,13 +93,13 @@ export class GuardClient {
   /**
    * Resolves with null when a guard has confirmed these deadlines, or with why none can. Bounded.
    */
-  async confirm(stopInMs: number, killInMs: number): Promise<string | null> {
+  async confirm(timeLeft: TimeLeft): Promise<string | null> {
     while (this.#failure === null) {
       const guard = this.#guard;
       const configured = await this.#configured;
       if (configured?.failure) return configured.failure;
       if (configured && guard === this.#guard) {
-        if (await this.#ask(this.#newDeadlines(stopInMs, killInMs), answerMs)) return null;
+        if (await this.#ask(this.#newDeadlines(timeLeft), answerMs)) return null;
       }
       await guard.ended;
       await new Promise(setImmediate); // Until another one has been started.
@@ -112,8 +113,8 @@ export class GuardClient {
   }
 
   /** Tells the guard the deadlines of a lease that has been confirmed again. */
-  setDeadlines(stopInMs: number, killInMs: number): void {
-    void this.#ask(this.#newDeadlines(stopInMs, killInMs), answerMs);
+  setDeadlines(timeLeft: TimeLeft): void {
+    void this.#ask(this.#newDeadlines(timeLeft), answerMs);
   }
 
   /** Has the guard start the command. To be called once. */
@@ -184,8 +185,10 @@ export class GuardClient {
     return answer?.unkillable ?? (await this.#tree?.kill()) ?? [];
   }
 
-  #newDeadlines(stopInMs: number, killInMs: number): Deadlines {
+  /** The clocks are read first: see timeLeftOf. */
+  #newDeadlines(timeLeft: TimeLeft): Deadlines {
     const readings = this.#parts.readingsNow();
+    const [stopInMs, killInMs] = timeLeft();
     this.#deadlines = { kind: 'deadlines', readings, stopInMs, killInMs };
     return this.#deadlines;
   }

@@ -11,10 +11,11 @@ import { readingsNow } from '../../../../src/system-clock.ts';
 const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1, isForeground: false } as const;
 /** Not a subreaper: the test runner has children of its own. */
 const libc = { ...loadLibc(), becomeSubreaper: () => true };
+const timeLeft = () => [9_000, 9_000] as const;
 const clients: GuardClient[] = [];
 afterAll(() => Promise.all(clients.map((client) => client.done())));
 
-function startGuard(fixture: string) {
+function startGuard(fixture: string, readings = readingsNow) {
   const program = fileURLToPath(new URL(`fixtures/${fixture}.js`, import.meta.url));
   const log: string[] = [];
   const client = new GuardClient({
@@ -22,7 +23,7 @@ function startGuard(fixture: string) {
     config,
     killAnswerMs: 100,
     libc,
-    readingsNow,
+    readingsNow: readings,
     onRestart: () => log.push('restart'),
     onStopping: () => log.push('stopping'),
     onFailure: () => log.push('failure'),
@@ -33,39 +34,55 @@ function startGuard(fixture: string) {
 
 it.concurrent('does not replace a guard that answers to deadline after deadline', async () => {
   const { client, log } = startGuard('good');
-  expect(await client.confirm(9_000, 9_000)).toBeNull();
+  expect(await client.confirm(timeLeft)).toBeNull();
   await sleep(1_900);
-  client.setDeadlines(9_000, 9_000); // Not answered when the answer to the first one is due.
+  client.setDeadlines(timeLeft); // Not answered when the answer to the first one is due.
   await sleep(1_500);
   expect(log).toEqual([]);
 });
 
+it.concurrent('reads the clocks before it computes how much time is left', async () => {
+  const order: string[] = [];
+  const { client } = startGuard('good', () => {
+    order.push('clocks');
+    return readingsNow();
+  });
+  const told = () => {
+    order.push('time left');
+    return timeLeft();
+  };
+  await client.confirm(told);
+  expect(order.slice(-2)).toEqual(['clocks', 'time left']);
+  client.setDeadlines(told);
+  expect(order.slice(-2)).toEqual(['clocks', 'time left']);
+});
+
 it.concurrent('replaces a guard that does not confirm a deadline, then gives up', async () => {
   const { client, log } = startGuard('mute');
-  expect(await client.confirm(9_000, 9_000)).toBe('died of SIGKILL');
+  expect(await client.confirm(timeLeft)).toBe('died of SIGKILL');
   expect(log).toEqual(['restart', 'restart', 'restart']);
 });
 
 it.concurrent('gives up on guards that never say anything', async () => {
   const { client, log } = startGuard('silent');
-  expect(await client.confirm(9_000, 9_000)).toBe('died of SIGKILL');
+  expect(await client.confirm(timeLeft)).toBe('died of SIGKILL');
   expect(log).toEqual(['restart', 'restart', 'restart']);
 }, 60_000);
 
 it.concurrent('gives up on guards that die one after the other, and says how', async () => {
   const { client, log } = startGuard('dying');
-  expect(await client.confirm(9_000, 9_000)).toBe('ended with code 3');
+  expect(await client.confirm(timeLeft)).toBe('ended with code 3');
   expect(log).toEqual(['restart', 'restart', 'restart']);
 });
 
 it.concurrent('tells why when there never was one', async () => {
   const { client } = startGuard('there-is-none');
-  expect(await client.confirm(9_000, 9_000)).toBe('ended with code 1');
+  expect(await client.confirm(timeLeft)).toBe('ended with code 1');
 });
 
 it.concurrent('has no guard left when it is done, and starts no other', async () => {
   const { client, log } = startGuard('good');
-  await client.confirm(9_000, 9_000);
+  await client.confirm(timeLeft);
   await client.done();
   await sleep(200);
   expect(log).toEqual([]);
@@ -73,7 +90,7 @@ it.concurrent('has no guard left when it is done, and starts no other', async ()
 
 it.concurrent('ends a command that no guard is left to start, without a wait', async () => {
   const { client, log } = startGuard('dying');
-  await client.confirm(9_000, 9_000);
+  await client.confirm(timeLeft);
   const plan = { command: ['true'], environment: {}, isForeground: false, hasNamespace: false };
   const child = client.start(plan);
   expect(await child.started).toBeUndefined();
