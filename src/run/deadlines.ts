@@ -1,5 +1,5 @@
-// The deadlines of a lease for the guard: in how many ms it has to stop the command, and in how many
-// to kill it, if redlock-run does not.
+// The deadlines of a lease for the guard: in how many ms it has to stop the command, and in how
+// many to kill it, if redlock-run does not.
 
 import { stopAtOf } from '../lock/lease-keeper.ts';
 import type { Clock } from '../lock/ports.ts';

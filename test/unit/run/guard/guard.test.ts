@@ -1,45 +1,11 @@
 // The guard's decisions, on a clock that is moved by hand.
 
 import { expect, it } from 'vitest';
-import type { Clock } from '../../../../src/lock/ports.ts';
 import { Guard } from '../../../../src/run/guard/guard.ts';
-
-class Hand implements Clock {
-  #now = 0;
-  readonly #sleepers = new Set<() => void>();
-
-  now(): number {
-    return this.#now;
-  }
-
-  async sleep(durationMs: number, cancelled?: AbortSignal): Promise<void> {
-    const wakeAt = this.#now + durationMs;
-    while (this.#now < wakeAt && !cancelled?.aborted) {
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          cancelled?.removeEventListener('abort', wake);
-          resolve();
-        };
-        this.#sleepers.add(wake);
-        cancelled?.addEventListener('abort', wake);
-      });
-    }
-  }
-
-  async moveTo(at: number): Promise<void> {
-    while (this.#now < at) {
-      this.#now = Math.min(at, this.#now + 10);
-      for (const wake of this.#sleepers) wake();
-      this.#sleepers.clear();
-      await settled();
-    }
-  }
-}
-
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+import { HandClock } from '../../hand-clock.ts';
 
 function setUp(guarded: object = {}) {
-  const clock = new Hand();
+  const clock = new HandClock();
   const log: string[] = [];
   const note = (what: string) => log.push(`${what} at ${clock.now()}`);
   const tree = {
