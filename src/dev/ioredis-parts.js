@@ -21,17 +21,19 @@ export const commands = [
   'unsubscribe',
 ];
 
+/** By its end: node_modules may be a link to a folder elsewhere. */
+const table = '/@ioredis/commands/built/commands.json';
+
 /**
  * A plug-in of the bundler that removes all other commands from the table of @ioredis/commands: a
- * whole start takes 78 ms instead of 94 (the median of 30, on a local Redis, where an empty Node
- * program takes 21). Everything works without it as well.
+ * whole start takes 75 to 78 ms instead of 85 to 88 (medians, on a local Redis, where an empty
+ * Node program takes 21). Everything works without it as well.
  */
 export function fewCommands() {
-  const table = join(root, 'node_modules', '@ioredis', 'commands', 'built', 'commands.json');
   return {
     name: 'few-commands',
     transform: (/** @type {string} */ code, /** @type {string} */ id) => {
-      if (id !== table) return null;
+      if (!id.replaceAll('\\', '/').endsWith(table)) return null;
       const all = JSON.parse(code);
       const few = Object.fromEntries(commands.map((name) => [name, all[name]]));
       return { code: JSON.stringify(few), map: { mappings: '' } };

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { commands } from '../../../src/dev/ioredis-parts.js';
+import { commands, fewCommands } from '../../../src/dev/ioredis-parts.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const { list } = createRequire(createRequire(import.meta.url).resolve('ioredis'))(
@@ -24,6 +24,14 @@ function unknownIn(text: string): string[] {
   );
   return called.filter((name) => others.includes(name.toLowerCase()));
 }
+
+it('removes the other commands, wherever node_modules is', () => {
+  const all = JSON.stringify({ eval: { arity: -3 }, acl: { arity: -2 } });
+  const { transform } = fewCommands();
+  const short = transform(all, '/elsewhere/@ioredis/commands/built/commands.json');
+  expect(JSON.parse(short?.code ?? '')).toEqual({ eval: { arity: -3 } });
+  expect(transform(all, '/elsewhere/commands.json')).toBeNull();
+});
 
 it('finds a command that is not in the bundles', () => {
   expect(unknownIn("await this.#client.get('key'); client.hgetallBuffer('key')")).toEqual([
