@@ -5,7 +5,7 @@ import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { AcquireOptions, Redlock, Resources } from '../../src/library.ts';
+import type { AcquireOptions, Redlock, Resources } from '../../src/index.ts';
 import { environmentFor } from '../cli/rig.ts';
 import { runCli, startCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';

@@ -162,7 +162,7 @@ test('attw reports nothing about it as an ES module', async () => {
   expect(Object.keys(analysis.entrypoints)).toContain('.');
   for (const kind of ['node16-esm', 'bundler'] as const) {
     expect(analysis.entrypoints['.']?.resolutions[kind].resolution?.fileName).toMatch(
-      /library\.d\.ts$/,
+      /index\.d\.ts$/,
     );
   }
 });

@@ -3,8 +3,8 @@
 
 import { Redis } from 'ioredis';
 import { afterEach } from 'vitest';
-import type { LockEvent, MasterSource, RedlockOptions } from '../../src/library.ts';
-import { Redlock, RedlockError } from '../../src/library.ts';
+import type { LockEvent, MasterSource, RedlockOptions } from '../../src/index.ts';
+import { Redlock, RedlockError } from '../../src/index.ts';
 
 export {
   countOf,

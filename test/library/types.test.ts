@@ -12,8 +12,8 @@ import type {
   MasterSource,
   RedlockOptions,
   Resources,
-} from '../../src/library.ts';
-import { Redlock, type RedlockError } from '../../src/library.ts';
+} from '../../src/index.ts';
+import { Redlock, type RedlockError } from '../../src/index.ts';
 
 test('masters are URLs and clients of ioredis, and nothing that merely looks like them', () => {
   expectTypeOf<string>().toExtend<MasterSource>();

@@ -12,7 +12,7 @@ import { type AcquireReply, alone, type Claim, type FailureCause } from '../../s
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { RedisMaster, type RedisMasterSettings } from '../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../src/system-clock.ts';
+import { createSystemClock } from '../../src/system/clock.ts';
 import { eventually } from '../servers/processes.ts';
 
 /** Anything with the address of a master: a TestMaster, a FaultyProxy, or just the address. */

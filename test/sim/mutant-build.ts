@@ -21,7 +21,7 @@ import { mutants } from './mutants.ts';
 import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = [
-  ...['lock', 'redis', 'run', 'text', 'system-clock.ts', 'local'],
+  ...['lock', 'redis', 'run', 'text', 'system', 'local'],
   ...['master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
   ...['held', 'keeping', 'taking', 'ticket'].map((name) => `ctl/steps/${name}.ts`),
 ];

@@ -1,4 +1,4 @@
-// A nested run: `redlock-run --reentrant` as the command of another run, put together as src/job.ts
+// A nested run: `redlock-run --reentrant` as the command of another run, put together as src/programs/job.ts
 // does it. It acquires no lock, and queries the enclosing lock instead. For the checkers it is a
 // holder of that lock with the same value and a validity of its own.
 

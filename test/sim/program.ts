@@ -1,5 +1,5 @@
 // One invocation of redlock-run: a process with the real lock, run and masters, put together as
-// src/job.ts does it. A process whose run has ended still exists until its sockets are closed, as
+// src/programs/job.ts does it. A process whose run has ended still exists until its sockets are closed, as
 // in Node; only sudden death removes it.
 
 import type { Clock } from '../../src/lock/ports.ts';
@@ -233,7 +233,7 @@ export class Program {
     return claim;
   }
 
-  /** As in src/claim.ts: a slot is drawn by chance. */
+  /** As in src/programs/claim.ts: a slot is drawn by chance. */
   #sharing(): Sharing {
     const { form, slotCount } = this.#plan.wish;
     return form === 'slots'

@@ -17,7 +17,7 @@ import * as scriptsModule from '../../src/redis/scripts.ts';
 import * as deadlinesModule from '../../src/run/deadlines.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
 import * as runModule from '../../src/run/run.ts';
-import * as clockModule from '../../src/system-clock.ts';
+import * as clockModule from '../../src/system/clock.ts';
 import type { Script } from './sim-redis.ts';
 
 /** The modules by their paths in src/. */
@@ -38,7 +38,7 @@ export interface Modules {
   readonly 'run/deadlines': typeof deadlinesModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
-  readonly 'system-clock': typeof clockModule;
+  readonly 'system/clock': typeof clockModule;
 }
 
 export type System = ReturnType<typeof systemOf>;
@@ -60,7 +60,7 @@ const realModules: Modules = {
   'run/deadlines': deadlinesModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
-  'system-clock': clockModule,
+  'system/clock': clockModule,
 };
 
 export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
@@ -91,7 +91,7 @@ export function systemOf(modules: Modules) {
     look: modules['ctl/steps/ticket'].look,
     Guard: modules['run/guard/guard'].Guard,
     Run: modules['run/run'].Run,
-    createSystemClock: modules['system-clock'].createSystemClock,
+    createSystemClock: modules['system/clock'].createSystemClock,
     scriptNamed(text: string): Script {
       const name = names.get(text);
       if (name === undefined) throw new Error(`no such script in src/redis/: ${text.slice(0, 80)}`);

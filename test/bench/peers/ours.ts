@@ -8,7 +8,7 @@ import { alone } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../../src/system-clock.ts';
+import { createSystemClock } from '../../../src/system/clock.ts';
 import { type Cycle, callTimeoutMs, ttlMs } from './npm.ts';
 
 export function ours(isFenced: boolean, urls: readonly string[]): Cycle {

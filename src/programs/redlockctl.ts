@@ -4,41 +4,41 @@
 
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { callerOf, isThere, ownerOf, whyNotKept } from './asker.ts';
-import { complain, complainOfOutput } from './cli/complaint.ts';
-import { renderVersion } from './cli/help.ts';
-import { checkArgumentBytes } from './config/arguments.ts';
-import { surroundings } from './config/sources.ts';
-import type { Call } from './ctl/call.ts';
-import { renderHelp } from './ctl/help.ts';
-import { Output } from './ctl/output.ts';
-import { readSettings } from './ctl/settings.ts';
-import type { Screen } from './ctl/top/screen.ts';
-import type { VerbName } from './ctl/verb-table.ts';
-import { parseWords } from './ctl/words.ts';
-import { LocalTrouble } from './local/trouble.ts';
-import type { HolderNote } from './lock/value.ts';
-import { userName } from './system/user.ts';
-import { createSystemClock } from './system-clock.ts';
-import { printableLines } from './text/printable.ts';
+import { complain, complainOfOutput } from '../cli/complaint.ts';
+import { renderVersion } from '../cli/help.ts';
+import { checkArgumentBytes } from '../config/arguments.ts';
+import { surroundings } from '../config/sources.ts';
+import type { Call } from '../ctl/call.ts';
+import { renderHelp } from '../ctl/help.ts';
+import { Output } from '../ctl/output.ts';
+import { readSettings } from '../ctl/settings.ts';
+import type { Screen } from '../ctl/top/screen.ts';
+import type { VerbName } from '../ctl/verb-table.ts';
+import { parseWords } from '../ctl/words.ts';
+import { LocalTrouble } from '../local/trouble.ts';
+import type { HolderNote } from '../lock/value.ts';
+import { createSystemClock } from '../system/clock.ts';
+import { userName } from '../system/user.ts';
+import { printableLines } from '../text/printable.ts';
+import { callerOf, isThere, ownerOf, whyNotKept } from './owner-process.ts';
 
 type Verb = (call: Call) => Promise<number>;
 
 /** All verbs but completion, which must work without any configuration. */
 const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb>>> = {
-  status: async () => (await import('./ctl/status.ts')).status,
-  list: async () => (await import('./ctl/list.ts')).list,
-  top: async () => (await import('./ctl/top/top.ts')).top,
-  history: async () => (await import('./ctl/history/history.ts')).history,
-  break: async () => (await import('./ctl/break.ts')).breakLock,
-  acquire: async () => (await import('./ctl/steps/acquire.ts')).acquireLock,
-  hold: async () => (await import('./ctl/steps/hold.ts')).hold,
-  extend: async () => (await import('./ctl/steps/steps.ts')).extend,
-  release: async () => (await import('./ctl/steps/steps.ts')).release,
-  check: async () => (await import('./ctl/steps/steps.ts')).check,
-  doctor: async () => (await import('./ctl/doctor/doctor.ts')).doctor,
-  acl: async () => (await import('./ctl/acl.ts')).acl,
-  local: async () => (await import('./ctl/local.ts')).local,
+  status: async () => (await import('../ctl/status.ts')).status,
+  list: async () => (await import('../ctl/list.ts')).list,
+  top: async () => (await import('../ctl/top/top.ts')).top,
+  history: async () => (await import('../ctl/history/history.ts')).history,
+  break: async () => (await import('../ctl/break.ts')).breakLock,
+  acquire: async () => (await import('../ctl/steps/acquire.ts')).acquireLock,
+  hold: async () => (await import('../ctl/steps/hold.ts')).hold,
+  extend: async () => (await import('../ctl/steps/steps.ts')).extend,
+  release: async () => (await import('../ctl/steps/steps.ts')).release,
+  check: async () => (await import('../ctl/steps/steps.ts')).check,
+  doctor: async () => (await import('../ctl/doctor/doctor.ts')).doctor,
+  acl: async () => (await import('../ctl/acl.ts')).acl,
+  local: async () => (await import('../ctl/local.ts')).local,
 };
 
 /** How this program is started; the standalone executable passes its own. */
@@ -73,7 +73,7 @@ async function answer(
   const around = surroundings(environment);
   const clock = createSystemClock();
   if (words.row.verb === 'completion') {
-    const { completion } = await import('./ctl/completion/completion.ts');
+    const { completion } = await import('../ctl/completion/completion.ts');
     output.print(await completion(words.operands, around, clock));
     return 0;
   }
@@ -119,7 +119,7 @@ function interrupted(): AbortSignal {
 }
 
 async function openScreen(): Promise<Screen> {
-  const { Screen } = await import('./ctl/top/screen.ts');
+  const { Screen } = await import('../ctl/top/screen.ts');
   return new Screen(process.stdin, process.stdout);
 }
 

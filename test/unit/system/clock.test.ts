@@ -4,7 +4,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSystemClock, readingsNow } from '../../src/system-clock.ts';
+import { createSystemClock, readingsNow } from '../../../src/system/clock.ts';
 
 /** Three clocks to be moved by hand, and what our clock told of them. */
 function rig(hasBoot = true) {

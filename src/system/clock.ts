@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
-import type { Clock } from './lock/ports.ts';
+import type { Clock } from '../lock/ports.ts';
 
 /** Readings of one instant, all in ms; only their progress means anything. */
 export interface ClockSources {

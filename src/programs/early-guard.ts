@@ -1,7 +1,7 @@
 // Starts the guard before the command line has been parsed, because its start takes longest.
 // Whether a command is going to run is a guess here; where it is wrong, the guard is ended unused.
 
-import { GuardProcess, type GuardProgram, type GuardSupply } from './run/guard/guard-process.ts';
+import { GuardProcess, type GuardProgram, type GuardSupply } from '../run/guard/guard-process.ts';
 
 /** `argv`: the words after the program's name. */
 export function startEarly(program: GuardProgram, argv: readonly string[]): GuardSupply {

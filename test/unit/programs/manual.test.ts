@@ -5,14 +5,14 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderHelp } from '../../src/cli/help.ts';
-import { renderPage } from '../../src/cli/roff.ts';
-import { environmentName, keyTable } from '../../src/config/keys.ts';
-import { optionTable } from '../../src/config/options.ts';
-import { renderHelp as renderCtlHelp } from '../../src/ctl/help.ts';
-import { allOptions, verbTable } from '../../src/ctl/verb-table.ts';
-import { renderManual } from '../../src/manual.ts';
-import { exitCodesOf } from '../../src/text/exit-codes.ts';
+import { renderHelp } from '../../../src/cli/help.ts';
+import { renderPage } from '../../../src/cli/roff.ts';
+import { environmentName, keyTable } from '../../../src/config/keys.ts';
+import { optionTable } from '../../../src/config/options.ts';
+import { renderHelp as renderCtlHelp } from '../../../src/ctl/help.ts';
+import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
+import { renderManual } from '../../../src/programs/manual.ts';
+import { exitCodesOf } from '../../../src/text/exit-codes.ts';
 
 const pages = renderManual('1.2.3');
 const page = (name: string) => plain(pages.get(name) ?? '');
@@ -83,7 +83,7 @@ it.each(keyTable.map((row) => [row.key, row.description]))(
 );
 
 it('the package installs every page', () => {
-  const file = path.resolve(import.meta.dirname, '../../package.json');
+  const file = path.resolve(import.meta.dirname, '../../../package.json');
   const { man } = JSON.parse(readFileSync(file, 'utf8'));
   expect(man).toEqual([...pages.keys()].map((name) => `dist/man/${name}`));
 });

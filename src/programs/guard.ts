@@ -11,8 +11,8 @@ import './no-inspector.ts';
 import { closeSync, openSync, read, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
-import { startCommand } from './run/guard/command.ts';
-import { Guard } from './run/guard/guard.ts';
+import { startCommand } from '../run/guard/command.ts';
+import { Guard } from '../run/guard/guard.ts';
 import {
   type Answer,
   asLine,
@@ -26,14 +26,14 @@ import {
   pipeDescriptor,
   type StartPlan,
   type ToGuard,
-} from './run/guard/protocol.ts';
-import { KeptTree } from './run/processes/kept-tree.ts';
-import { type Libc, loadLibc } from './run/processes/libc.ts';
-import { processEntry } from './run/processes/process-table.ts';
-import type { ProcessId, ProcessTree, RunningCommand } from './run/processes/process-tree.ts';
-import { SeenTree } from './run/processes/seen-tree.ts';
-import type { Signal } from './run/supervisor.ts';
-import { createSystemClock, readingsNow } from './system-clock.ts';
+} from '../run/guard/protocol.ts';
+import { KeptTree } from '../run/processes/kept-tree.ts';
+import { type Libc, loadLibc } from '../run/processes/libc.ts';
+import { processEntry } from '../run/processes/process-table.ts';
+import type { ProcessId, ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
+import { SeenTree } from '../run/processes/seen-tree.ts';
+import type { Signal } from '../run/supervisor.ts';
+import { createSystemClock, readingsNow } from '../system/clock.ts';
 
 process.title = guardName;
 // Bun, in the executable, does not pass the title to the kernel, whose name killall(1) uses.

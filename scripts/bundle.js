@@ -2,11 +2,11 @@
 // The bundles of dist/: the entries of programs.js with the packages they use, minified, as
 // CommonJS, with source maps. Types are checked elsewhere (built.js). CommonJS, because Node takes
 // half as long again to start an ES module, and cannot cache its machine code. File names contain a
-// hash of the contents, by which the code cache finds its entry (src/code-cache.ts). ASCII only,
-// which V8 reads without decoding.
+// hash of the contents, by which the code cache finds its entry (src/programs/code-cache.ts). ASCII
+// only, which V8 reads without decoding.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { aliases, fewCommands } from './ioredis-parts.js';
 import { root } from './program.js';
 import { forCheckout, large, library, small, standalone } from './programs.js';
@@ -72,7 +72,7 @@ export async function bundleStandalone(folder) {
 /** Puts what every run needs into one file, instead of one file for each combination of sharers. */
 const inOrder = {
   groups: Object.values(large).map((file) => ({
-    name: `${file.replace(/^src\/|\.ts$/g, '')}-core`,
+    name: `${basename(file, '.ts')}-core`,
     test: (/** @type {string} */ id) => id === join(root, file),
   })),
 };

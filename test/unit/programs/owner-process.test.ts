@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { callerOf, isThere, ownerOf } from '../../src/asker.ts';
-import { eventually } from '../servers/processes.ts';
+import { callerOf, isThere, ownerOf } from '../../../src/programs/owner-process.ts';
+import { eventually } from '../../servers/processes.ts';
 
 const here = ownerOf(process.pid);
 

@@ -5,8 +5,8 @@
 // shell that it was made of.
 
 import { readFileSync, readlinkSync } from 'node:fs';
-import type { OwnerProcess } from './ctl/call.ts';
-import { type ProcessEntry, processEntry } from './run/processes/process-table.ts';
+import type { OwnerProcess } from '../ctl/call.ts';
+import { type ProcessEntry, processEntry } from '../run/processes/process-table.ts';
 
 /** null: there is no such process, or it is hidden from this user. */
 export function ownerOf(pid: number): OwnerProcess | null {
@@ -52,7 +52,7 @@ function seen(pid: number): ProcessEntry | null {
  * Why a run could not keep a tree of processes here, found out by loading what it needs; or null.
  */
 export async function whyNotKept(): Promise<string | null> {
-  const { libcForTree } = await import('./run/processes/kept-tree.ts');
+  const { libcForTree } = await import('../run/processes/kept-tree.ts');
   try {
     libcForTree();
     return null;

@@ -1,20 +1,20 @@
 // The composition root of redlock-run: words, environment and signals in, exit code out. The only
 // file that knows all parts.
 
-import { complain, complainOfOutput } from './cli/complaint.ts';
-import { renderHelp, renderVersion } from './cli/help.ts';
-import { renderPlan } from './cli/plan.ts';
-import { Reporter } from './cli/reporter.ts';
-import { openStderr } from './cli/stderr.ts';
-import { checkArgumentBytes, parseWords } from './config/arguments.ts';
-import { resolveSettings } from './config/settings.ts';
-import { surroundings } from './config/sources.ts';
-import { LocalTrouble } from './local/trouble.ts';
-import { areTooFew, checkDescriptors, tooFew } from './run/descriptors.ts';
-import type { GuardSupply } from './run/guard/guard-process.ts';
-import { raiseAgain } from './run/signals.ts';
-import { RunTrouble } from './run/trouble.ts';
-import { OutputError } from './text/errors.ts';
+import { complain, complainOfOutput } from '../cli/complaint.ts';
+import { renderHelp, renderVersion } from '../cli/help.ts';
+import { renderPlan } from '../cli/plan.ts';
+import { Reporter } from '../cli/reporter.ts';
+import { openStderr } from '../cli/stderr.ts';
+import { checkArgumentBytes, parseWords } from '../config/arguments.ts';
+import { resolveSettings } from '../config/settings.ts';
+import { surroundings } from '../config/sources.ts';
+import { LocalTrouble } from '../local/trouble.ts';
+import { areTooFew, checkDescriptors, tooFew } from '../run/descriptors.ts';
+import type { GuardSupply } from '../run/guard/guard-process.ts';
+import { raiseAgain } from '../run/signals.ts';
+import { RunTrouble } from '../run/trouble.ts';
+import { OutputError } from '../text/errors.ts';
 
 /** The number of masters of --local. */
 const fewestMasters = 3;
@@ -33,7 +33,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (words.dryRun) return await print(renderPlan(settings));
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
-    const { leaveTerminal } = await import('./run/terminal.ts');
+    const { leaveTerminal } = await import('../run/terminal.ts');
     const stderr = openStderr();
     const reporter = new Reporter(settings, stderr.output);
     for (const caution of settings.cautions) reporter.warn(caution);

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { commands, fewCommands } from '../../../src/dev/ioredis-parts.js';
+import { commands, fewCommands } from '../../../scripts/ioredis-parts.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const { list } = createRequire(createRequire(import.meta.url).resolve('ioredis'))(

@@ -42,4 +42,4 @@ export function fewCommands() {
 }
 
 /** DEBUG=* in the environment would have ioredis write passwords to stderr. */
-export const aliases = { debug: join(root, 'src', 'dev', 'no-debug.js') };
+export const aliases = { debug: join(root, 'scripts', 'no-debug.js') };

@@ -1,5 +1,5 @@
 // @ts-check
-// `node src/dev/faketime.js`: prints the path of libfaketime, with which tests show a program
+// `node scripts/faketime.js`: prints the path of libfaketime, with which tests show a program
 // another time of day. It is unpacked into the user's cache when the system has none. Exits 69
 // where it is not available.
 

@@ -1,7 +1,7 @@
 // The masters of one job: those in the settings, or this user's own on this machine.
 
-import type { Settings } from './config/settings.ts';
-import { type MasterAddress, parseAddress } from './redis/address.ts';
+import type { Settings } from '../config/settings.ts';
+import { type MasterAddress, parseAddress } from '../redis/address.ts';
 
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];
@@ -12,8 +12,8 @@ export interface JobMasters {
 /** Starts the local masters that are missing. Throws LocalTrouble. */
 export async function mastersOf(settings: Settings): Promise<JobMasters> {
   if (!settings.local) return { addresses: settings.masters, replaced: () => null };
-  const { startLocalMasters } = await import('./local/local-masters.ts');
-  const { rememberServers } = await import('./local/same-servers.ts');
+  const { startLocalMasters } = await import('../local/local-masters.ts');
+  const { rememberServers } = await import('../local/same-servers.ts');
   const directory = settings.localDirectory;
   const sockets = await startLocalMasters({ directory, environment: process.env });
   const replaced = rememberServers(sockets);

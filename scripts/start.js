@@ -14,7 +14,7 @@ await script(async () => {
   await setUp({ server: isLocal });
   const argv = isLocal ? ['--local', ...words] : words;
   process.argv = [process.execPath, join(root, 'bin', 'redlock-run.js'), ...argv];
-  await import(new URL('../../dist/redlock-run.js', import.meta.url).href);
+  await import(new URL('../dist/redlock-run.js', import.meta.url).href);
   return new Promise(() => {}); // It exits by itself.
 });
 

@@ -4,9 +4,9 @@
 import './no-inspector.ts';
 
 import path from 'node:path';
+import { guardName } from '../run/guard/protocol.ts';
 import { startEarly } from './early-guard.ts';
-import { main } from './main.ts';
-import { guardName } from './run/guard/protocol.ts';
+import { main } from './redlock-run.ts';
 
 /** The programs by the name in argv[0]; under any other name the file is redlock-run. */
 const programs: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -25,6 +25,6 @@ async function redlockRun(): Promise<void> {
 }
 
 async function redlockctl(): Promise<void> {
-  const { main } = await import('./ctl.ts');
+  const { main } = await import('./redlockctl.ts');
   process.exit(await main(process.argv.slice(2), { file: process.execPath, words: [] }));
 }

@@ -1,15 +1,15 @@
 // The entry of the npm package: starts the guard, then loads the rest while the guard starts. It is
-// a small bundle of its own; main.ts is loaded at run time and not imported.
+// a small bundle of its own; redlock-run.ts is loaded at run time and not imported.
 
 import './no-inspector.ts';
 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { areTooFew, tooFew } from '../run/descriptors.ts';
+import { frugal } from '../run/guard/guard-process.ts';
 import { codeCacheFolder, openCodeCache } from './code-cache.ts';
 import { startEarly } from './early-guard.ts';
-import type { main } from './main.ts';
-import { areTooFew, tooFew } from './run/descriptors.ts';
-import { frugal } from './run/guard/guard-process.ts';
+import type { main } from './redlock-run.ts';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const argv = process.argv.slice(2);

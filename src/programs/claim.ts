@@ -4,10 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
-import type { Settings } from './config/settings.ts';
-import type { Claim, Sharing } from './lock/types.ts';
-import { type HolderNote, newClaim, onSomeSlot, waiterIdOf } from './lock/value.ts';
-import { userName } from './system/user.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Claim, Sharing } from '../lock/types.ts';
+import { type HolderNote, newClaim, onSomeSlot, waiterIdOf } from '../lock/value.ts';
+import { userName } from '../system/user.ts';
 
 /** A claim with a value that was never used before. */
 export function claimFor(settings: Settings): Claim {

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { codeCacheFolder, openCodeCache } from '../../src/code-cache.ts';
+import { codeCacheFolder, openCodeCache } from '../../../src/programs/code-cache.ts';
 
 const filler = `// ${'x'.repeat(5_000)}`;
 let base: string;

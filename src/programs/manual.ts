@@ -2,13 +2,13 @@
 // They are made from the tables of options, keys, verbs and exit codes; only the sentences around
 // the tables are here.
 
-import { examples, spellingsOf } from './cli/help.ts';
-import { type Part, renderPage, type Section } from './cli/roff.ts';
-import { defaultTextOf, environmentName, keyTable } from './config/keys.ts';
-import { type OptionRow, optionTable } from './config/options.ts';
-import { examples as ctlExamples, synopsisOf } from './ctl/help.ts';
-import { sharedOptions, verbTable } from './ctl/verb-table.ts';
-import { exitCodesOf } from './text/exit-codes.ts';
+import { examples, spellingsOf } from '../cli/help.ts';
+import { type Part, renderPage, type Section } from '../cli/roff.ts';
+import { defaultTextOf, environmentName, keyTable } from '../config/keys.ts';
+import { type OptionRow, optionTable } from '../config/options.ts';
+import { examples as ctlExamples, synopsisOf } from '../ctl/help.ts';
+import { sharedOptions, verbTable } from '../ctl/verb-table.ts';
+import { exitCodesOf } from '../text/exit-codes.ts';
 
 const paragraph = (text: string): Part => ({ kind: 'paragraph', text });
 const terms = (...rows: readonly (readonly [string, string])[]): Part => ({
