@@ -1,5 +1,5 @@
 // The promise on a full machine: sixteen busy processes on two cores, and a job of a thousand
-// processes. One at a time, because the margin is measured.
+// processes. No process outlives the key: see Job.outcome. One at a time.
 
 import { expect, it } from 'vitest';
 import { type Job, note, ownMasters, startJob } from '../supervision/rig.ts';
@@ -36,7 +36,6 @@ it.each(cases)(
     happens(job);
     const outcome = await job.outcome(state);
     note(`${title}, ${event}`, outcome);
-    expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
     if (event !== 'SIGSTOP for ever') expect(outcome.signal).toBe(event);
   },
 );

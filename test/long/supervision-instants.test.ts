@@ -9,6 +9,8 @@ import { guardsOf, type Job, pass, sharedMasters, startFamily } from '../supervi
 const instantCount = Number(process.env.INSTANTS ?? 100);
 const seed = Number(process.env.SEED ?? Date.now() % 1e6);
 const lanes = 4;
+/** Longer than the ttl. */
+const tooLongMs = 7_500;
 
 /** xorshift: the instants of one seed are always the same. */
 function* numbers(from: number): Generator<number, never> {
@@ -24,12 +26,12 @@ const ways = {
   killed: async (job: Job) => job.run.signal('SIGKILL'),
   frozen: async (job: Job) => {
     job.run.signal('SIGSTOP');
-    await pass(4_500);
+    await pass(tooLongMs);
     job.run.signal('SIGKILL');
   },
   'woken too late': async (job: Job) => {
     job.run.signal('SIGSTOP');
-    await pass(4_500);
+    await pass(tooLongMs);
     job.run.signal('SIGCONT');
     await pass(2_500);
     // Frozen before it has asked for the lock: it acquires the lock afterwards, which is correct.
@@ -55,7 +57,7 @@ it(`nothing is left at any of ${instantCount} instants`, { timeout: 1_200_000 },
   const lane = async () => {
     for (let instant = instants.pop(); instant; instant = instants.pop()) {
       const { afterMs, way } = instant;
-      const flags = ['--ttl', '3s', '-k', '300ms'];
+      const flags = ['--ttl', '6s', '-k', '300ms'];
       const job = startFamily(masters, { flags, kinds: ['deaf', 'session', 'daemon', 'rabbit'] });
       await pass(afterMs);
       await ways[way](job);
@@ -67,7 +69,9 @@ it(`nothing is left at any of ${instantCount} instants`, { timeout: 1_200_000 },
       const { code, signal } = await Promise.race([job.run.result, left]);
       left.catch(() => {}); // It was in time.
       expect([0, 79, 143, null], `${way} after ${afterMs} ms: ${job.run.stderr}`).toContain(code);
-      await job.nothingLeft();
+      await job.nothingLeft().catch((error) => {
+        throw new Error(`${way} after ${afterMs} ms: ${error.message}`);
+      });
       expect(guardsOf(job.run.pid)).toEqual([]);
       const phase = job.run.stdout === '' ? 'before the job was up' : 'later';
       tally[`${way}, ${phase}: ${code ?? signal}`] =

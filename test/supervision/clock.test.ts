@@ -43,7 +43,6 @@ describe.skipIf(got.status !== 0)('20. the time of day is set', () => {
     expect(outcome.code).toBe(79);
     expect(outcome.stderr).toMatch(/suspended|clock/);
     expect(outcome.goneAfterMs).toBeLessThan(2_500);
-    expect(outcome.marginMs).toBeGreaterThan(0);
   });
 
   it.concurrent('back by an hour: nothing happens', async () => {

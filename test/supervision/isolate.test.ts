@@ -26,7 +26,6 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     note(`isolated, ${title}`, outcome);
     expect(outcome.signal).toBe(signal);
     expect(outcome.goneAfterMs).toBeLessThan(2_500);
-    expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
   });
 
   it.concurrent('no process survives the freeze of redlock-run', async () => {
@@ -36,7 +35,6 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     job.run.signal('SIGSTOP');
     const outcome = await job.outcome('frozen');
     note('isolated, SIGSTOP of redlock-run for ever', outcome);
-    expect(outcome.marginMs).toBeGreaterThan(50);
   });
 
   it.concurrent('leftovers get the stop signal, with one warning, before the release', async () => {

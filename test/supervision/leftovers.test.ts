@@ -35,7 +35,6 @@ it.concurrent('leftovers that obey end at once, and the exit code is the command
   expect(outcome).toMatchObject({ code: 3, stdout: 'ready\n' });
   expect(linesOf(outcome)).toEqual([expect.stringMatching(warning)]);
   expect(outcome.goneAfterMs).toBeLessThan(900);
-  expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
 });
 
 it.concurrent('leftovers that do not obey are killed before the lock is free', async () => {
@@ -54,7 +53,6 @@ it.concurrent('leftovers that do not obey are killed before the lock is free', a
   expect(outcome).toMatchObject({ code: 0, stdout: 'ready\n' });
   expect(linesOf(outcome)).toEqual([expect.stringMatching(warning)]);
   expect(outcome.goneAfterMs).toBeLessThan(2_500);
-  expect(outcome.marginMs).toBeGreaterThanOrEqual(0);
 });
 
 it.concurrent('a lone rabbit that the command leaves behind is not overlooked', async () => {
@@ -146,7 +144,6 @@ it.concurrent('an enclosing run stops the inner job, and not the inner guard', a
   job.run.signal('SIGKILL');
   const outcome = await job.outcome();
   note('nested, SIGKILL of the enclosing run', outcome);
-  expect(outcome.marginMs).toBeGreaterThan(50);
   await eventually(
     'the inner guard ended by itself',
     () => guardsOf(1).every((pid) => pid !== innerGuard),

@@ -110,10 +110,8 @@ export class Job {
     if (result === null) this.run.signal('SIGKILL');
     const ended = result ?? (await this.run.result);
     await eventually('the guard is gone', () => guardsOf(this.run.pid).length === 0, 3_000);
-    const { goneAt, freeAt, outlived } = this.witness;
-    expect(outlived.slice(0, 5), 'seen alive after a quorum of masters had let the key go').toEqual(
-      [],
-    );
+    this.#expectNoneOutlived();
+    const { goneAt, freeAt } = this.witness;
     return { ...ended, goneAfterMs: goneAt - this.#happenedAt, marginMs: freeAt - goneAt };
   }
 
@@ -123,10 +121,13 @@ export class Job {
       await this.witness.looks();
       calm = this.witness.alive.length === 0 && guardsOf(this.run.pid).length === 0 ? calm + 1 : 0;
     }
-    expect(
-      this.witness.outlived.slice(0, 5),
-      'seen alive after a quorum of masters had let the key go',
-    ).toEqual([]);
+    this.#expectNoneOutlived();
+  }
+
+  /** As one text, so that a failure shows them. */
+  #expectNoneOutlived(): void {
+    const what = 'seen alive after a quorum of masters had let the key go';
+    expect(this.witness.outlived.slice(0, 5).join('\n'), what).toBe('');
   }
 
   async cleanUp(): Promise<void> {

@@ -127,7 +127,10 @@ export class Witness {
     this.#goneAt = null;
     this.#aliveAt = performance.now();
     if (!this.#hasBeenHeld || this.freeAt >= lookedAt || (await this.#isHeld())) return;
-    this.outlived.push(...this.#seen.map(({ command }) => command));
+    const freeForMs = Math.round(lookedAt - this.freeAt);
+    const lookMs = Math.round(performance.now() - lookedAt);
+    const times = `(key free for ${freeForMs} ms before a look of ${lookMs} ms)`;
+    this.outlived.push(...this.#seen.map(({ pid, command }) => `${pid}: ${command} ${times}`));
   }
 
   /** Whether a quorum has the key of this job now. */
