@@ -1,5 +1,5 @@
 // The table of all options of redlock-run. The command line is parsed by it, --help and the man
-// page are made from it, and the README is compared with it.
+// page are made from it, and the docs/reference.md is compared with it.
 
 import { type ConfigKey, defaultTextOf, keyRow } from './keys.ts';
 

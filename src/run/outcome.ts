@@ -3,7 +3,7 @@
 
 import type { Cause, ChildExit, Ending } from './supervisor.ts';
 
-/** All outcomes with their meaning; the README has this table. */
+/** All outcomes with their meaning; docs/reference.md has this table. */
 export const outcomeTable = {
   ran: 'the command ran to its end, well or not, or died of a signal of its own',
   'not-found': 'the command was not found',

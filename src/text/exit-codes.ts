@@ -1,7 +1,7 @@
-// The table of the exit status of both programs. --help and the man pages are made from it, and the
-// README is compared with it. A code means the same in both programs. redlockctl exits with 75 for
-// a held lock also when it was only asked, so that `until redlockctl status x; do sleep 1; done`
-// works.
+// The table of the exit status of both programs. --help and the man pages are made from it, and
+// docs/reference.md is compared with it. A code means the same in both programs. redlockctl exits
+// with 75 for a held lock also when it was only asked, so that
+// `until redlockctl status x; do sleep 1; done` works.
 
 export const exitCode = {
   ok: 0,

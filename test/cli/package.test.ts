@@ -58,7 +58,7 @@ test('holds the program, its licence and the example, and neither sources nor te
   const pages = /^docs\/[\w/-]+\.(md|svg)$|^(README|CHANGELOG|SECURITY|CONTRIBUTING)\.md$/;
   const others = files.filter(
     (file) =>
-      !/^(bin|dist)\/|^(LICENSE|package\.json|\.redlockrc\.example)$/.test(file) &&
+      !/^(bin|dist)\/|^(LICENSE|package\.json|\.redlockrc\.example|compose\.yaml)$/.test(file) &&
       !pages.test(file),
   );
   expect(others).toEqual([]);

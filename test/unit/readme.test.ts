@@ -1,6 +1,6 @@
-// The README against the code: options, exit status, configuration keys and environment stand once
-// in the code, and the README must say the same. The tables between the markers are compared whole,
-// so the failing test prints the text to put there.
+// docs/reference.md against the code: options, exit status, outcomes and environment stand once in
+// the code, and the page must say the same. The tables between the markers are compared whole, so
+// the failing test prints the text to put there. And the README stays short.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,10 +12,11 @@ import { childEnvironment } from '../../src/run/environment.ts';
 import { outcomeTable } from '../../src/run/outcome.ts';
 import { exitCodesOf } from '../../src/text/exit-codes.ts';
 
-const readme = readFileSync(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');
+const root = path.resolve(import.meta.dirname, '../..');
+const reference = readFileSync(path.join(root, 'docs/reference.md'), 'utf8');
 
 function block(name: string): string {
-  return new RegExp(`<!-- ${name} -->\n([\\s\\S]*?)\n<!-- /${name} -->`).exec(readme)?.[1] ?? '';
+  return new RegExp(`<!-- ${name} -->\n([\\s\\S]*?)\n<!-- /${name} -->`).exec(reference)?.[1] ?? '';
 }
 
 const cell = (text: string) => text.replaceAll('|', '\\|');
@@ -29,7 +30,7 @@ function optionRow(row: OptionRow): string {
   return `| ${spellings.join(', ')} | ${cell(row.description)} |`;
 }
 
-describe('README.md', () => {
+describe('docs/reference.md', () => {
   it('has every option as the code has it', () => {
     const groups = [...new Set(optionTable.map(({ group }) => group))].map((group) => {
       const rows = optionTable.filter((row) => row.group === group).map(optionRow);
@@ -62,8 +63,24 @@ describe('README.md', () => {
     const variables = Object.keys(
       childEnvironment({}, { claim, startedAt: 0, validUntil: 0, fence: 1 }),
     );
-    expect(variables.filter((name) => !readme.includes(`| \`${name}\` |`))).toEqual([]);
+    expect(variables.filter((name) => !reference.includes(`| \`${name}\` |`))).toEqual([]);
   });
+});
+
+it('README.md names the ports of compose.yaml', () => {
+  const compose = readFileSync(path.join(root, 'compose.yaml'), 'utf8');
+  const urls = [...compose.matchAll(/'127\.0\.0\.1:(\d+):6379'/g)].map(
+    ([, port]) => `redis://127.0.0.1:${port}`,
+  );
+  expect(urls).toHaveLength(3);
+  expect(readFileSync(path.join(root, 'README.md'), 'utf8')).toContain(
+    `REDLOCK_MASTERS=${urls.join(',')}\n`,
+  );
+});
+
+it('README.md has at most 1,200 words', () => {
+  const words = readFileSync(path.join(root, 'README.md'), 'utf8').split(/\s+/);
+  expect(words.length).toBeLessThanOrEqual(1_200);
 });
 
 it('--help has the table of exit codes', () => {
