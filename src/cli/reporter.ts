@@ -78,7 +78,7 @@ export class Reporter {
   finished(finished: Finished): void {
     this.#endSpinner();
     const { names, command, verbosity } = this.#settings;
-    const { cause } = finished.ending;
+    const { cause } = finished.result;
     const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
     const line = endingLine(names, command, finished);
     if (line !== null && !(isBusy && verbosity === 'quiet')) this.#say('finished', line, finished);
@@ -94,7 +94,7 @@ export class Reporter {
       this.#spinner.say(oneLine(line));
       return;
     }
-    const state = event.kind === 'waiting' ? `${event.holder} ${event.place}` : event.kind;
+    const state = event.kind === 'waiting' ? `${event.holder} ${event.position}` : event.kind;
     if (event.kind === 'no-quorum') this.#noQuorumCount += 1;
     // At the second attempt all masters have answered, so that the line names all of them.
     const isSurprising = hasRestarted(event) && this.#noQuorumCount > 1;

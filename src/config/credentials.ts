@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MasterAddress, TlsOptions } from '../redis/address.ts';
-import { ConfigError, fileTrouble } from '../text/errors.ts';
+import { ConfigError, fileError } from '../text/errors.ts';
 import { quoted } from '../text/quote.ts';
 import type { Layer } from './keys.ts';
 import type { MasterEntry, TlsEntry } from './schema.ts';
@@ -165,7 +165,7 @@ async function readText(file: string, base: string, subject: string): Promise<st
     return readTextFile(resolve(base, file)).toString();
   } catch (error) {
     throw new ConfigError(
-      `${subject}: ${quoted(file)}: ${fileTrouble(error)} (paths start from ${base})`,
+      `${subject}: ${quoted(file)}: ${fileError(error)} (paths start from ${base})`,
     );
   }
 }

@@ -11,7 +11,7 @@ import { quotedAddress } from '../text/quote.ts';
 import { logIn, readDefaultLogin } from './credentials.ts';
 import type { Layer, LayerName } from './keys.ts';
 import type { MasterEntry } from './schema.ts';
-import { choose, type MasterSources, type Sources, troubleWith } from './sources.ts';
+import { choose, errorWith, type MasterSources, type Sources } from './sources.ts';
 import { readBoolean, readDuration, readProtocol, readText } from './values.ts';
 
 export interface MasterSettings {
@@ -132,7 +132,7 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
     isVisible ||= stage.layer === 'flag' && address.password !== undefined;
     const master = await logIn(address, entry, login, stage.base, warn, subject);
     if (master.username !== undefined && master.password === undefined) {
-      throw troubleWith({ layer: stage.layer, subject }, `${master.name}: ${userAlone}`);
+      throw errorWith({ layer: stage.layer, subject }, `${master.name}: ${userAlone}`);
     }
     masters.push(master);
   }
@@ -194,7 +194,7 @@ function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): Mast
     const isList = layer === 'flag' && /^(?!rediss?\+sentinel:).*,\s*\S/is.test(entry.url);
     const why = 'a list, and --master takes one URL (give --master once for each)';
     const message = isList ? `${quotedAddress(entry.url)}: ${why}` : error.message;
-    throw troubleWith({ layer, subject }, message);
+    throw errorWith({ layer, subject }, message);
   }
 }
 

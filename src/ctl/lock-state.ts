@@ -76,7 +76,7 @@ export interface LockState {
   readonly votes: readonly MasterVote[];
   /** The head of the wait queue first; `place` counts from 1. */
   readonly queue: readonly {
-    readonly place: number;
+    readonly position: number;
     readonly id: string;
     readonly waitedMs: number;
   }[];
@@ -86,7 +86,7 @@ export interface LockState {
 export interface MasterReport {
   readonly master: string;
   readonly snapshot: LockSnapshot | Failed;
-  readonly doubt: Failed | null;
+  readonly graceFailure: Failed | null;
 }
 
 export function lockStateOf(name: string, reports: readonly MasterReport[]): LockState {
@@ -154,7 +154,7 @@ interface MasterView {
   readonly failed: Failed | null;
 }
 
-function viewOf({ master, snapshot, doubt }: MasterReport): MasterView {
+function viewOf({ master, snapshot, graceFailure }: MasterReport): MasterView {
   if ('kind' in snapshot)
     return { master, snapshot: null, value: null, holdings: [], failed: snapshot };
   const value = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
@@ -163,7 +163,7 @@ function viewOf({ master, snapshot, doubt }: MasterReport): MasterView {
     snapshot,
     value,
     holdings: holdingsOf(snapshot),
-    failed: value === null ? doubt : null,
+    failed: value === null ? graceFailure : null,
   };
 }
 
@@ -171,7 +171,7 @@ function stateOf(views: readonly MasterView[], counts: readonly number[], quorum
   const replies = views.map(({ value, failed }): AcquireReply => {
     if (failed) return failed;
     if (value === null) return { kind: 'granted', fence: null };
-    return { kind: 'refused', holder: value, remainingMs: null, place: null, masterTimeUs: 0 };
+    return { kind: 'refused', holder: value, remainingMs: null, position: null, masterTimeUs: 0 };
   });
   switch (acquireVerdictOf(replies, views.length)) {
     case 'granted':
@@ -230,7 +230,7 @@ function queueOf(views: readonly MasterView[]): LockState['queue'] {
     waited.set(id, Math.max(waitedMs, waited.get(id) ?? 0));
   }
   const inOrder = [...waited].sort(([, a], [, b]) => b - a);
-  return inOrder.map(([id, waitedMs], index) => ({ place: index + 1, id, waitedMs }));
+  return inOrder.map(([id, waitedMs], index) => ({ position: index + 1, id, waitedMs }));
 }
 
 /** One holder, as one master shows it. */

@@ -15,8 +15,8 @@ export function renderLock(lock: LockState): string {
     ['MASTER', 'VOTE', 'LEFT', ''],
     lock.votes.map((vote) => [vote.master, vote.vote, leftOf(vote), remarkOn(vote, lock)]),
   );
-  const rows = queue.map(({ place, id, waitedMs }) => [
-    String(place),
+  const rows = queue.map(({ position, id, waitedMs }) => [
+    String(position),
     roughly(waitedMs),
     waiterOf(id),
   ]);

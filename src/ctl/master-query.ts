@@ -7,10 +7,10 @@ import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
+import { failed, isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
 import type { Page, SeenLine } from '../redis/snapshot.ts';
-import { failed, isFailed } from '../redis/trouble.ts';
 import { roughly } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
 import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
@@ -43,7 +43,7 @@ const usualLimits = {
   nameChars: 20_000_000,
 };
 
-/** The masters of the settings, and the local ones that are running. Throws LocalTrouble. */
+/** The masters of the settings, and the local ones that are running. Throws LocalError. */
 export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
   const own = settings.local ? await localMasters(settings.localDirectory) : [];
   return [
@@ -73,7 +73,7 @@ export class MasterQuery {
 
   /**
    * A query of the masters of the settings. Local masters are not started: a query changes nothing.
-   * Throws LocalTrouble.
+   * Throws LocalError.
    */
   static async of(
     settings: CtlSettings,
@@ -107,7 +107,9 @@ export class MasterQuery {
 
   /** For each of these locks the report of each master. */
   async reports(names: readonly string[]): Promise<MasterReport[][]> {
-    const doubts = await this.ask(async (observer) => ({ doubt: await observer.doubt() }));
+    const graceFailures = await this.ask(async (observer) => ({
+      graceFailure: await observer.graceFailure(),
+    }));
     const all: MasterReport[][] = [];
     for (let from = 0; from < names.length; from += batchSize) {
       const batch = names.slice(from, from + batchSize);
@@ -115,13 +117,15 @@ export class MasterQuery {
       for (const index of batch.keys()) {
         all.push(
           this.observers.map(({ name }, at) => {
-            const [snapshot, doubt] = [snapshots[at], doubts[at]];
+            const [snapshot, graceFailure] = [snapshots[at], graceFailures[at]];
             if (snapshot === undefined || isFailed(snapshot))
-              return { master: name, snapshot: snapshot ?? silence, doubt: null };
+              return { master: name, snapshot: snapshot ?? silence, graceFailure: null };
             return {
               master: name,
               snapshot: snapshot[index] ?? silence,
-              doubt: isFailed(doubt) ? doubt : (doubt?.doubt ?? null),
+              graceFailure: isFailed(graceFailure)
+                ? graceFailure
+                : (graceFailure?.graceFailure ?? null),
             };
           }),
         );

@@ -139,7 +139,7 @@ class Wait {
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
-        if (this.#isOver(attempt)) return this.#leave(endingOf(attempt, redlock.masterCount));
+        if (this.#isOver(attempt)) return this.#leave(resultOf(attempt, redlock.masterCount));
         await this.#goOn(attempt);
       }
       return this.#leave({ kind: 'aborted' });
@@ -204,8 +204,8 @@ class Wait {
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotCount = 0;
     if (attempt.kind === 'busy') {
-      const { holder, holderCount, freeInMs: remainingMs, place } = attempt;
-      report({ kind: 'waiting', holder, holderCount, remainingMs, place, waitedMs });
+      const { holder, holderCount, freeInMs: remainingMs, position } = attempt;
+      report({ kind: 'waiting', holder, holderCount, remainingMs, position, waitedMs });
       if (waitMs !== 0 && !retries && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
@@ -235,13 +235,13 @@ class Wait {
     // There is no holder and no waiter before us: contenders have split the vote. Or the holders of
     // several slots have, each with a bare quorum: that lasts, and a waiter is woken when it is
     // over.
-    const isSplit = !attempt.isHeld && (attempt.place ?? 0) === 0;
+    const isSplit = !attempt.isHeld && (attempt.position ?? 0) === 0;
     this.#splitCount = isSplit ? this.#splitCount + 1 : 0;
     if (isSplit)
       return this.#subscriptions
         ? Math.min(between(soonMs) * 2 ** (this.#splitCount - 1), pollMs.most)
         : between(soonMs);
-    const isNext = attempt.place === 0 && attempt.freeInMs !== null;
+    const isNext = attempt.position === 0 && attempt.freeInMs !== null;
     return Math.min(
       between(pollMs),
       isNext ? attempt.freeInMs + expiryMs : Number.POSITIVE_INFINITY,
@@ -262,7 +262,7 @@ class Wait {
 
 type Failure = Exclude<Attempt, { kind: 'acquired' }>;
 
-function endingOf(attempt: Failure, masterCount: number): NotAcquired {
+function resultOf(attempt: Failure, masterCount: number): NotAcquired {
   if (isMisconfigured(attempt, masterCount))
     return { kind: 'misconfigured', failures: failuresOf(attempt) };
   switch (attempt.kind) {

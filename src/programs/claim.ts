@@ -11,15 +11,15 @@ import { userName } from '../system/user.ts';
 
 /** A claim with a value that was never used before. */
 export function claimFor(settings: Settings): Claim {
-  const { names: resources, ttlMs, isFenced, yields } = settings;
+  const { names: resources, ttlMs, isFenced, preemptible } = settings;
   const note = { ...noteOf(settings), since: new Date().toISOString() };
-  const wish = { resources, sharing: sharingOf(settings), yields, ttlMs, isFenced };
+  const wish = { resources, sharing: sharingOf(settings), preemptible, ttlMs, isFenced };
   return newClaim(wish, randomBytes(20).toString('base64url'), note);
 }
 
 export function waiterIdFor(settings: Settings, runId: string): string {
   return waiterIdOf(
-    { sharing: sharingOf(settings), yields: settings.yields },
+    { sharing: sharingOf(settings), preemptible: settings.preemptible },
     runId,
     `${process.pid}@${os.hostname()}`,
   );

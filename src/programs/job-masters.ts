@@ -9,7 +9,7 @@ export interface JobMasters {
   readonly replaced: () => string | null;
 }
 
-/** Starts the local masters that are missing. Throws LocalTrouble. */
+/** Starts the local masters that are missing. Throws LocalError. */
 export async function mastersOf(settings: Settings): Promise<JobMasters> {
   if (!settings.local) return { addresses: settings.masters, replaced: () => null };
   const { startLocalMasters } = await import('../local/local-masters.ts');

@@ -9,13 +9,14 @@ import { type Lease, Redlock } from '../lock/redlock.ts';
 import type { Claim } from '../lock/types.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from '../lock/wait.ts';
 import type { MasterAddress } from '../redis/address.ts';
+import { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
-import { EnclosingLock } from '../redis/outer-lock.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { endedBefore, objectionTo } from '../run/command.ts';
 import { timeLeftOf } from '../run/deadlines.ts';
 import { childEnvironment } from '../run/environment.ts';
+import { RunError } from '../run/errors.ts';
 import type { RunEvent } from '../run/events.ts';
 import { type ExitStatus, exitStatusOf } from '../run/exit-code.ts';
 import { GuardClient } from '../run/guard/client.ts';
@@ -29,9 +30,8 @@ import type { Libc } from '../run/processes/libc.ts';
 import { Recorder } from '../run/recorder.ts';
 import { type Finished, Run, type RunParts } from '../run/run.ts';
 import { subscribe } from '../run/signals.ts';
-import type { Cause } from '../run/supervisor.ts';
+import type { StopReason } from '../run/supervisor.ts';
 import { hasTerminal, isInFront } from '../run/terminal.ts';
-import { RunTrouble } from '../run/trouble.ts';
 import { createSystemClock, readingsNow } from '../system/clock.ts';
 import { claimFor, noteOf, waiterIdFor } from './claim.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
@@ -51,21 +51,21 @@ export async function runJob(
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
-    if (event.kind === 'waiting' && event.place !== null) position ??= event.place + 1;
+    if (event.kind === 'waiting' && event.position !== null) position ??= event.position + 1;
     reporter.event(event);
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
   const finished = await new Job(settings, addresses, replaced, guards, tell).run();
   reporter.finished(finished);
-  const status = exitStatusOf(finished.ending, settings.conflictExitCode);
+  const status = exitStatusOf(finished.result, settings.conflictExitCode);
   if (settings.reportFile !== null) {
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
     const { reportOf, writeReport } = await import('../cli/report.ts');
-    const report = reportOf(settings.names, finished, { place: position, masters }, status.code);
-    const trouble = writeReport(settings.reportFile, report);
-    if (trouble !== null) reporter.error(trouble);
+    const report = reportOf(settings.names, finished, { position: position, masters }, status.code);
+    const problem = writeReport(settings.reportFile, report);
+    if (problem !== null) reporter.error(problem);
   }
   return status;
 }
@@ -113,8 +113,14 @@ class Job {
     const look = (address: MasterAddress) =>
       new LockObserver(address, { prefix, restartGraceMs, protocol }, registry, this.#clock);
     this.#enclosing =
-      settings.outer &&
-      new EnclosingLock(settings.outer, addresses.map(look), this.#clock, lockSettings, this.#tell);
+      settings.enclosing &&
+      new EnclosingLock(
+        settings.enclosing,
+        addresses.map(look),
+        this.#clock,
+        lockSettings,
+        this.#tell,
+      );
     this.#recorder = new Recorder(noteOf(settings), settings.conflictExitCode, this.#clock);
   }
 
@@ -224,7 +230,7 @@ class Job {
       ready: (lease: Lease) => this.#ready(lease, guard),
     };
     const acquisition = await acquire(parts, { waitMs, aborted, reserveMs, isIdentifying: true });
-    if (acquisition.kind === 'not-ready') throw new RunTrouble(acquisition.why);
+    if (acquisition.kind === 'not-ready') throw new RunError(acquisition.why);
     return acquisition;
   }
 
@@ -248,7 +254,7 @@ class Job {
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
         hasHistory
-          ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined)
+          ? this.#recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined)
           : null,
     };
     const limits = { giveUpAfterMs, aborted };

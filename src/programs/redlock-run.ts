@@ -1,19 +1,19 @@
 // The composition root of redlock-run: words, environment and signals in, exit code out. The only
 // file that knows all parts.
 
-import { complain, complainOfOutput } from '../cli/complaint.ts';
+import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { renderHelp, renderVersion } from '../cli/help.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
 import { openStderr } from '../cli/stderr.ts';
 import { checkArgumentBytes, parseWords } from '../config/arguments.ts';
 import { resolveSettings } from '../config/settings.ts';
-import { surroundings } from '../config/sources.ts';
-import { LocalTrouble } from '../local/trouble.ts';
+import { executionContext } from '../config/sources.ts';
+import { LocalError } from '../local/errors.ts';
 import { areTooFew, checkDescriptors, tooFew } from '../run/descriptors.ts';
+import { RunError } from '../run/errors.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import { raiseAgain } from '../run/signals.ts';
-import { RunTrouble } from '../run/trouble.ts';
 import { OutputError } from '../text/errors.ts';
 
 /** The number of masters of --local. */
@@ -29,7 +29,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     const words = parseWords(argv);
     if (words.kind === 'help') return await print(renderHelp());
     if (words.kind === 'version') return await print(renderVersion('redlock-run'));
-    const settings = await resolveSettings({ words, ...surroundings(process.env) });
+    const settings = await resolveSettings({ words, ...executionContext(process.env) });
     if (words.dryRun) return await print(renderPlan(settings));
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
@@ -42,9 +42,9 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {
-    return complain(
+    return reportFailure(
       'redlock-run',
-      areTooFew(error) ? new RunTrouble(tooFew) : error,
+      areTooFew(error) ? new RunError(tooFew) : error,
       isUnavailable,
     );
   }
@@ -55,15 +55,13 @@ function print(text: string): Promise<number> {
   const { stdout } = process;
   stdout.on('error', () => {}); // The callback gets the error too.
   return new Promise((resolve) => {
-    stdout.write(text, (error) => resolve(error ? complainOfOutput('redlock-run', error) : 0));
+    stdout.write(text, (error) => resolve(error ? reportOutputFailure('redlock-run', error) : 0));
   });
 }
 
 /**
  * Whether this machine lacks something: local masters, a guard, isolation, a file for the report.
  */
-function isUnavailable(error: unknown): error is LocalTrouble | RunTrouble | OutputError {
-  return (
-    error instanceof LocalTrouble || error instanceof RunTrouble || error instanceof OutputError
-  );
+function isUnavailable(error: unknown): error is LocalError | RunError | OutputError {
+  return error instanceof LocalError || error instanceof RunError || error instanceof OutputError;
 }

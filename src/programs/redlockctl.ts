@@ -4,18 +4,18 @@
 
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { complain, complainOfOutput } from '../cli/complaint.ts';
+import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { renderVersion } from '../cli/help.ts';
 import { checkArgumentBytes } from '../config/arguments.ts';
-import { surroundings } from '../config/sources.ts';
+import { executionContext } from '../config/sources.ts';
+import { parseWords } from '../ctl/arguments.ts';
 import type { Call } from '../ctl/call.ts';
 import { renderHelp } from '../ctl/help.ts';
 import { Output } from '../ctl/output.ts';
 import { readSettings } from '../ctl/settings.ts';
 import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
-import { parseWords } from '../ctl/words.ts';
-import { LocalTrouble } from '../local/trouble.ts';
+import { LocalError } from '../local/errors.ts';
 import type { HolderNote } from '../lock/value.ts';
 import { createSystemClock } from '../system/clock.ts';
 import { userName } from '../system/user.ts';
@@ -46,7 +46,7 @@ const ourselves = { file: process.execPath, words: process.argv.slice(1, 2) };
 
 /** Returns the exit code. Never rejects. */
 export async function main(argv: readonly string[], program = ourselves): Promise<number> {
-  const endBy = (error: Error) => process.exit(complainOfOutput('redlockctl', error));
+  const endBy = (error: Error) => process.exit(reportOutputFailure('redlockctl', error));
   process.stdout.on('error', endBy);
   const output = new Output(process.stdout, endBy);
   try {
@@ -54,7 +54,7 @@ export async function main(argv: readonly string[], program = ourselves): Promis
     await output.flushed();
     return code;
   } catch (error) {
-    return complain('redlockctl', error, (other) => other instanceof LocalTrouble);
+    return reportFailure('redlockctl', error, (other) => other instanceof LocalError);
   }
 }
 
@@ -70,7 +70,7 @@ async function answer(
     output.print(words.kind === 'help' ? renderHelp() : renderVersion('redlockctl'));
     return 0;
   }
-  const around = surroundings(environment);
+  const around = executionContext(environment);
   const clock = createSystemClock();
   if (words.row.verb === 'completion') {
     const { completion } = await import('../ctl/completion/completion.ts');

@@ -7,8 +7,8 @@
 import { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
+import { failedBy } from './errors.ts';
 import { ReplyGuard } from './reply-guard.ts';
-import { failedBy } from './trouble.ts';
 
 /** A silent host delays a connection by no more than this; a refused connection fails at once. */
 const connectTimeoutMs = 2_000;
@@ -90,7 +90,7 @@ export async function openClient(
     guard.asked();
     return send();
   };
-  const whyFailed = (error: unknown) => guard.trouble ?? failedBy(error, cause);
+  const whyFailed = (error: unknown) => guard.problem ?? failedBy(error, cause);
   try {
     await verifying(() => client.connect());
     await inTime(client, [

@@ -8,11 +8,11 @@ import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import { bytesOf } from '../text/bytes.ts';
 import { type OpenedClient, type Origin, openClient } from './client.ts';
+import { failed, isFailed } from './errors.ts';
 import { textsOf } from './exact-reply.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
 import { typeOfKey } from './keys.ts';
 import type { ScriptCall } from './script-calls.ts';
-import { failed, isFailed } from './trouble.ts';
 
 /** How a server refuses any request: not logged in, protected mode, no room for another client. */
 const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients/;

@@ -7,6 +7,7 @@ import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
+import { failed, isFailed } from './errors.ts';
 import type { ServerRegistry } from './identity.ts';
 import {
   channelsOf,
@@ -20,7 +21,7 @@ import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { removalOf } from './replies.ts';
 import { as, listOf, readReply, type Shape, tuple } from './reply-shapes.ts';
-import { doubtAbout } from './restart.ts';
+import { graceFailureOf } from './restart.ts';
 import type { Calls, ScriptCall } from './script-calls.ts';
 import { scripts } from './scripts.ts';
 import {
@@ -34,7 +35,6 @@ import {
   type SeenHistories,
   snapshotShape,
 } from './snapshot.ts';
-import { failed, isFailed } from './trouble.ts';
 
 export class LockObserver {
   readonly name: string;
@@ -69,12 +69,12 @@ export class LockObserver {
    * Why free keys are no votes yet: the server restarted, and may have forgotten locks. null: they
    * are.
    */
-  async doubt(): Promise<Failed | null> {
+  async graceFailure(): Promise<Failed | null> {
     const connection = await this.connected();
     if (isFailed(connection)) return connection;
     // No command has been sent yet, so the identity may be unknown.
     await connection.identity;
-    return doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
+    return graceFailureOf(connection, this.#settings.restartGraceMs, this.#clock);
   }
 
   /**
@@ -115,7 +115,7 @@ export class LockObserver {
       sharing,
       ttlMs: 0,
       isFenced: false,
-      yields: 'never',
+      preemptible: 'never',
       waiter: null,
     } as const;
     const undoing = { claim, keepMs: 0, record: null, keepsPosition: false };

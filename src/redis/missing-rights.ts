@@ -5,9 +5,9 @@
 
 import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
+import { isFailed } from './errors.ts';
 import type { Protocol } from './protocol.ts';
 import { commandsOf } from './rights.ts';
-import { isFailed } from './trouble.ts';
 
 /**
  * KEYS: one that is not used. ARGV: commands. Returns those that the user has no right to. The most
@@ -22,10 +22,10 @@ for _, command in ipairs(ARGV) do
     local words = {}
     for i = 1, count do words[i] = KEYS[1] end
     local reply = redis.pcall(command, unpack(words))
-    local trouble = type(reply) == 'table' and reply.err or ''
-    if not string.find(trouble, 'umber of arg') then
-      local isDenied = string.find(trouble, "can't run this command")
-        or string.find(trouble, 'no permissions to run')
+    local problem = type(reply) == 'table' and reply.err or ''
+    if not string.find(problem, 'umber of arg') then
+      local isDenied = string.find(problem, "can't run this command")
+        or string.find(problem, 'no permissions to run')
       if isDenied then missing[#missing + 1] = command end
       break
     end

@@ -4,7 +4,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
-import { failed } from './trouble.ts';
+import { failed } from './errors.ts';
 
 /** The deepest lists in lists; ioredis reads them by recursion. */
 const deepest = 1_000;
@@ -32,7 +32,7 @@ export class ReplyGuard {
   /** The replies that may still come to requests of ioredis itself. */
   #loginRepliesLeft: number;
   #hasBegun = false;
-  #trouble: Failed | null = null;
+  #problem: Failed | null = null;
 
   /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
   constructor(client: Redis, mostBytes: number, loginReplies: number) {
@@ -42,8 +42,8 @@ export class ReplyGuard {
   }
 
   /** Why the connection was closed; null: not because of the server's bytes. */
-  get trouble(): Failed | null {
-    return this.#trouble;
+  get problem(): Failed | null {
+    return this.#problem;
   }
 
   /** Announces one more reply. */
@@ -58,10 +58,10 @@ export class ReplyGuard {
     const readers = stream.listeners('data');
     stream.removeAllListeners('data');
     stream.on('data', (chunk: Buffer) => {
-      if (this.#trouble) return;
+      if (this.#problem) return;
       const harmless = chunk.subarray(0, this.#read(chunk));
       for (const read of readers) read.call(stream, harmless);
-      if (this.#trouble) stream.destroy();
+      if (this.#problem) stream.destroy();
     });
   }
 
@@ -72,9 +72,9 @@ export class ReplyGuard {
       const end = this.#bytesToSkip > 0 ? this.#skip(chunk, at) : this.#readLine(chunk, at);
       this.#bytes += end - at;
       if (this.#bytes > this.#mostBytes) {
-        this.#trouble ??= failed('connection', `a reply of more than ${this.#mostBytes} bytes`);
+        this.#problem ??= failed('connection', `a reply of more than ${this.#mostBytes} bytes`);
       }
-      if (this.#trouble) return at;
+      if (this.#problem) return at;
       at = end;
     }
     return at;
@@ -90,15 +90,15 @@ export class ReplyGuard {
    * Reads up to the carriage return, at which some versions of ioredis take a line for complete.
    */
   #readLine(chunk: Buffer, at: number): number {
-    if (!this.#hasBegun && chunk[at] === tlsAlert) this.#trouble = speaksTls;
+    if (!this.#hasBegun && chunk[at] === tlsAlert) this.#problem = speaksTls;
     this.#hasBegun = true;
     const found = chunk.indexOf(carriageReturn, at);
     const end = found < 0 ? chunk.length : found + 1;
     const missing = longestHeader - this.#header.length;
     this.#header += chunk.toString('latin1', at, Math.min(end, at + missing));
     if (!/^[-+:,#_($=!*~%]/.test(this.#header))
-      this.#trouble ??= /^[>|]/.test(this.#header) ? unasked : foreign;
-    if (found >= 0 && !this.#trouble) {
+      this.#problem ??= /^[>|]/.test(this.#header) ? unasked : foreign;
+    if (found >= 0 && !this.#problem) {
       const header = this.#header;
       this.#header = '';
       this.#bytesToSkip = 1;
@@ -113,7 +113,7 @@ export class ReplyGuard {
     if (!/[$=!*~%]/.test(type)) return this.#end(type === '_', type === '-');
     const [, digits] = /^.(-?\d{1,12})\r$/.exec(header) ?? [];
     if (digits === undefined) {
-      this.#trouble = foreign;
+      this.#problem = foreign;
       return;
     }
     const length = Number(digits) * (type === '%' ? 2 : 1);
@@ -123,7 +123,7 @@ export class ReplyGuard {
     }
     if (length <= 0) return this.#end(length < 0, false);
     this.#itemsLeft.push(length);
-    if (this.#itemsLeft.length > deepest) this.#trouble = foreign;
+    if (this.#itemsLeft.length > deepest) this.#problem = foreign;
   }
 
   #end(isNil: boolean, isError: boolean): void {
@@ -139,7 +139,7 @@ export class ReplyGuard {
     else if (this.#loginRepliesLeft > 0 && !(isNil && isWhole)) this.#loginRepliesLeft -= 1;
     // A server says without a request why it closes a connection.
     else if (isError && isWhole) return;
-    else this.#trouble = unasked;
+    else this.#problem = unasked;
     this.#bytes = 0;
   }
 }

@@ -6,13 +6,13 @@
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
-import { failed, isFailed } from './trouble.ts';
+import { failed, isFailed } from './errors.ts';
 
 /**
  * Resolves with why grants of the server do not count yet, or null. Returns null where that needs
  * no question. `graceMs` 0: grants always count.
  */
-export function doubtAbout(
+export function graceFailureOf(
   connection: Connection,
   graceMs: number,
   clock: Clock,

@@ -58,7 +58,7 @@ function toAcquire(claim: Claim, prefix: string): ScriptCall {
 }
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
-  const arrival = claim.yields === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
+  const arrival = claim.preemptible === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
   const words = [...holderWords(claim, fence), arrival];
   return { script: scriptsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
 }
@@ -102,8 +102,8 @@ export function channelNamesOf(claim: Claim, prefix: string): string[] {
   return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
 }
 
-function scriptsFor({ sharing, yields }: Claim): Scripts {
-  return sharing.kind === 'exclusive' && yields === 'never' ? plainScripts : scripts;
+function scriptsFor({ sharing, preemptible }: Claim): Scripts {
+  return sharing.kind === 'exclusive' && preemptible === 'never' ? plainScripts : scripts;
 }
 
 function keysIn(resources: readonly string[], prefix: string): string[] {

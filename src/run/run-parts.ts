@@ -7,7 +7,7 @@ import type { Acquisition } from '../lock/wait.ts';
 import type { Child } from './child.ts';
 import type { TimeLeft } from './deadlines.ts';
 import type { ReportRun } from './events.ts';
-import type { Ending, Signal } from './supervisor.ts';
+import type { RunResult, Signal } from './supervisor.ts';
 
 export interface RunSettings {
   /** From the stop signal to SIGKILL. */
@@ -53,7 +53,7 @@ export interface RunParts {
 }
 
 export interface Finished {
-  readonly ending: Ending;
+  readonly result: RunResult;
   readonly waitMs: number;
   /** null: the child was never started. */
   readonly runMs: number | null;

@@ -28,7 +28,7 @@ export type LostReason =
   | 'masters-replaced';
 
 /** Why the run ended. */
-export type Cause =
+export type StopReason =
   | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired }
   | { readonly kind: 'child' }
   | { readonly kind: 'signal'; readonly signal: Signal }
@@ -38,8 +38,8 @@ export type Cause =
   /** `isLate`: noticed at the release, when the command had ended. */
   | { readonly kind: 'lost'; readonly reason: LostReason; readonly isLate?: true };
 
-export interface Ending {
-  readonly cause: Cause;
+export interface RunResult {
+  readonly cause: StopReason;
   /** null: the child was never started. */
   readonly childExit: ChildExit | null;
   /** Whether SIGKILL was sent. */
@@ -54,7 +54,7 @@ export type Phase = 'acquiring' | 'holding' | 'stopping' | 'sweeping' | 'releasi
 
 export interface State {
   readonly phase: Phase;
-  readonly cause: Cause | null;
+  readonly cause: StopReason | null;
   readonly childExit: ChildExit | null;
   readonly isKilled: boolean;
 }
@@ -131,7 +131,7 @@ export function hasRun({ childExit }: State): boolean {
   return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
 }
 
-export function endingOf({ cause, childExit, isKilled }: State): Ending {
+export function resultOf({ cause, childExit, isKilled }: State): RunResult {
   if (cause === null) throw new Error('a run that has not ended has no ending');
   return { cause, childExit, isKilled };
 }
@@ -158,7 +158,7 @@ function whileAcquiring(state: State, event: Event): Step {
 }
 
 function whileHolding(state: State, event: Event): Step {
-  const stopping = (cause: Cause, signal: Signal | null): Step => [
+  const stopping = (cause: StopReason, signal: Signal | null): Step => [
     { ...state, phase: 'stopping', cause },
     [{ kind: 'stop', signal }],
   ];
@@ -251,7 +251,7 @@ function whileReleasing(state: State, event: Event): Step {
   // Only missing: no other holder is known to have had it beside the command, whose exit code
   // stands.
   const isLoss = event.reason === 'taken' && state.cause?.kind !== 'replaced';
-  const cause: Cause | null = isLoss
+  const cause: StopReason | null = isLoss
     ? { kind: 'lost', reason: event.reason, isLate: true }
     : state.cause;
   return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];

@@ -32,7 +32,7 @@ function waiter(resource: Resources, options: AcquireOptions) {
   const acquiring = redlock.acquire(resource, 5_000, options);
   acquiring.catch(() => {});
   const isInLine = async () => {
-    while (!events.some((event) => event.kind === 'waiting' && event.place !== null))
+    while (!events.some((event) => event.kind === 'waiting' && event.position !== null))
       await sleep(10);
   };
   return { acquiring, isInLine: isInLine() };

@@ -92,7 +92,9 @@ test('kinds of errors and events can be told apart completely', () => {
     }
   };
   expectTypeOf(wordFor).returns.toBeString();
-  expectTypeOf<Extract<LockEvent, { kind: 'waiting' }>['place']>().toEqualTypeOf<number | null>();
+  expectTypeOf<Extract<LockEvent, { kind: 'waiting' }>['position']>().toEqualTypeOf<
+    number | null
+  >();
   expectTypeOf<NonNullable<RedlockOptions['onEvent']>>().parameters.toEqualTypeOf<
     [LockEvent, string, readonly string[]]
   >();

@@ -34,21 +34,21 @@ export interface RigOptions extends Partial<RedisMasterSettings> {
 }
 
 export function handleOn(
-  place: Place,
+  position: Place,
   { prefix = '', restartGraceMs = 0, registry = new ServerRegistry() }: RigOptions = {},
 ) {
-  const handle = new RedisMaster(addressOf(place), { prefix, restartGraceMs }, registry, clock);
+  const handle = new RedisMaster(addressOf(position), { prefix, restartGraceMs }, registry, clock);
   handles.push(handle);
   return handle;
 }
 
-function addressOf(place: Place): MasterAddress {
-  return parseAddress(typeof place === 'string' ? place : place.url);
+function addressOf(position: Place): MasterAddress {
+  return parseAddress(typeof position === 'string' ? position : position.url);
 }
 
 /** One attempt of a handle of its own. */
-export function acquireAt(place: Place): Promise<AcquireReply> {
-  return handleOn(place).acquire(newClaim(), lasting);
+export function acquireAt(position: Place): Promise<AcquireReply> {
+  return handleOn(position).acquire(newClaim(), lasting);
 }
 
 /** Matches a vote that was not given. */
@@ -66,7 +66,7 @@ export interface Rig {
 /** A Redlock of its own over these masters, as one more program has it. */
 export function redlockOn(places: readonly Place[], options: RigOptions = {}): Rig {
   const registry = options.registry ?? new ServerRegistry();
-  const masters = places.map((place) => handleOn(place, { ...options, registry }));
+  const masters = places.map((position) => handleOn(position, { ...options, registry }));
   const events: LockEvent[] = [];
   const settings = { masterTimeoutMs: options.masterTimeoutMs ?? 1_000, reserveMs: 0 };
   return {

@@ -23,7 +23,7 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system', 'local'],
   ...['master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
-  ...['held', 'keeping', 'taking', 'ticket'].map((name) => `ctl/steps/${name}.ts`),
+  ...['held', 'holder-daemon', 'acquire-once', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];
 
 /** The folder of the checkout, from wherever this file has been compiled to. */

@@ -91,7 +91,7 @@ describe('imports point one way', () => {
     ['text/x.ts', "import { Redis } from 'ioredis';"],
     ['library/x.ts', "import { runJob } from '../programs/job.ts';"],
     ['library/x.ts', "import { Redis } from 'ioredis';"],
-    ['library/x.ts', "import { complain } from '../cli/complaint.ts';"],
+    ['library/x.ts', "import { reportFailure } from '../cli/failure.ts';"],
     ['library/x.ts', "import { outerLeaseOf } from '../run/held.ts';"],
     ['library/x.ts', "import { Sources } from '../config/sources.ts';"],
     ['text/x.ts', "import type { RunEvent } from '../run/events.ts';"],

@@ -6,7 +6,7 @@
 import { basename } from 'node:path';
 import { type GivenOptions, readFlags, readOptions } from '../../config/arguments.ts';
 import { optionTable } from '../../config/options.ts';
-import type { Surroundings } from '../../config/sources.ts';
+import type { ExecutionContext } from '../../config/sources.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { UsageError } from '../../text/errors.ts';
 import { oneLine } from '../../text/printable.ts';
@@ -23,7 +23,7 @@ const mostNames = 10_000;
 /** The text to print. @throws UsageError */
 export async function completion(
   operands: readonly string[],
-  around: Surroundings,
+  around: ExecutionContext,
   clock: Clock,
 ): Promise<string> {
   const [shell = '', ...words] = operands;
@@ -40,7 +40,7 @@ export async function completion(
 
 async function candidates(
   [path = '', ...words]: readonly string[],
-  around: Surroundings,
+  around: ExecutionContext,
   clock: Clock,
 ): Promise<Candidate[]> {
   const program = basename(path);
@@ -55,7 +55,7 @@ async function candidates(
 async function namesOf(
   words: readonly string[],
   program: string,
-  around: Surroundings,
+  around: ExecutionContext,
   clock: Clock,
 ): Promise<string[]> {
   const given = new Map() as GivenOptions;

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { readPositiveDuration } from '../../config/values.ts';
 import { quorumOf } from '../../lock/quorum.ts';
-import { fileTrouble, UsageError, ValueError } from '../../text/errors.ts';
+import { fileError, UsageError, ValueError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import { roughly } from '../../text/lines.ts';
@@ -14,10 +14,10 @@ import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
 import { renderTable } from '../table.ts';
-import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 import { renderHtmlPage } from './page.ts';
 import { kindOf, reasonOf } from './reason.ts';
+import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './run-history.ts';
 import { renderTimeline } from './timeline.ts';
 
 /** How many runs are shown without --since. */
@@ -121,6 +121,6 @@ function write(file: string, text: string): string | null {
     writeFileSync(file, text);
     return null;
   } catch (error) {
-    return `${quoted(file)}: ${fileTrouble(error, 'written')}`;
+    return `${quoted(file)}: ${fileError(error, 'written')}`;
   }
 }

@@ -3,8 +3,8 @@
 import { isMark } from '../../lock/value.ts';
 import { markLine } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
-import type { PastHolder, PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
+import type { PastHolder, PastRun } from './run-history.ts';
 
 /** done: exit code 0; failed: any other; missed: the command was never started. */
 export type Kind = 'done' | 'failed' | 'overdue' | 'stopped' | 'lost' | 'running' | 'missed';

@@ -1,7 +1,7 @@
 // `redlockctl hold NAME`: acquires a lock and extends it until it is released with its token, a
-// signal comes, or the process for which it is held has ended (keeping.ts). It runs no command and
-// stops none. A daemon that loses the lock has no terminal to report it on: `check` and the history
-// tell.
+// signal comes, or the process for which it is held has ended (holder-daemon.ts). It runs no
+// command and stops none. A daemon that loses the lock has no terminal to report it on: `check` and
+// the history tell.
 
 import { renderRecord } from '../../lock/history-record.ts';
 import type { Lease } from '../../lock/redlock.ts';
@@ -11,8 +11,8 @@ import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { failed, partsOf, ticketText, wantedBy } from './acquire.ts';
 import { holderRole, ownerFor, startInBackground } from './background.ts';
-import { openRedlock } from './claimant.ts';
-import { type End, hold as holdLock, type Terms } from './keeping.ts';
+import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
+import { openRedlock } from './open-redlock.ts';
 
 const label = 'redlockctl hold';
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { commandLine, endingLine, eventLine } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
 import type { RunEvent } from '../../../src/run/events.ts';
-import type { Cause, ChildExit, Ending } from '../../../src/run/supervisor.ts';
+import type { ChildExit, RunResult, StopReason } from '../../../src/run/supervisor.ts';
 import { failuresLine, holderLine, roughly } from '../../../src/text/lines.ts';
 
 const note = {
@@ -74,7 +74,7 @@ test('failures are listed master by master', () => {
   );
 });
 
-const lost: Cause = { kind: 'lost', reason: 'taken' };
+const lost: StopReason = { kind: 'lost', reason: 'taken' };
 const events: readonly (readonly [RunEvent, string])[] = [
   [
     { kind: 'master-failing', master: 'redis://a', failed: down },
@@ -98,15 +98,22 @@ const events: readonly (readonly [RunEvent, string])[] = [
     'fence: "job": masters counted differently, writing 1234 back',
   ],
   [
-    { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, place: null, waitedMs: 0 },
+    {
+      kind: 'waiting',
+      holder: '0af3',
+      holderCount: 1,
+      remainingMs: 500,
+      position: null,
+      waitedMs: 0,
+    },
     'waiting: "job": held by another program (value 0af3); lease ends in 500ms unless extended',
   ],
   [
-    { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, place: 0, waitedMs: 0 },
+    { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, position: 0, waitedMs: 0 },
     'waiting: "job": first in the queue; held by another program (value 0af3); lease ends in 500ms unless extended',
   ],
   [
-    { kind: 'waiting', holder: '', holderCount: 0, remainingMs: 0, place: 2, waitedMs: 0 },
+    { kind: 'waiting', holder: '', holderCount: 0, remainingMs: 0, position: 2, waitedMs: 0 },
     'waiting: "job": position 3 in the queue; free, but other waiters are ahead in the queue',
   ],
   [
@@ -158,9 +165,9 @@ test.each(events)('$kind', (event, line) => {
 });
 
 describe('the end', () => {
-  const lineOf = (cause: Cause, childExit: ChildExit | null = null, isKilled = false) =>
+  const lineOf = (cause: StopReason, childExit: ChildExit | null = null, isKilled = false) =>
     endingLine(['job'], ['cmd'], {
-      ending: { cause, childExit, isKilled } satisfies Ending,
+      result: { cause, childExit, isKilled } satisfies RunResult,
       waitMs: 0,
       runMs: null,
       extensionCount: 0,
@@ -168,14 +175,14 @@ describe('the end', () => {
       unconfirmedMs: null,
     });
   const refused = (
-    acquisition: Extract<Cause, { kind: 'not-acquired' }>['acquisition'],
-  ): Cause => ({
+    acquisition: Extract<StopReason, { kind: 'not-acquired' }>['acquisition'],
+  ): StopReason => ({
     kind: 'not-acquired',
     acquisition,
   });
   const died: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
 
-  test.each<[string, Cause, ChildExit | null, boolean, string | null]>([
+  test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
     ['by itself', { kind: 'child' }, { kind: 'exited', code: 3 }, false, null],
     ['of a signal', { kind: 'child' }, died, false, null],
     ['told to', { kind: 'signal', signal: 'SIGTERM' }, null, false, null],
@@ -272,7 +279,7 @@ test('every line is one line that acts on no terminal, whatever it quotes', () =
         holder,
         holderCount: 1,
         remainingMs: 5,
-        place: null,
+        position: null,
         waitedMs: 0,
       });
       expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);

@@ -7,8 +7,8 @@ import {
   type Action,
   type ChildExit,
   type Event,
-  endingOf,
   initialState,
+  resultOf,
   type State,
   transition,
 } from '../../../src/run/supervisor.ts';
@@ -155,7 +155,7 @@ describe('over all orders of six events', () => {
         if (state.phase !== 'done') return false;
         const lost = events.findIndex((event) => event.kind === 'lost' && event.reason === 'taken');
         const exited = events.findIndex(({ kind }) => kind === 'child-exited');
-        return lost >= 0 && lost < exited && exitStatusOf(endingOf(state), 75).code !== 79;
+        return lost >= 0 && lost < exited && exitStatusOf(resultOf(state), 75).code !== 79;
       }),
     ).toBeUndefined();
   });
@@ -164,7 +164,7 @@ describe('over all orders of six events', () => {
     expect(
       breach(({ state }) => {
         if (state.phase !== 'done') return false;
-        return exitStatusOf(endingOf(state), 75).code === 0 && state.cause?.kind !== 'child';
+        return exitStatusOf(resultOf(state), 75).code === 0 && state.cause?.kind !== 'child';
       }),
     ).toBeUndefined();
   });

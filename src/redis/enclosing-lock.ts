@@ -18,9 +18,9 @@ import {
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import type { Acquisition, WaitLimits } from '../lock/wait.ts';
+import { failed, isFailed } from './errors.ts';
 import type { LockObserver } from './inspector.ts';
 import type { LockSnapshot } from './snapshot.ts';
-import { failed, isFailed } from './trouble.ts';
 
 type Look =
   | { readonly kind: 'held'; readonly lease: Lease }

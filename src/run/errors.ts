@@ -2,8 +2,8 @@
 // this machine allows no guard, no isolation or too few files. Nothing is started, and nothing is
 // locked.
 
-export class RunTrouble extends Error {
-  override readonly name = 'RunTrouble';
+export class RunError extends Error {
+  override readonly name = 'RunError';
   /** As sysexits(3) has it: a support program is unavailable. */
   readonly exitCode = 69;
 }

@@ -12,14 +12,14 @@ import { oneLine, printableLines } from '../text/printable.ts';
 export type Expected = Error & { readonly exitCode: number };
 
 /** Says that what was asked for cannot be written to stdout, and returns the exit code. */
-export function complainOfOutput(program: string, { code }: NodeJS.ErrnoException): number {
+export function reportOutputFailure(program: string, { code }: NodeJS.ErrnoException): number {
   // The reader may have read enough, as head(1) does: no message, but not a success either.
   if (code !== 'EPIPE') process.stderr.write(`${program}: output: cannot be written: ${code}\n`);
   return exitCode.output;
 }
 
 /** Writes `redlock-run: what: which: why` to stderr and returns the exit code. */
-export function complain(
+export function reportFailure(
   program: string,
   error: unknown,
   isUnavailable: (error: unknown) => error is Expected,
@@ -44,10 +44,10 @@ export function originalStack(stack: string): string {
   const maps = new Map<string, SourceMap | null>();
   return stack.replace(
     /([^\s(]+\.js):(\d+):(\d+)/g,
-    (place, file: string, line: string, column: string) => {
+    (position, file: string, line: string, column: string) => {
       if (!maps.has(file)) maps.set(file, mapOf(file));
       const origin = maps.get(file)?.findEntry(Number(line) - 1, Number(column) - 1);
-      if (!origin || !('originalSource' in origin)) return place;
+      if (!origin || !('originalSource' in origin)) return position;
       const source = origin.originalSource.replace(/^(\.\.\/)+/, '');
       return `${source}:${origin.originalLine + 1}:${origin.originalColumn + 1}`;
     },

@@ -2,8 +2,8 @@
 // texts not to overlap. Pure. The width of a text is a generous estimate.
 
 import { printable } from '../../text/printable.ts';
-import { endOf, type PastRun, startOf } from './chronicle.ts';
 import { type Kind, kindOf, reasonOf } from './reason.ts';
+import { endOf, type PastRun, startOf } from './run-history.ts';
 import type { Scale } from './scale.ts';
 
 /** In pixels. */
@@ -20,7 +20,7 @@ export interface Bar {
   readonly anchor: 'start' | 'end';
 }
 
-export interface Lane {
+export interface HostRows {
   readonly host: string;
   readonly rows: number;
   readonly bars: readonly Bar[];
@@ -32,12 +32,12 @@ const gapPx = 6;
 const charPx = 7.6;
 
 /** One lane for each host, sorted by name. `nowMs`: where a run that has not ended is cut. */
-export function lanesOf(
+export function hostRowsOf(
   runs: readonly PastRun[],
   scale: Scale,
   nowMs: number,
   withNames: boolean,
-): Lane[] {
+): HostRows[] {
   const runsOf = new Map<string, PastRun[]>();
   for (const run of runs) {
     const ofHost = runsOf.get(run.host) ?? [];

@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import type { LockState } from '../../../src/ctl/lock-state.ts';
 import { lockStateOf } from '../../../src/ctl/lock-state.ts';
-import { cut, inOrder, renderBoard } from '../../../src/ctl/top/board.ts';
+import { cut, inOrder, renderDashboard } from '../../../src/ctl/top/dashboard.ts';
 
 const snapshot = (value: string | null, waiters = 0) => ({
   type: value === null ? null : 'string',
@@ -21,7 +21,7 @@ function lock(name: string, values: (string | null)[], waiters = 0): LockState {
     values.map((value, at) => ({
       master: `m${at}`,
       snapshot: snapshot(value, waiters),
-      doubt: null,
+      graceFailure: null,
     })),
   );
 }
@@ -31,7 +31,7 @@ const masters = ['a', 'b', 'c'].map((name) => ({
   name: `redis://${name}:6379`,
   answer: { tripMs: 0.42 },
 }));
-const board = (locks: LockState[], knownCount = locks.length) => ({
+const dashboard = (locks: LockState[], knownCount = locks.length) => ({
   now: new Date(0),
   masters,
   quorum: 2,
@@ -39,7 +39,7 @@ const board = (locks: LockState[], knownCount = locks.length) => ({
   knownCount,
 });
 const texts = (locks: LockState[], columns = 80, rows = 24) =>
-  renderBoard(board(locks), columns, rows).map(({ text }) => text);
+  renderDashboard(dashboard(locks), columns, rows).map(({ text }) => text);
 
 describe('a screen', () => {
   const many = Array.from({ length: 100 }, (_, index) =>
@@ -59,7 +59,7 @@ describe('a screen', () => {
   });
 
   it('says how many do not fit', () => {
-    expect(renderBoard(board(many, 10_000), 80, 24).at(-1)?.text).toBe(
+    expect(renderDashboard(dashboard(many, 10_000), 80, 24).at(-1)?.text).toBe(
       '9984 more (redlockctl list)  q quits',
     );
   });
@@ -82,9 +82,9 @@ it.each([
   [lock('a', ['x', 'y', 'z']), 'bad'],
   [lock('a', [null, null, null], 1), 'dim'],
 ])('each state has a tone', (state, tone) => {
-  expect(renderBoard(board([state]), 80, 24).find(({ text }) => text.startsWith('a '))?.tone).toBe(
-    tone,
-  );
+  expect(
+    renderDashboard(dashboard([state]), 80, 24).find(({ text }) => text.startsWith('a '))?.tone,
+  ).toBe(tone);
 });
 
 it('a holder, its votes, its time, and how long the first waits', () => {

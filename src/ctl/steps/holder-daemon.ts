@@ -8,9 +8,9 @@ import type { Lease } from '../../lock/redlock.ts';
 import { lockTimings } from '../../lock/timings.ts';
 import { keeperIdOf, parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
-import { type TakingParts, take, type Wanted } from './taking.ts';
+import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
 
-export interface KeepingParts extends TakingParts {
+export interface HolderDaemonParts extends AcquireOnceParts {
   readonly masterTimeoutMs: number;
 }
 
@@ -36,13 +36,13 @@ export type Kept =
 const lookMs = 500;
 
 /** Resolves when the lock is released on every master that answers, or was not acquired. */
-export async function hold(parts: KeepingParts, wanted: Wanted, terms: Terms): Promise<Kept> {
+export async function hold(parts: HolderDaemonParts, wanted: Wanted, terms: Terms): Promise<Kept> {
   const { redlock, clock } = parts;
   const beganAt = clock.now();
   const gone = new AbortController();
   const handedOver = new AbortController();
   void watch(terms.isWanted, clock, gone, handedOver.signal);
-  const acquisition = await take(parts, wanted, AbortSignal.any([terms.ended, gone.signal]));
+  const acquisition = await acquireOnce(parts, wanted, AbortSignal.any([terms.ended, gone.signal]));
   if (acquisition.kind !== 'acquired') {
     handedOver.abort();
     return { kind: 'not-acquired', acquisition };
@@ -75,7 +75,11 @@ async function watch(
 }
 
 /** Extends the lock until one of the ends. The caller releases it. */
-async function keep(parts: KeepingParts, lease: Lease, { isWanted, ended }: Terms): Promise<End> {
+async function keep(
+  parts: HolderDaemonParts,
+  lease: Lease,
+  { isWanted, ended }: Terms,
+): Promise<End> {
   const { redlock, clock, masterTimeoutMs } = parts;
   const { claim } = lease;
   const id = keeperIdOf(parseValue(claim.value).token);

@@ -2,7 +2,7 @@
 // proxy or a certificate says.
 
 import { describe, expect, test } from 'vitest';
-import { failed, failedBy } from '../../../src/redis/trouble.ts';
+import { failed, failedBy } from '../../../src/redis/errors.ts';
 
 const replyError = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
 const withCode = (code: string, message: string) => Object.assign(new Error(message), { code });

@@ -4,7 +4,7 @@
 
 import type { LockState } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';
-import { pastRunsOf } from './chronicle.ts';
+import { pastRunsOf } from './run-history.ts';
 
 /**
  * How many lines of a history are read. The line of the last run is most likely among them; waiters

@@ -10,7 +10,7 @@ import { keeperIdOf } from '../../lock/value.ts';
 import type { MasterQuery } from '../master-query.ts';
 import { type Ownership, ownershipOf } from './held.ts';
 
-export interface Ticket {
+export interface LockHandle {
   readonly name: string;
   readonly token: string;
 }
@@ -32,18 +32,18 @@ export type Answer =
 const lookCount = 3;
 
 /** Extends the lock to `ttlMs` from now. */
-export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): Promise<Answer> {
+export async function extendBy(handle: LockHandle, ttlMs: number, access: Access): Promise<Answer> {
   const { clock } = access;
   for (let tryCount = 1; ; tryCount += 1) {
     const askedAt = clock.now();
-    const ownership = await ownershipNow(ticket, access);
+    const ownership = await ownershipNow(handle, access);
     if (ownership.kind !== 'held') return ownership;
     const { value, sharing, fence, remainingMs } = ownership;
     const { redlock, close } = await access.redlock();
     const isFenced = fence !== null;
     const claim = {
       ...alone,
-      resources: [ticket.name],
+      resources: [handle.name],
       sharing,
       value,
       ttlMs,
@@ -65,9 +65,9 @@ export async function extendBy(ticket: Ticket, ttlMs: number, access: Access): P
 }
 
 /** Removes the value from every master, and wakes a daemon that holds the lock. */
-export async function releaseByToken(ticket: Ticket, access: Access): Promise<Answer> {
-  const { name, token } = ticket;
-  const ownership = await ownershipNow(ticket, access);
+export async function releaseByToken(handle: LockHandle, access: Access): Promise<Answer> {
+  const { name, token } = handle;
+  const ownership = await ownershipNow(handle, access);
   if (ownership.kind !== 'held') return ownership;
   const query = await access.query();
   const replies = await query.remove(name, ownership.value, ownership.sharing);
@@ -80,11 +80,11 @@ export async function releaseByToken(ticket: Ticket, access: Access): Promise<An
 }
 
 /** Whether the lock is held now, and for how long at least, clock drift included. */
-export async function look(ticket: Ticket, access: Access): Promise<Answer> {
+export async function look(handle: LockHandle, access: Access): Promise<Answer> {
   const { clock } = access;
   for (let tryCount = 1; ; tryCount += 1) {
     const askedAt = clock.now();
-    const ownership = await ownershipNow(ticket, access);
+    const ownership = await ownershipNow(handle, access);
     if (ownership.kind !== 'held') return ownership;
     if (ownership.remainingMs === Number.POSITIVE_INFINITY)
       return { kind: 'held', validMs: ownership.remainingMs };
@@ -95,7 +95,7 @@ export async function look(ticket: Ticket, access: Access): Promise<Answer> {
   }
 }
 
-async function ownershipNow({ name, token }: Ticket, access: Access): Promise<Ownership> {
+async function ownershipNow({ name, token }: LockHandle, access: Access): Promise<Ownership> {
   const query = await access.query();
   const [reports = []] = await query.reports([name]);
   query.close();

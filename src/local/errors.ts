@@ -3,8 +3,8 @@
 // 78: the command line was right.
 
 /** The local masters cannot be used. Thrown by everything in this folder. */
-export class LocalTrouble extends Error {
-  override readonly name: string = 'LocalTrouble';
+export class LocalError extends Error {
+  override readonly name: string = 'LocalError';
   /** 78 when a person must change something, 69 when it may work another time. */
   readonly exitCode: 69 | 78;
 
@@ -15,7 +15,7 @@ export class LocalTrouble extends Error {
 }
 
 /** No redis-server and no valkey-server on this machine. */
-export class NoServerProgram extends LocalTrouble {
+export class NoServerProgram extends LocalError {
   override readonly name = 'NoServerProgram';
 
   constructor() {

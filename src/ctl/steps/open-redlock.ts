@@ -7,7 +7,7 @@ import { ServerRegistry } from '../../redis/identity.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
 import { addressesOf, MasterQuery } from '../master-query.ts';
 import type { CtlSettings } from '../settings.ts';
-import type { Access } from './ticket.ts';
+import type { Access } from './lock-handle.ts';
 
 /** A Redlock with connections of its own, which `close` ends. */
 export async function openRedlock(

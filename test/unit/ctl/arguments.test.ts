@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../../src/cli/help.ts';
+import { parseWords } from '../../../src/ctl/arguments.ts';
 import { renderHelp as renderCtlHelp } from '../../../src/ctl/help.ts';
 import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
-import { parseWords } from '../../../src/ctl/words.ts';
 
 function words(...argv: string[]) {
   const parsed = parseWords(argv);

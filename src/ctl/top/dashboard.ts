@@ -14,7 +14,7 @@ export interface MasterLine {
   readonly answer: { readonly tripMs: number } | { readonly message: string };
 }
 
-export interface Board {
+export interface Dashboard {
   /** The time of day, for the title. */
   readonly now: Date;
   readonly masters: readonly MasterLine[];
@@ -28,7 +28,7 @@ export interface Board {
 /** The colour of a line. */
 export type Tone = 'title' | 'head' | 'plain' | 'bad' | 'doubtful' | 'dim';
 
-export interface BoardLine {
+export interface DashboardLine {
   readonly text: string;
   readonly tone: Tone;
 }
@@ -39,10 +39,14 @@ export function roomFor(masterCount: number, rows: number): number {
 }
 
 /** At most `rows` lines, none wider than `columns`. */
-export function renderBoard(board: Board, columns: number, rows: number): BoardLine[] {
-  const { masters, quorum, knownCount, now } = board;
-  const locks = inOrder(board.locks).slice(0, roomFor(masters.length, rows));
-  const waiting = board.locks.reduce((sum, { queue }) => sum + queue.length, 0);
+export function renderDashboard(
+  dashboard: Dashboard,
+  columns: number,
+  rows: number,
+): DashboardLine[] {
+  const { masters, quorum, knownCount, now } = dashboard;
+  const locks = inOrder(dashboard.locks).slice(0, roomFor(masters.length, rows));
+  const waiting = dashboard.locks.reduce((sum, { queue }) => sum + queue.length, 0);
   const counts = `${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waiting} waiting`;
   const set = `${masters.length} masters, quorum ${quorum}`;
   const title = `redlockctl top  ${set}  ${counts}  ${clockTime(now)}`;
@@ -55,16 +59,16 @@ export function renderBoard(board: Board, columns: number, rows: number): BoardL
   );
   const [heading = 'no locks', ...body] = table.trimEnd().split('\n');
   const left = knownCount - locks.length;
-  const lines: BoardLine[] = [
+  const lines: DashboardLine[] = [
     { text: title, tone: 'title' },
     ...renderTable(['MASTER', 'ANSWER'], answers)
       .trimEnd()
       .split('\n')
       .slice(1)
-      .map((text, at): BoardLine => ({ text, tone: isSilent(masters[at]) ? 'bad' : 'plain' })),
+      .map((text, at): DashboardLine => ({ text, tone: isSilent(masters[at]) ? 'bad' : 'plain' })),
     { text: '', tone: 'plain' },
     { text: heading || 'no locks', tone: 'head' },
-    ...body.map((text, at): BoardLine => ({ text, tone: toneOf(locks[at]) })),
+    ...body.map((text, at): DashboardLine => ({ text, tone: toneOf(locks[at]) })),
     { text: '', tone: 'plain' },
     { text: `${left > 0 ? `${left} more (redlockctl list)  ` : ''}q quits`, tone: 'dim' },
   ];

@@ -6,7 +6,7 @@ import type { Redlock } from '../../lock/redlock.ts';
 import { type HolderNote, newClaim } from '../../lock/value.ts';
 import { type Acquisition, waitForLock } from '../../lock/wait.ts';
 
-export interface TakingParts {
+export interface AcquireOnceParts {
   readonly redlock: Redlock;
   readonly clock: Clock;
   readonly random: Random;
@@ -28,8 +28,8 @@ export interface Wanted {
 const giveUpAfterMs = 10_000;
 
 /** Waits for the lock. */
-export function take(
-  parts: TakingParts,
+export function acquireOnce(
+  parts: AcquireOnceParts,
   wanted: Wanted,
   aborted: AbortSignal,
 ): Promise<Acquisition> {
