@@ -69,25 +69,25 @@ export function shared(world: World): void {
     });
 
     it('goes on for one when another has ended, and ends with the last', async (server, master) => {
-      await master.acquire(sharedOf('a', { ttlMs: 100 }), lasting);
-      await master.acquire(sharedOf('b', { ttlMs: 300 }), lasting);
-      await server.pass(150);
+      await master.acquire(sharedOf('a', { ttlMs: 500 }), lasting);
+      await master.acquire(sharedOf('b', { ttlMs: 1_500 }), lasting);
+      await server.pass(700);
       expect([await server.holders('r'), await server.read('r')]).toEqual([
         ['b'],
-        heldBy('shared', 300),
+        heldBy('shared', 1_500),
       ]);
       expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'missing' });
-      await server.pass(200);
+      await server.pass(1_000);
       expect(await server.read('r')).toBeNull();
     });
 
     it('extended by one: the key lasts as long as the last of them, and the other ends when it did', async (server, master) => {
-      await master.acquire(sharedOf('a', { ttlMs: 100 }), lasting);
-      await master.acquire(sharedOf('b', { ttlMs: 100 }), lasting);
+      await master.acquire(sharedOf('a', { ttlMs: 500 }), lasting);
+      await master.acquire(sharedOf('b', { ttlMs: 500 }), lasting);
       expect(await master.extend(sharedOf('a', { ttlMs: 5_000 }), null, lasting)).toMatchObject({
         kind: 'extended',
       });
-      await server.pass(150);
+      await server.pass(650);
       expect([await server.holders('r'), await server.read('r')]).toEqual([
         ['a'],
         heldBy('shared', 5_000),

@@ -104,18 +104,18 @@ export function slots(world: World): void {
     });
 
     it('is free again after its end, while another goes on', async (server, master) => {
-      await master.acquire(slotOf('a', 1, 2, { ttlMs: 100 }), lasting);
+      await master.acquire(slotOf('a', 1, 2, { ttlMs: 500 }), lasting);
       await master.acquire(slotOf('b', 2), lasting);
-      await server.pass(150);
+      await server.pass(650);
       expect(await ask(server, slotOf('c', 1))).toEqual(granted);
       expect(await master.extend(slotOf('a', 1), null, lasting)).toEqual({ kind: 'taken' });
       expect(await server.holders('r')).toEqual(['1 c', '2 b']);
     });
 
     it('that has ended: gone when extended, and healed where nobody has it', async (server, master) => {
-      await master.acquire(slotOf('a', 1, 2, { ttlMs: 100 }), lasting);
+      await master.acquire(slotOf('a', 1, 2, { ttlMs: 500 }), lasting);
       await master.acquire(slotOf('b', 2), lasting);
-      await server.pass(150);
+      await server.pass(650);
       expect(await master.extend(slotOf('a', 1), null, lasting)).toEqual({ kind: 'missing' });
       expect(await master.repair(slotOf('a', 1), null, lasting)).toEqual({ kind: 'repaired' });
       expect(await server.holders('r')).toEqual(['1 a', '2 b']);

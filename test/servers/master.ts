@@ -158,7 +158,7 @@ export class TestMaster {
       retryStrategy: () => null,
       enableReadyCheck: false,
       connectTimeout: 5_000,
-      commandTimeout: 5_000,
+      commandTimeout: 20_000,
     });
     control.on('error', () => {}); // The command that it concerns fails with it.
     control.once('end', () => {
