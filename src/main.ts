@@ -13,6 +13,7 @@ import { LocalTrouble } from './local/trouble.ts';
 import { areTooFew, checkDescriptors, tooFew } from './run/descriptors.ts';
 import type { GuardSupply } from './run/guard/guard-process.ts';
 import { raiseAgain } from './run/signals.ts';
+import { leaveTerminal } from './run/terminal.ts';
 import { RunTrouble } from './run/trouble.ts';
 import { OutputError } from './text/errors.ts';
 
@@ -33,7 +34,6 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (words.dryRun) return await print(renderPlan(settings));
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
-    const { leaveTerminal } = await import('./run/terminal.ts');
     const stderr = openStderr();
     const reporter = new Reporter(settings, stderr.output);
     for (const caution of settings.cautions) reporter.warn(caution);

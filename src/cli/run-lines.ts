@@ -15,8 +15,11 @@ import {
 } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
 
+/** An attempt has ended, and the wait goes on: the reporter tells of it by a notice. */
+export type WaitEvent = Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>;
+
 /** The line of an event, as -v prints it. */
-export function eventLine(names: readonly string[], event: RunEvent): string {
+export function eventLine(names: readonly string[], event: Exclude<RunEvent, WaitEvent>): string {
   const which = whichOf(names);
   switch (event.kind) {
     case 'master-failing': {
@@ -34,12 +37,6 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
     }
     case 'fence-write-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
-    case 'waiting': {
-      const holder = holderLine(event.holder, event.remainingMs, event.holderCount);
-      return `waiting: ${which}: ${positionLine(event.place)}${holder}`;
-    }
-    case 'no-quorum':
-      return `waiting: ${which}: no quorum answers: ${failuresLine(event.failures)}`;
     case 'acquired': {
       const where = `on ${event.grantedCount} masters in ${roughly(event.elapsedMs)}`;
       return `acquired: ${which}: ${where}, after waiting ${roughly(event.waitMs)}`;
@@ -238,10 +235,4 @@ function exitLine(exit: ChildExit): string {
 
 function processes(count: number): string {
   return count === 1 ? '1 process' : `${count} processes`;
-}
-
-/** "position 2 in the queue; " for the position 1: people count from one. */
-function positionLine(position: number | null): string {
-  if (position === null) return '';
-  return position === 0 ? 'first in the queue; ' : `position ${position + 1} in the queue; `;
 }

@@ -49,7 +49,7 @@ function holderRecordLine(value: string): string {
 /**
  * "value 0af3", or the words of the scripts for a value without text: "an empty value", "a hash".
  */
-function foreignValue(value: string): string {
+export function foreignValue(value: string): string {
   const [, said] = /^\((an empty value|a (list|set|zset|hash|stream))\)$/.exec(value) ?? [];
   return said ?? `value ${printable(value, 40)}`;
 }

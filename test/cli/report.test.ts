@@ -91,7 +91,7 @@ test('the position in the queue on arrival', async () => {
   await takeBy('them', masters, 'queue');
   const [first, second] = [reportFile(), reportFile()];
   const ahead = start(['-v', '-w', '3s', '--report', first, 'queue', '--', 'true']);
-  await ahead.says('stderr', /first in the queue/);
+  await ahead.says('stderr', /1st in the queue/);
   await run(['-w', '600ms', '--report', second, 'queue', '--', 'true']);
   await ahead.result;
   expect([parse(first), parse(second)]).toMatchObject([
