@@ -38,6 +38,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   check: async () => (await import('./ctl/steps/steps.ts')).check,
   doctor: async () => (await import('./ctl/doctor/doctor.ts')).doctor,
   acl: async () => (await import('./ctl/acl.ts')).acl,
+  wait: async () => (await import('./ctl/wait.ts')).waitUntilFree,
   local: async () => (await import('./ctl/local.ts')).local,
 };
 
@@ -94,6 +95,7 @@ async function answer(
     // Moves back to the first of these lines and clears what follows.
     print: (text, over = 0) =>
       output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + printableLines(text)),
+    stderr,
     tell,
     ask: stdin.isTTY && stderr.isTTY ? ask : null,
     columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,

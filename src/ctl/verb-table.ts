@@ -8,6 +8,7 @@ export const verbNames = [
   'list',
   'top',
   'history',
+  'wait',
   'break',
   'acquire',
   'hold',
@@ -128,6 +129,14 @@ export const verbTable: readonly VerbRow[] = [
     summary:
       'show past runs under a lock, or under all: when, for how long, and why one did not happen',
     options: [since, html, svg, json],
+  },
+  {
+    verb: 'wait',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'wait until a lock is free, without taking it; exits 75 when it is still held',
+    options: [wait, json],
   },
   {
     verb: 'break',

@@ -37,7 +37,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   {
     code: '0',
-    ctl: 'done; status: free; doctor: nothing but warnings at worst',
+    ctl: 'done; status, wait: free; doctor: nothing but warnings at worst',
   },
   {
     code: '1',
@@ -69,7 +69,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     code: '75',
     run: 'held by someone else for all of the wait (-E changes the number)',
     ctl:
-      'status, acquire, hold: held by someone else; ' +
+      'status, wait, acquire, hold: held by someone else; ' +
       'break: not broken: another client holds it by now, or the answer was not yes',
   },
   {

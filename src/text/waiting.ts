@@ -1,7 +1,7 @@
 // The line that tells of a wait, in the words of all programs: for how long, of how much, which
 // position, which holder and since when.
 
-import { isMark, parseValue } from '../lock/value.ts';
+import { type HolderNote, isMark, parseValue } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
 import { foreignValue, markLine, whichOf } from './lines.ts';
 import { printable } from './printable.ts';
@@ -49,11 +49,15 @@ export function heldByLine(
 
 function heldBy(value: string, nowMs: number): string {
   const { token, note } = parseValue(value);
-  if (note === null) return `held by another program (${foreignValue(token)})`;
+  return `held by ${note ? waitedOn(note, nowMs) : `another program (${foreignValue(token)})`}`;
+}
+
+/** "ops@web1 (pid 4711, deploy.sh) for 3m20s" */
+export function waitedOn(note: HolderNote, nowMs: number): string {
   const [user, host, label] = [note.user, note.host, note.label].map((text) => printable(text));
   const sinceMs = Date.parse(note.since);
   const span = Number.isNaN(sinceMs) ? '' : ` for ${inSeconds(nowMs - sinceMs)}`;
-  return `held by ${user}@${host} (pid ${note.pid}, ${label})${span}`;
+  return `${user}@${host} (pid ${note.pid}, ${label})${span}`;
 }
 
 /** In whole seconds: `0s`, `3m20s`. Clocks may differ: never negative. */

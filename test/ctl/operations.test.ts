@@ -274,6 +274,7 @@ function normalised(text: string): string {
     .replaceAll(second, 'redis://10.0.0.2:6379')
     .replaceAll(third, 'redis://10.0.0.3:6379')
     .replace(/held by \S+@[^,]+, pid \d+/g, 'held by USER@HOST, pid PID')
+    .replace(/held by \S+ \(pid \d+(.*\)) for \d+s/g, 'held by USER@HOST (pid PID$1) for SPAN')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/token \S+,/g, 'token TOKEN,')
     .replace(/fence \d{16}/g, 'fence FENCE')

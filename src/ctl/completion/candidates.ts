@@ -38,6 +38,7 @@ export function candidatesFor(
   if (verb === undefined || operands.length > verb.most) return [];
   switch (verb.verb) {
     case 'status':
+    case 'wait':
     case 'break':
     case 'list':
     case 'history':
