@@ -38,7 +38,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   check: async () => (await import('./ctl/steps/steps.ts')).check,
   doctor: async () => (await import('./ctl/doctor/doctor.ts')).doctor,
   acl: async () => (await import('./ctl/acl.ts')).acl,
-  wait: async () => (await import('./ctl/wait.ts')).waitUntilFree,
+  wait: async () => (await import('./ctl/steps/wait.ts')).waitUntilFree,
   local: async () => (await import('./ctl/local.ts')).local,
 };
 

@@ -2,7 +2,6 @@
 // run that succeeds without waiting prints nothing, so that cron sends no mail. A wait is told by
 // its notice: wait-notice.ts.
 
-import type { Failed, MasterFailure } from '../lock/types.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import { jsonLine } from '../text/json.ts';
@@ -41,8 +40,6 @@ export class Reporter {
   readonly #notice: WaitNotice;
   /** The event of the wait that came last. */
   #waitEvent: WaitEvent | null = null;
-  /** The failing masters, with those that failed after an attempt had ended without a quorum. */
-  readonly #failing = new Map<string, Failed>();
 
   constructor(settings: ReporterSettings, output: Output, environment = process.env) {
     this.#settings = settings;
@@ -57,11 +54,7 @@ export class Reporter {
   event(event: RunEvent): void {
     const { names, verbosity } = this.#settings;
     if (event.kind === 'acquired') this.#notice.end();
-    if (event.kind === 'master-failing') this.#failing.set(event.master, event.failed);
-    if (event.kind === 'master-recovered') this.#failing.delete(event.master);
-    if (event.kind === 'waiting') this.#waiting(event);
-    else if (event.kind === 'no-quorum')
-      this.#waiting({ ...event, failures: this.#completed(event.failures) });
+    if (event.kind === 'waiting' || event.kind === 'no-quorum') this.#waiting(event);
     else if (verbosity === 'verbose' || (verbosity === 'normal' && isWarning(event))) {
       this.#say(event.kind, eventLine(names, event), event);
     }
@@ -97,7 +90,8 @@ export class Reporter {
     if (verbosity === 'quiet' || waitMs === 0) return;
     this.#waitEvent = event;
     const place = event.kind === 'waiting' ? event.place : null;
-    const printAfterMs = event.kind === 'no-quorum' && !hasRestarted(event) ? patientMs : 0;
+    const isUrgent = verbosity === 'verbose' || event.kind === 'waiting' || hasRestarted(event);
+    const printAfterMs = isUrgent ? 0 : patientMs;
     const key = this.#keyOf(event);
     this.#notice.update({ key, place, printAfterMs, why: whyOf(event) }, event.waitedMs);
   }
@@ -106,13 +100,6 @@ export class Reporter {
     if (event.kind === 'no-quorum') return event.kind;
     const isVerbose = this.#settings.verbosity === 'verbose' && event.holder !== '';
     return isVerbose ? `${event.place} ${event.holder}` : event.holder;
-  }
-
-  /** The failures, with those of masters that answered too late to be counted. */
-  #completed(failures: readonly MasterFailure[]): MasterFailure[] {
-    const known = new Set(failures.map(({ master }) => master));
-    const others = [...this.#failing].filter(([master]) => !known.has(master));
-    return [...failures, ...others.map(([master, failed]) => ({ master, failed }))];
   }
 
   #say(kind: string, message: string, facts: object = {}, paint = (line: string) => line): void {

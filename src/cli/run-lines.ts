@@ -6,6 +6,7 @@ import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
 import {
+  failureLine,
   failuresLine,
   holderLine,
   roughly,
@@ -23,7 +24,7 @@ export function eventLine(names: readonly string[], event: Exclude<RunEvent, Wai
   const which = whichOf(names);
   switch (event.kind) {
     case 'master-failing': {
-      const why = `${event.failed.message} (the lock needs only a quorum of the masters)`;
+      const why = `${failureLine(event.failed)}; the lock needs only a quorum of the masters`;
       return `warning: ${event.master}: ${why}`;
     }
     case 'master-recovered':
@@ -156,10 +157,8 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
       const { holder, freeInMs, holderCount } = acquisition;
       return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (wait longer with -w)`;
     }
-    case 'unreachable': {
-      const advice = 'check that a majority of the masters is up';
-      return `no quorum: ${which}: ${failuresLine(acquisition.failures)} (${advice})`;
-    }
+    case 'unreachable':
+      return `no quorum: ${which}: ${failuresLine(acquisition.failures)}`;
     case 'too-slow': {
       const why = `the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl`;
       return `no quorum: ${which}: ${why} (raise --ttl)`;

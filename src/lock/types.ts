@@ -65,6 +65,10 @@ export interface Failed {
   readonly cause: FailureCause;
   /** One line for people, without secrets. */
   readonly message: string;
+  /** What to do about it, where the message does not say so. */
+  readonly advice?: string;
+  /** It says only that there is no connection, not why. */
+  readonly isVague?: true;
 }
 
 export interface MasterFailure {

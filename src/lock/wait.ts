@@ -1,8 +1,7 @@
 // Waits for a lock: attempts it until it is acquired, the time is up, or the caller aborts. The
-// masters keep the queue of waiters: first come, first served.
-// *Note:* "refused" and "no quorum" are never mixed. A wait for a busy lock may last for ever; a
-// wait for a quorum ends after a while, because an outage reported as contention silently skips
-// jobs.
+// masters keep the queue of waiters: first come, first served. *Note:* "refused" and "no quorum" are
+// never mixed. A wait for a busy lock may last for ever; a wait for a quorum ends after a while,
+// because an outage reported as contention silently skips jobs.
 
 import type { Report } from './events.ts';
 import type { Clock, Random } from './ports.ts';
@@ -94,7 +93,9 @@ export async function waitForLock(parts: WaitParts, limits: WaitLimits): Promise
   // missing.
   const longEnough = acquisition.kind === 'aborted' ? [parts.clock.sleep(abortedMs)] : [];
   await Promise.race([parts.redlock.settled(), ...longEnough]);
-  return acquisition;
+  if (acquisition.kind !== 'unreachable') return acquisition;
+  // Masters that the verdict did not wait for have answered by now.
+  return { ...acquisition, failures: parts.redlock.completed(acquisition.failures) };
 }
 
 class Wait {
@@ -199,7 +200,7 @@ class Wait {
 
   /** Reports the refusal, enters the queue if that is to be done, and pauses. */
   async #goOn(attempt: Failure): Promise<void> {
-    const { clock, report } = this.#parts;
+    const { clock, report, redlock } = this.#parts;
     const { waitMs, aborted, retries } = this.#limits;
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotCount = 0;
@@ -208,7 +209,7 @@ class Wait {
       report({ kind: 'waiting', holder, holderCount, remainingMs, place, waitedMs });
       if (waitMs !== 0 && !retries && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
-      report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
+      report({ kind: 'no-quorum', failures: redlock.completed(attempt.failures), waitedMs });
     }
     if (retries) {
       const { delayMs, delayMsAfter, jitterMs } = retries;

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
 import { ReplyGuard } from './reply-guard.ts';
-import { failedBy } from './trouble.ts';
+import { failedBy, silentTls } from './trouble.ts';
 
 /** A silent host delays a connection by no more than this; a refused connection fails at once. */
 const connectTimeoutMs = 2_000;
@@ -82,6 +82,7 @@ export async function openClient(
     : new Redis({ ...endpointOptions(origin), ...safe });
   // The first error is the cause of those that follow.
   let cause: unknown = null;
+  let isConnected = false;
   client.on('error', (error) => {
     cause ??= error;
   });
@@ -90,9 +91,16 @@ export async function openClient(
     guard.asked();
     return send();
   };
-  const whyFailed = (error: unknown) => guard.trouble ?? failedBy(error, cause);
+  const whyFailed = (error: unknown) => {
+    if (guard.trouble) return guard.trouble;
+    const { code } = (cause ?? {}) as { code?: string };
+    if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
+    const failure = failedBy(error, cause);
+    return failure.isVague ? (guard.lastWords ?? failure) : failure;
+  };
   try {
     await verifying(() => client.connect());
+    isConnected = true;
     await inTime(client, [
       // A duplicate logs in by itself.
       isDuplicate || origin.password === undefined

@@ -233,7 +233,8 @@ export class RedisMaster implements Master {
   ): Promise<Reply | Failed> {
     const connection = this.#usable() ?? (await this.#connected());
     if (isFailed(connection)) return connection;
-    if (withdrawn.aborted) return failed('connection', 'no connection in time');
+    if (withdrawn.aborted)
+      return { ...failed('connection', 'no connection in time'), isVague: true };
     if (set) this.#unanswered.add(set.value);
     const reply = await send(connection);
     if (set) this.#settle(connection, set);

@@ -1,7 +1,7 @@
 // The lines about a lock that all programs print: its holder, for how long, which masters failed.
 // Each is one line. A lock name may contain anything, so it is always quoted.
 
-import type { MasterFailure } from '../lock/types.ts';
+import type { Failed, MasterFailure } from '../lock/types.ts';
 import { isMark, parseValue, parseWaiterId } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
 import { printable } from './printable.ts';
@@ -71,9 +71,14 @@ export function waiterLine(id: string): string {
   return pid === undefined ? 'a newer run' : `a newer run, pid ${pid} on ${printable(host)}`;
 }
 
-/** "redis://a:6379: connection refused; redis://b:6379: no answer within 500 ms" */
+/** "redis://a:6379: connection refused (start it); redis://b:6379: no answer within 500 ms (...)" */
 export function failuresLine(failures: readonly MasterFailure[]): string {
-  return failures.map(({ master, failed }) => `${master}: ${failed.message}`).join('; ');
+  return failures.map(({ master, failed }) => `${master}: ${failureLine(failed)}`).join('; ');
+}
+
+/** "connection refused (start the server, or correct its address)" */
+export function failureLine({ message, advice }: Pick<Failed, 'message' | 'advice'>): string {
+  return advice === undefined ? message : `${message} (${advice})`;
 }
 
 /** The names of the locks, quoted: `"a" "b"`. */

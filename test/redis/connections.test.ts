@@ -62,7 +62,7 @@ test('one that closes it when it is asked', async () => {
 test('one that says why it closes it', async () => {
   for (const why of [
     'ERR max number of clients reached',
-    'DENIED Redis is running in protected mode.',
+    'DENIED Redis is running in protected mode',
   ]) {
     const server = createServer((socket) => socket.on('error', () => {}).end(`-${why}\r\n`));
     expect(await attempts(await listening(server))).toContain(why);

@@ -53,7 +53,11 @@ export function acquireAt(place: Place): Promise<AcquireReply> {
 
 /** Matches a vote that was not given. */
 export function failed(cause: FailureCause, message: RegExp) {
-  return { kind: 'failed', cause, message: expect.stringMatching(message) };
+  return expect.objectContaining({
+    kind: 'failed',
+    cause,
+    message: expect.stringMatching(message),
+  });
 }
 
 export interface Rig {

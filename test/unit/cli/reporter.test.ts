@@ -99,18 +99,16 @@ describe('a wait', () => {
     expect(lines).toHaveLength(count);
   });
 
-  test('for masters that have just restarted is printed with all of them', () => {
+  test('for masters that have just restarted is printed early', () => {
     const { reporter, lines } = reporterFor();
     const young = { ...failed, cause: 'restarted', message: 'restarted 3 s ago' } as const;
     const event = {
       kind: 'no-quorum',
-      failures: [{ master: 'redis://a', failed: young }],
+      failures: ['redis://a', 'redis://late'].map((master) => ({ master, failed: young })),
       waitedMs: 0,
     } as const;
     reporter.event(event);
     expect(lines).toEqual([]);
-    reporter.event({ kind: 'master-failing', master: 'redis://a', failed: young });
-    reporter.event({ kind: 'master-failing', master: 'redis://late', failed: young });
     reporter.event(event);
     reporter.event(event);
     expect(lines).toEqual([

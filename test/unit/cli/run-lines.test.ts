@@ -79,7 +79,7 @@ const lost: Cause = { kind: 'lost', reason: 'taken' };
 const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   [
     { kind: 'master-failing', master: 'redis://a', failed: down },
-    'warning: redis://a: connection refused (the lock needs only a quorum of the masters)',
+    'warning: redis://a: connection refused; the lock needs only a quorum of the masters',
   ],
   [{ kind: 'master-recovered', master: 'redis://a' }, 'recovered: redis://a: answers again'],
   [
@@ -184,7 +184,7 @@ describe('the end', () => {
       refused({ kind: 'unreachable', failures }),
       null,
       false,
-      `no quorum: "job": ${failuresLine(failures)} (check that a majority of the masters is up)`,
+      `no quorum: "job": ${failuresLine(failures)}`,
     ],
     [
       'too slow',

@@ -66,7 +66,7 @@ describe('the deadline', () => {
     const mute = () => new Promise<never>(() => {});
     const startedAt = performance.now();
     expect(await votesOf([mute, yes, yes], 60)).toMatchObject([
-      { kind: 'failed', cause: 'timeout', message: 'no answer within 60 ms' },
+      expect.objectContaining({ cause: 'timeout', message: 'no answer within 60 ms' }),
       { kind: 'yes' },
       { kind: 'yes' },
     ]);

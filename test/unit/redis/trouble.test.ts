@@ -39,8 +39,26 @@ describe('what went wrong', () => {
     ],
     ['just text', 'connection', 'just text'],
   ])('%s', (error, cause, message) => {
-    expect(failedBy(error)).toEqual({ kind: 'failed', cause, message });
+    expect(failedBy(error)).toMatchObject({ kind: 'failed', cause, message });
   });
+});
+
+test.each([
+  [replyError('READONLY You cannot write.'), 'list the primary, not a replica'],
+  [replyError('OOM command not allowed'), 'raise maxmemory on the server, or free memory there'],
+  [replyError('ERR of some other kind'), expect.stringContaining('log of the server')],
+  [withCode('ECONNREFUSED', 'connect'), 'start the server, or correct its address'],
+  [withCode('EHOSTUNREACH', 'connect'), expect.stringContaining('network')],
+  [new Error('Connection is closed.'), expect.stringContaining('log of the server')],
+])('what to do about %s', (error, advice) => {
+  expect(failedBy(error).advice).toEqual(advice);
+});
+
+test('protected mode is told in one sentence', () => {
+  const long = 'DENIED Redis is running in protected mode because x. In this mode y. Do z.';
+  expect(failedBy(replyError(long)).message).toBe(
+    'DENIED Redis is running in protected mode because x',
+  );
 });
 
 describe('words of others never act and are never long', () => {

@@ -1,16 +1,16 @@
 // `redlockctl wait NAME`: returns when the lock is free, without taking it. It only looks, again
 // and again, so another client may have the lock a moment later. It stands in no queue.
 
-import { WaitNotice } from '../cli/wait-notice.ts';
-import { exitCode } from '../text/exit-codes.ts';
-import { jsonLine } from '../text/json.ts';
-import { quoted } from '../text/quote.ts';
-import { waitedOn } from '../text/waiting.ts';
-import type { Call } from './call.ts';
-import type { LockState } from './lock-state.ts';
-import { describe, headlineOf, together } from './lock-text.ts';
-import { MasterQuery } from './master-query.ts';
-import { codeOf } from './status.ts';
+import { WaitNotice } from '../../cli/wait-notice.ts';
+import { exitCode } from '../../text/exit-codes.ts';
+import { jsonLine } from '../../text/json.ts';
+import { quoted } from '../../text/quote.ts';
+import { waitedOn } from '../../text/waiting.ts';
+import type { Call } from '../call.ts';
+import type { LockState } from '../lock-state.ts';
+import { describe, headlineOf, together } from '../lock-text.ts';
+import { MasterQuery } from '../master-query.ts';
+import { codeOf } from '../status.ts';
 
 const everyMs = 500;
 /** Masters expire keys a moment late rather than early. */
