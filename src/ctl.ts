@@ -10,7 +10,7 @@ import { renderVersion } from './cli/help.ts';
 import { checkArgumentBytes } from './config/arguments.ts';
 import { surroundings } from './config/sources.ts';
 import type { Call } from './ctl/call.ts';
-import { renderHelp } from './ctl/help.ts';
+import { renderHelp, renderVerbHelp } from './ctl/help.ts';
 import { Output } from './ctl/output.ts';
 import { readSettings } from './ctl/settings.ts';
 import type { Screen } from './ctl/top/screen.ts';
@@ -68,7 +68,8 @@ async function answer(
   checkArgumentBytes(argv);
   const words = parseWords(argv);
   if (words.kind !== 'verb') {
-    output.print(words.kind === 'help' ? renderHelp() : renderVersion('redlockctl'));
+    if (words.kind === 'version') output.print(renderVersion('redlockctl'));
+    else output.print(words.row === null ? renderHelp() : renderVerbHelp(words.row));
     return 0;
   }
   const around = surroundings(environment);

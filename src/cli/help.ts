@@ -28,9 +28,9 @@ export function endOfHelp(
     'Exit status:',
     ...exitCodesOf(program).flatMap(([code, text]) => entry(code, text, 10)),
     '',
-    'Examples:',
+    ...(lines.length === 0 ? [] : ['Examples:']),
     ...lines.flatMap(([line, text]) => entry(line, text, 48)),
-    '',
+    ...(lines.length === 0 ? [] : ['']),
   ];
 }
 

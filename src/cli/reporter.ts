@@ -80,7 +80,7 @@ export class Reporter {
     const { names, command, verbosity } = this.#settings;
     const { cause } = finished.ending;
     const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
-    const line = endingLine(names, command, finished);
+    const line = endingLine(names, command, finished, this.#settings.waitMs !== 0);
     if (line !== null && !(isBusy && verbosity === 'quiet')) this.#say('finished', line, finished);
   }
 

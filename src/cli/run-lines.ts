@@ -99,18 +99,22 @@ export function eventLine(names: readonly string[], event: Exclude<RunEvent, Wai
   }
 }
 
-/** The line about an end that the exit code alone leaves unclear; null: the exit code is enough. */
+/**
+ * The line about an end that the exit code alone leaves unclear; null: the exit code is enough.
+ * `canWait`: the run was not told to try only once.
+ */
 export function endingLine(
   names: readonly string[],
   command: readonly string[],
   finished: Finished,
+  canWait = true,
 ): string | null {
   const { ending, unconfirmedMs } = finished;
   const which = whichOf(names);
   const { cause, childExit } = ending;
   switch (cause.kind) {
     case 'not-acquired':
-      return notAcquiredLine(which, cause.acquisition);
+      return notAcquiredLine(which, cause.acquisition, canWait);
     case 'lost': {
       const since = unconfirmedMs === null ? '' : `, unconfirmed for ${roughly(unconfirmedMs)}`;
       return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(ending)}`;
@@ -135,12 +139,15 @@ export function endingLine(
 /** Why a command could not be started. */
 export function commandLine(exit: ChildExit, file: string): string {
   const which = `command: ${quoted(file)}`;
+  const advice = / /.test(file)
+    ? 'write its words without quotes, or -c STRING for a shell'
+    : 'check the name and PATH';
   return exit.kind === 'not-found'
-    ? `${which}: not found (check the name and PATH)`
+    ? `${which}: not found (${advice})`
     : `${which}: cannot be executed: ${exitLine(exit)} (check its permissions)`;
 }
 
-function notAcquiredLine(which: string, acquisition: NotAcquired): string | null {
+function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boolean): string | null {
   switch (acquisition.kind) {
     case 'nested': {
       const why = 'held by an enclosing run, which cannot end while this one waits';
@@ -155,7 +162,8 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
     }
     case 'busy': {
       const { holder, freeInMs, holderCount } = acquisition;
-      return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (wait longer with -w)`;
+      const advice = canWait ? 'wait longer with -w' : 'wait with -w';
+      return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (${advice})`;
     }
     case 'unreachable':
       return `no quorum: ${which}: ${failuresLine(acquisition.failures)}`;

@@ -112,8 +112,10 @@ export function refuseCommandsAndSecrets(path: string, yaml: YamlData): void {
 }
 
 function wrongKey(issue: { expected: string | null }, keyPath: DataPath): string {
-  if (issue.expected !== 'never')
-    return `${renderPath(keyPath.slice(0, -1))}: ${keyPath.at(-1)} is missing`;
+  if (issue.expected !== 'never') {
+    const advice = keyPath.at(-1) === 'url' ? ' (write url: redis://host:6379)' : '';
+    return `${renderPath(keyPath.slice(0, -1))}: ${keyPath.at(-1)} is missing${advice}`;
+  }
   const word = String(keyPath.at(-1));
   const parent =
     keyPath
@@ -122,6 +124,6 @@ function wrongKey(issue: { expected: string | null }, keyPath: DataPath): string
       .at(-1) ?? '';
   const suggestion = nearest(word, knownKeys[parent] ?? []);
   const shown = [...keyPath.slice(0, -1), /^[\w-]{1,40}$/.test(word) ? word : quoted(word, 40)];
-  const advice = suggestion === null ? 'see .redlockrc.example' : `did you mean ${suggestion}?`;
+  const advice = suggestion === null ? 'see man redlockrc' : `did you mean ${suggestion}?`;
   return `${renderPath(shown)}: unknown key (${advice})`;
 }

@@ -128,6 +128,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     ...values,
     isFenced: values.isFenced && !isOld,
     ...masters,
+    cautions: [...words.cautions, ...masters.cautions],
     verbosity: words.flags.verbosity,
     sources: {
       ...masters.sources,

@@ -28,7 +28,9 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
   }
-  print(words.has('--json') ? jsonLine({ locks, leftOut }) : renderTable(head, locks.map(rowOf)));
+  if (words.has('--json')) print(jsonLine({ locks, leftOut }));
+  else if (locks.length > 0) print(renderTable(head, locks.map(rowOf)));
+  else tell(words.operands[0] === undefined ? 'no locks' : 'no locks match');
   if (leftOut > 0 && !words.has('--json')) tell(leftOutLine(leftOut));
   if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
   const answeredCount = failures.filter((failed) => failed === null).length;

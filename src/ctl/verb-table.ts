@@ -43,6 +43,10 @@ function ofRun(long: string): VerbOption {
 }
 
 const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
+const onceTtl: VerbOption = {
+  ...ttl,
+  description: 'how long the lock is held from now on; nothing else extends it (default: 30s)',
+};
 const json: VerbOption = { long: '--json', description: 'print one JSON object' };
 const yes: VerbOption = { short: '-y', long: '--yes', description: 'do not ask' };
 const token: VerbOption = {
@@ -153,7 +157,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'acquire a lock for one --ttl, for several steps, and print its token; not extended',
-    options: [ttl, wait, nonblock, json],
+    options: [onceTtl, wait, nonblock, json],
   },
   {
     verb: 'hold',
@@ -170,7 +174,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'extend a lock to another --ttl from now; exits 79 when it was lost',
-    options: [ttl, token, json],
+    options: [onceTtl, token, json],
   },
   {
     verb: 'release',

@@ -1,7 +1,7 @@
 // Redlock: acquire, extend and release, one round over all masters each. Read it beside the
 // distlock page: https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
-// It does not wait, retry or keep a lease (wait.ts, lease-keeper.ts). No round waits for the slowest
-// master: what a straggler grants after the verdict is used or rolled back.
+// It does not wait, retry or keep a lease (wait.ts, lease-keeper.ts). No round waits for the
+// slowest master: what a straggler grants after the verdict is used or rolled back.
 
 import assert from 'node:assert';
 import type { Report } from './events.ts';

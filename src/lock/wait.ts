@@ -1,7 +1,7 @@
 // Waits for a lock: attempts it until it is acquired, the time is up, or the caller aborts. The
-// masters keep the queue of waiters: first come, first served. *Note:* "refused" and "no quorum" are
-// never mixed. A wait for a busy lock may last for ever; a wait for a quorum ends after a while,
-// because an outage reported as contention silently skips jobs.
+// masters keep the queue of waiters: first come, first served. *Note:* "refused" and "no quorum"
+// are never mixed. A wait for a busy lock may last for ever; a wait for a quorum ends after a
+// while, because an outage reported as contention silently skips jobs.
 
 import type { Report } from './events.ts';
 import type { Clock, Random } from './ports.ts';

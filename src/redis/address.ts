@@ -55,7 +55,7 @@ const forms = 'redis://[user[:password]@]host[:port][/db], rediss://… or unix:
 export function parseAddress(text: string): MasterAddress {
   if (text === '') throw new AddressError(text, `no address (write ${forms})`);
   if (/[\s\p{Cc}]/u.test(text))
-    throw new AddressError(text, 'contains a space or a control character');
+    throw new AddressError(text, 'contains a space or a control character (one URL each)');
   const separator = schemeLength(text);
   if (separator < 0) {
     if (/^(rediss?|valkeys?|unix):(?!\d+$)/i.test(text)) {

@@ -71,7 +71,7 @@ export function waiterLine(id: string): string {
   return pid === undefined ? 'a newer run' : `a newer run, pid ${pid} on ${printable(host)}`;
 }
 
-/** "redis://a:6379: connection refused (start it); redis://b:6379: no answer within 500 ms (...)" */
+/** "redis://a:6379: connection refused (start ...); redis://b:6379: no answer within 500 ms" */
 export function failuresLine(failures: readonly MasterFailure[]): string {
   return failures.map(({ master, failed }) => `${master}: ${failureLine(failed)}`).join('; ');
 }

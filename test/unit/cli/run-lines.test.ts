@@ -234,6 +234,9 @@ describe('the end', () => {
 });
 
 test('a command that cannot be started is named', () => {
+  expect(commandLine({ kind: 'not-found' }, 'ls -d /tmp')).toBe(
+    'command: "ls -d /tmp": not found (write its words without quotes, or -c STRING for a shell)',
+  );
   expect(commandLine({ kind: 'not-found' }, 'a\nb')).toBe(
     String.raw`command: "a\nb": not found (check the name and PATH)`,
   );
