@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Settings } from './config/settings.ts';
 import type { Claim, Sharing } from './lock/types.ts';
-import { type HolderNote, newClaim, onSomeSlot, waiterIdOf } from './lock/value.ts';
+import { type HolderNote, newClaim, onSomeSlot, waiterIdOf, whoOf } from './lock/value.ts';
 import { userName } from './system/user.ts';
 
 /** A claim with a value that was never used before. */
@@ -21,7 +21,7 @@ export function waiterIdFor(settings: Settings, runId: string): string {
   return waiterIdOf(
     { sharing: sharingOf(settings), yields: settings.yields },
     runId,
-    `${process.pid}@${os.hostname()}`,
+    whoOf(noteOf(settings)),
   );
 }
 

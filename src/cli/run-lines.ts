@@ -196,7 +196,7 @@ function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
     case 'taken':
       return 'taken: masters show the value of another client';
     case 'expired':
-      return 'expired: too few masters still show our value';
+      return 'expired: too few masters still show our value: it ran out, or was broken';
     case 'unreachable':
       return 'unreachable: no quorum extended it in time';
     case 'suspended':

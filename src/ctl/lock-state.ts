@@ -4,7 +4,7 @@
 
 import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/types.ts';
-import { isMark, parseValue } from '../lock/value.ts';
+import { isMark, parseValue, waitingProcess } from '../lock/value.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
 
@@ -79,6 +79,12 @@ export interface LockState {
     readonly place: number;
     readonly id: string;
     readonly waitedMs: number;
+    /** Of the process that waits; null: its id does not tell. */
+    readonly pid: number | null;
+    readonly host: string | null;
+    readonly user: string | null;
+    /** The command's base name. */
+    readonly label: string | null;
   }[];
 }
 
@@ -230,7 +236,10 @@ function queueOf(views: readonly MasterView[]): LockState['queue'] {
     waited.set(id, Math.max(waitedMs, waited.get(id) ?? 0));
   }
   const inOrder = [...waited].sort(([, a], [, b]) => b - a);
-  return inOrder.map(([id, waitedMs], index) => ({ place: index + 1, id, waitedMs }));
+  return inOrder.map(([id, waitedMs], index) => {
+    const process = waitingProcess(id) ?? { pid: null, host: null, user: null, label: null };
+    return { place: index + 1, id, waitedMs, ...process };
+  });
 }
 
 /** One holder, as one master shows it. */

@@ -15,10 +15,10 @@ export function renderLock(lock: LockState): string {
     ['MASTER', 'VOTE', 'LEFT', ''],
     lock.votes.map((vote) => [vote.master, vote.vote, leftOf(vote), remarkOn(vote, lock)]),
   );
-  const rows = queue.map(({ place, id, waitedMs }) => [
-    String(place),
-    roughly(waitedMs),
-    waiterOf(id),
+  const rows = queue.map((waiter) => [
+    String(waiter.place),
+    roughly(waiter.waitedMs),
+    waiterOf(waiter),
   ]);
   const waiters =
     queue.length === 0 ? '' : `\n${renderTable(['POSITION', 'WAITING FOR', 'WAITER'], rows)}`;
@@ -136,12 +136,13 @@ function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
   return slots === null ? row.slice(1) : row;
 }
 
-/** "pid 4711 on web1", with how it waits; the id, if that does not tell the process. */
-function waiterOf(id: string): string {
-  const { traits, who: owner } = parseWaiterId(id);
-  const [, pid, host] = /^(\d+)@(.*)$/s.exec(owner ?? '') ?? [];
-  if (pid === undefined) return printable(id);
-  return printable([`pid ${pid} on ${host}`, ...traits].join(', '));
+/** "ops@web1, pid 4711, deploy.sh", with how it waits; the id, if that does not tell the process. */
+function waiterOf({ id, pid, host, user, label }: LockState['queue'][number]): string {
+  if (pid === null || host === null) return printable(id);
+  const where = user === null ? host : `${user}@${host}`;
+  const what = label === null ? [] : [label];
+  const traits = parseWaiterId(id).traits;
+  return printable([where, `pid ${pid}`, ...what, ...traits].join(', '), 160);
 }
 
 function leftOf({ vote, remainingMs }: MasterVote): string {

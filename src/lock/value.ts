@@ -65,9 +65,9 @@ export function bounded({ host, pid, user, since, label }: HolderNote): HolderNo
 }
 
 /** The first characters of a text; never half of a surrogate pair. */
-export function cut(text: string): string {
-  if (text.length <= mostNoteChars) return text;
-  return [...text.slice(0, 2 * mostNoteChars)].slice(0, mostNoteChars).join('');
+export function cut(text: string, mostChars = mostNoteChars): string {
+  if (text.length <= mostChars) return text;
+  return [...text.slice(0, 2 * mostChars)].slice(0, mostChars).join('');
 }
 
 /**
@@ -116,13 +116,35 @@ export type Trait = 'shared' | 'newest' | 'replace';
 
 export interface WaiterName {
   readonly traits: readonly Trait[];
-  /** `<pid>@<host>`, for people; null: unknown. */
+  /** For people: see whoOf; null: unknown. */
   readonly who: string | null;
 }
 
 const known: readonly string[] = ['shared', 'newest', 'replace'] satisfies Trait[];
 
-/** `<traits>:<random>:<pid>@<host>`. `random` makes the id unique, and contains no colon. */
+/** A process that waits, as its id tells; null: unknown, as from an older version. */
+export interface WaitingProcess {
+  readonly pid: number;
+  readonly host: string;
+  readonly user: string | null;
+  /** The command's base name. */
+  readonly label: string | null;
+}
+
+/** The end of a waiter's id: `<pid>@<host>/<user>/<label>`. redlockctl reads ids of 200 characters. */
+export function whoOf({ host, pid, user, label }: Omit<HolderNote, 'since'>): string {
+  return `${pid}@${cut(host, 64)}/${cut(user, 24)}/${cut(label, 40)}`;
+}
+
+/** The process that waits under this id; null: the id does not tell. */
+export function waitingProcess(id: string): WaitingProcess | null {
+  const match = /^(\d{1,10})@([^/]*)(?:\/([^/]*)\/(.*))?$/s.exec(parseWaiterId(id).who ?? '');
+  if (match === null) return null;
+  const [, pid, host = '', user = null, label = null] = match;
+  return { pid: Number(pid), host, user, label };
+}
+
+/** `<traits>:<random>:<who>`. `random` makes the id unique, and contains no colon. */
 export function waiterIdOf(
   { sharing, yields }: Pick<Claim, 'sharing' | 'yields'>,
   random: string,

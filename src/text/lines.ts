@@ -2,7 +2,7 @@
 // Each is one line. A lock name may contain anything, so it is always quoted.
 
 import type { Failed, MasterFailure } from '../lock/types.ts';
-import { isMark, parseValue, parseWaiterId } from '../lock/value.ts';
+import { isMark, parseValue, waitingProcess } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
 import { printable } from './printable.ts';
 import { quoted } from './quote.ts';
@@ -67,8 +67,10 @@ export function supersededLine(which: string, by: string): string {
 
 /** Another waiter, by its id: "a newer run, pid 4711 on web1". */
 export function waiterLine(id: string): string {
-  const [, pid, host = ''] = parseWaiterId(id).who?.match(/^(\d+)@(.*)$/s) ?? [];
-  return pid === undefined ? 'a newer run' : `a newer run, pid ${pid} on ${printable(host)}`;
+  const waiter = waitingProcess(id);
+  return waiter === null
+    ? 'a newer run'
+    : `a newer run, pid ${waiter.pid} on ${printable(waiter.host)}`;
 }
 
 /** "redis://a:6379: connection refused (start ...); redis://b:6379: no answer within 500 ms" */
