@@ -39,11 +39,11 @@ export function eventLine(names: readonly string[], event: Exclude<RunEvent, Wai
     case 'fence-write-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
     case 'acquired': {
-      const where = `on ${event.grantedCount} masters in ${roughly(event.elapsedMs)}`;
+      const where = `on ${masters(event.grantedCount)} in ${roughly(event.elapsedMs)}`;
       return `acquired: ${which}: ${where}, after waiting ${roughly(event.waitMs)}`;
     }
     case 'extended': {
-      const where = `on ${event.extendedCount} masters in ${roughly(event.elapsedMs)}`;
+      const where = `on ${masters(event.extendedCount)} in ${roughly(event.elapsedMs)}`;
       return `extended: ${which}: ${where}`;
     }
     case 'extension-failed': {
@@ -52,7 +52,7 @@ export function eventLine(names: readonly string[], event: Exclude<RunEvent, Wai
     }
     case 'released': {
       const kept = event.keepMs > 0 ? `, kept for another ${roughly(event.keepMs)}` : '';
-      return `released: ${which}: on ${event.releasedCount} masters${kept}`;
+      return `released: ${which}: on ${masters(event.releasedCount)}${kept}`;
     }
     case 'release-unconfirmed': {
       const what = `not released on a quorum: ${failuresLine(event.failures)}`;
@@ -238,6 +238,10 @@ function exitLine(exit: ChildExit): string {
     case 'not-executable':
       return exit.message;
   }
+}
+
+function masters(count: number): string {
+  return count === 1 ? '1 master' : `${count} masters`;
 }
 
 function processes(count: number): string {

@@ -56,7 +56,7 @@ function normalised(text: string): string {
         /(ends in|in|waiting|\) for|for another|after|within|proven for) [\d.]+m?s\b/g,
         '$1 SPAN',
       )
-      .replace(/\bon \d masters\b/g, 'on N masters')
+      .replace(/\bon \d masters?\b/g, 'on N masters')
       // Printed only where the fencing counters of the masters differ.
       .replace(/^redlock-run: fence: .*\n/gm, '')
       .replace(/("(?:waitMs|runMs)":)\d+/g, '$1MS')

@@ -18,12 +18,14 @@ test('of one night: why the job of 02:00 did not run', async () => {
   expect(code).toBe(0);
   expect(text).toMatch(
     new RegExp(
-      '^2026-11-21 02:00:00 +nightly-backup +ops@web1 \\d+ backup +10m +did not run: ' +
-        'held by ops@web2, pid 4711, restore\\.sh, since 2026-11-20 22:00:00$',
+      '^2026-11-21 02:00:00 +ops@web1 \\d+ backup +10m +did not run\n' +
+        ' {4}held by ops@web2, pid 4711, restore\\.sh, since 2026-11-20 22:00:00$',
       'm',
     ),
   );
-  expect(text.split('\n').map((line) => line.slice(0, 19))).toEqual([
+  for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  const rows = text.split('\n').filter((line) => !line.startsWith(' '));
+  expect(rows.map((line) => line.slice(0, 19))).toEqual([
     'BEGAN                NAME'.slice(0, 19),
     ...['2026-11-20 02:00:00', '2026-11-20 14:00:00', '2026-11-20 22:00:00', '2026-11-21 02:00:00'],
     ...['2026-11-21 04:00:00', '2026-11-21 06:00:00', ''],
@@ -137,7 +139,7 @@ test('the running one is the last; a lock kept after its run has none', async ()
   expect(json.runs).toMatchObject([
     { outcome: 'running', endedAt: null, acquiredAt: note.since, host: 'web1' },
   ]);
-  expect(text).toMatch(/ops@web1 4711 deploy\.sh .* runs now$/m);
+  expect(text).toMatch(/ runs now\n {4}ops@web1 4711 deploy\.sh$/m);
 });
 
 test('of real runs: one that ran, one that gave up', async () => {

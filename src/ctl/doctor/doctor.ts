@@ -61,11 +61,22 @@ export function renderFindings(findings: readonly Finding[]): string {
         message,
       ];
     });
-  const counts = grades.map(
-    (grade) => `${findings.filter((finding) => finding.grade === grade).length} ${grade}`,
+  const counts = grades.map((grade) =>
+    countLine(grade, findings.filter((finding) => finding.grade === grade).length),
   );
-  const parts = [...problems, renderTable(['OK', 'MASTER', ''], fine), `${counts.join(', ')}\n`];
+  const parts = [
+    ...problems,
+    renderTable(['CHECK', 'MASTER', 'FOUND TO BE RIGHT'], fine),
+    `${counts.join(', ')}\n`,
+  ];
   return parts.filter((part) => part !== '').join('\n');
+}
+
+/** "no errors", "1 warning", "2 unknown", "22 ok" */
+function countLine(grade: Grade, count: number): string {
+  const isNoun = grade === 'error' || grade === 'warning';
+  const word = isNoun && count !== 1 ? `${grade}s` : grade;
+  return `${count === 0 ? 'no' : count} ${count === 0 && !isNoun ? `checks ${word}` : word}`;
 }
 
 type Group = Omit<Finding, 'master'> & { readonly masters: readonly string[] };

@@ -13,7 +13,7 @@ type Assessment = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;
 const ok = (message: string): Assessment => ({ grade: 'ok', message, why: null, fix: null });
 
 export function reachable(failed: Failed | null): Assessment {
-  if (failed === null) return ok('answers');
+  if (failed === null) return ok('reached');
   const why = 'it does not vote: the quorum has to come from the others';
   const fix =
     failed.cause === 'denied'

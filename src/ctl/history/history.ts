@@ -8,24 +8,30 @@ import { quorumOf } from '../../lock/quorum.ts';
 import { fileTrouble, UsageError, ValueError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
-import { roughly } from '../../text/lines.ts';
-import { printable } from '../../text/printable.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
-import { renderTable } from '../table.ts';
-import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './chronicle.ts';
-import { momentOf } from './local-time.ts';
+import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf } from './chronicle.ts';
+import { renderHistory } from './history-table.ts';
 import { renderHtmlPage } from './page.ts';
-import { kindOf, reasonOf } from './reason.ts';
+import { kindOf } from './reason.ts';
 import { renderTimeline } from './timeline.ts';
 
 /** How many runs are shown without --since. */
 const usualRuns = 50;
 /** More lines than a master keeps of one lock. */
 const allLines = 1_500;
+/** The width of a table that goes to no terminal. */
+const usualColumns = 80;
 
-export async function history({ words, settings, clock, print, tell }: Call): Promise<number> {
+export async function history({
+  words,
+  settings,
+  clock,
+  print,
+  tell,
+  columns,
+}: Call): Promise<number> {
   const name = words.operands[0] ?? null;
   const sinceMs = sinceOf(words.textOf('--since'));
   const query = await MasterQuery.of(settings, clock);
@@ -56,7 +62,7 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   }
   if (words.has('--json')) print(jsonLine({ name, runs }));
   else if (wanted.length === 0) {
-    print(renderTable(head, runs.map(rowOf)));
+    print(renderHistory(runs, name !== null, columns ?? usualColumns));
     tell(summary);
   }
   if (!isWritten) return exitCode.output;
@@ -99,20 +105,6 @@ function summaryOf(runs: readonly PastRun[], leftOut: number): string {
   const count = runs.length === 0 ? 'no runs' : runs.length === 1 ? '1 run' : `${runs.length} runs`;
   const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
   return `${count}${missed}${leftOut > 0 ? `; ${leftOut} older left out (say --since)` : ''}`;
-}
-
-const head = ['BEGAN', 'NAME', 'WHO', 'WAITED', 'HELD', 'WHAT BECAME OF IT'];
-
-function rowOf(run: PastRun): string[] {
-  const { name, user, host, pid, label, waitMs, heldMs } = run;
-  return [
-    momentOf(startOf(run)),
-    printable(name, 40),
-    printable(`${user}@${host} ${pid} ${label}`, 60),
-    roughly(waitMs),
-    heldMs === null ? '' : roughly(heldMs),
-    reasonOf(run),
-  ];
 }
 
 /** Why it could not be written, or null. */
