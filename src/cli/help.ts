@@ -42,7 +42,7 @@ export function renderHelp(): string {
     ...optionEntries(optionTable.filter((row) => row.group === group)),
   ]);
   return [
-    'Usage: redlock-run [options] NAME -- COMMAND [ARG...]',
+    'Usage: redlock-run [options] NAME... -- COMMAND [ARG...]',
     '       redlock-run [options] NAME [options] COMMAND [ARG...]',
     '       redlock-run [options] NAME -c STRING',
     '',

@@ -136,7 +136,7 @@ function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
   return slots === null ? row.slice(1) : row;
 }
 
-/** "ops@web1, pid 4711, deploy.sh", with how it waits; the id, if that does not tell the process. */
+/** "ops@web1, pid 4711, deploy.sh", and how it waits; the id, if that does not tell the process. */
 function waiterOf({ id, pid, host, user, label }: LockState['queue'][number]): string {
   if (pid === null || host === null) return printable(id);
   const where = user === null ? host : `${user}@${host}`;

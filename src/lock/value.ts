@@ -131,7 +131,9 @@ export interface WaitingProcess {
   readonly label: string | null;
 }
 
-/** The end of a waiter's id: `<pid>@<host>/<user>/<label>`. redlockctl reads ids of 200 characters. */
+/**
+ * The end of a waiter's id: `<pid>@<host>/<user>/<label>`. redlockctl reads ids of 200 characters.
+ */
 export function whoOf({ host, pid, user, label }: Omit<HolderNote, 'since'>): string {
   return `${pid}@${cut(host, 64)}/${cut(user, 24)}/${cut(label, 40)}`;
 }
@@ -144,7 +146,10 @@ export function waitingProcess(id: string): WaitingProcess | null {
   return { pid: Number(pid), host, user, label };
 }
 
-/** `<traits>:<random>:<who>`. `random` makes the id unique, and contains no colon. */
+/**
+ * `<traits>:<random>:<pid>@<host>/<user>/<label>`. `random` makes the id unique, and contains no
+ * colon.
+ */
 export function waiterIdOf(
   { sharing, yields }: Pick<Claim, 'sharing' | 'yields'>,
   random: string,

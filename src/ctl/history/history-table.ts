@@ -12,7 +12,7 @@ import { reasonOf } from './reason.ts';
 
 const indent = '    ';
 
-/** `columns`: the width of the terminal. `isOneName`: all runs are of the lock that was asked for. */
+/** `columns`: the width of the terminal. `isOneName`: all runs are of one lock: it is not named. */
 export function renderHistory(
   runs: readonly PastRun[],
   isOneName: boolean,
@@ -27,7 +27,7 @@ export function renderHistory(
 interface Row {
   readonly began: string;
   readonly name: readonly string[];
-  readonly who: string;
+  readonly runner: string;
   readonly spans: readonly [waited: string, held: string];
   /** The first words of how it ended, and the rest. */
   readonly end: readonly [short: string, rest: string];
@@ -39,33 +39,33 @@ function rowOf(run: PastRun, isOneName: boolean): Row {
   return {
     began: momentOf(startOf(run)),
     name: isOneName ? [] : [printable(name, 40)],
-    who: printable(`${user}@${host} ${pid} ${label}`, 60),
+    runner: printable(`${user}@${host} ${pid} ${label}`, 60),
     spans: [roughly(waitMs), heldMs === null ? '' : roughly(heldMs)],
     end: [short, rest],
   };
 }
 
-/** `hasWho`: in a column; otherwise below the row, with the reason. */
+/** `hasRunner`: in a column; otherwise below the row, with the reason. */
 function renderRows(
   rows: readonly Row[],
   isOneName: boolean,
-  hasWho: boolean,
+  hasRunner: boolean,
   columns: number,
 ): string {
   const head = [
     'BEGAN',
     ...(isOneName ? [] : ['NAME']),
-    ...(hasWho ? ['WHO'] : []),
+    ...(hasRunner ? ['WHO'] : []),
     'WAITED',
     'HELD',
     'WHAT BECAME OF IT',
   ];
   const table = renderTable(
     head,
-    rows.map(({ began, name, who, spans, end }) => [
+    rows.map(({ began, name, runner, spans, end }) => [
       began,
       ...name,
-      ...(hasWho ? [who] : []),
+      ...(hasRunner ? [runner] : []),
       ...spans,
       end[0],
     ]),
@@ -73,7 +73,7 @@ function renderRows(
   const [heading = '', ...lines] = table.trimEnd().split('\n');
   if (heading === '') return '';
   const below = (row: Row) =>
-    [hasWho ? '' : row.who, row.end[1]]
+    [hasRunner ? '' : row.runner, row.end[1]]
       .filter((text) => text !== '')
       .flatMap((text) => rowsOf(text, columns - indent.length).map((line) => indent + line));
   return [heading, ...lines.flatMap((line, at) => [line, ...below(rows[at] as Row)])]
