@@ -12,6 +12,8 @@ import { textsOf } from './exact-reply.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
 import { typeOfKey } from './keys.ts';
 import type { ScriptCall } from './script-calls.ts';
+import { scripts } from './scripts.ts';
+import { kindOfError } from './server-kinds.ts';
 import { failed, isFailed } from './trouble.ts';
 
 /** How a server refuses any request: not logged in, protected mode, no room for another client. */
@@ -26,8 +28,10 @@ export class Connection {
   readonly #unanswered: number[] = [];
   readonly #ask: OpenedClient['ask'];
   readonly #whyFailed: OpenedClient['whyFailed'];
+  #rejection: Failed | null = null;
   #isClosed = false;
   #identified: ServerIdentity | Failed | null = null;
+  #promotedAs: Promise<string | null> | null = null;
 
   private constructor({ client, ask, whyFailed }: OpenedClient, clock: Clock) {
     this.#client = client;
@@ -53,6 +57,11 @@ export class Connection {
   /** The server's identity; null until it is known. */
   get identified(): ServerIdentity | Failed | null {
     return this.#identified;
+  }
+
+  /** Why the server can never vote, as far as an error reply has told; null: none has. */
+  get rejection(): Failed | null {
+    return this.#rejection;
   }
 
   get isOpen(): boolean {
@@ -140,6 +149,31 @@ export class Connection {
     );
   }
 
+  /**
+   * The replication id under which a former replica has become a primary; null: it was never a
+   * replica since its start, or does not say.
+   */
+  promotedAs(): Promise<string | null> {
+    this.#promotedAs ??= this.#readPromotion();
+    return this.#promotedAs;
+  }
+
+  async #readPromotion(): Promise<string | null> {
+    const info = String(await this.#send(() => this.#client.info('replication')));
+    const id = (field: string) => new RegExp(`^${field}:(\\w{1,64})`, 'm').exec(info)?.[1] ?? '';
+    return /[^0]/.test(id('master_replid2')) ? id('master_replid') : null;
+  }
+
+  /**
+   * For how many ms this promotion has been known on the server (scripts/promoted.lua). `isNoting`:
+   * whether the server notes it where it has not been known yet.
+   */
+  async firstSeenMs(key: string, id: string, isNoting: boolean): Promise<number | Failed> {
+    const reply = await this.eval(scripts.promoted, [key], id, isNoting ? '1' : '0');
+    if (isFailed(reply)) return reply;
+    return typeof reply === 'number' ? reply : failed('reply', 'an unexpected reply to a script');
+  }
+
   async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
     this.#unanswered.push(this.#clock.now());
     try {
@@ -170,7 +204,11 @@ export class Connection {
 
   #failedBy(error: unknown): Failed {
     const failure = this.#whyFailed(error);
-    if (failure.cause === 'connection') this.close();
+    if (failure.cause === 'unfit') this.#rejection = failure;
+    // Another server may answer at the address by now. A request that is under way here must not be
+    // overtaken by its release on another connection.
+    const isStale = kindOfError(failure.message)?.isStale && this.#unanswered.length === 1;
+    if (failure.cause === 'connection' || isStale) this.close();
     return failure;
   }
 }

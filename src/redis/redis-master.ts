@@ -94,7 +94,7 @@ export class RedisMaster implements Master {
   get rejection(): Failed | null {
     const identified = this.#connection?.identified;
     const objection = identified ? this.#objectionTo(identified) : null;
-    return objection?.cause === 'unfit' ? objection : null;
+    return objection?.cause === 'unfit' ? objection : (this.#connection?.rejection ?? null);
   }
 
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
@@ -274,14 +274,16 @@ export class RedisMaster implements Master {
   }
 
   #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
-    const doubt = doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
+    const { name } = this;
+    const [registry, clock] = [this.#registry, this.#clock];
+    const doubtful = { name, connection, registry, clock, isNoting: true };
+    const doubt = doubtAbout(doubtful, this.#settings);
     return doubt === null ? vote : doubt.then((failure) => failure ?? vote);
   }
 
   #objectionTo(identity: ServerIdentity | Failed): Failed | null {
     if (isFailed(identity)) return identity;
-    const objection = this.#registry.admit(this.name, identity);
-    return objection === null ? null : failed('unfit', objection);
+    return this.#registry.admit(this.name, identity);
   }
 }
 

@@ -6,6 +6,7 @@
 
 import type { Failed, FailureCause } from '../lock/types.ts';
 import { printable } from '../text/printable.ts';
+import { kindOfError } from './server-kinds.ts';
 
 const connectionErrors: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
@@ -34,7 +35,6 @@ const mostChars = 300;
 
 const deniedReply =
   /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
-const wrongDatabase = /DB index is out of range/;
 
 /** Node's codes for a server certificate that fails verification. */
 const untrusted =
@@ -68,8 +68,9 @@ export function failedBy(error: unknown, cause: unknown = null): Failed {
       `TLS is refused: ${tidied(message)} (set tls.certFile and tls.keyFile)`,
     );
   }
-  if (name === 'ReplyError' && wrongDatabase.test(message)) {
-    return failed('denied', `${tidied(message)} (name a database that the server has)`);
+  const kind = name === 'ReplyError' ? kindOfError(message) : null;
+  if (kind !== null) {
+    return failed(kind.cause, kind.message ?? `${firstSentence(tidied(message))} (${kind.advice})`);
   }
   if (name === 'ReplyError' && deniedReply.test(message)) {
     return failed('denied', `${tidied(message)} (${cureOf(message)})`);
@@ -105,11 +106,16 @@ export function isFailed(reply: unknown): reply is Failed {
   );
 }
 
+function firstSentence(text: string): string {
+  return text.split(/\.(?= |$)/, 1)[0] ?? text;
+}
+
 /** One line, without the end that names a script by its hash. */
 function tidied(message: string): string {
   return (
     message
       .slice(0, 2 * mostChars)
+      .replace(/^ERR Error running script .*?[ -](?=[A-Z]{3,} )/s, '')
       .replace(/\s*script: [0-9a-f]{40}.*$/s, '')
       .replace(/\s+/g, ' ')
       .trim() || 'an error without words'

@@ -9,7 +9,11 @@ const withCode = (code: string, message: string) => Object.assign(new Error(mess
 
 describe('what went wrong', () => {
   test.each([
-    [replyError('OOM command not allowed'), 'reply', 'OOM command not allowed'],
+    [
+      replyError('OOM command not allowed'),
+      'reply',
+      'OOM command not allowed (raise its maxmemory, or free some)',
+    ],
     [
       replyError('ERR x script: 0123456789abcdef0123456789abcdef01234567, on @user_script:1.'),
       'reply',
