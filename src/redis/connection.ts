@@ -7,12 +7,13 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import { bytesOf } from '../text/bytes.ts';
-import { type OpenedClient, type Origin, openClient } from './client.ts';
+import type { OpenedClient, Origin } from './client.ts';
 import { textsOf } from './exact-reply.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
 import { typeOfKey } from './keys.ts';
 import type { ScriptCall } from './script-calls.ts';
 import { scripts } from './scripts.ts';
+import { openMaster } from './sentinels.ts';
 import { kindOfError } from './server-kinds.ts';
 import { failed, isFailed } from './trouble.ts';
 
@@ -50,7 +51,7 @@ export class Connection {
     clock: Clock,
     mostBytes?: number,
   ): Promise<Connection | Failed> {
-    const opened = await openClient(origin, mostBytes);
+    const opened = await openMaster(origin, mostBytes);
     return isFailed(opened) ? opened : new Connection(opened, clock);
   }
 

@@ -40,14 +40,16 @@ export function doubtAbout(
   const now = master.clock.now();
   const agoMs = identified.startedAt === null ? restartGraceMs : now - identified.startedAt;
   const changedAt = master.registry.changedAt(master.name);
-  if (changedAt !== null && now - changedAt < restartGraceMs)
-    return Promise.resolve(doubt('another server answers since', now - changedAt, restartGraceMs));
-  const isRestarted = agoMs < restartGraceMs;
-  if (!isRestarted && !identified.hasReplicated) return null;
+  const changedMs = changedAt === null ? restartGraceMs : now - changedAt;
+  const [isRestarted, isOther] = [agoMs < restartGraceMs, changedMs < restartGraceMs];
+  const { hasReplicated } = identified;
+  if (!isRestarted && !isOther && !hasReplicated) return null;
   return (async () => {
     const restart = isRestarted ? await unlessDurable(master, agoMs, restartGraceMs) : null;
-    if (restart !== null || !identified.hasReplicated) return restart;
-    return promoted(master, promotionKeyOf(prefix), restartGraceMs);
+    const key = promotionKeyOf(prefix);
+    const promotion = hasReplicated ? await promoted(master, key, restartGraceMs) : null;
+    const change = isOther ? doubt('took over the address', changedMs, restartGraceMs) : null;
+    return restart ?? promotion ?? change;
   })();
 }
 
