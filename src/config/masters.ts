@@ -8,8 +8,8 @@ import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../r
 import type { Protocol } from '../redis/protocol.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quotedAddress } from '../text/quote.ts';
-import { logIn, readDefaultLogin } from './credentials.ts';
 import type { Layer, LayerName } from './keys.ts';
+import { logIn, readDefaultLogin } from './login/credentials.ts';
 import type { MasterEntry } from './schema.ts';
 import { choose, type MasterSources, type Sources, troubleWith } from './sources.ts';
 import { readBoolean, readDuration, readProtocol, readText } from './values.ts';
@@ -122,9 +122,12 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
   const warnings = new Set(evenness(stage.list.length));
   const warn = (line: string) => warnings.add(line);
   const login = await readDefaultLogin(
-    [from.environment, from.file?.layer ?? new Map()],
-    from.file?.tls ?? null,
-    from.fileBase,
+    {
+      layers: [from.environment, from.file?.layer ?? new Map()],
+      tls: from.file?.tls ?? null,
+      tlsVariables: from.tlsVariables,
+      base: from.fileBase,
+    },
     warn,
   );
   const masters: MasterAddress[] = [];
@@ -133,7 +136,8 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
     const address = parseEntry(entry, stage.layer, subject);
     isVisible ||= stage.layer === 'flag' && address.password !== undefined;
     const master = await logIn(address, entry, login, stage.base, warn, subject);
-    if (master.username !== undefined && master.password === undefined) {
+    const hasPassword = master.password !== undefined || master.passwordSource !== undefined;
+    if (master.username !== undefined && !hasPassword) {
       throw troubleWith({ layer: stage.layer, subject }, `${master.name}: ${userAlone}`);
     }
     masters.push(master);

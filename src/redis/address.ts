@@ -4,6 +4,7 @@
 // path.
 
 import { isIPv6 } from 'node:net';
+import type { Failed } from '../lock/types.ts';
 import { quotedAddress, schemeLength } from '../text/quote.ts';
 
 /** File contents (PEM), not file names. */
@@ -12,6 +13,17 @@ export interface TlsOptions {
   readonly cert?: string;
   readonly key?: string;
   readonly servername?: string;
+}
+
+/** A password that changes. */
+export interface PasswordSource {
+  /**
+   * The password to log in with now, or why there is none. `refused`: the one that a server has
+   * just refused. Never rejects.
+   */
+  password(refused?: string): Promise<string | Failed>;
+  /** In how many ms an open connection logs in anew; null: never. */
+  renewInMs(): number | null;
 }
 
 export interface SentinelHost {
@@ -39,6 +51,8 @@ export interface MasterAddress {
   readonly db: number;
   readonly username?: string;
   readonly password?: string;
+  /** Asked at each connection; without it the password does not change. */
+  readonly passwordSource?: PasswordSource;
   /** Present means TLS. */
   readonly tls?: TlsOptions;
 }

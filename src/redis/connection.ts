@@ -51,7 +51,7 @@ export class Connection {
     clock: Clock,
     mostBytes?: number,
   ): Promise<Connection | Failed> {
-    const opened = await openMaster(origin, mostBytes);
+    const opened = await openMaster(origin, { mostBytes, isRenewing: true });
     return isFailed(opened) ? opened : new Connection(opened, clock);
   }
 

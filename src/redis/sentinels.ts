@@ -7,7 +7,7 @@
 import type { Failed } from '../lock/types.ts';
 import { quoted } from '../text/quote.ts';
 import type { MasterAddress, SentinelHost } from './address.ts';
-import { type OpenedClient, type Origin, openClient } from './client.ts';
+import { type OpenedClient, type OpenOptions, type Origin, openClient } from './client.ts';
 import { failed, isFailed } from './trouble.ts';
 
 /** How long one sentinel may take to answer. */
@@ -16,13 +16,13 @@ const answerMs = 2_000;
 /** As openClient, and for a primary behind sentinels a connection to it, wherever it is now. */
 export async function openMaster(
   origin: Origin,
-  mostBytes?: number,
+  options: OpenOptions = {},
 ): Promise<OpenedClient | Failed> {
-  if ('duplicate' in origin || origin.sentinels === undefined) return openClient(origin, mostBytes);
+  if ('duplicate' in origin || origin.sentinels === undefined) return openClient(origin, options);
   const { sentinels, ...login } = origin;
   const place = await findPrimary(origin, sentinels.hosts, sentinels.primary);
   if (isFailed(place)) return place;
-  const opened = await openClient({ ...login, ...place }, mostBytes);
+  const opened = await openClient({ ...login, ...place }, options);
   const which = `its primary ${shown(place)}`;
   if (isFailed(opened)) return failed(opened.cause, `${which}: ${opened.message}`);
   const role = await opened.ask(() => opened.client.call('ROLE')).catch(() => null);
@@ -71,12 +71,17 @@ async function askOne(
   host: SentinelHost,
   primary: string,
 ): Promise<SentinelHost | Failed> {
-  const { tls, username, password } = origin;
+  const { tls, username, password, passwordSource } = origin;
   const sentinel = { name: shown(host), ...host, db: 0, ...(tls ? { tls } : {}) };
   const reply = await ask(sentinel, primary);
   const wantsLogin = isFailed(reply) && reply.message.startsWith('NOAUTH');
-  if (!wantsLogin || password === undefined) return reply;
-  return ask({ ...sentinel, password, ...(username === undefined ? {} : { username }) }, primary);
+  if (!wantsLogin || (password === undefined && !passwordSource)) return reply;
+  const login = {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(passwordSource ? { passwordSource } : {}),
+  };
+  return ask({ ...sentinel, ...login }, primary);
 }
 
 async function ask(sentinel: MasterAddress, primary: string): Promise<SentinelHost | Failed> {

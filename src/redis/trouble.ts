@@ -89,9 +89,14 @@ export function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
+/** Whether the server refuses the user or the password. */
+export function isRefusedLogin(error: unknown): boolean {
+  return /^WRONGPASS|invalid password/.test((error as Error).message);
+}
+
 function cureOf(denial: string): string {
   if (denial.startsWith('NOAUTH')) return 'set passwordFile';
-  if (/^WRONGPASS|invalid password/.test(denial)) return 'check the user and the password';
+  if (isRefusedLogin({ message: denial })) return 'check the user and the password';
   return 'give the user the rules that redlockctl acl prints';
 }
 
