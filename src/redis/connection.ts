@@ -89,6 +89,10 @@ export class Connection {
   /** Runs a script. If it fails because a key has the wrong type, the failure names that key. */
   async run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
     const reply = await this.eval(script, keys, ...words);
+    // Another server may answer at the address by now. A request that is under way here must not be
+    // overtaken by its release on another connection.
+    const isStale = isFailed(reply) && kindOfError(reply.message)?.isStale;
+    if (isStale && this.#unanswered.length === 0) this.close();
     return isFailed(reply) && reply.message.startsWith('WRONGTYPE')
       ? this.#wrongTypeAmong(keys, reply)
       : reply;
@@ -206,10 +210,7 @@ export class Connection {
   #failedBy(error: unknown): Failed {
     const failure = this.#whyFailed(error);
     if (failure.cause === 'unfit') this.#rejection = failure;
-    // Another server may answer at the address by now. A request that is under way here must not be
-    // overtaken by its release on another connection.
-    const isStale = kindOfError(failure.message)?.isStale && this.#unanswered.length === 1;
-    if (failure.cause === 'connection' || isStale) this.close();
+    if (failure.cause === 'connection') this.close();
     return failure;
   }
 }
