@@ -31,7 +31,7 @@ export function noteKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
-/** The stream of the history. Not among KEYS: a user without a right to it can still release. */
+/** The stream of the history. */
 export function historyKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:history`;
 }

@@ -187,6 +187,11 @@ export class RedisMaster implements Master {
       this.#unconfirmed.delete(claim.value);
       reply = await this.#ask(always, send, repeatedRemovalOf);
     }
+    if (isFailed(reply) && reply.cause === 'denied' && undoing.record !== null) {
+      // A user without a right to the history can release all the same.
+      this.#unconfirmed.delete(claim.value);
+      return this.#remove({ ...undoing, record: null });
+    }
     if (isFailed(reply)) this.#unconfirmed.set(claim.value, undoing);
     else this.#forget(claim);
     // A later claim under the same id has entered the queue again, and will have to leave it.

@@ -79,7 +79,7 @@ export const serverKinds: readonly ServerKind[] = [
       /unknown command [`'"]?eval\b/,
       /unsupported command.*\beval\b/,
       /Lua scripting support disabled/,
-      /Unknown Redis command called from script/,
+      /Unknown (Redis )?command called from (Lua )?script/,
     ),
     cause: 'unfit',
     message:

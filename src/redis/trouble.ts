@@ -33,8 +33,11 @@ const endedConnection = /^(Connection is closed|Stream isn't writeable)/;
 /** The most that is kept of a server's error message. */
 const mostChars = 300;
 
-const deniedReply =
-  /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
+/** A right that is missing in a script is told in three ways: by Redis 6, 7, and 8 or Valkey 8. */
+const deniedReply = new RegExp(
+  '^(NOAUTH|WRONGPASS|NOPERM|ERR ACL failure in script)\\b|invalid password|' +
+    "user executing the script can't run",
+);
 
 /** Node's codes for a server certificate that fails verification. */
 const untrusted =

@@ -63,7 +63,8 @@ test('a node of a cluster that owns all slots, as one of three: 78 at once, with
   const [first, second] = masters as [TestMaster, TestMaster];
   const config = { 'cluster-enabled': 'yes' };
   const [node] = (await startMasters(1, { transport: 'tcp', config })) as [TestMaster];
-  await node.command('cluster', 'addslotsrange', 0, 16383);
+  const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
+  await node.command('cluster', 'addslots', ...slots);
   const env = {
     REDLOCK_MASTERS: [first.url, second.url, node.url].join(','),
     REDLOCK_RESTART_GRACE: '0',

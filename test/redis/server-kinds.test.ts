@@ -27,8 +27,11 @@ const portOf = ({ url }: TestMaster) => new URL(url).port;
 async function replicaOf(primary: TestMaster): Promise<TestMaster> {
   const replica = await start({ 'repl-diskless-sync-delay': '0' });
   await replica.command('replicaof', '127.0.0.1', portOf(primary));
-  await eventually('synchronised', async () =>
-    String(await replica.command('info', 'replication')).includes('master_link_status:up'),
+  await eventually(
+    'synchronised',
+    async () =>
+      String(await replica.command('info', 'replication')).includes('master_link_status:up'),
+    20_000,
   );
   return replica;
 }
@@ -107,7 +110,7 @@ describe('a kind that can never vote', () => {
 
 describe('a vote that is lost for now, with the reason', () => {
   test('a script of another program that runs for too long', async () => {
-    const master = await start({ 'busy-reply-threshold': '1' });
+    const master = await start({ 'lua-time-limit': '1' });
     const endless = acquireAt(master).then(() =>
       master.command('eval', 'while true do end', 0).catch(() => null),
     );

@@ -5,9 +5,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { findServerProgram } from '../../src/local/server-program.ts';
 import { freePort, type TestMaster } from './master.ts';
 import { eventually } from './processes.ts';
+import { serverProgram } from './program.ts';
 import { dieWithUs, forget, scratchFolder } from './watchdog.ts';
 
 const started: { readonly process: ChildProcess; readonly directory: string }[] = [];
@@ -80,8 +80,7 @@ async function startOne(
   quorum: number,
   settings: readonly string[],
 ): Promise<void> {
-  const program = await findServerProgram(process.env);
-  if (program === null) throw new Error('no redis-server on this machine');
+  const program = await serverProgram();
   count += 1;
   const directory = join(scratchFolder(), `sentinel${count}`);
   mkdirSync(directory);

@@ -26,6 +26,12 @@ describe('what went wrong', () => {
       'NOAUTH Authentication required. (set passwordFile)',
     ],
     [
+      replyError("ERR ACL failure in script: User job has no permissions to run the 'set' command"),
+      'denied',
+      "ERR ACL failure in script: User job has no permissions to run the 'set' command (give the " +
+        'user the rules that redlockctl acl prints)',
+    ],
+    [
       withCode('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'),
       'connection',
       'connection refused',
