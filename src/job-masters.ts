@@ -1,5 +1,6 @@
 // The masters of one job: those in the settings, or this user's own on this machine.
 
+import { readPasswords } from './config/login/credentials.ts';
 import type { Settings } from './config/settings.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';
 
@@ -9,9 +10,12 @@ export interface JobMasters {
   readonly replaced: () => string | null;
 }
 
-/** Starts the local masters that are missing. Throws LocalTrouble. */
+/** Starts the local masters that are missing. Throws LocalTrouble, ConfigError. */
 export async function mastersOf(settings: Settings): Promise<JobMasters> {
-  if (!settings.local) return { addresses: settings.masters, replaced: () => null };
+  if (!settings.local) {
+    await readPasswords(settings.masters);
+    return { addresses: settings.masters, replaced: () => null };
+  }
   const { startLocalMasters } = await import('./local/local-masters.ts');
   const { rememberServers } = await import('./local/same-servers.ts');
   const directory = settings.localDirectory;

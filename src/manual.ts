@@ -4,7 +4,7 @@
 
 import { examples, spellingsOf } from './cli/help.ts';
 import { type Part, renderPage, type Section } from './cli/roff.ts';
-import { defaultTextOf, environmentName, keyTable } from './config/keys.ts';
+import { defaultTextOf, environmentName, keyTable, tlsKeys } from './config/keys.ts';
 import { type OptionRow, optionTable } from './config/options.ts';
 import { examples as ctlExamples, synopsisOf } from './ctl/help.ts';
 import { sharedOptions, verbTable } from './ctl/verb-table.ts';
@@ -175,7 +175,8 @@ function ctlSections(): Section[] {
 
 function fileSections(): Section[] {
   const keys = keyTable.map(({ key, description }) => {
-    const twin = key === 'tls' ? '' : ` Environment: ${environmentName(key)}.`;
+    const twins = key === 'tls' ? tlsKeys : [key];
+    const twin = ` Environment: ${twins.map(environmentName).join(', ')}.`;
     return [key, `${description} (default: ${defaultTextOf(key)}).${twin}`] as const;
   });
   return [

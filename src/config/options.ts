@@ -31,8 +31,8 @@ export const optionTable: readonly OptionRow[] = [
     key: 'masters',
     repeatable: true,
     description:
-      'a master: redis://[user[:pass]@]host[:port][/db], rediss://, unix:///path ' +
-      '(repeat; default from config)',
+      'a master: redis://[user[:pass]@]host[:port][/db], rediss://, unix:///path or ' +
+      'redis+sentinel://[user[:pass]@]host:port,host:port/NAME[/db] (repeat; default from config)',
   },
   {
     group: 'Lock',

@@ -6,21 +6,19 @@ import * as v from 'valibot';
 import { ConfigError } from '../text/errors.ts';
 import { nearest } from '../text/nearest.ts';
 import { quoted } from '../text/quote.ts';
-import { type ConfigKey, keyTable, type ValueKind } from './keys.ts';
+import type { ValueKind } from './key-row.ts';
+import { type ConfigKey, keyTable, type TlsKey } from './keys.ts';
 import { type DataPath, renderPath, type YamlData } from './yaml.ts';
 
-export interface TlsEntry {
-  readonly caFile?: string | undefined;
-  readonly certFile?: string | undefined;
-  readonly keyFile?: string | undefined;
-  readonly servername?: string | undefined;
-}
+export type TlsEntry = Readonly<Partial<Record<TlsKey, string | undefined>>>;
 
 export interface MasterEntry {
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   readonly passwordFile?: string | undefined;
+  readonly passwordCommand?: string | undefined;
+  readonly passwordTtl?: string | number | undefined;
   readonly tls?: TlsEntry | undefined;
 }
 
@@ -50,6 +48,8 @@ const master = v.strictObject(
     username: v.optional(text),
     password: v.optional(text),
     passwordFile: v.optional(text),
+    passwordCommand: v.optional(text),
+    passwordTtl: v.optional(textOrNumber('not a duration (write 10m; a bare number is seconds)')),
     tls: v.optional(tls),
   },
   say('neither a URL nor a mapping with a url'),

@@ -3,6 +3,7 @@
 // frozen master costs one time-out, and not one for each of ten thousand locks. The total time and
 // the amount that one master may take are bounded as well.
 
+import { readPasswords } from '../config/login/credentials.ts';
 import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
@@ -43,8 +44,12 @@ const usualLimits = {
   nameChars: 20_000_000,
 };
 
-/** The masters of the settings, and the local ones that are running. Throws LocalTrouble. */
+/**
+ * The masters of the settings, and the local ones that are running. Throws LocalTrouble,
+ * ConfigError.
+ */
 export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
+  await readPasswords(settings.masters);
   const own = settings.local ? await localMasters(settings.localDirectory) : [];
   return [
     ...settings.masters,

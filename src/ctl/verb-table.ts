@@ -69,6 +69,13 @@ const strict: VerbOption = {
   long: '--strict',
   description: 'exit 1 for warnings, and for checks with the result unknown',
 };
+const accept: VerbOption = {
+  long: '--accept',
+  argument: 'FINDING...',
+  repeatable: true,
+  description:
+    'with --strict: these checks may end with a warning or unknown, as mode or hosts (repeat)',
+};
 const safely: VerbOption = {
   long: '--safely',
   description:
@@ -197,10 +204,11 @@ export const verbTable: readonly VerbRow[] = [
     verb: 'doctor',
     operands: '',
     least: 0,
-    most: 0,
+    // More findings behind --accept.
+    most: 50,
     summary:
       'check whether the masters are fit for locks: what is wrong, why it matters, how to fix it',
-    options: [strict, json],
+    options: [strict, accept, json],
   },
   {
     verb: 'acl',

@@ -26,6 +26,8 @@ export interface VerbWords {
   readonly has: (long: string) => boolean;
   /** The value of an option of the verb, or null. */
   readonly textOf: (long: string) => string | null;
+  /** The values of an option of the verb that may be repeated. */
+  readonly textsOf: (long: string) => readonly string[];
 }
 
 /** `row`: the verb whose help is asked for; null: all of it. */
@@ -79,6 +81,7 @@ export function parseWords(argv: readonly string[]): Words {
     flags: readFlags(given),
     has: (long) => given.has(long),
     textOf: (long) => optionText(given.get(long)),
+    textsOf: (long) => [given.get(long) ?? []].flat().filter((text) => typeof text === 'string'),
   };
 }
 

@@ -34,7 +34,7 @@ import {
   type SeenHistories,
   snapshotShape,
 } from './snapshot.ts';
-import { failed, isFailed } from './trouble.ts';
+import { isFailed } from './trouble.ts';
 
 export class LockObserver {
   readonly name: string;
@@ -74,7 +74,9 @@ export class LockObserver {
     if (isFailed(connection)) return connection;
     // No command has been sent yet, so the identity may be unknown.
     await connection.identity;
-    return doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
+    const { name } = this;
+    const [registry, clock] = [this.#registry, this.#clock];
+    return doubtAbout({ name, connection, registry, clock, isNoting: false }, this.#settings);
   }
 
   /**
@@ -189,8 +191,7 @@ export class LockObserver {
     const reply = await send(connection);
     const identity = await connection.identity;
     if (isFailed(identity)) return identity;
-    const objection = this.#registry.admit(this.name, identity);
-    return objection === null ? reply : failed('unfit', objection);
+    return this.#registry.admit(this.name, identity) ?? reply;
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { quoted } from '../text/quote.ts';
 
-const helperEnding = /\}:(fence|queue|waiters|holders|owner|history)$/;
+const helperEnding = /\}:(fence|queue|waiters|holders|owner|history|promotion)$/;
 
 /**
  * Whether the key of a resource of this name could be a key beside the lock of another one: with an
@@ -31,9 +31,14 @@ export function noteKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
-/** The stream of the history. Not among KEYS: a user without a right to it can still release. */
+/** The stream of the history. */
 export function historyKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:history`;
+}
+
+/** The note of when a promoted server was first seen, one for all locks under the prefix. */
+export function promotionKeyOf(prefix: string): string {
+  return `{${prefix}}:promotion`;
 }
 
 /** The pattern for SCAN of all histories under the prefix. */

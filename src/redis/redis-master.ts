@@ -94,7 +94,7 @@ export class RedisMaster implements Master {
   get rejection(): Failed | null {
     const identified = this.#connection?.identified;
     const objection = identified ? this.#objectionTo(identified) : null;
-    return objection?.cause === 'unfit' ? objection : null;
+    return objection?.cause === 'unfit' ? objection : (this.#connection?.rejection ?? null);
   }
 
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
@@ -187,6 +187,11 @@ export class RedisMaster implements Master {
       this.#unconfirmed.delete(claim.value);
       reply = await this.#ask(always, send, repeatedRemovalOf);
     }
+    if (isFailed(reply) && reply.cause === 'denied' && undoing.record !== null) {
+      // A user without a right to the history can release all the same.
+      this.#unconfirmed.delete(claim.value);
+      return this.#remove({ ...undoing, record: null });
+    }
     if (isFailed(reply)) this.#unconfirmed.set(claim.value, undoing);
     else this.#forget(claim);
     // A later claim under the same id has entered the queue again, and will have to leave it.
@@ -275,14 +280,16 @@ export class RedisMaster implements Master {
   }
 
   #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
-    const doubt = doubtAbout(connection, this.#settings.restartGraceMs, this.#clock);
+    const { name } = this;
+    const [registry, clock] = [this.#registry, this.#clock];
+    const doubtful = { name, connection, registry, clock, isNoting: true };
+    const doubt = doubtAbout(doubtful, this.#settings);
     return doubt === null ? vote : doubt.then((failure) => failure ?? vote);
   }
 
   #objectionTo(identity: ServerIdentity | Failed): Failed | null {
     if (isFailed(identity)) return identity;
-    const objection = this.#registry.admit(this.name, identity);
-    return objection === null ? null : failed('unfit', objection);
+    return this.#registry.admit(this.name, identity);
   }
 }
 

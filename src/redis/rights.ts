@@ -9,7 +9,14 @@ import { type ScriptName, scripts } from './scripts.ts';
 const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
 /** Asked for too, and not needed: it also shows the passwords of the server. */
 export const configRight = 'config|get';
-const redlockScripts: readonly ScriptName[] = ['acquire', 'extend', 'repair', 'release', 'look'];
+const redlockScripts: readonly ScriptName[] = [
+  'acquire',
+  'extend',
+  'repair',
+  'release',
+  'look',
+  'promoted',
+];
 const setnxScripts: readonly ScriptName[] = [
   'acquire.setnx',
   'extend.setnx',

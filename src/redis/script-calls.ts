@@ -75,12 +75,12 @@ function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCal
 function toRelease({ claim, keepMs, record, keepsPosition }: Undoing, prefix: string): ScriptCall {
   const [id, arrivalUs] = waiterWords(claim.waiter);
   const waiter = [id, keepsPosition ? arrivalUs : ''];
-  const streams = claim.resources.map((resource) =>
-    record === null ? '' : historyKeyOf(prefix, resource),
-  );
-  const told = [record ?? '', ...channelsIn(claim, prefix), ...streams];
+  const streams =
+    record === null ? [] : claim.resources.map((resource) => historyKeyOf(prefix, resource));
+  const told = [record ?? '', ...channelsIn(claim, prefix)];
   const words = [claim.value, keepMs, ...waiter, ...sharingWords(claim), ...told];
-  return { script: scriptsFor(claim).release, keys: keysIn(claim.resources, prefix), words };
+  const keys = [...keysIn(claim.resources, prefix), ...streams];
+  return { script: scriptsFor(claim).release, keys, words };
 }
 
 function toLook(resources: readonly string[], prefix: string): ScriptCall {

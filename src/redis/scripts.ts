@@ -15,6 +15,7 @@ const names = [
   'look',
   'history',
   'replace',
+  'promoted',
   'acquire.setnx',
   'extend.setnx',
   'release.setnx',

@@ -31,17 +31,10 @@ export function setnxCalls(unitMs: number): Calls {
     toExtend,
     toRepair: toExtend,
     toRelease: ({ claim, keepMs, record }: Undoing, prefix) => {
+      const words = [claim.value, keepMs, unitMs, record ?? ''];
+      const release = call(scripts['release.setnx'], claim, prefix, ...words);
       const stream = historyKeyOf(prefix, claim.resources[0] as string);
-      return call(
-        scripts['release.setnx'],
-        claim,
-        prefix,
-        claim.value,
-        keepMs,
-        unitMs,
-        record ?? '',
-        stream,
-      );
+      return record === null ? release : { ...release, keys: [...release.keys, stream] };
     },
     toLook: (resources, prefix) => ({
       script: scripts['look.setnx'],

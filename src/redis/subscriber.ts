@@ -6,7 +6,8 @@
 import type { Redis } from 'ioredis';
 import type { Subscription } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
-import { type OpenedClient, type Origin, openClient } from './client.ts';
+import type { OpenedClient, Origin } from './client.ts';
+import { openMaster } from './sentinels.ts';
 import { failed, failedBy, isFailed, replyError } from './trouble.ts';
 
 export class Subscriber {
@@ -103,7 +104,7 @@ class SubscriberConnection {
     onMessage: (channel: string) => void,
     onEnd: () => void,
   ): Promise<SubscriberConnection | Failed> {
-    const opened = await openClient(origin);
+    const opened = await openMaster(origin);
     if (isFailed(opened)) return opened;
     const { client, ask, whyFailed } = opened;
     // A client that logs in by itself does not say when it has: this answer comes after that.

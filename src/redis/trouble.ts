@@ -6,6 +6,7 @@
 
 import type { Failed, FailureCause } from '../lock/types.ts';
 import { printable } from '../text/printable.ts';
+import { kindOfError } from './server-kinds.ts';
 
 const network = 'check the network, and the firewalls between';
 const serverLog = 'look at the log of the server, and at what is between';
@@ -26,18 +27,6 @@ const connectionErrors: Readonly<Record<string, readonly [message: string, advic
 /** Those that say only that the connection has ended. */
 const vague: readonly string[] = ['ECONNRESET', 'EPIPE'];
 
-/** What to do about error replies, by their beginning. */
-const replyAdvice: readonly (readonly [beginning: RegExp, advice: string])[] = [
-  [/^DENIED\b/, 'set a password on the server, or bind it to an address of its own'],
-  [/^ERR max number of clients/, 'raise maxclients on the server, or close connections'],
-  [/^READONLY\b/, 'list the primary, not a replica'],
-  [/^LOADING\b/, 'wait until the server has loaded its data'],
-  [/^BUSY\b/, 'wait for the script that runs on the server, or end it by SCRIPT KILL'],
-  [/^MISCONF\b/, 'see in the log of the server why it cannot save'],
-  [/^OOM\b/, 'raise maxmemory on the server, or free memory there'],
-  [/^NOREPLICAS\b/, 'see to its replicas, or lower min-replicas-to-write'],
-];
-
 /**
  * The end of ioredis's message, in every version, about bytes that are no Redis protocol, such as
  * the answer of a web server or a greeting of SSH.
@@ -51,9 +40,11 @@ const endedConnection =
 /** The most that is kept of a server's error message. */
 const mostChars = 300;
 
-const deniedReply =
-  /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
-const wrongDatabase = /DB index is out of range/;
+/** A right that is missing in a script is told in three ways: by Redis 6, 7, and 8 or Valkey 8. */
+const deniedReply = new RegExp(
+  '^(NOAUTH|WRONGPASS|NOPERM|ERR ACL failure in script)\\b|invalid password|' +
+    "user executing the script can't run",
+);
 
 /** Node's codes for a server certificate that fails verification. */
 const untrusted =
@@ -87,15 +78,20 @@ export function failedBy(error: unknown, cause: unknown = null): Failed {
       `TLS is refused: ${tidied(message)} (set tls.certFile and tls.keyFile)`,
     );
   }
-  if (name === 'ReplyError' && wrongDatabase.test(message)) {
-    return failed('denied', `${tidied(message)} (name a database that the server has)`);
+  const kind = name === 'ReplyError' ? kindOfError(message) : null;
+  if (kind !== null) {
+    const { cause: kindCause, advice = serverLog } = kind;
+    if (kind.message !== undefined) return failed(kindCause, kind.message);
+    const told = firstSentence(tidied(message));
+    // A vote that can come back shows its advice beside those of other masters.
+    if (kindCause === 'denied') return failed(kindCause, `${told} (${advice})`);
+    return { ...failed(kindCause, told), advice };
   }
   if (name === 'ReplyError' && deniedReply.test(message)) {
     return failed('denied', `${tidied(message)} (${cureOf(message)})`);
   }
   if (name === 'ReplyError') {
-    const [, advice = serverLog] = replyAdvice.find(([begins]) => begins.test(message)) ?? [];
-    return { ...failed('reply', tidied(message)), advice };
+    return { ...failed('reply', tidied(message)), advice: serverLog };
   }
   if (foreignBytes.test(message)) return foreignProtocol;
   const known = code === undefined ? undefined : connectionErrors[code];
@@ -121,9 +117,14 @@ export const silentTls: Failed = {
   advice: 'write redis:// if it does not speak TLS; else check the network',
 };
 
+/** Whether the server refuses the user or the password. */
+export function isRefusedLogin(error: unknown): boolean {
+  return /^WRONGPASS|invalid password/.test((error as Error).message);
+}
+
 function cureOf(denial: string): string {
   if (denial.startsWith('NOAUTH')) return 'set passwordFile';
-  if (/^WRONGPASS|invalid password/.test(denial)) return 'check the user and the password';
+  if (isRefusedLogin({ message: denial })) return 'check the user and the password';
   return 'give the user the rules that redlockctl acl prints';
 }
 
@@ -138,13 +139,17 @@ export function isFailed(reply: unknown): reply is Failed {
   );
 }
 
-/** One line, without the end that names a script by its hash; of protected mode, one sentence. */
+function firstSentence(text: string): string {
+  return text.split(/\.(?= |$)/, 1)[0] ?? text;
+}
+
+/** One line, without the end that names a script by its hash. */
 function tidied(message: string): string {
   return (
     message
       .slice(0, 2 * mostChars)
+      .replace(/^ERR Error running script .*?[ -](?=[A-Z]{3,} )/s, '')
       .replace(/\s*script: [0-9a-f]{40}.*$/s, '')
-      .replace(/^(DENIED [^.]*)\..*$/s, '$1')
       .replace(/\s+/g, ' ')
       .trim() || 'an error without words'
   );

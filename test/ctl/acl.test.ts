@@ -42,8 +42,12 @@ test('two lines for redis-cli, the rest on stderr', async () => {
   ]);
 });
 
-test('neither user sees a password of the server, unless config|get is asked for', async () => {
+test('neither user sees a password of the server, unless config|get is asked for', async ({
+  skip,
+}) => {
   const [master] = masters as [TestMaster];
+  const info = String(await master.command('info', 'server'));
+  skip(/^redis_version:6/m.test(info), 'ACL DRYRUN came with 7.0');
   for (const user of ['redlock-run', 'redlockctl']) {
     const dry = (...words: string[]) => master.command('acl', 'dryrun', user, ...words);
     for (const words of [
@@ -62,7 +66,9 @@ test('neither user sees a password of the server, unless config|get is asked for
 
 test('a restarted master waits out its grace under these rules, durable or not', async () => {
   const [master] = masters as [TestMaster];
-  await master.command('config', 'set', 'appendonly', 'yes', 'appendfsync', 'always');
+  // Two pairs in one CONFIG SET need version 7.
+  await master.command('config', 'set', 'appendfsync', 'always');
+  await master.command('config', 'set', 'appendonly', 'yes');
   const env = { ...as('redlock-run').env, REDLOCK_RESTART_GRACE: '1h' };
   const { code, stderr } = await run(['-n', 'graced', '--', 'true'], { env });
   await master.command('config', 'set', 'appendonly', 'no');

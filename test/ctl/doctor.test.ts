@@ -185,6 +185,27 @@ test('without errors it exits 0, and 1 under --strict where there are warnings',
     ctl(masters, ['doctor', '--strict'], { env }),
   ]);
   expect({ code: lenient.code, strict: strict.code }).toEqual({ code: 0, strict: 1 });
+  const accepting = (...words: string[]) =>
+    ctl(masters, ['doctor', '--strict', ...words], { env }).then(({ code, stderr }) => [
+      code,
+      stderr,
+    ]);
+  const answers = await Promise.all([
+    accepting('--accept', 'hosts', '--accept', 'restart'),
+    accepting('--accept', 'hosts', 'restart'),
+    accepting('--accept', 'hosts,restart'),
+    accepting('--accept', 'mode'),
+    accepting('--accept', 'host'),
+    accepting('hosts'),
+  ]);
+  expect(answers).toEqual([
+    [0, ''],
+    [0, ''],
+    [0, ''],
+    [1, ''],
+    [64, expect.stringMatching(/^redlockctl: --accept: "host": no finding .*did you mean hosts/)],
+    [64, expect.stringMatching(/^redlockctl: doctor: "hosts": one word too many/)],
+  ]);
   expect(lenient.stdout).toMatch(/^warning: hosts: 3 on this machine$/m);
   expect(lenient.stdout).toMatch(/^restart +3 masters +does not vote for 1s after a restart$/m);
   for (const master of masters) expect(await master.keys()).toEqual([]);

@@ -47,6 +47,16 @@ test('rights that do not suffice: denied, with what is missing', async () => {
   }
 });
 
+test('without a right to the key of the history: released all the same, without its line', async () => {
+  const keys = ['~r', '~{r}:fence', '~{r}:queue', '~{r}:waiters', '~{r}:holders'];
+  const master = await oneMaster({ user: ['job', 'on', 'nopass', ...keys, '&*', '+@all'] });
+  const handle = handleOn(withLogin(master.url, 'job:x'));
+  const claim = newClaim();
+  expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
+  expect(await handle.release(claim, 0, 'line')).toEqual({ kind: 'released' });
+  expect(await master.keys()).toEqual(['{r}:fence']);
+});
+
 test('without the right to name a script by its digest: every question is answered', async () => {
   const master = await oneMaster({
     user: ['job', 'on', 'nopass', '~*', '&*', '+@all', '-evalsha'],

@@ -100,7 +100,7 @@ interface Keeper {
 
 /** The keys on a master, without counters and histories. */
 export async function locksOn(master: Keeper): Promise<string[]> {
-  return (await master.keys()).filter((key) => !/:(fence|history)$/.test(key));
+  return (await master.keys()).filter((key) => !/:(fence|history|promotion)$/.test(key));
 }
 
 /**

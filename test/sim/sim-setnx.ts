@@ -28,7 +28,7 @@ export function runSetnx(
     case 'extend.setnx':
       return extend(redis, key, noteKey, value, () => put(forMs));
     case 'release.setnx': {
-      redis.record(String(words[4] ?? ''), String(words[3] ?? ''));
+      redis.record(`{${key}}:history`, String(words[3] ?? ''));
       const end = () => {
         if (forMs > 0) put(forMs);
         else for (const one of [key, noteKey]) redis.set(one, null, null);

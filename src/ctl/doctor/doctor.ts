@@ -8,12 +8,14 @@ import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
 import { renderTable } from '../table.ts';
+import { acceptedChecks } from './accepted.ts';
 import { gatherFacts } from './facts.ts';
 import { type Finding, type Grade, grades } from './finding.ts';
 import { masterFindings } from './master-findings.ts';
 import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
 
 export async function doctor({ words, settings, clock, processes, print }: Call): Promise<number> {
+  const accepted = acceptedChecks(words);
   const query = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(query, settings, clock);
   const { restartGraceMs, masterTimeoutMs, local } = settings;
@@ -43,9 +45,8 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
   );
   const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
   if (has('error')) return exitCode.config;
-  return words.has('--strict') && (has('warning') || has('unknown'))
-    ? exitCode.warnings
-    : exitCode.ok;
+  const isOpen = ({ check, grade }: Finding) => grade !== 'ok' && !accepted.has(check);
+  return words.has('--strict') && findings.some(isOpen) ? exitCode.warnings : exitCode.ok;
 }
 
 /** Problems first, with reason and remedy; then a table of what is ok. Ends with a newline. */

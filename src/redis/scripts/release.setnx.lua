@@ -2,13 +2,14 @@
 -- program has taken over then; or sets the time that others are to keep away for. The holder of
 -- another program is removed by the time itself as value.
 --
--- KEYS: 1 key, 2 note.
+-- KEYS: 1 key, 2 note, with a line 3 the stream of the history.
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 how many ms are one unit of time in the key, 4 a
---   line for the history ('': none), 5 the stream of the history.
+--   line for the history ('': none).
 -- Returns 1 released, 0 another holder's, -1 missing.
 -- Atomic: another program could take the key over between the comparison and the DEL.
 
-local value, keepMs, unitMs, line, stream = unpack(ARGV, 1, 5)
+local value, keepMs, unitMs, line = unpack(ARGV, 1, 4)
+local stream = KEYS[3]
 if line ~= '' then
   local entry = redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'run', line)
   if type(entry) == 'string' then redis.pcall('PEXPIRE', stream, 2592000000) end

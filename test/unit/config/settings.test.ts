@@ -121,6 +121,7 @@ describe('defaults', () => {
         'REDLOCK_ISOLATE',
       ],
       ...['REDLOCK_LOG_FORMAT', 'REDLOCK_USERNAME', 'REDLOCK_PASSWORD', 'REDLOCK_PASSWORD_FILE'],
+      ...['REDLOCK_PASSWORD_COMMAND', 'REDLOCK_PASSWORD_TTL'],
     ]);
   });
 });
@@ -251,6 +252,8 @@ it('has a test above for every scalar key but those about masters', () => {
     'username',
     'password',
     'passwordFile',
+    'passwordCommand',
+    'passwordTtl',
     ...counted,
   ];
   const tested = [...scalars.map(([key]) => key), ...others];

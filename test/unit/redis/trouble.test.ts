@@ -9,7 +9,11 @@ const withCode = (code: string, message: string) => Object.assign(new Error(mess
 
 describe('what went wrong', () => {
   test.each([
-    [replyError('OOM command not allowed'), 'reply', 'OOM command not allowed'],
+    [
+      replyError('OOM command not allowed'),
+      'reply',
+      'OOM command not allowed (raise its maxmemory, or free some)',
+    ],
     [
       replyError('ERR x script: 0123456789abcdef0123456789abcdef01234567, on @user_script:1.'),
       'reply',
@@ -20,6 +24,12 @@ describe('what went wrong', () => {
       replyError('NOAUTH Authentication required.'),
       'denied',
       'NOAUTH Authentication required. (set passwordFile)',
+    ],
+    [
+      replyError("ERR ACL failure in script: User job has no permissions to run the 'set' command"),
+      'denied',
+      "ERR ACL failure in script: User job has no permissions to run the 'set' command (give the " +
+        'user the rules that redlockctl acl prints)',
     ],
     [
       withCode('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'),
