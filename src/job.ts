@@ -63,7 +63,9 @@ export async function runJob(
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
     const { reportOf, writeReport } = await import('./cli/report.ts');
-    const report = reportOf(settings.names, finished, { place: position, masters }, status.code);
+    const { names: locks, note, url, traceId } = settings;
+    const seen = { place: position, masters, note, url, traceId };
+    const report = reportOf(locks, finished, seen, status.code);
     const trouble = writeReport(settings.reportFile, report);
     if (trouble !== null) reporter.error(trouble);
   }

@@ -84,6 +84,9 @@ function rowsOf(settings: Settings): Row[] {
     from('restart grace', 'restartGrace', renderDuration(settings.restartGraceMs)),
     from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
     from('history', 'history', settings.hasHistory ? 'yes' : 'no'),
+    ...(settings.note === null ? [] : [from('note', 'note', quoted(settings.note, 200))]),
+    ...(settings.label === null ? [] : [from('label', 'label', quoted(settings.label))]),
+    ...(settings.url === null ? [] : [{ label: 'url', value: settings.url, source: 'the CI job' }]),
     from('reentrant', 'reentrant', settings.isReentrant ? 'yes' : 'no'),
     from(
       'foreground',

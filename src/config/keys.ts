@@ -181,6 +181,20 @@ export const keyTable = [
     description: 'store a line about the run on the masters',
   },
   {
+    key: 'note',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'a line for people: why; shown with the holder, in queue, history and report',
+  },
+  {
+    key: 'label',
+    kind: 'text',
+    default: null,
+    defaultText: "the command's base name",
+    description: "what the holder's line calls this run",
+  },
+  {
     key: 'reentrant',
     kind: 'boolean',
     default: 'false',

@@ -91,6 +91,14 @@ export const optionTable: readonly OptionRow[] = [
     says: 'false',
     description: 'store no line about the run on the masters',
   },
+  { group: 'Lock', long: '--note', argument: 'TEXT', key: 'note', description: describe('note') },
+  {
+    group: 'Lock',
+    long: '--label',
+    argument: 'TEXT',
+    key: 'label',
+    description: describe('label'),
+  },
   {
     group: 'Waiting',
     short: '-n',

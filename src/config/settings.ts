@@ -6,6 +6,7 @@ import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
 import type { EnclosingLease, Yields } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
 import { enclosingLeaseOf } from '../run/held.ts';
+import { ciJobUrl, traceIdOf } from '../system/ci-job.ts';
 import { renderDuration } from '../text/duration.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import type { RunWords } from './arguments.ts';
@@ -19,6 +20,7 @@ import {
   readDuration,
   readLimit,
   readLogFormat,
+  readNote,
   readPatience,
   readPositiveDuration,
   readSignal,
@@ -53,6 +55,14 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly outer: EnclosingLease | null;
   /** Whether the run stores a line in the history of the lock. */
   readonly hasHistory: boolean;
+  /** For people, on one line; null: none. */
+  readonly note: string | null;
+  /** What the holder record calls the run; null: the command's base name. */
+  readonly label: string | null;
+  /** The page of the CI job; null: none. */
+  readonly url: string | null;
+  /** The trace that the run is part of: 32 hexadecimal digits; null: none. */
+  readonly traceId: string | null;
   /** A shell command, or null. */
   readonly onLost: string | null;
   /** Null: depends on whether there is a terminal. */
@@ -103,6 +113,10 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     isReentrant,
     outer,
     hasHistory: must('history', readBoolean),
+    note: get('note', readNote)?.value ?? null,
+    label: get('label', readNote)?.value ?? null,
+    url: ciJobUrl(request.environment),
+    traceId: traceIdOf(request.environment),
     onLost: get('onLost', readText)?.value ?? null,
     foreground: get('foreground', readBoolean)?.value ?? null,
     ...checkedContainment(get('keepBackground', readBoolean), get('isolate', readBoolean)),

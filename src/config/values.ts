@@ -6,7 +6,8 @@ import { constants } from 'node:os';
 import type { Protocol } from '../redis/protocol.ts';
 import { isBareNumber, parseDuration, renderDuration } from '../text/duration.ts';
 import { ValueError } from '../text/errors.ts';
-import { quoted } from '../text/quote.ts';
+import { unprintable } from '../text/printable.ts';
+import { quoted, withoutPasswords } from '../text/quote.ts';
 
 const longestTimerMs = 2 ** 31 - 1;
 const longestTtlMs = 24 * 3_600_000;
@@ -132,4 +133,13 @@ export function readBoolean(text: string): boolean {
 
 export function readText(text: string): string {
   return text;
+}
+
+/**
+ * A text for people, on one line, without the passwords of URLs; null where nothing is left. What
+ * is too long for its place is cut there.
+ */
+export function readNote(text: string): string | null {
+  const line = text.replace(new RegExp(`${unprintable.source}|\\s`, 'gu'), ' ').replace(/ +/g, ' ');
+  return withoutPasswords(line.trim().slice(0, 4_096)) || null;
 }

@@ -4,7 +4,7 @@
 
 import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/types.ts';
-import { isMark, parseValue } from '../lock/value.ts';
+import { isMark, parseValue, parseWaiterId } from '../lock/value.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
 
@@ -25,8 +25,12 @@ export interface Holder {
   readonly user: string | null;
   /** ISO 8601, by the holder's clock. */
   readonly since: string | null;
-  /** The command's base name. */
+  /** What --label says, else the command's base name. */
   readonly label: string | null;
+  /** What --note says; null: nothing. */
+  readonly note: string | null;
+  /** The page of its CI job; null: none. */
+  readonly url: string | null;
   /** The number of its slot, from 1; null: the lock has no slots. */
   readonly slot: number | null;
   /** The number of masters that show it. */
@@ -79,6 +83,8 @@ export interface LockState {
     readonly place: number;
     readonly id: string;
     readonly waitedMs: number;
+    /** The beginning of what its --note says; null: nothing. */
+    readonly note: string | null;
   }[];
 }
 
@@ -200,6 +206,8 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
     user: null,
     since: null,
     label: null,
+    note: null,
+    url: null,
     slot,
     votes,
     endedAt: null,
@@ -208,8 +216,9 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
   const { note } = parseValue(value);
   const token = isCut(value) ? null : tokenOf(value);
   if (note === null) return { kind: 'string', token, ...noNote };
-  const { host, pid, user, since, label } = note;
-  return { kind: 'redlock-run', token, host, pid, user, since, label, slot, votes, endedAt: null };
+  const { host, pid, user, since, label, note: reason = null, url = null } = note;
+  const record = { host, pid, user, since, label, note: reason, url };
+  return { kind: 'redlock-run', token, ...record, slot, votes, endedAt: null };
 }
 
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {
@@ -230,7 +239,12 @@ function queueOf(views: readonly MasterView[]): LockState['queue'] {
     waited.set(id, Math.max(waitedMs, waited.get(id) ?? 0));
   }
   const inOrder = [...waited].sort(([, a], [, b]) => b - a);
-  return inOrder.map(([id, waitedMs], index) => ({ place: index + 1, id, waitedMs }));
+  return inOrder.map(([id, waitedMs], index) => ({
+    place: index + 1,
+    id,
+    waitedMs,
+    note: parseWaiterId(id).note,
+  }));
 }
 
 /** One holder, as one master shows it. */

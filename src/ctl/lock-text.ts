@@ -5,6 +5,7 @@ import { parseWaiterId } from '../lock/value.ts';
 import { roughly } from '../text/lines.ts';
 import { printable } from '../text/printable.ts';
 import { quoted } from '../text/quote.ts';
+import { reasonBehind, reasonParts } from '../text/reason.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
 import { renderTable } from './table.ts';
 
@@ -80,9 +81,8 @@ export function describe(holder: Holder): string {
   if (holder.kind === 'redlock-run') {
     const { user, host, pid, label, since, endedAt } = holder;
     const end = endedAt === null ? [] : [`ended ${endedAt}`];
-    return [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end]
-      .map((part) => printable(part ?? ''))
-      .join(', ');
+    const parts = [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end];
+    return parts.map((part) => printable(part ?? '')).join(', ') + reasonBehind(holder);
   }
   if (holder.kind === 'string') return `another program (${foreignValue(holder, 40)})`;
   return `another program (a key of type ${holder.kind})`;
@@ -138,10 +138,10 @@ function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
 
 /** "pid 4711 on web1", with how it waits; the id, if that does not tell the process. */
 function waiterOf(id: string): string {
-  const { traits, who: owner } = parseWaiterId(id);
+  const { traits, who: owner, note } = parseWaiterId(id);
   const [, pid, host] = /^(\d+)@(.*)$/s.exec(owner ?? '') ?? [];
   if (pid === undefined) return printable(id);
-  return printable([`pid ${pid} on ${host}`, ...traits].join(', '));
+  return printable([`pid ${pid} on ${host}`, ...traits, ...reasonParts({ note })].join(', '), 160);
 }
 
 function leftOf({ vote, remainingMs }: MasterVote): string {

@@ -11,8 +11,12 @@ export interface HolderNote {
   readonly pid: number;
   readonly user: string;
   readonly since: string;
-  /** The command's base name, never its arguments: those may hold secrets. */
+  /** What --label says; else the command's base name, never its arguments: secrets. */
   readonly label: string;
+  /** What --note says, on one line; absent: nothing. */
+  readonly note?: string;
+  /** The page of the CI job; absent: there is none. */
+  readonly url?: string;
 }
 
 export interface Holder {
@@ -23,6 +27,10 @@ export interface Holder {
 
 /** The longest text in a note. More does not help a reader, and every history would keep it. */
 const mostNoteChars = 80;
+/** The longest --note, and the longest address of a CI job: see system/ci-job.ts. */
+const mostReasonChars = { note: 200, url: 250 };
+/** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
+const mostValueBytes = 1_000;
 
 /** What a claim asks for, beside its value: a lock held alone by default. */
 export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
@@ -34,7 +42,22 @@ export function newClaim(wish: Wish, token: string, note: HolderNote): Claim {
 }
 
 export function renderValue(token: string, note: HolderNote): string {
-  return `${token} ${JSON.stringify(bounded(note))}`;
+  const { note: reason = '', url, ...identity } = bounded(note);
+  const withUrl = url === undefined ? identity : { ...identity, url };
+  const render = (text: string) =>
+    `${token} ${JSON.stringify(text === '' ? withUrl : { ...withUrl, note: text })}`;
+  // What has more bytes than characters may not fit. Then the end of the note is left out.
+  let kept = [...reason];
+  while (kept.length > 0 && bytesIn(render(kept.join(''))) > mostValueBytes)
+    kept = kept.slice(0, Math.floor(kept.length * 0.9));
+  const value = render(kept.join(''));
+  return url === undefined || bytesIn(value) <= mostValueBytes
+    ? value
+    : `${token} ${JSON.stringify(identity)}`;
+}
+
+function bytesIn(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 export function parseValue(value: string): Holder {
@@ -60,14 +83,30 @@ export function isNote(note: unknown): note is HolderNote {
 }
 
 /** The known fields of a note, none too long. */
-export function bounded({ host, pid, user, since, label }: HolderNote): HolderNote {
-  return { host: cut(host), pid, user: cut(user), since: cut(since), label: cut(label) };
+export function bounded({ host, pid, user, since, label, ...reason }: HolderNote): HolderNote {
+  const identity = { host: cut(host), pid, user: cut(user), since: cut(since), label: cut(label) };
+  return { ...identity, ...reasonOf(reason) };
+}
+
+/** Note and address as they are kept. Other clients may have written anything there. */
+export function reasonOf({
+  note,
+  url,
+}: {
+  readonly note?: unknown;
+  readonly url?: unknown;
+}): Pick<HolderNote, 'note' | 'url'> {
+  const isUrl = typeof url === 'string' && url !== '' && url.length <= mostReasonChars.url;
+  return {
+    ...(typeof note === 'string' && note !== '' ? { note: cut(note, mostReasonChars.note) } : {}),
+    ...(isUrl ? { url } : {}),
+  };
 }
 
 /** The first characters of a text; never half of a surrogate pair. */
-export function cut(text: string): string {
-  if (text.length <= mostNoteChars) return text;
-  return [...text.slice(0, 2 * mostNoteChars)].slice(0, mostNoteChars).join('');
+export function cut(text: string, mostChars = mostNoteChars): string {
+  if (text.length <= mostChars) return text;
+  return [...text.slice(0, 2 * mostChars)].slice(0, mostChars).join('');
 }
 
 /**
@@ -118,11 +157,16 @@ export interface WaiterName {
   readonly traits: readonly Trait[];
   /** `<pid>@<host>`, for people; null: unknown. */
   readonly who: string | null;
+  /** The beginning of its --note; null: none. */
+  readonly note: string | null;
 }
 
 const known: readonly string[] = ['shared', 'newest', 'replace'] satisfies Trait[];
 
-/** `<traits>:<random>:<pid>@<host>`. `random` makes the id unique, and contains no colon. */
+/**
+ * `<traits>:<random>:<pid>@<host>`. Behind the host a space and a note may follow.
+ * `random` makes the id unique, and contains no colon.
+ */
 export function waiterIdOf(
   { sharing, yields }: Pick<Claim, 'sharing' | 'yields'>,
   random: string,
@@ -136,11 +180,13 @@ export function waiterIdOf(
 }
 
 export function parseWaiterId(id: string): WaiterName {
-  const [traits = '', , ...who] = id.split(':');
-  if (who.length === 0) return { traits: [], who: null };
+  const [traits = '', , ...rest] = id.split(':');
+  if (rest.length === 0) return { traits: [], who: null, note: null };
+  const [client = '', ...note] = rest.join(':').split(' ');
   return {
     traits: traits.split(',').filter((trait): trait is Trait => known.includes(trait)),
-    who: who.join(':'),
+    who: client,
+    note: note.length === 0 ? null : note.join(' '),
   };
 }
 

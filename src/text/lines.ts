@@ -6,6 +6,7 @@ import { isMark, parseValue, parseWaiterId } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
 import { printable } from './printable.ts';
 import { quoted } from './quote.ts';
+import { reasonBehind } from './reason.ts';
 
 /** Milliseconds as a rounded text for people: 230ms, 4.2s, 1m5s. */
 export function roughly(ms: number): string {
@@ -43,7 +44,7 @@ function holderRecordLine(value: string): string {
   const [user, host, label, since] = [note.user, note.host, note.label, note.since].map((text) =>
     printable(text),
   );
-  return `held by ${user}@${host}, pid ${note.pid}, ${label}, since ${since}`;
+  return `held by ${user}@${host}, pid ${note.pid}, ${label}, since ${since}${reasonBehind(note)}`;
 }
 
 /**

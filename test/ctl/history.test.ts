@@ -38,6 +38,7 @@ test('of one night: why the job of 02:00 did not run', async () => {
     },
     ...{
       label: 'backup',
+      ...{ note: null, url: null },
       beganAt: '2026-11-21T02:00:00.000Z',
       acquiredAt: null,
       endedAt: '2026-11-21T02:10:00.000Z',
@@ -53,7 +54,7 @@ test('of one night: why the job of 02:00 did not run', async () => {
     },
     blocker: {
       ...{ kind: 'redlock-run', token: expect.any(String), host: 'web2', pid: 4711, user: 'ops' },
-      ...{ label: 'restore.sh', since: '2026-11-20T22:00:00.000Z' },
+      ...{ label: 'restore.sh', since: '2026-11-20T22:00:00.000Z', note: null, url: null },
     },
     masters: 3,
   });

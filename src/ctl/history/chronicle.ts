@@ -17,6 +17,8 @@ export interface PastHolder {
   /** ISO 8601, by the holder's clock. */
   readonly since: string | null;
   readonly label: string | null;
+  readonly note: string | null;
+  readonly url: string | null;
 }
 
 /** Instants are ISO 8601. */
@@ -27,6 +29,10 @@ export interface PastRun {
   readonly pid: number;
   readonly user: string;
   readonly label: string;
+  /** What --note said; null: nothing. */
+  readonly note: string | null;
+  /** The page of its CI job; null: none. */
+  readonly url: string | null;
   readonly beganAt: string;
   /** null: it did not acquire the lock, or did not start its command. */
   readonly acquiredAt: string | null;
@@ -84,7 +90,9 @@ export function presentRunOf(
   )
     return null;
   const { token, host, pid, user, label, since, votes: masters } = holder;
-  const identity = { token, host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
+  const { note, url } = holder;
+  const client = { host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
+  const identity = { token, ...client, note, url };
   const sinceMs = Date.parse(since);
   if (Number.isNaN(sinceMs)) return null;
   const beganAt = new Date(sinceMs).toISOString();
@@ -109,13 +117,15 @@ export function startOf({ beganAt }: PastRun): number {
 }
 
 function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]): PastRun {
-  const { blocker, ...facts } = record;
+  const { blocker, note = null, url = null, ...facts } = record;
   const { waitMs, heldMs } = facts;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
   return {
     name,
     ...facts,
+    note,
+    url,
     beganAt: iso(acquiredMs - waitMs),
     acquiredAt: heldMs === null ? null : iso(acquiredMs),
     endedAt: iso(endedMs),
@@ -125,10 +135,12 @@ function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]
 }
 
 function pastHolderOf({ token, note }: NonNullable<RunRecord['blocker']>): PastHolder {
-  const noNote = { host: null, pid: null, user: null, since: null, label: null };
+  const noReason = { note: null, url: null };
+  const noNote = { host: null, pid: null, user: null, since: null, label: null, ...noReason };
   if (note === null) return { kind: 'string', token, ...noNote };
-  const { host, pid, user, since, label } = note;
-  return { kind: 'redlock-run', token, host, pid, user, since, label };
+  const { host, pid, user, since, label, note: reason = null, url = null } = note;
+  const client = { host, pid, user, since, label, note: reason, url };
+  return { kind: 'redlock-run', token, ...client };
 }
 
 function median(numbers: readonly number[]): number {

@@ -46,6 +46,10 @@ describe('defaults', () => {
       protocol: 'redlock',
       outer: null,
       hasHistory: true,
+      note: null,
+      label: null,
+      url: null,
+      traceId: null,
       onLost: null,
       foreground: null,
       keepsBackground: false,
@@ -114,6 +118,8 @@ describe('defaults', () => {
         'REDLOCK_RESTART_GRACE',
         'REDLOCK_FENCING',
         'REDLOCK_HISTORY',
+        'REDLOCK_NOTE',
+        'REDLOCK_LABEL',
         'REDLOCK_REENTRANT',
         'REDLOCK_ON_LOST',
         'REDLOCK_FOREGROUND',
@@ -126,7 +132,7 @@ describe('defaults', () => {
 });
 
 /** Keys that accept any text. */
-const isText = (key: string) => key === 'prefix' || key === 'onLost';
+const isText = (key: string) => ['prefix', 'onLost', 'note', 'label'].includes(key);
 
 /** Key, option if there is one, a text for each layer, the field, what the texts mean. */
 const scalars: readonly (readonly [
@@ -159,6 +165,8 @@ const scalars: readonly (readonly [
   ['keepBackground', null, ['', 'false', 'true'], 'keepsBackground', [null, false, true]],
   ['isolate', null, ['', 'false', 'true'], 'isIsolated', [null, false, true]],
   ['onLost', '--on-lost', ['a b', 'c', 'd'], 'onLost', ['a b', 'c', 'd']],
+  ['note', '--note', ['a\n\tb', 'c', 'd'], 'note', ['a b', 'c', 'd']],
+  ['label', '--label', ['a', 'b', 'c'], 'label', ['a', 'b', 'c']],
   ['logFormat', '--log-format', ['text', 'json', 'json'], 'logFormat', ['text', 'json', 'json']],
 ];
 
