@@ -50,6 +50,13 @@ test.each([
   expect(note.note.startsWith(read?.note ?? '')).toBe(true);
 });
 
+test('of a note that does not fit beside long names, the beginning is kept', () => {
+  const names = { host: '\u4e00'.repeat(80), user: '\u4e00'.repeat(80), label: 'a' };
+  const value = renderValue('t', { ...plain, ...names, note: '\u4e00'.repeat(200) });
+  expect(Buffer.byteLength(value)).toBeLessThanOrEqual(1_000);
+  expect(parseValue(value).note?.note).toMatch(/^\u4e00{50,190}$/);
+});
+
 test.each([
   ['shared:random:1@host', { who: '1@host', note: null }],
   ['shared:random:1@host release 4.2: now', { who: '1@host', note: 'release 4.2: now' }],
