@@ -48,16 +48,19 @@ export async function runJob(
 ): Promise<ExitStatus> {
   const failing = new Set<string>();
   let position: number | null = null;
+  const notifier = settings.notify === null ? null : await notifierFor(settings, settings.notify);
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
     if (event.kind === 'waiting' && event.place !== null) position ??= event.place + 1;
+    notifier?.see(event);
     reporter.event(event);
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
   const finished = await new Job(settings, addresses, replaced, guards, tell).run();
   reporter.finished(finished);
+  notifier?.finished(finished);
   const status = exitStatusOf(finished.ending, settings.conflictExitCode);
   if (settings.reportFile !== null) {
     const names = addresses.map(({ name }) => name);
@@ -70,6 +73,12 @@ export async function runJob(
     if (trouble !== null) reporter.error(trouble);
   }
   return status;
+}
+
+async function notifierFor(settings: Settings, script: string) {
+  const { Notifier } = await import('./run/notify.ts');
+  const { names, verbosity } = settings;
+  return new Notifier({ script, names, isShown: verbosity === 'verbose' }, noteOf(settings));
 }
 
 class Job {
@@ -239,7 +248,7 @@ class Job {
   }
 
   async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
-    const { giveUpAfterMs, retries, hasHistory, names } = this.#settings;
+    const { giveUpAfterMs, retries, hasHistory, names, maxWaiters } = this.#settings;
     if (this.#enclosing) return this.#enclosing.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
     const parts = {
       redlock: this.#redlock,
@@ -253,7 +262,7 @@ class Job {
           ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined)
           : null,
     };
-    const limits = { giveUpAfterMs, aborted };
+    const limits = { giveUpAfterMs, maxWaiters, aborted };
     if (heldNames(process.env).some((name) => names.includes(name))) {
       // If an enclosing run holds the lock, this run would wait for itself.
       const acquisition = await waitForLock(parts, { ...limits, waitMs: 0, retries: null });

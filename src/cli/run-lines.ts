@@ -156,8 +156,11 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
       return `lost: ${which}: ${why}; the command was not started`;
     }
     case 'busy': {
-      const { holder, freeInMs, holderCount } = acquisition;
-      return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (wait longer with -w)`;
+      const { holder, freeInMs, holderCount, queuedCount } = acquisition;
+      const held = holderLine(holder, freeInMs, holderCount);
+      if (queuedCount === undefined) return `busy: ${which}: ${held} (wait longer with -w)`;
+      const queue = `${queuedCount} waiting already; ${held}`;
+      return `busy: ${which}: ${queue} (try later, or raise --max-waiters)`;
     }
     case 'unreachable': {
       const advice = 'check that a majority of the masters is up';

@@ -12,6 +12,7 @@ export type ValueKind =
   | 'limit'
   | 'count'
   | 'slots'
+  | 'holdOn'
   | 'status'
   | 'signal'
   | 'format'
@@ -137,6 +138,12 @@ export const keyTable = [
     description: 'keep the lock for at least this long after it was acquired',
   },
   {
+    key: 'holdOn',
+    kind: 'holdOn',
+    default: 'always',
+    description: 'after which runs holdAtLeast keeps the lock: success (exit code 0), or always',
+  },
+  {
     key: 'shared',
     kind: 'boolean',
     default: 'false',
@@ -154,6 +161,13 @@ export const keyTable = [
     kind: 'boolean',
     default: 'false',
     description: 'as supersede, and a holder with this setting is stopped first (exit 79)',
+  },
+  {
+    key: 'maxWaiters',
+    kind: 'count',
+    default: null,
+    defaultText: 'none',
+    description: 'exit 75 at once when this many waiters are in the queue already',
   },
   {
     key: 'maxRun',
@@ -206,6 +220,13 @@ export const keyTable = [
     default: null,
     defaultText: 'none',
     description: 'a command to run once when the lock is lost',
+  },
+  {
+    key: 'notify',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'a command to run at waiting, acquired, busy, lost and released',
   },
   {
     key: 'foreground',

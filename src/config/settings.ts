@@ -18,6 +18,7 @@ import {
   readBoolean,
   readCount,
   readDuration,
+  readHoldOn,
   readLimit,
   readLogFormat,
   readNote,
@@ -44,11 +45,14 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly waitMs: number | null;
   /** A count of retries instead of a wait; null: none. */
   readonly retries: Retries | null;
+  /** The length of the queue from which on it is not entered; null: none. */
+  readonly maxWaiters: number | null;
   /** 0 to 255. */
   readonly conflictExitCode: number;
   readonly jitterMs: number;
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
+  readonly holdOn: 'success' | 'always';
   readonly isFenced: boolean;
   readonly isReentrant: boolean;
   /** The lock of the enclosing run, with --reentrant; null: the lock is to be acquired. */
@@ -65,6 +69,8 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly traceId: string | null;
   /** A shell command, or null. */
   readonly onLost: string | null;
+  /** A shell command, or null. */
+  readonly notify: string | null;
   /** Null: depends on whether there is a terminal. */
   readonly foreground: boolean | null;
   readonly keepsBackground: boolean;
@@ -109,6 +115,9 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     jitterMs: must('jitter', readDuration),
     stopSignal: must('signal', readSignal),
     holdAtLeastMs: must('holdAtLeast', readDuration),
+    holdOn: must('holdOn', readHoldOn),
+    maxWaiters: get('maxWaiters', readCount)?.value ?? null,
+    notify: get('notify', readText)?.value ?? null,
     isFenced: must('fencing', readBoolean),
     isReentrant,
     outer,

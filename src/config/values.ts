@@ -115,6 +115,13 @@ export function readLogFormat(text: string): 'text' | 'json' {
   return text;
 }
 
+/** After which runs --hold-at-least keeps the lock. */
+export function readHoldOn(text: string): 'success' | 'always' {
+  if (text !== 'success' && text !== 'always')
+    throw new ValueError(`${quoted(text)}: neither success nor always (write one of them)`);
+  return text;
+}
+
 const protocols: readonly Protocol[] = ['redlock', 'setnx', 'setnx-ms'];
 
 /** The form of the key on the masters. */
