@@ -104,7 +104,9 @@ class Job {
     guards: GuardSupply,
     tell: (event: RunEvent) => void,
   ) {
-    const { prefix, restartGraceMs, protocol, masterTimeoutMs, reserveMs } = settings;
+    const { prefix, restartGraceMs, protocol, historyBytes } = settings;
+    const { masterTimeoutMs, reserveMs } = settings;
+    const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
     const registry = new ServerRegistry();
     this.#settings = settings;
     this.#replaced = replaced;
@@ -116,8 +118,7 @@ class Job {
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
     this.#masters = addresses.map(
-      (address) =>
-        new RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, this.#clock),
+      (address) => new RedisMaster(address, masterSettings, registry, this.#clock),
     );
     const lockSettings = { masterTimeoutMs, reserveMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
@@ -247,15 +248,26 @@ class Job {
     return replaced && `${replaced} (try again)`;
   }
 
+  /** What each attempt of a run that does not wait leaves in the history where it is refused. */
+  #skips(leftMs: number | null): () => Pick<Claim, 'skip'> {
+    const { hasHistory, retries } = this.#settings;
+    if (!hasHistory || (leftMs !== 0 && !retries)) return () => ({});
+    const line = this.#recorder.ofSkip(this.#runId);
+    const { host } = noteOf(this.#settings);
+    let attemptCount = 0;
+    return () => ({ skip: { line, host, run: this.#runId, isRepeated: attemptCount++ > 0 } });
+  }
+
   async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
     const { giveUpAfterMs, retries, hasHistory, names, maxWaiters } = this.#settings;
     if (this.#enclosing) return this.#enclosing.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
+    const skip = this.#skips(leftMs);
     const parts = {
       redlock: this.#redlock,
       clock: this.#clock,
       random: Math.random,
       report: (event: RunEvent) => this.#report(event),
-      newClaim: () => claimFor(this.#settings),
+      newClaim: () => ({ ...claimFor(this.#settings), ...skip() }),
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
         hasHistory

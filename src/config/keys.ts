@@ -13,6 +13,7 @@ export type ValueKind =
   | 'count'
   | 'slots'
   | 'holdOn'
+  | 'bytes'
   | 'status'
   | 'signal'
   | 'format'
@@ -193,6 +194,12 @@ export const keyTable = [
     kind: 'boolean',
     default: 'true',
     description: 'store a line about the run on the masters',
+  },
+  {
+    key: 'historyBytes',
+    kind: 'bytes',
+    default: '64MB',
+    description: 'what the histories of all locks under the prefix take on each master at most',
   },
   {
     key: 'note',

@@ -115,6 +115,20 @@ export function readLogFormat(text: string): 'text' | 'json' {
   return text;
 }
 
+const unitBytes = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 } as const;
+const leastHistoryBytes = 1024 ** 2;
+
+/** A size in bytes: `64MB`, `1GB`; at least one megabyte. */
+export function readBytes(text: string): number {
+  const [, digits, unit = ''] = /^(\d{1,12}) ?([KMG]i?B|)$/i.exec(text) ?? [];
+  if (digits === undefined) throw new ValueError(`${quoted(text)}: not a size (write 64MB)`);
+  const name = unit.toUpperCase().replace('I', '') as keyof typeof unitBytes;
+  const bytes = Number(digits) * unitBytes[name];
+  if (bytes < leastHistoryBytes || !Number.isSafeInteger(bytes))
+    throw new ValueError(`${quoted(text)}: less than 1MB, or too much (write 64MB)`);
+  return bytes;
+}
+
 /** After which runs --hold-at-least keeps the lock. */
 export function readHoldOn(text: string): 'success' | 'always' {
   if (text !== 'success' && text !== 'always')

@@ -56,6 +56,12 @@ export function parseRecord(line: string): RunRecord | null {
   }
 }
 
+/** Whether a line tells of a command that ended by itself with exit code 0. */
+export function isSuccess(line: string): boolean {
+  const record = parseRecord(line);
+  return record?.outcome === 'ran' && record.exitCode === 0;
+}
+
 /** What is kept of the value of the holder; null for none. */
 export function blockerOf(value: string): Blocker | null {
   if (value === '') return null;

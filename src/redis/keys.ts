@@ -5,7 +5,7 @@
 
 import { quoted } from '../text/quote.ts';
 
-const helperEnding = /\}:(fence|queue|waiters|holders|owner|history)$/;
+const helperEnding = /\}:(fence|queue|waiters|holders|owner|(\w+:)?history)$/;
 
 /**
  * Whether the key of a resource of this name could be a key beside the lock of another one: with an
@@ -31,20 +31,23 @@ export function noteKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
-/** The stream of the history. Not among KEYS: a user without a right to it can still release. */
-export function historyKeyOf(prefix: string, resource: string): string {
-  return `{${prefix}${resource}}:history`;
+/**
+ * The list of lines and the hash of facts of a history: see scripts/record.lua. Not among the KEYS
+ * of scripts that change a lock: a user without a right to them can still release.
+ */
+export function historyKeysOf(prefix: string, resource: string): [string, string] {
+  const key = `{${prefix}${resource}}`;
+  return [`${key}:runs:history`, `${key}:facts:history`];
 }
 
-/** The pattern for SCAN of all histories under the prefix. */
-export function historiesOf(prefix: string): string {
-  return `{${patternOf(prefix, '*')}}:history`;
+/** What the keys begin with in which the masters count and order all histories of a prefix. */
+export function historyIndexOf(prefix: string): string {
+  return `{${prefix}}`;
 }
 
-/** The resource whose history a key is; null for any other key. */
-export function historyResourceOf(prefix: string, key: string): string | null {
-  const [start, end] = [`{${prefix}`, '}:history'];
-  return key.startsWith(start) && key.endsWith(end) ? key.slice(start.length, -end.length) : null;
+/** The sorted set of all keys of locks that have a history. */
+export function historyNamesOf(prefix: string): string {
+  return `${historyIndexOf(prefix)}:names:history`;
 }
 
 /** The start of the names of the channels for wake-ups; each ends with the id of a waiter. */

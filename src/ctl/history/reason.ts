@@ -50,7 +50,7 @@ function endOfRun(run: PastRun): string {
   const kind = kindOf(run);
   switch (kind) {
     case 'missed':
-      return `${kinds.missed}: ${whyMissed(run)}`;
+      return `${kinds.missed}${howOften(run)}: ${whyMissed(run)}`;
     case 'failed':
       return run.signal === null ? `exit code ${run.exitCode}` : `died of ${run.signal}`;
     case 'overdue':
@@ -64,6 +64,12 @@ function endOfRun(run: PastRun): string {
     default:
       return kinds[kind];
   }
+}
+
+/** " (7 times since 2026-11-21 01:10:00)" */
+function howOften({ count, firstAt }: PastRun): string {
+  const at = Date.parse(firstAt ?? '');
+  return count > 1 && !Number.isNaN(at) ? ` (${count} times since ${momentOf(at)})` : '';
 }
 
 function whyMissed({ outcome, blocker }: PastRun): string {

@@ -24,6 +24,7 @@ const blocker = {
 };
 const run: PastRun = {
   ...{ name: 'a', token: 't', host: 'web1', pid: 1, user: 'ops', label: 'backup', masters: 3 },
+  ...{ count: 1, firstAt: null },
   ...{ note: null, url: null },
   ...{
     beganAt: '2026-11-21T01:00:00.000Z',
