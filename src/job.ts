@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { claimFor, noteOf, waiterIdFor } from './claim.ts';
+import { onlookersOf } from './cli/onlookers.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './config/settings.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
@@ -48,19 +49,20 @@ export async function runJob(
 ): Promise<ExitStatus> {
   const failing = new Set<string>();
   let position: number | null = null;
-  const notifier = settings.notify === null ? null : await notifierFor(settings, settings.notify);
+  const note = (line: string) => reporter.note(line);
+  const onlookers = await onlookersOf(settings, noteOf(settings), note);
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
     if (event.kind === 'waiting' && event.place !== null) position ??= event.place + 1;
-    notifier?.see(event);
+    for (const onlooker of onlookers) onlooker.see(event);
     reporter.event(event);
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
   const finished = await new Job(settings, addresses, replaced, guards, tell).run();
   reporter.finished(finished);
-  notifier?.finished(finished);
+  for (const onlooker of onlookers) onlooker.finished(finished);
   const status = exitStatusOf(finished.ending, settings.conflictExitCode);
   if (settings.reportFile !== null) {
     const names = addresses.map(({ name }) => name);
@@ -73,12 +75,6 @@ export async function runJob(
     if (trouble !== null) reporter.error(trouble);
   }
   return status;
-}
-
-async function notifierFor(settings: Settings, script: string) {
-  const { Notifier } = await import('./run/notify.ts');
-  const { names, verbosity } = settings;
-  return new Notifier({ script, names, isShown: verbosity === 'verbose' }, noteOf(settings));
 }
 
 class Job {

@@ -88,7 +88,9 @@ function rowsOf(settings: Settings): Row[] {
     from('restart grace', 'restartGrace', renderDuration(settings.restartGraceMs)),
     from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
     from('history', 'history', settings.hasHistory ? 'yes' : 'no'),
-    from('history bytes', 'historyBytes', String(settings.historyBytes)),
+    ...(settings.sources.historyBytes === 'default'
+      ? []
+      : [from('history bytes', 'historyBytes', String(settings.historyBytes))]),
     ...(settings.note === null ? [] : [from('note', 'note', quoted(settings.note, 200))]),
     ...(settings.label === null ? [] : [from('label', 'label', quoted(settings.label))]),
     ...(settings.url === null ? [] : [{ label: 'url', value: settings.url, source: 'the CI job' }]),

@@ -8,6 +8,7 @@ import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import { jsonLine } from '../text/json.ts';
 import { oneLine } from '../text/printable.ts';
+import { type Level, level } from './journal.ts';
 import { endingLine, eventLine } from './run-lines.ts';
 import { type Spinner, startSpinner } from './spinner.ts';
 import type { Output } from './stderr.ts';
@@ -18,6 +19,8 @@ export interface ReporterSettings {
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
   /** json: the same lines at the same moments, each as one object with the facts of the event. */
   readonly logFormat: 'text' | 'json';
+  /** The trace that the run is part of; absent or null: none. */
+  readonly traceId?: string | null;
 }
 
 /** How long a wait may last, in ms, before it is worth a line where there is no terminal. */
@@ -35,6 +38,7 @@ const warnings: ReadonlySet<RunEvent['kind']> = new Set([
 export class Reporter {
   readonly #settings: ReporterSettings;
   readonly #output: Output;
+  readonly #hasLevels: boolean;
   #spinner: Spinner | null = null;
   /** The holder and the position in the queue that were printed last; null: none yet. */
   #mentionedWait: string | null = null;
@@ -42,7 +46,9 @@ export class Reporter {
   /** The failing masters, with those that failed after an attempt had ended without a quorum. */
   readonly #failing = new Map<string, Failed>();
 
-  constructor(settings: ReporterSettings, output: Output) {
+  /** `hasLevels`: stderr is the journal, which reads a level at the beginning of a line. */
+  constructor(settings: ReporterSettings, output: Output, hasLevels = false) {
+    this.#hasLevels = hasLevels;
     this.#settings = settings;
     this.#output = output;
   }
@@ -118,7 +124,8 @@ export class Reporter {
 
   #say(kind: string, message: string, facts: object = {}): void {
     this.#endSpinner();
-    const { names, logFormat } = this.#settings;
+    const { names, logFormat, traceId } = this.#settings;
+    const prefix = this.#hasLevels ? `<${level[levelOf(kind, message)]}>` : '';
     const line =
       logFormat === 'text'
         ? `redlock-run: ${oneLine(message)}\n`
@@ -126,17 +133,26 @@ export class Reporter {
             time: new Date().toISOString(),
             name: names[0],
             ...(names.length > 1 ? { names } : {}),
+            ...(traceId ? { traceId } : {}),
             ...facts,
             kind,
             message,
           });
-    this.#output.write(line);
+    this.#output.write(prefix + line);
   }
 
   #endSpinner(): void {
     this.#spinner?.stop();
     this.#spinner = null;
   }
+}
+
+/** A run that was refused is no error: its exit code says so. */
+function levelOf(kind: string, message: string): Level {
+  if (kind === 'finished') return message.startsWith('busy:') ? 'warning' : 'error';
+  if (kind === 'error') return 'error';
+  if (kind === 'waiting') return 'notice';
+  return message.startsWith('warning:') ? 'warning' : 'info';
 }
 
 function isWarning(event: RunEvent): boolean {
