@@ -18,6 +18,7 @@ import type { VerbName } from './ctl/verb-table.ts';
 import { parseWords } from './ctl/words.ts';
 import { LocalTrouble } from './local/trouble.ts';
 import type { HolderNote } from './lock/value.ts';
+import { ciJobUrl } from './system/ci-job.ts';
 import { userName } from './system/user.ts';
 import { createSystemClock } from './system-clock.ts';
 import { printableLines } from './text/printable.ts';
@@ -106,7 +107,9 @@ async function answer(
 
 function note(): HolderNote {
   const since = new Date().toISOString();
-  return { host: os.hostname(), pid: process.pid, user: userName(), since, label: 'redlockctl' };
+  const url = ciJobUrl(process.env);
+  const identity = { host: os.hostname(), pid: process.pid, user: userName(), since };
+  return { ...identity, label: 'redlockctl', ...(url === null ? {} : { url }) };
 }
 
 /** Aborts at a signal. At its exit the program dies of the signal, after the rollback. */

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { claimFor, noteOf, waiterIdFor } from './claim.ts';
+import { onlookersOf } from './cli/onlookers.ts';
 import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './config/settings.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
@@ -48,22 +49,28 @@ export async function runJob(
 ): Promise<ExitStatus> {
   const failing = new Set<string>();
   let position: number | null = null;
+  const note = (line: string) => reporter.note(line);
+  const onlookers = await onlookersOf(settings, noteOf(settings), note);
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
     if (event.kind === 'waiting' && event.place !== null) position ??= event.place + 1;
+    for (const onlooker of onlookers) onlooker.see(event);
     reporter.event(event);
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
   const finished = await new Job(settings, addresses, replaced, guards, tell).run();
   reporter.finished(finished);
+  for (const onlooker of onlookers) onlooker.finished(finished);
   const status = exitStatusOf(finished.ending, settings.conflictExitCode);
   if (settings.reportFile !== null) {
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
     const { reportOf, writeReport } = await import('./cli/report.ts');
-    const report = reportOf(settings.names, finished, { place: position, masters }, status.code);
+    const { names: locks, note, url, traceId } = settings;
+    const seen = { place: position, masters, note, url, traceId };
+    const report = reportOf(locks, finished, seen, status.code);
     const trouble = writeReport(settings.reportFile, report);
     if (trouble !== null) reporter.error(trouble);
   }
@@ -93,7 +100,9 @@ class Job {
     guards: GuardSupply,
     tell: (event: RunEvent) => void,
   ) {
-    const { prefix, restartGraceMs, protocol, masterTimeoutMs, reserveMs } = settings;
+    const { prefix, restartGraceMs, protocol, historyBytes } = settings;
+    const { masterTimeoutMs, reserveMs } = settings;
+    const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
     const registry = new ServerRegistry();
     this.#settings = settings;
     this.#replaced = replaced;
@@ -105,8 +114,7 @@ class Job {
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
     this.#masters = addresses.map(
-      (address) =>
-        new RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, this.#clock),
+      (address) => new RedisMaster(address, masterSettings, registry, this.#clock),
     );
     const lockSettings = { masterTimeoutMs, reserveMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
@@ -236,22 +244,33 @@ class Job {
     return replaced && `${replaced} (try again)`;
   }
 
+  /** What each attempt of a run that does not wait leaves in the history where it is refused. */
+  #skips(leftMs: number | null): () => Pick<Claim, 'skip'> {
+    const { hasHistory, retries } = this.#settings;
+    if (!hasHistory || (leftMs !== 0 && !retries)) return () => ({});
+    const line = this.#recorder.ofSkip(this.#runId);
+    const { host } = noteOf(this.#settings);
+    let attemptCount = 0;
+    return () => ({ skip: { line, host, run: this.#runId, isRepeated: attemptCount++ > 0 } });
+  }
+
   async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
-    const { giveUpAfterMs, retries, hasHistory, names } = this.#settings;
+    const { giveUpAfterMs, retries, hasHistory, names, maxWaiters } = this.#settings;
     if (this.#enclosing) return this.#enclosing.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
+    const skip = this.#skips(leftMs);
     const parts = {
       redlock: this.#redlock,
       clock: this.#clock,
       random: Math.random,
       report: (event: RunEvent) => this.#report(event),
-      newClaim: () => claimFor(this.#settings),
+      newClaim: () => ({ ...claimFor(this.#settings), ...skip() }),
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
         hasHistory
           ? this.#recorder.ofWait(claim, acquisition, aborted.reason as Cause | undefined)
           : null,
     };
-    const limits = { giveUpAfterMs, aborted };
+    const limits = { giveUpAfterMs, maxWaiters, aborted };
     if (heldNames(process.env).some((name) => names.includes(name))) {
       // If an enclosing run holds the lock, this run would wait for itself.
       const acquisition = await waitForLock(parts, { ...limits, waitMs: 0, retries: null });

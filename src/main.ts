@@ -3,6 +3,7 @@
 
 import { complain, complainOfOutput } from './cli/complaint.ts';
 import { renderHelp, renderVersion } from './cli/help.ts';
+import { isJournal } from './cli/journal.ts';
 import { renderPlan } from './cli/plan.ts';
 import { Reporter } from './cli/reporter.ts';
 import { openStderr } from './cli/stderr.ts';
@@ -35,7 +36,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
-    const reporter = new Reporter(settings, stderr.output);
+    const reporter = new Reporter(settings, stderr.output, isJournal(process.env));
     for (const caution of settings.cautions) reporter.warn(caution);
     const { code, signal } = await runJob(settings, reporter, guards).finally(stderr.flush);
     leaveTerminal();

@@ -38,6 +38,10 @@ export interface RunReport {
   readonly extensions: number;
   /** The fencing number that the command was given; null: none. */
   readonly fence: number | null;
+  /** What --note says, the page of the CI job, and the trace in $TRACEPARENT; null: none. */
+  readonly note: string | null;
+  readonly url: string | null;
+  readonly traceId: string | null;
   readonly masters: { readonly ok: readonly string[]; readonly failed: readonly string[] };
 }
 
@@ -48,7 +52,7 @@ const longestFullMs = 2_000;
 export function reportOf(
   names: readonly string[],
   { ending, waitMs, runMs, extensionCount, fence }: Finished,
-  seen: Pick<RunReport, 'place' | 'masters'>,
+  seen: Pick<RunReport, 'place' | 'masters' | 'note' | 'url' | 'traceId'>,
   status: number,
 ): RunReport {
   const { childExit } = ending;
@@ -64,6 +68,9 @@ export function reportOf(
     status,
     extensions: extensionCount,
     fence,
+    note: seen.note,
+    url: seen.url,
+    traceId: seen.traceId,
     masters: seen.masters,
   };
 }

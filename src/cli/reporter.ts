@@ -8,6 +8,7 @@ import { jsonLine } from '../text/json.ts';
 import { failuresLine } from '../text/lines.ts';
 import { oneLine } from '../text/printable.ts';
 import { heldByLine } from '../text/waiting.ts';
+import { type Level, level } from './journal.ts';
 import { endingLine, eventLine, type WaitEvent } from './run-lines.ts';
 import type { Output } from './stderr.ts';
 import { WaitNotice } from './wait-notice.ts';
@@ -20,6 +21,8 @@ export interface ReporterSettings {
   readonly verbosity: 'quiet' | 'normal' | 'verbose';
   /** json: the same lines at the same moments, each as one object with the facts of the event. */
   readonly logFormat: 'text' | 'json';
+  /** The trace that the run is part of; absent or null: none. */
+  readonly traceId?: string | null;
 }
 
 /** How long no quorum may answer, in ms, before it is worth a line: the end tells of it as well. */
@@ -37,11 +40,19 @@ const warnings: ReadonlySet<RunEvent['kind']> = new Set([
 export class Reporter {
   readonly #settings: ReporterSettings;
   readonly #output: Output;
+  readonly #hasLevels: boolean;
   readonly #notice: WaitNotice;
   /** The event of the wait that came last. */
   #waitEvent: WaitEvent | null = null;
 
-  constructor(settings: ReporterSettings, output: Output, environment = process.env) {
+  /** `hasLevels`: stderr is the journal, which reads a level at the beginning of a line. */
+  constructor(
+    settings: ReporterSettings,
+    output: Output,
+    hasLevels = false,
+    environment = process.env,
+  ) {
+    this.#hasLevels = hasLevels;
     this.#settings = settings;
     this.#output = output;
     const { names, waitMs, logFormat } = settings;
@@ -104,7 +115,8 @@ export class Reporter {
 
   #say(kind: string, message: string, facts: object = {}, paint = (line: string) => line): void {
     this.#notice.interrupt();
-    const { names, logFormat } = this.#settings;
+    const { names, logFormat, traceId } = this.#settings;
+    const prefix = this.#hasLevels ? `<${level[levelOf(kind, message)]}>` : '';
     const line =
       logFormat === 'text'
         ? `redlock-run: ${paint(oneLine(message))}\n`
@@ -112,11 +124,12 @@ export class Reporter {
             time: new Date().toISOString(),
             name: names[0],
             ...(names.length > 1 ? { names } : {}),
+            ...(traceId ? { traceId } : {}),
             ...facts,
             kind,
             message,
           });
-    this.#output.write(line);
+    this.#output.write(prefix + line);
   }
 }
 
@@ -129,6 +142,14 @@ function whyOf(event: WaitEvent): (nowMs: number) => string {
 /** Waiting for masters that have restarted is told early: users do not expect it. */
 function hasRestarted({ failures }: Extract<WaitEvent, { kind: 'no-quorum' }>): boolean {
   return failures.some(({ failed }) => failed.cause === 'restarted');
+}
+
+/** A run that was refused is no error: its exit code says so. */
+function levelOf(kind: string, message: string): Level {
+  if (kind === 'finished') return message.startsWith('busy:') ? 'warning' : 'error';
+  if (kind === 'error') return 'error';
+  if (kind === 'waiting') return 'notice';
+  return message.startsWith('warning:') ? 'warning' : 'info';
 }
 
 function isWarning(event: RunEvent): boolean {

@@ -161,9 +161,14 @@ function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boole
       return `lost: ${which}: ${why}; the command was not started`;
     }
     case 'busy': {
-      const { holder, freeInMs, holderCount } = acquisition;
+      const { holder, freeInMs, holderCount, queuedCount } = acquisition;
+      const held = holderLine(holder, freeInMs, holderCount);
+      if (queuedCount !== undefined) {
+        const queue = `${queuedCount} waiting already; ${held}`;
+        return `busy: ${which}: ${queue} (try later, or raise --max-waiters)`;
+      }
       const advice = canWait ? 'wait longer with -w' : 'wait with -w';
-      return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (${advice})`;
+      return `busy: ${which}: ${held} (${advice})`;
     }
     case 'unreachable':
       return `no quorum: ${which}: ${failuresLine(acquisition.failures)}`;

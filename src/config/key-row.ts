@@ -10,6 +10,8 @@ export type ValueKind =
   | 'limit'
   | 'count'
   | 'slots'
+  | 'holdOn'
+  | 'bytes'
   | 'status'
   | 'signal'
   | 'format'

@@ -109,6 +109,12 @@ export const keyTable = [
     description: 'keep the lock for at least this long after it was acquired',
   },
   {
+    key: 'holdOn',
+    kind: 'holdOn',
+    default: 'always',
+    description: 'after which runs holdAtLeast keeps the lock: success (exit code 0), or always',
+  },
+  {
     key: 'shared',
     kind: 'boolean',
     default: 'false',
@@ -126,6 +132,13 @@ export const keyTable = [
     kind: 'boolean',
     default: 'false',
     description: 'as supersede, and a holder with this setting is stopped first (exit 79)',
+  },
+  {
+    key: 'maxWaiters',
+    kind: 'count',
+    default: null,
+    defaultText: 'none',
+    description: 'exit 75 at once when this many waiters are in the queue already',
   },
   {
     key: 'maxRun',
@@ -153,6 +166,26 @@ export const keyTable = [
     description: 'store a line about the run on the masters',
   },
   {
+    key: 'historyBytes',
+    kind: 'bytes',
+    default: '64MB',
+    description: 'what the histories of all locks under the prefix take on each master at most',
+  },
+  {
+    key: 'note',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'a line for people: why; shown with the holder, in queue, history and report',
+  },
+  {
+    key: 'label',
+    kind: 'text',
+    default: null,
+    defaultText: "the command's base name",
+    description: "what the holder's line calls this run",
+  },
+  {
     key: 'reentrant',
     kind: 'boolean',
     default: 'false',
@@ -164,6 +197,13 @@ export const keyTable = [
     default: null,
     defaultText: 'none',
     description: 'a command to run once when the lock is lost',
+  },
+  {
+    key: 'notify',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'a command to run at waiting, acquired, busy, lost and released',
   },
   {
     key: 'foreground',

@@ -12,7 +12,7 @@ import type { Layer, LayerName } from './keys.ts';
 import { logIn, readDefaultLogin } from './login/credentials.ts';
 import type { MasterEntry } from './schema.ts';
 import { choose, type MasterSources, type Sources, troubleWith } from './sources.ts';
-import { readBoolean, readDuration, readProtocol, readText } from './values.ts';
+import { readBoolean, readBytes, readDuration, readProtocol, readText } from './values.ts';
 
 export interface MasterSettings {
   /** Empty when local. */
@@ -23,6 +23,8 @@ export interface MasterSettings {
   /** May be empty. */
   readonly prefix: string;
   readonly protocol: Protocol;
+  /** What the histories of all locks under the prefix take on each master at most. */
+  readonly historyBytes: number;
   /** How long a master does not vote after a restart that may have lost locks. */
   readonly restartGraceMs: number;
   /** Absolute path of the configuration file that was read. */
@@ -56,6 +58,7 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   return {
     prefix,
     protocol,
+    historyBytes: sources.must('historyBytes', readBytes),
     localDirectory: directory === null ? null : resolve(directory.base, directory.text),
     restartGraceMs: sources.get('restartGrace', readDuration)?.value ?? restartGraceMs,
     masters: chosen.masters,

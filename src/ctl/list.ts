@@ -7,6 +7,7 @@ import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import { roughly } from '../text/lines.ts';
 import { printable } from '../text/printable.ts';
+import { reasonBehind } from '../text/reason.ts';
 import type { Call } from './call.ts';
 import { withEndings } from './history/endings.ts';
 import type { Holder, LockState } from './lock-state.ts';
@@ -86,9 +87,9 @@ function rowOf({
   ];
 }
 
-function briefly({ kind, user, host, pid, label, token, endedAt }: Holder): string {
+function briefly({ kind, user, host, pid, label, token, endedAt, ...reason }: Holder): string {
   if (kind === 'redlock-run') {
-    const holder = printable(`${user}@${host} ${pid} ${label}`, 60);
+    const holder = printable(`${user}@${host} ${pid} ${label}`, 60) + reasonBehind(reason);
     return endedAt === null ? holder : `ended: ${holder}`;
   }
   if (kind !== 'string') return `another program: a ${kind}`;

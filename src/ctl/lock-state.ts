@@ -25,8 +25,12 @@ export interface Holder {
   readonly user: string | null;
   /** ISO 8601, by the holder's clock. */
   readonly since: string | null;
-  /** The command's base name. */
+  /** What --label says, else the command's base name. */
   readonly label: string | null;
+  /** What --note says; null: nothing. */
+  readonly note: string | null;
+  /** The page of its CI job; null: none. */
+  readonly url: string | null;
   /** The number of its slot, from 1; null: the lock has no slots. */
   readonly slot: number | null;
   /** The number of masters that show it. */
@@ -83,8 +87,10 @@ export interface LockState {
     readonly pid: number | null;
     readonly host: string | null;
     readonly user: string | null;
-    /** The command's base name. */
+    /** The command's base name, or its --label. */
     readonly label: string | null;
+    /** The beginning of what its --note says; null: nothing. */
+    readonly note: string | null;
   }[];
 }
 
@@ -206,6 +212,8 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
     user: null,
     since: null,
     label: null,
+    note: null,
+    url: null,
     slot,
     votes,
     endedAt: null,
@@ -214,8 +222,9 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
   const { note } = parseValue(value);
   const token = isCut(value) ? null : tokenOf(value);
   if (note === null) return { kind: 'string', token, ...noNote };
-  const { host, pid, user, since, label } = note;
-  return { kind: 'redlock-run', token, host, pid, user, since, label, slot, votes, endedAt: null };
+  const { host, pid, user, since, label, note: reason = null, url = null } = note;
+  const record = { host, pid, user, since, label, note: reason, url };
+  return { kind: 'redlock-run', token, ...record, slot, votes, endedAt: null };
 }
 
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {
@@ -236,9 +245,9 @@ function queueOf(views: readonly MasterView[]): LockState['queue'] {
     waited.set(id, Math.max(waitedMs, waited.get(id) ?? 0));
   }
   const inOrder = [...waited].sort(([, a], [, b]) => b - a);
+  const unknown = { pid: null, host: null, user: null, label: null, note: null };
   return inOrder.map(([id, waitedMs], index) => {
-    const process = waitingProcess(id) ?? { pid: null, host: null, user: null, label: null };
-    return { place: index + 1, id, waitedMs, ...process };
+    return { place: index + 1, id, waitedMs, ...(waitingProcess(id) ?? unknown) };
   });
 }
 

@@ -5,6 +5,7 @@ import { parseWaiterId } from '../lock/value.ts';
 import { roughly } from '../text/lines.ts';
 import { printable } from '../text/printable.ts';
 import { quoted } from '../text/quote.ts';
+import { reasonBehind, reasonParts } from '../text/reason.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
 import { renderTable } from './table.ts';
 
@@ -80,9 +81,8 @@ export function describe(holder: Holder): string {
   if (holder.kind === 'redlock-run') {
     const { user, host, pid, label, since, endedAt } = holder;
     const end = endedAt === null ? [] : [`ended ${endedAt}`];
-    return [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end]
-      .map((part) => printable(part ?? ''))
-      .join(', ');
+    const parts = [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end];
+    return parts.map((part) => printable(part ?? '')).join(', ') + reasonBehind(holder);
   }
   if (holder.kind === 'string') return `another program (${foreignValue(holder, 40)})`;
   return `another program (a key of type ${holder.kind})`;
@@ -136,13 +136,14 @@ function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
   return slots === null ? row.slice(1) : row;
 }
 
-/** "ops@web1, pid 4711, deploy.sh", and how it waits; the id, if that does not tell the process. */
-function waiterOf({ id, pid, host, user, label }: LockState['queue'][number]): string {
+/** "ops@web1, pid 4711, deploy.sh", how it waits and why; the id, if that does not tell it. */
+function waiterOf({ id, pid, host, user, label, note }: LockState['queue'][number]): string {
   if (pid === null || host === null) return printable(id);
   const where = user === null ? host : `${user}@${host}`;
   const what = label === null ? [] : [label];
-  const traits = parseWaiterId(id).traits;
-  return printable([where, `pid ${pid}`, ...what, ...traits].join(', '), 160);
+  const { traits } = parseWaiterId(id);
+  const parts = [where, `pid ${pid}`, ...what, ...traits, ...reasonParts({ note })];
+  return printable(parts.join(', '), 160);
 }
 
 function leftOf({ vote, remainingMs }: MasterVote): string {

@@ -10,7 +10,7 @@ import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
-import type { Page, SeenLine } from '../redis/snapshot.ts';
+import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { failed, isFailed } from '../redis/trouble.ts';
 import { roughly } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
@@ -145,15 +145,15 @@ export class MasterQuery {
     return this.#collected((observer, cursor) => observer.historyPage(cursor, pageSize));
   }
 
-  /** For each of these locks the history on each master, newest first; empty where that fails. */
+  /** For each of these locks the history on each master; empty where that fails. */
   async histories(
     names: readonly string[],
     mostLines: number,
-  ): Promise<(readonly (readonly SeenLine[])[])[]> {
+  ): Promise<(readonly SeenHistory[])[]> {
     const ofEach = await Promise.all(
       this.observers.map((observer) => this.#historiesOn(observer, names, mostLines)),
     );
-    return names.map((_, index) => ofEach.map((histories) => histories[index] ?? []));
+    return names.map((_, index) => ofEach.map((histories) => histories[index] ?? noHistory));
   }
 
   /** Removes exactly this value from every master that shows it. */
@@ -234,8 +234,8 @@ export class MasterQuery {
     observer: LockObserver,
     names: readonly string[],
     mostLines: number,
-  ): Promise<(readonly SeenLine[])[]> {
-    const all: (readonly SeenLine[])[] = [];
+  ): Promise<SeenHistory[]> {
+    const all: SeenHistory[] = [];
     while (all.length < names.length) {
       const batch = names.slice(all.length, all.length + historyBatchSize);
       const answer = await this.#askOne(observer, () => observer.history(batch, mostLines));

@@ -91,6 +91,16 @@ const watch: VerbOption = {
   description: 'look again every second, until interrupted',
 };
 
+const succeededWithin: VerbOption = {
+  long: '--succeeded-within',
+  argument: 'DUR',
+  description: 'by the history: exit 1 unless a run of NAME has ended with 0 so lately',
+};
+const maxSkips: VerbOption = {
+  long: '--max-skips',
+  argument: 'N',
+  description: 'by the history: exit 1 when more runs were skipped since the last success',
+};
 const since: VerbOption = {
   long: '--since',
   argument: 'DUR',
@@ -197,8 +207,9 @@ export const verbTable: readonly VerbRow[] = [
     least: 0,
     most: 1,
     summary:
-      'is the lock of this run held? exits 79 when it was lost; outside a run: NAME and --token',
-    options: [token, json],
+      'is the lock of this run held? exits 79 when it was lost; outside a run: NAME and --token; ' +
+      'or: does the job of this NAME still run?',
+    options: [token, succeededWithin, maxSkips, json],
   },
   {
     verb: 'doctor',

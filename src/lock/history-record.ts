@@ -3,7 +3,7 @@
 // *Note:* it holds durations and no time of day. The master that keeps it adds its own, so that the
 // runs of hosts whose clocks differ stand in the right order.
 
-import { bounded, cut, type HolderNote, isNote, parseValue } from './value.ts';
+import { bounded, cut, type HolderNote, isNote, parseValue, reasonOf } from './value.ts';
 
 /**
  * What held the lock when a run was refused. `note` is null for another program's value, of which
@@ -56,6 +56,12 @@ export function parseRecord(line: string): RunRecord | null {
   }
 }
 
+/** Whether a line tells of a command that ended by itself with exit code 0. */
+export function isSuccess(line: string): boolean {
+  const record = parseRecord(line);
+  return record?.outcome === 'ran' && record.exitCode === 0;
+}
+
 /** What is kept of the value of the holder; null for none. */
 export function blockerOf(value: string): Blocker | null {
   if (value === '') return null;
@@ -86,6 +92,7 @@ function withinBounds(record: RunRecord): RunRecord {
     pid,
     user: cut(user),
     label: cut(label),
+    ...reasonOf(record),
     outcome: cut(outcome),
     waitMs: duration(waitMs),
     heldMs: heldMs === null ? null : duration(heldMs),

@@ -34,6 +34,20 @@ export type Yields = 'never' | 'place' | 'lock';
 export const alone = { sharing: { kind: 'exclusive' }, yields: 'never' } as const;
 
 /**
+ * What a run leaves in the history that is refused and does not wait. The masters keep one line for
+ * each host, with a count.
+ */
+export interface Skip {
+  /** As in history-record.ts, without the holder, which the masters add. */
+  readonly line: string;
+  readonly host: string;
+  /** The same in all attempts of a run, which is counted once. Without a space. */
+  readonly run: string;
+  /** Whether it was refused before: a master that grants now forgets that. */
+  readonly isRepeated: boolean;
+}
+
+/**
  * What one client asks of the masters. The value is unique, new for every attempt, and proves
  * ownership.
  */
@@ -48,6 +62,8 @@ export interface Claim {
   readonly ttlMs: number;
   /** Whether the masters count for a fencing number: see quorum.ts. */
   readonly isFenced: boolean;
+  /** What the masters keep of it when they refuse it; absent: nothing. */
+  readonly skip?: Skip;
   /** null: does not wait, so it never enters the queue, and is refused while others are in it. */
   readonly waiter: Waiter | null;
 }

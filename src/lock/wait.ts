@@ -4,8 +4,8 @@
 // while, because an outage reported as contention silently skips jobs.
 
 import type { Report } from './events.ts';
+import { type Failure, failuresOf, hasQuorumAnswered, isMisconfigured } from './failed-attempt.ts';
 import type { Clock, Random } from './ports.ts';
-import { quorumOf } from './quorum.ts';
 import type { Redlock } from './redlock.ts';
 import type { Attempt, Claim, Lease, MasterFailure } from './types.ts';
 import type { Subscriptions } from './wait-queue.ts';
@@ -19,6 +19,8 @@ export type Acquisition =
       readonly holder: string;
       readonly holderCount: number;
       readonly freeInMs: number | null;
+      /** So many waiters were in the queue already, and no more were wanted. Absent: not that. */
+      readonly queuedCount?: number;
     }
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
@@ -52,6 +54,8 @@ export interface WaitLimits {
   readonly giveUpAfterMs: number;
   /** Bounds the attempts by their number, and by nothing else. */
   readonly retries?: Retries | null;
+  /** Gives up where so many waiters are in the queue already; null: waits behind any number. */
+  readonly maxWaiters?: number | null;
   readonly aborted: AbortSignal;
 }
 
@@ -111,6 +115,8 @@ class Wait {
    */
   #attemptCount = 0;
   #hasTried = false;
+  /** How many waiters were before us when we entered the queue; null: we have not yet. */
+  #queuedCount: number | null = null;
   /** How many attempts in a row saw no holder and no waiter before us. */
   #splitCount = 0;
   /** How often another slot was tried since the last pause. */
@@ -141,6 +147,8 @@ class Wait {
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
         if (this.#isOver(attempt)) return this.#leave(endingOf(attempt, redlock.masterCount));
+        const crowded = this.#crowded(attempt);
+        if (crowded) return this.#leave(crowded);
         await this.#goOn(attempt);
       }
       return this.#leave({ kind: 'aborted' });
@@ -196,6 +204,17 @@ class Wait {
     if (waitMs > 0) return now - this.#beganAt >= waitMs;
     this.#attemptCount += 1;
     return attempt.kind !== 'busy' || attempt.isHeld || this.#attemptCount > splitRetryCount;
+  }
+
+  /** The end of a wait that finds too many in the queue on its arrival; null: it goes on. */
+  #crowded(attempt: Failure): NotAcquired | null {
+    const { maxWaiters } = this.#limits;
+    if (attempt.kind !== 'busy' || attempt.place === null || this.#queuedCount !== null)
+      return null;
+    this.#queuedCount = attempt.place;
+    if (typeof maxWaiters !== 'number' || attempt.place < maxWaiters) return null;
+    const { holder, holderCount, freeInMs, place: queuedCount } = attempt;
+    return { kind: 'busy', holder, holderCount, freeInMs, queuedCount };
   }
 
   /** Reports the refusal, enters the queue if that is to be done, and pauses. */
@@ -261,8 +280,6 @@ class Wait {
   }
 }
 
-type Failure = Exclude<Attempt, { kind: 'acquired' }>;
-
 function endingOf(attempt: Failure, masterCount: number): NotAcquired {
   if (isMisconfigured(attempt, masterCount))
     return { kind: 'misconfigured', failures: failuresOf(attempt) };
@@ -277,22 +294,4 @@ function endingOf(attempt: Failure, masterCount: number): NotAcquired {
     default:
       return { kind: 'unreachable', failures: attempt.failures };
   }
-}
-
-/** Whether a server is unfit, or so many masters refuse access that no quorum can ever answer. */
-function isMisconfigured(attempt: Failure, masterCount: number): boolean {
-  if (attempt.kind === 'unfit') return true;
-  const deniedCount = failuresOf(attempt).filter(({ failed }) => failed.cause === 'denied').length;
-  return deniedCount > masterCount - quorumOf(masterCount);
-}
-
-/** A master that restarted too recently to vote has answered too: it is worth waiting for. */
-function hasQuorumAnswered(attempt: Failure, masterCount: number): boolean {
-  if (attempt.kind === 'busy' || attempt.kind === 'too-slow') return true;
-  const mute = failuresOf(attempt).filter(({ failed }) => failed.cause !== 'restarted');
-  return mute.length <= masterCount - quorumOf(masterCount);
-}
-
-function failuresOf(attempt: Failure): readonly MasterFailure[] {
-  return attempt.kind === 'unfit' || attempt.kind === 'unreachable' ? attempt.failures : [];
 }

@@ -8,14 +8,7 @@ import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import type { ServerRegistry } from './identity.ts';
-import {
-  channelsOf,
-  historiesOf,
-  historyKeyOf,
-  historyResourceOf,
-  patternOf,
-  resourceOf,
-} from './keys.ts';
+import { channelsOf, historyKeysOf, historyNamesOf, patternOf, resourceOf } from './keys.ts';
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { removalOf } from './replies.ts';
@@ -91,12 +84,18 @@ export class LockObserver {
   /** As `page`, for the resources that have a history. */
   historyPage(cursor: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.#settings;
-    return this.#scan(cursor, historiesOf(prefix), count, (key) => historyResourceOf(prefix, key));
+    const page = as(tuple(cursorShape, listOf(keyShape, mostKeys)), ([next, members]): Page => {
+      const keys = members.filter((_, at) => at % 2 === 0);
+      return { cursor: next, resources: keys.flatMap((key) => resourceOf(prefix, key) ?? []) };
+    });
+    return this.#read(page, (connection) =>
+      connection.exactly('ZSCAN', historyNamesOf(prefix), cursor, 'COUNT', count),
+    );
   }
 
-  /** The newest lines of the history of each of these. */
+  /** The history of each of these, with so many of its newest lines. */
   history(resources: readonly string[], mostLines: number): Promise<SeenHistories | Failed> {
-    const keys = resources.map((resource) => historyKeyOf(this.#settings.prefix, resource));
+    const keys = resources.flatMap((resource) => historyKeysOf(this.#settings.prefix, resource));
     return this.#run(
       { script: scripts.history, keys, words: [mostLines] },
       historiesOfAtMost(resources.length),

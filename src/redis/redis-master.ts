@@ -27,6 +27,8 @@ export interface RedisMasterSettings {
   readonly prefix: string;
   /** How long after a restart that may have lost keys grants do not count; 0: they always do. */
   readonly restartGraceMs: number;
+  /** What the history of all locks takes at most; default: 64 MB. */
+  readonly historyBytes?: number;
   /** Default: redlock. */
   readonly protocol?: Protocol;
   /** The time of day in ms, which bounds fencing numbers; default: that of this machine. */
@@ -105,7 +107,8 @@ export class RedisMaster implements Master {
       this.#queued.set(claim.waiter.id, claim);
       this.#subscriber.resubscribe();
     }
-    const call = this.#calls.toAcquire(claim, this.#settings.prefix);
+    const { prefix, historyBytes } = this.#settings;
+    const call = this.#calls.toAcquire(claim, prefix, historyBytes);
     const read = (reply: unknown, connection: Connection) => {
       const { wallMs = Date.now } = this.#settings;
       const vote = acquisitionOf(reply, isFenced ? wallMs() : null);
@@ -223,7 +226,8 @@ export class RedisMaster implements Master {
   }
 
   #release(connection: Connection, undoing: Undoing): Promise<unknown> {
-    return connection.run(this.#calls.toRelease(undoing, this.#settings.prefix));
+    const { prefix, historyBytes } = this.#settings;
+    return connection.run(this.#calls.toRelease(undoing, prefix, historyBytes));
   }
 
   /**

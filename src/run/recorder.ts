@@ -48,6 +48,19 @@ export class Recorder {
     return this.#render(claim, ending, this.#clock.now() - this.#beganAt, null, null);
   }
 
+  /** Of a run that is refused at once; the masters add the holder. `run`: in place of a token. */
+  ofSkip(run: string): string {
+    return renderRecord({
+      token: run,
+      ...this.#note,
+      outcome: 'busy',
+      ...{ waitMs: 0, heldMs: null, exitCode: null, signal: null },
+      status: this.#conflictExitCode,
+      fence: null,
+      blocker: null,
+    });
+  }
+
   #render(
     { value }: Claim,
     ending: Ending,

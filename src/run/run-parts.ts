@@ -8,6 +8,9 @@ import type { Child } from './child.ts';
 import type { ReportRun } from './events.ts';
 import type { Ending, Signal } from './supervisor.ts';
 
+/** success: only after a command that exited with 0. */
+export type HoldOn = 'success' | 'always';
+
 export interface RunSettings {
   /** From the stop signal to SIGKILL. */
   readonly graceMs: number;
@@ -20,6 +23,8 @@ export interface RunSettings {
   readonly masterTimeoutMs: number;
   readonly stopSignal: Signal;
   readonly holdAtLeastMs: number;
+  /** After which runs the lock is kept for so long; absent: always. */
+  readonly holdOn?: HoldOn;
   readonly maxRunMs: number | null;
   readonly keepsBackground: boolean;
 }

@@ -14,8 +14,8 @@ import {
   type Action,
   type Event,
   endingOf,
-  hasRun,
   initialState,
+  isKept,
   type Signal,
   transition,
 } from './supervisor.ts';
@@ -259,10 +259,9 @@ export class Run {
     this.#ended.abort();
   }
 
-  /** --hold-at-least does not apply to a command that never ran, or ran without its lock. */
   #keepUntil(): number {
-    const isKept = hasRun(this.#state) && this.#state.cause?.kind !== 'lost';
-    return isKept ? this.#acquiredAt + this.#settings.holdAtLeastMs : 0;
+    const { holdOn, holdAtLeastMs } = this.#settings;
+    return isKept(this.#state, holdOn) ? this.#acquiredAt + holdAtLeastMs : 0;
   }
 
   #alarm(afterMs: number, event: Event): void {

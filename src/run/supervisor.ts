@@ -131,6 +131,16 @@ export function hasRun({ childExit }: State): boolean {
   return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
 }
 
+/**
+ * Whether --hold-at-least applies: not to a command that never ran, or ran without its lock; with
+ * `success` only to one that ended by itself and with exit code 0.
+ */
+export function isKept(state: State, holdOn: 'success' | 'always' = 'always'): boolean {
+  const { cause, childExit } = state;
+  if (holdOn === 'always') return hasRun(state) && cause?.kind !== 'lost';
+  return cause?.kind === 'child' && childExit?.kind === 'exited' && childExit.code === 0;
+}
+
 export function endingOf({ cause, childExit, isKilled }: State): Ending {
   if (cause === null) throw new Error('a run that has not ended has no ending');
   return { cause, childExit, isKilled };

@@ -5,7 +5,7 @@
 
 export const exitCode = {
   ok: 0,
-  /** doctor --strict. */
+  /** doctor --strict, check --succeeded-within and --max-skips. */
   warnings: 1,
   usage: 64,
   unreachable: 69,
@@ -41,7 +41,9 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   {
     code: '1',
-    ctl: 'doctor --strict: warnings, or things that could not be found out',
+    ctl:
+      'doctor --strict: warnings, or things that could not be found out; ' +
+      'check: no success so lately, or too many skipped runs',
   },
   {
     code: '64',
@@ -79,7 +81,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
       'a replica, a login or certificate refused',
     ctl:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
-      'a replica; doctor: errors',
+      'a replica; doctor: errors; check: no history',
   },
   {
     code: '79',

@@ -6,6 +6,7 @@ import { isMark, parseValue, waitingProcess } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
 import { printable } from './printable.ts';
 import { quoted } from './quote.ts';
+import { reasonBehind } from './reason.ts';
 
 /** Milliseconds as a rounded text for people: 230ms, 4.2s, 1m5s. */
 export function roughly(ms: number): string {
@@ -38,12 +39,17 @@ export function holderLine(value: string, remainingMs: number | null, count: num
 }
 
 function holderRecordLine(value: string): string {
+  return `held by ${holderText(value)}`;
+}
+
+/** "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z, note "why"" */
+export function holderText(value: string): string {
   const { token, note } = parseValue(value);
-  if (!note) return `held by another program (${foreignValue(token)})`;
+  if (!note) return `another program (${foreignValue(token)})`;
   const [user, host, label, since] = [note.user, note.host, note.label, note.since].map((text) =>
     printable(text),
   );
-  return `held by ${user}@${host}, pid ${note.pid}, ${label}, since ${since}`;
+  return `${user}@${host}, pid ${note.pid}, ${label}, since ${since}${reasonBehind(note)}`;
 }
 
 /**

@@ -12,6 +12,7 @@ import { looks } from './looks.ts';
 import { order } from './order.ts';
 import { several } from './several.ts';
 import { shared } from './shared.ts';
+import { skips } from './skips.ts';
 import { slots } from './slots.ts';
 import { upkeep } from './upkeep.ts';
 import { votes } from './votes.ts';
@@ -28,6 +29,7 @@ export function masterContract(name: string, world: World): void {
     shared(world);
     slots(world);
     several(world);
+    skips(world);
     yielding(world);
     looks(world);
   });

@@ -41,6 +41,8 @@ export interface Server {
   now(): Promise<number>;
   /** The lines of the history, oldest first. */
   history(resource: string): Promise<readonly string[]>;
+  /** How many runs of each host it has refused that did not wait. */
+  skips(resource: string): Promise<Readonly<Record<string, number>>>;
   /**
    * It takes no notice of anything until `thaw`, and then does everything it was asked, in order.
    */

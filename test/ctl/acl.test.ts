@@ -112,11 +112,11 @@ test('history: redlock-run writes, redlockctl reads, or says that a right is mis
   const all = ['history', '--json'];
   const { stdout } = await ctl(masters, all, as('redlockctl'));
   expect(JSON.parse(stdout).runs).toMatchObject([{ name: 'job', masters: 3 }]);
-  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '-xrevrange');
+  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '-lrange');
   const denied = await ctl(masters, all, as('redlockctl'));
   await hold(masters, 'kept');
   const listed = await ctl(masters, ['list'], as('redlockctl'));
-  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '+xrevrange');
+  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '+lrange');
   expect(denied).toMatchObject({
     code: 69,
     stderr: expect.stringMatching(/can't run this command|has no permissions/),

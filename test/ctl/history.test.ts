@@ -40,6 +40,7 @@ test('of one night: why the job of 02:00 did not run', async () => {
     },
     ...{
       label: 'backup',
+      ...{ note: null, url: null, count: 1, firstAt: null },
       beganAt: '2026-11-21T02:00:00.000Z',
       acquiredAt: null,
       endedAt: '2026-11-21T02:10:00.000Z',
@@ -55,7 +56,7 @@ test('of one night: why the job of 02:00 did not run', async () => {
     },
     blocker: {
       ...{ kind: 'redlock-run', token: expect.any(String), host: 'web2', pid: 4711, user: 'ops' },
-      ...{ label: 'restore.sh', since: '2026-11-20T22:00:00.000Z' },
+      ...{ label: 'restore.sh', since: '2026-11-20T22:00:00.000Z', note: null, url: null },
     },
     masters: 3,
   });
@@ -218,12 +219,12 @@ test('foreign lines that are too long are left out, too many are cut off with a 
   timeout: 60_000,
 }, async () => {
   const script = `for i = 1, tonumber(ARGV[1]) do
-    redis.call('XADD', KEYS[1], '*', 'run', string.rep('x', tonumber(ARGV[2])))
+    redis.call('RPUSH', KEYS[1], '1 ' .. string.rep('x', tonumber(ARGV[2])))
   end`;
   const fill = (name: string, ...sizes: number[]) =>
     Promise.all(
       masters.map((master) =>
-        master.command('eval', script, 1, `{redlock:${name}}:history`, ...sizes),
+        master.command('eval', script, 1, `{redlock:${name}}:runs:history`, ...sizes),
       ),
     );
   await fill('a', 20, 5_000);

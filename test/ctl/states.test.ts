@@ -96,6 +96,8 @@ test("another library's string, without an expiry", async () => {
         user: null,
         since: null,
         label: null,
+        note: null,
+        url: null,
         slot: null,
         votes: 3,
         endedAt: null,

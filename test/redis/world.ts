@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/inspector.ts';
-import { historyKeyOf, noteKeyOf } from '../../src/redis/keys.ts';
+import { historyKeysOf, noteKeyOf } from '../../src/redis/keys.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system-clock.ts';
@@ -100,11 +100,17 @@ function serverBehind(
       return seconds * 1_000 + Math.floor(micros / 1_000);
     },
     async history(resource) {
-      const lines = (await master.command('xrange', historyKeyOf(prefix, resource), '-', '+')) as [
-        string,
-        string[],
-      ][];
-      return lines.map(([, [, line = '']]) => line);
+      const [runs] = historyKeysOf(prefix, resource);
+      const lines = (await master.command('lrange', runs, 0, -1)) as string[];
+      return lines.map((line) => line.replace(/^\d+ /, '')).reverse();
+    },
+    async skips(resource) {
+      const [, facts] = historyKeysOf(prefix, resource);
+      const known = Object.entries((await master.command('hgetall', facts)) as object);
+      const entries = known.flatMap(([name, fact]) =>
+        name.startsWith('skip ') ? [[name.slice(5), Number.parseInt(fact, 10)]] : [],
+      );
+      return Object.fromEntries(entries);
     },
     freeze: () => master.freeze(),
     thaw: async () => master.thaw(),

@@ -2,7 +2,7 @@
 // (test/redis/master.test.ts), so that the findings of the simulator mean something. RedisMaster is
 // the real one; the server, its scripts and ioredis are tested.
 
-import { historyKeyOf, noteKeyOf } from '../../src/redis/keys.ts';
+import { noteKeyOf } from '../../src/redis/keys.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
 import { masterContract } from '../contract/master.ts';
 import { olderContract } from '../contract/older.ts';
@@ -89,7 +89,11 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     },
     note: async (resource) => redis.get(noteKeyOf(prefix, resource)),
     now: async () => redis.now,
-    history: async (resource) => redis.historyOf(historyKeyOf(prefix, resource)),
+    history: async (resource) => redis.historyOf(prefix + resource),
+    skips: async (resource) =>
+      Object.fromEntries(
+        [...(redis.skips.get(prefix + resource) ?? [])].map(([host, { count }]) => [host, count]),
+      ),
     freeze: async () => server.freeze(),
     thaw: async () => server.thaw(),
     async loseAnswers() {

@@ -15,6 +15,7 @@ import {
   told,
 } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
+import { noteSkip, unnoteSkip } from './sim-skips.ts';
 
 export class Acquisition {
   readonly #redis: SimRedis;
@@ -196,6 +197,7 @@ export class Acquisition {
       if (redis.get(key) === null) redis.holdersOf(key).clear();
       hold(redis, key, this.#stand, ttlMs);
       this.#callNext(key);
+      unnoteSkip(redis, key, this.#skipWords());
       if (this.#id !== '') queue.forget(this.#id);
       if (has(this.#id, 'newest')) queue.serve(this.#id, this.#arrival, redis.now);
     }
@@ -225,6 +227,7 @@ export class Acquisition {
   }
 
   #answer(holder: string, remainingMs: number, by = '', slots: readonly number[] = []): Reply {
+    for (const key of this.#keys) noteSkip(this.#redis, key, this.#skipWords());
     const hasPlace = this.#id !== '' && by === '';
     const places = hasPlace
       ? this.#keys.map((key) => this.#redis.queueOf(key).rankOf(this.#id))
@@ -250,6 +253,10 @@ export class Acquisition {
       .map(({ value }) => value);
     const channel = this.#channel(this.#keys.indexOf(key));
     for (const value of living) redis.hears(channel, `holder:${value.split(' ')[0]}`);
+  }
+
+  #skipWords(): Words {
+    return this.#words.slice(9 + this.#keys.length);
   }
 
   #isReader(): boolean {

@@ -187,7 +187,10 @@ export class SimRedis {
     });
   }
 
-  /** The lines of a history, oldest first. */
+  /** How many runs of each host were refused, and which was the last one, by key. */
+  readonly skips = new Map<string, Map<string, { count: number; run: string }>>();
+
+  /** The lines of the history of a lock, oldest first. */
   historyOf(key: string): readonly string[] {
     return this.#histories.get(key) ?? [];
   }

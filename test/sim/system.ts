@@ -68,8 +68,10 @@ export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
 export const realSystem: System = systemOf(realModules);
 
 export function systemOf(modules: Modules) {
-  const { scripts, plainScripts } = modules['redis/scripts'];
-  const all = [...Object.entries(scripts), ...Object.entries(plainScripts)];
+  const { scriptsFor } = modules['redis/scripts'];
+  const all = [true, false].flatMap((isPlain) =>
+    [true, false].flatMap((isNoted) => Object.entries(scriptsFor(isPlain, isNoted))),
+  );
   const names = new Map(all.map(([name, text]) => [text, name as Script]));
   return {
     acquire: modules['lock/acquire'].acquire,

@@ -101,8 +101,10 @@ function sinceOf(text: string | null): number | null {
 
 /** "50 runs, 2 did not happen; 12 older left out (say --since)" */
 function summaryOf(runs: readonly PastRun[], leftOut: number): string {
-  const missedCount = runs.filter((run) => kindOf(run) === 'missed').length;
-  const count = runs.length === 0 ? 'no runs' : runs.length === 1 ? '1 run' : `${runs.length} runs`;
+  const sumOf = (some: readonly PastRun[]) => some.reduce((sum, { count }) => sum + count, 0);
+  const missedCount = sumOf(runs.filter((run) => kindOf(run) === 'missed'));
+  const runCount = sumOf(runs);
+  const count = runCount === 0 ? 'no runs' : runCount === 1 ? '1 run' : `${runCount} runs`;
   const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
   return `${count}${missed}${leftOut > 0 ? `; ${leftOut} older left out (say --since)` : ''}`;
 }

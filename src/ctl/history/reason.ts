@@ -3,6 +3,7 @@
 import { isMark } from '../../lock/value.ts';
 import { markLine } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
+import { reasonBehind, reasonParts } from '../../text/reason.ts';
 import type { PastHolder, PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 
@@ -36,12 +37,20 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
   }
 }
 
-/** "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00" */
+/**
+ * "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00", and in
+ * parentheses what its own --note and CI job were.
+ */
 export function reasonOf(run: PastRun): string {
+  const why = reasonParts(run).join(', ');
+  return why === '' ? endOfRun(run) : `${endOfRun(run)} (${why})`;
+}
+
+function endOfRun(run: PastRun): string {
   const kind = kindOf(run);
   switch (kind) {
     case 'missed':
-      return `${kinds.missed}: ${whyMissed(run)}`;
+      return `${kinds.missed}${howOften(run)}: ${whyMissed(run)}`;
     case 'failed':
       return run.signal === null ? `exit code ${run.exitCode}` : `died of ${run.signal}`;
     case 'overdue':
@@ -55,6 +64,12 @@ export function reasonOf(run: PastRun): string {
     default:
       return kinds[kind];
   }
+}
+
+/** " (7 times since 2026-11-21 01:10:00)" */
+function howOften({ count, firstAt }: PastRun): string {
+  const at = Date.parse(firstAt ?? '');
+  return count > 1 && !Number.isNaN(at) ? ` (${count} times since ${momentOf(at)})` : '';
 }
 
 function whyMissed({ outcome, blocker }: PastRun): string {
@@ -82,7 +97,7 @@ function whyMissed({ outcome, blocker }: PastRun): string {
   }
 }
 
-function describe({ kind, user, host, pid, label, since, token }: PastHolder): string {
+function describe({ kind, user, host, pid, label, since, token, ...reason }: PastHolder): string {
   if (kind !== 'redlock-run') return `another program (value ${printable(token, 40)})`;
   const at = Date.parse(since ?? '');
   const parts = [
@@ -91,8 +106,6 @@ function describe({ kind, user, host, pid, label, since, token }: PastHolder): s
     label ?? '',
     Number.isNaN(at) ? '' : `since ${momentOf(at)}`,
   ];
-  return parts
-    .filter(Boolean)
-    .map((part) => printable(part, 60))
-    .join(', ');
+  const shown = parts.filter(Boolean).map((part) => printable(part, 60));
+  return shown.join(', ') + reasonBehind(reason);
 }

@@ -14,10 +14,11 @@ export async function openRedlock(
   settings: CtlSettings,
   clock: Clock,
 ): Promise<{ redlock: Redlock; close: () => void }> {
-  const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
+  const { prefix, restartGraceMs, protocol, historyBytes, masterTimeoutMs } = settings;
+  const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
   const registry = new ServerRegistry();
   const masters = (await addressesOf(settings)).map(
-    (address) => new RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, clock),
+    (address) => new RedisMaster(address, masterSettings, registry, clock),
   );
   const redlock = new Redlock(masters, clock, { masterTimeoutMs, reserveMs: 0 }, () => {});
   const close = () => {

@@ -4,6 +4,7 @@
 import stringWidth from 'string-width';
 import { roughly } from '../../text/lines.ts';
 import { oneLine } from '../../text/printable.ts';
+import { reasonBehind } from '../../text/reason.ts';
 import type { Holder, LockState } from '../lock-state.ts';
 import { together } from '../lock-text.ts';
 import { renderTable } from '../table.ts';
@@ -131,7 +132,8 @@ function describe(holder: Holder | undefined): string {
   if (holder === undefined) return '';
   if (holder.kind === 'redlock-run') {
     const { label, user, host, pid, endedAt } = holder;
-    return `${endedAt === null ? '' : 'ended: '}${label} ${user}@${host} ${pid}`;
+    const run = `${label} ${user}@${host} ${pid}${reasonBehind(holder)}`;
+    return endedAt === null ? run : `ended: ${run}`;
   }
   if (holder.kind !== 'string') return `another program: a ${holder.kind}`;
   return `another program: ${holder.token ?? 'a long value'}`;

@@ -3,7 +3,9 @@
 -- KEYS: five a resource: key, counter, queue, signs of life, holders.
 -- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 our id in the queues
 --   ('': we do not wait), 5 our arrival in microseconds, 6 mark ('': exclusive; 'shared';
---   'slots <number>'), 7 slot (0: none), 8 ... starts of the channels' names, one a resource.
+--   'slots <number>'), 7 slot (0: none), 8 ... starts of the channels' names, one a resource. For a
+--   claim that does not wait then, for record.lua: index, mostBytes, line, host, run, 1 if the run
+--   was refused before.
 -- Returns {1, fence} granted, one fence for all resources (0: no fence); or {0, beginning of the
 --   holder's value, or mark ('': others are first), PTTL (-1: never expires), position in the queue
 --   (-1: none), seconds, microseconds, id of the newer waiter that superseded us ('': none), {free
@@ -29,6 +31,10 @@ end
 -- One resource that nothing holds and nothing waits for, which is nearly always: none of what
 -- follows is even defined then.
 local isPlain = id == '' and mark == '' and #KEYS == 5
+-- @history
+local index, mostBytes, line, host, run, repeated = unpack(ARGV, 8 + #KEYS / 5, 13 + #KEYS / 5)
+isPlain = isPlain and repeated ~= '1'
+-- @end
 local isQuiet = isPlain and redis.call('EXISTS', KEYS[3], KEYS[5]) == 0
 local set = isQuiet and redis.pcall('SET', KEYS[1], value, 'NX', 'PX', ttl)
 if not set or not set.ok then
@@ -37,7 +43,13 @@ if not set or not set.ok then
   -- @include told.lua
   local count = #KEYS / 5
   local function channel(i) return ARGV[7 + i] end
+  -- @history
+  -- @include record.lua
+  -- @end
   local function refuse(holder, remainingMs, by, slots)
+    -- @history
+    for i = 1, line and count or 0 do pcall(note_skip, KEYS[i * 5 - 4], line, host, run, holder) end
+    -- @end
     local place = -1
     for i = 1, id ~= '' and by == '' and count or 0 do
       place = math.max(place, redis.call('ZRANK', queue(i), id))
@@ -185,6 +197,9 @@ if not set or not set.ok then
     end
     -- @end
     if id ~= '' then forget(i, id) end
+    -- @history
+    if repeated == '1' then pcall(unnote_skip, KEYS[i * 5 - 4], host, run) end
+    -- @end
     -- @forms
     if has(id, 'newest') then
       redis.call('ZADD', seen(i), now_ms(), 'served ' .. arrival .. ' ' .. id)
