@@ -30,6 +30,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   list: async () => (await import('./ctl/list.ts')).list,
   top: async () => (await import('./ctl/top/top.ts')).top,
   history: async () => (await import('./ctl/history/history.ts')).history,
+  stop: async () => (await import('./ctl/people/stop.ts')).stop,
   break: async () => (await import('./ctl/break.ts')).breakLock,
   acquire: async () => (await import('./ctl/steps/acquire.ts')).acquireLock,
   hold: async () => (await import('./ctl/steps/hold.ts')).hold,

@@ -8,6 +8,7 @@ import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
 import {
   failuresLine,
   holderLine,
+  personLine,
   roughly,
   supersededLine,
   waiterLine,
@@ -121,6 +122,10 @@ export function endingLine(
       const why = `given up for ${waiterLine(cause.by)}`;
       return `replaced: ${which}: ${why}; the command ${stopLine(ending)}`;
     }
+    case 'stopped': {
+      const why = `asked by ${personLine(cause.by)}`;
+      return `stopped: ${which}: ${why}; the command ${stopLine(ending)}`;
+    }
     case 'max-run': {
       const why = `the command ran too long and ${stopWord(ending)}`;
       return `max-run: ${which}: ${why} (raise --max-run)`;
@@ -182,12 +187,15 @@ function causeLine(cause: Cause): string {
       return `told to stop by ${cause.signal}`;
     case 'replaced':
       return `given up for ${waiterLine(cause.by)}`;
+    case 'stopped':
+      return `asked to stop by ${personLine(cause.by)}`;
     default:
       return cause.kind;
   }
 }
 
-function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
+function lossLine({ reason, by }: Extract<Cause, { kind: 'lost' }>): string {
+  if (by) return `broken by ${personLine(by)}`;
   switch (reason) {
     case 'taken':
       return 'taken: masters show the value of another client';

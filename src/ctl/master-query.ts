@@ -161,6 +161,16 @@ export class MasterQuery {
     await this.ask((observer) => observer.call(name, id));
   }
 
+  /** Publishes a message to the subscriber with this id: how many have received it, by master. */
+  publish(name: string, id: string, message: string): Promise<(number | Failed)[]> {
+    return this.ask((observer) => observer.publish(name, id, message));
+  }
+
+  /** Adds a line to the history on every master that takes it. */
+  async record(name: string, line: string): Promise<void> {
+    await this.ask((observer) => observer.record(name, line));
+  }
+
   /** Replaces exactly this value on every master that shows it, for the rest of its lease. */
   replace(name: string, value: string, by: string): Promise<ReleaseReply[]> {
     return this.ask<ReleaseReply>((observer) => observer.replace(name, value, by));

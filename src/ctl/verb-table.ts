@@ -8,6 +8,7 @@ export const verbNames = [
   'list',
   'top',
   'history',
+  'stop',
   'break',
   'acquire',
   'hold',
@@ -48,6 +49,11 @@ const token: VerbOption = {
   long: '--token',
   argument: 'T',
   description: 'only if the holder has this token',
+};
+const note: VerbOption = {
+  long: '--note',
+  argument: 'WHY',
+  description: 'why, for the holder and for the history of the lock',
 };
 const background: VerbOption = {
   long: '--background',
@@ -130,13 +136,23 @@ export const verbTable: readonly VerbRow[] = [
     options: [since, html, svg, json],
   },
   {
+    verb: 'stop',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary:
+      'ask the holder to stop its command as --signal and --kill-after say, and wait for the ' +
+      'release, one minute at most (-w)',
+    options: [note, wait, json],
+  },
+  {
     verb: 'break',
     operands: 'NAME',
     least: 1,
     most: 1,
     summary:
       'take a lock from the holder that is shown; its redlock-run stops the command and exits 79',
-    options: [safely, token, yes, json],
+    options: [safely, token, note, yes, json],
   },
   {
     verb: 'acquire',

@@ -21,6 +21,9 @@ export interface Holder {
   readonly note: HolderNote | null;
 }
 
+/** The longest reason that a person gives. */
+export const mostReasonChars = 200;
+
 /** The longest text in a note. More does not help a reader, and every history would keep it. */
 const mostNoteChars = 80;
 
@@ -66,8 +69,17 @@ export function bounded({ host, pid, user, since, label }: HolderNote): HolderNo
 
 /** The first characters of a text; never half of a surrogate pair. */
 export function cut(text: string): string {
-  if (text.length <= mostNoteChars) return text;
-  return [...text.slice(0, 2 * mostNoteChars)].slice(0, mostNoteChars).join('');
+  return cutTo(text, mostNoteChars);
+}
+
+/** The first characters of a reason that a person gives; never half of a surrogate pair. */
+export function cutNote(text: string): string {
+  return cutTo(text, mostReasonChars);
+}
+
+function cutTo(text: string, mostChars: number): string {
+  if (text.length <= mostChars) return text;
+  return [...text.slice(0, 2 * mostChars)].slice(0, mostChars).join('');
 }
 
 /**
@@ -152,4 +164,9 @@ export function holderIdOf(token: string): string {
 /** The id under which a holder daemon is woken when another process releases its lock by token. */
 export function keeperIdOf(token: string): string {
   return `keeper:${token}`;
+}
+
+/** The id under which a holder receives the requests of people: see holder-request.ts. */
+export function askedIdOf(token: string): string {
+  return `asked:${token}`;
 }

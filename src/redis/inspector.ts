@@ -19,7 +19,7 @@ import {
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { removalOf } from './replies.ts';
-import { as, listOf, readReply, type Shape, tuple } from './reply-shapes.ts';
+import { as, integer, listOf, oneOf, readReply, type Shape, tuple } from './reply-shapes.ts';
 import { doubtAbout } from './restart.ts';
 import type { Calls, ScriptCall } from './script-calls.ts';
 import { scripts } from './scripts.ts';
@@ -127,6 +127,19 @@ export class LockObserver {
     return this.#ask((connection) =>
       connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''),
     );
+  }
+
+  /** Publishes a message to the subscriber with this id. Resolves with how many received it. */
+  publish(resource: string, id: string, message: string): Promise<number | Failed> {
+    const channel = channelsOf(this.#settings.prefix, resource) + id;
+    return this.#read(integer(0), (connection) => connection.call('PUBLISH', channel, message));
+  }
+
+  /** Adds a line to the history. Resolves with whether the master has kept it. */
+  record(resource: string, line: string): Promise<boolean | Failed> {
+    const keys = [historyKeyOf(this.#settings.prefix, resource)];
+    const isKept = as(oneOf(0, 1), (code) => code === 1);
+    return this.#run({ script: scripts.record, keys, words: [line] }, isKept);
   }
 
   /** Replaces the value by another one, which keeps others out for the time that was left. */

@@ -19,7 +19,7 @@ const setnxScripts: readonly ScriptName[] = [
 ];
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time'];
-const inspectingScripts: readonly ScriptName[] = ['history', 'replace'];
+const inspectingScripts: readonly ScriptName[] = ['history', 'record', 'replace'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';

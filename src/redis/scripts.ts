@@ -14,6 +14,7 @@ const names = [
   'release',
   'look',
   'history',
+  'record',
   'replace',
   'acquire.setnx',
   'extend.setnx',

@@ -1,6 +1,7 @@
 // The lines about a lock that all programs print: its holder, for how long, which masters failed.
 // Each is one line. A lock name may contain anything, so it is always quoted.
 
+import type { Person } from '../lock/holder-request.ts';
 import type { MasterFailure } from '../lock/types.ts';
 import { isMark, parseValue, parseWaiterId } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
@@ -69,6 +70,12 @@ export function supersededLine(which: string, by: string): string {
 export function waiterLine(id: string): string {
   const [, pid, host = ''] = parseWaiterId(id).who?.match(/^(\d+)@(.*)$/s) ?? [];
   return pid === undefined ? 'a newer run' : `a newer run, pid ${pid} on ${printable(host)}`;
+}
+
+/** `ops@web1 (pid 4711): "the disk is full"` */
+export function personLine({ user, host, pid, note }: Person): string {
+  const person = `${printable(user)}@${printable(host)} (pid ${pid})`;
+  return note === null ? person : `${person}: ${quoted(note)}`;
 }
 
 /** "redis://a:6379: connection refused; redis://b:6379: no answer within 500 ms" */

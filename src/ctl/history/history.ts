@@ -14,10 +14,19 @@ import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
 import { renderTable } from '../table.ts';
-import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './chronicle.ts';
+import {
+  byStart,
+  endOf,
+  type PastAct,
+  type PastRun,
+  pastActsOf,
+  pastRunsOf,
+  presentRunOf,
+  startOf,
+} from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 import { renderHtmlPage } from './page.ts';
-import { kindOf, reasonOf } from './reason.ts';
+import { actLineOf, kindOf, reasonOf } from './reason.ts';
 import { renderTimeline } from './timeline.ts';
 
 /** How many runs are shown without --since. */
@@ -30,7 +39,7 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   const sinceMs = sinceOf(words.textOf('--since'));
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
-  const all = await runsOf(
+  const { runs: all, acts: allActs } = await pastOf(
     query,
     name,
     sinceMs === null && name === null ? usualRuns : allLines,
@@ -38,6 +47,10 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   );
   const runs =
     sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
+  // Of the same time as the runs.
+  const fromMs = sinceMs === null ? Math.min(...runs.map(startOf)) : nowMs - sinceMs;
+  const isWhole = runs.length === all.length && sinceMs === null;
+  const acts = allActs.filter(({ at }) => isWhole || Date.parse(at) >= fromMs);
   const failures = query.failures();
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
@@ -54,9 +67,15 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
     if (error !== null) tell(`${option}: ${error}`);
     isWritten &&= error === null;
   }
-  if (words.has('--json')) print(jsonLine({ name, runs }));
+  if (words.has('--json')) print(jsonLine({ name, runs, acts }));
   else if (wanted.length === 0) {
-    print(renderTable(head, runs.map(rowOf)));
+    const rows = [...runs.map(rowOf), ...acts.map(rowOfAct)];
+    print(
+      renderTable(
+        head,
+        rows.sort(([a], [b]) => a.ms - b.ms).map(([, cells]) => cells),
+      ),
+    );
     tell(summary);
   }
   if (!isWritten) return exitCode.output;
@@ -66,23 +85,24 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
 }
 
 /** `name`: null for all locks, including those whose first run has not ended. */
-async function runsOf(
+async function pastOf(
   query: MasterQuery,
   name: string | null,
   mostLines: number,
   nowMs: number,
-): Promise<PastRun[]> {
+): Promise<{ readonly runs: PastRun[]; readonly acts: PastAct[] }> {
   const [written, held] =
     name === null ? [await query.historyNames(), await query.names('*')] : [[name], []];
   const histories = await query.histories(written, mostLines);
   const past = new Map(
     written.map((each, index) => [each, pastRunsOf(each, histories[index] ?? [])]),
   );
+  const acts = written.flatMap((each, index) => pastActsOf(each, histories[index] ?? []));
   const locks = await query.look([...new Set([...written, ...held])]);
   const present = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
-  return [...[...past.values()].flat(), ...present].sort(byStart);
+  return { runs: [...[...past.values()].flat(), ...present].sort(byStart), acts };
 }
 
 function sinceOf(text: string | null): number | null {
@@ -103,16 +123,28 @@ function summaryOf(runs: readonly PastRun[], leftOut: number): string {
 
 const head = ['BEGAN', 'NAME', 'WHO', 'WAITED', 'HELD', 'WHAT BECAME OF IT'];
 
-function rowOf(run: PastRun): string[] {
+/** A row, and the time by which it is sorted. */
+type Row = readonly [{ readonly ms: number }, readonly string[]];
+
+function rowOf(run: PastRun): Row {
   const { name, user, host, pid, label, waitMs, heldMs } = run;
-  return [
-    momentOf(startOf(run)),
+  const ms = startOf(run);
+  const cells = [
+    momentOf(ms),
     printable(name, 40),
     printable(`${user}@${host} ${pid} ${label}`, 60),
     roughly(waitMs),
     heldMs === null ? '' : roughly(heldMs),
     reasonOf(run),
   ];
+  return [{ ms }, cells];
+}
+
+function rowOfAct(act: PastAct): Row {
+  const { name, at, user, host, pid } = act;
+  const ms = Date.parse(at);
+  const person = printable(`${user}@${host} ${pid} redlockctl`, 60);
+  return [{ ms }, [momentOf(ms), printable(name, 40), person, '', '', actLineOf(act)]];
 }
 
 /** Why it could not be written, or null. */

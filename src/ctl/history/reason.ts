@@ -1,9 +1,10 @@
 // How a run ended, for people: a kind, which decides the colour, and a sentence. Pure.
 
 import { isMark } from '../../lock/value.ts';
-import { markLine } from '../../text/lines.ts';
+import { markLine, personLine } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
-import type { PastHolder, PastRun } from './chronicle.ts';
+import { quoted } from '../../text/quote.ts';
+import type { PastAct, PastHolder, PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 
 /** done: exit code 0; failed: any other; missed: the command was never started. */
@@ -30,6 +31,7 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
       return 'overdue';
     case 'signal':
     case 'replaced':
+    case 'stopped':
       return 'stopped';
     default:
       return exitCode === 0 ? 'done' : 'failed';
@@ -47,14 +49,28 @@ export function reasonOf(run: PastRun): string {
     case 'overdue':
       return `${kinds.overdue}: stopped by --max-run`;
     case 'stopped':
+      if (run.stoppedBy !== null) return `${kinds.stopped} by ${personLine(run.stoppedBy)}`;
       return run.outcome === 'replaced'
         ? 'given up for a newer run'
         : `${kinds.stopped}, status ${run.status}`;
     case 'lost':
+      if (run.stoppedBy !== null) return `${kinds.lost}: broken by ${personLine(run.stoppedBy)}`;
       return `${kinds.lost}: stopped`;
     default:
       return kinds[kind];
   }
+}
+
+/** What a person did: "asked the holder to stop: hotfix". */
+export function actLineOf({ act, note }: PastAct): string {
+  const what = {
+    stop: 'asked the holder to stop',
+    break: 'broke the lock',
+    freeze: 'froze it',
+    thaw: 'thawed it',
+    'repair-freeze': 'repaired the freeze',
+  }[act];
+  return note === null ? what : `${what}: ${quoted(note)}`;
 }
 
 function whyMissed({ outcome, blocker }: PastRun): string {
