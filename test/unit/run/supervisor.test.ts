@@ -191,7 +191,7 @@ describe('over all orders of six events', () => {
     expect(
       breach(({ state, events: past, actions }) => {
         let now: History = { state, events: past, actions };
-        for (const event of [events[1], events[2], events[10], events[11]] as Event[]) {
+        for (const event of [events[1], events[2], ...events.slice(-2)] as Event[]) {
           if (!isPossible(now, event)) continue;
           const [next, more] = transition(now.state, event);
           now = { state: next, events: [...now.events, event], actions: [...now.actions, ...more] };
