@@ -1,6 +1,7 @@
 // The events and the end of a run as lines for people: `what: which: why (what to do)`. Pure. The
 // reporter decides which of them are printed, and when.
 
+import { parseFreeze } from '../lock/freeze.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
@@ -162,7 +163,8 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
     }
     case 'busy': {
       const { holder, freeInMs, holderCount } = acquisition;
-      return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (wait longer with -w)`;
+      const advice = parseFreeze(holder) ? 'redlockctl thaw ends it' : 'wait longer with -w';
+      return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (${advice})`;
     }
     case 'unreachable': {
       const advice = 'check that a majority of the masters is up';

@@ -28,7 +28,7 @@ import {
 } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
-import { actLine, newId, personOf } from './people/person.ts';
+import { actLine, newId, personOf, recordAct } from './people/person.ts';
 import { codeOf } from './status.ts';
 
 /**
@@ -116,8 +116,9 @@ async function attempt(call: Call, name: string): Promise<Broken> {
     const result = await judgedAfterALook(replies, effect);
     if (result.outcome !== 'broken') return result;
     const request = { kind: 'broken', id: newId(), token, by } as const;
-    await query.publish(name, askedIdOf(token), renderRequest(request));
-    await query.record(name, actLine('break', by, token));
+    const message = renderRequest(request);
+    await query.ask((master) => master.publish(name, askedIdOf(token), message));
+    await recordAct(query, name, actLine('break', by, token));
     return result;
   }
 

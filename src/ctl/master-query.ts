@@ -131,8 +131,17 @@ export class MasterQuery {
   }
 
   /** The names of all locks that match the glob on any master, sorted, each once; by SCAN. */
-  names(pattern: string): Promise<string[]> {
-    return this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize));
+  async names(pattern: string): Promise<string[]> {
+    const [held, frozen] = [
+      await this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize)),
+      await this.frozenNames(pattern),
+    ];
+    return frozen.length === 0 ? held : [...new Set([...held, ...frozen])].sort();
+  }
+
+  /** As `names`, of the locks that are frozen on any master. */
+  frozenNames(pattern: string): Promise<string[]> {
+    return this.#collected((observer, cursor) => observer.freezePage(cursor, pattern, pageSize));
   }
 
   /** The names of all locks that have a history on any master, sorted, each once. */
@@ -159,16 +168,6 @@ export class MasterQuery {
   /** Publishes the wake-up for this waiter id. */
   async wake(name: string, id: string): Promise<void> {
     await this.ask((observer) => observer.call(name, id));
-  }
-
-  /** Publishes a message to the subscriber with this id: how many have received it, by master. */
-  publish(name: string, id: string, message: string): Promise<(number | Failed)[]> {
-    return this.ask((observer) => observer.publish(name, id, message));
-  }
-
-  /** Adds a line to the history on every master that takes it. */
-  async record(name: string, line: string): Promise<void> {
-    await this.ask((observer) => observer.record(name, line));
   }
 
   /** Replaces exactly this value on every master that shows it, for the rest of its lease. */

@@ -10,6 +10,8 @@ export const verbNames = [
   'history',
   'stop',
   'break',
+  'freeze',
+  'thaw',
   'acquire',
   'hold',
   'extend',
@@ -55,6 +57,16 @@ const note: VerbOption = {
   argument: 'WHY',
   description: 'why, for the holder and for the history of the lock',
 };
+const until: VerbOption = {
+  long: '--until',
+  argument: 'TIME',
+  description: 'end it by itself then: 18:00, 2026-12-01 or 2026-12-01T18:00 (local time)',
+};
+const forTime: VerbOption = {
+  long: '--for',
+  argument: 'DUR',
+  description: 'end it by itself after so long',
+};
 const background: VerbOption = {
   long: '--background',
   description: 'hold it in the background: print the token and return to the shell',
@@ -69,6 +81,10 @@ const whilePid: VerbOption = {
 const strict: VerbOption = {
   long: '--strict',
   description: 'exit 1 for warnings, and for checks with the result unknown',
+};
+const repairFreezes: VerbOption = {
+  long: '--repair-freezes',
+  description: 'set freezes again on masters that have forgotten them, as the history tells',
 };
 const safely: VerbOption = {
   long: '--safely',
@@ -155,6 +171,24 @@ export const verbTable: readonly VerbRow[] = [
     options: [safely, token, note, yes, json],
   },
   {
+    verb: 'freeze',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary:
+      'let no new run start under a lock until it is thawed; the present one goes on; --note is ' +
+      'needed, and shown to all that wait',
+    options: [note, until, forTime, json],
+  },
+  {
+    verb: 'thaw',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'end a freeze, no matter which person has set it',
+    options: [note, json],
+  },
+  {
     verb: 'acquire',
     operands: 'NAME',
     least: 1,
@@ -203,7 +237,7 @@ export const verbTable: readonly VerbRow[] = [
     most: 0,
     summary:
       'check whether the masters are fit for locks: what is wrong, why it matters, how to fix it',
-    options: [strict, json],
+    options: [strict, repairFreezes, json],
   },
   {
     verb: 'acl',

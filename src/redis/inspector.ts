@@ -10,6 +10,8 @@ import { Connection } from './connection.ts';
 import type { ServerRegistry } from './identity.ts';
 import {
   channelsOf,
+  freezeResourceOf,
+  freezesOf,
   historiesOf,
   historyKeyOf,
   historyResourceOf,
@@ -18,10 +20,10 @@ import {
 } from './keys.ts';
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
-import { removalOf } from './replies.ts';
-import { as, integer, listOf, oneOf, readReply, type Shape, tuple } from './reply-shapes.ts';
+import { mostValueBytes, removalOf } from './replies.ts';
+import { as, integer, listOf, oneOf, readReply, type Shape, text, tuple } from './reply-shapes.ts';
 import { doubtAbout } from './restart.ts';
-import type { Calls, ScriptCall } from './script-calls.ts';
+import { type Calls, type ScriptCall, toFreeze, toThaw } from './script-calls.ts';
 import { scripts } from './scripts.ts';
 import {
   cursorShape,
@@ -35,6 +37,11 @@ import {
   snapshotShape,
 } from './snapshot.ts';
 import { failed, isFailed } from './trouble.ts';
+
+/** `taken`: another freeze stands there, of which `standing` is the beginning. */
+export type FreezeReply =
+  | { readonly kind: 'frozen' }
+  | { readonly kind: 'taken'; readonly standing: string };
 
 export class LockObserver {
   readonly name: string;
@@ -127,6 +134,29 @@ export class LockObserver {
     return this.#ask((connection) =>
       connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''),
     );
+  }
+
+  /** As `page`, for the resources that are frozen. */
+  freezePage(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
+    const { prefix } = this.#settings;
+    return this.#scan(cursor, freezesOf(prefix, pattern), count, (key) =>
+      freezeResourceOf(prefix, key),
+    );
+  }
+
+  /** Bars new holders for so many ms (0: until thawed), unless another freeze stands there. */
+  freeze(resource: string, value: string, forMs: number): Promise<FreezeReply | Failed> {
+    const read = as(
+      tuple(oneOf(0, 1), text(mostValueBytes)),
+      ([code, standing]): FreezeReply =>
+        code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
+    );
+    return this.#run(toFreeze(resource, value, forMs, this.#settings.prefix), read);
+  }
+
+  /** Removes exactly this freeze; `line` is for the history, '' for none. */
+  thaw(resource: string, value: string, line: string): Promise<ReleaseReply> {
+    return this.#remove(toThaw(resource, value, line, this.#settings.prefix));
   }
 
   /** Publishes a message to the subscriber with this id. Resolves with how many received it. */

@@ -1,11 +1,11 @@
 // The keys of a lock on a master: its own key and beside it, in the same cluster slot, the counter
 // of its fence, its queue, its waiters' signs of life, its holders where there are several, and its
-// history. Also the names that a lock may have.
+// history and its freeze. Also the names that a lock may have.
 // *Note:* the prefix may be empty, and then every key of the database looks like a lock.
 
 import { quoted } from '../text/quote.ts';
 
-const helperEnding = /\}:(fence|queue|waiters|holders|owner|history)$/;
+const helperEnding = /\}:(fence|queue|waiters|holders|owner|history|freeze)$/;
 
 /**
  * Whether the key of a resource of this name could be a key beside the lock of another one: with an
@@ -31,6 +31,21 @@ export function noteKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
+/** The freeze, which bars new holders: see lock/freeze.ts. */
+export function freezeKeyOf(prefix: string, resource: string): string {
+  return `{${prefix}${resource}}:freeze`;
+}
+
+/** The pattern for SCAN of the freezes of locks whose names match `pattern`. */
+export function freezesOf(prefix: string, pattern: string): string {
+  return `{${patternOf(prefix, pattern)}}:freeze`;
+}
+
+/** The resource whose freeze a key is; null for any other key. */
+export function freezeResourceOf(prefix: string, key: string): string | null {
+  return innerOf(`{${prefix}`, key, '}:freeze');
+}
+
 /** The stream of the history. Not among KEYS: a user without a right to it can still release. */
 export function historyKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:history`;
@@ -43,7 +58,11 @@ export function historiesOf(prefix: string): string {
 
 /** The resource whose history a key is; null for any other key. */
 export function historyResourceOf(prefix: string, key: string): string | null {
-  const [start, end] = [`{${prefix}`, '}:history'];
+  return innerOf(`{${prefix}`, key, '}:history');
+}
+
+/** What stands between `start` and `end`; null where it does not. */
+function innerOf(start: string, key: string, end: string): string | null {
   return key.startsWith(start) && key.endsWith(end) ? key.slice(start.length, -end.length) : null;
 }
 

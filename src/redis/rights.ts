@@ -19,7 +19,7 @@ const setnxScripts: readonly ScriptName[] = [
 ];
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time'];
-const inspectingScripts: readonly ScriptName[] = ['history', 'record', 'replace'];
+const inspectingScripts: readonly ScriptName[] = ['history', 'record', 'replace', 'freeze', 'thaw'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';

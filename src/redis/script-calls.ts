@@ -2,7 +2,7 @@
 
 import type { Claim, Waiter } from '../lock/types.ts';
 import { markOf } from '../lock/value.ts';
-import { channelsOf, historyKeyOf, keysOf } from './keys.ts';
+import { channelsOf, freezeKeyOf, historyKeyOf, keysOf } from './keys.ts';
 import { plainScripts, type Scripts, scripts } from './scripts.ts';
 
 export interface ScriptCall {
@@ -54,7 +54,7 @@ function toAcquire(claim: Claim, prefix: string): ScriptCall {
     ...sharingWords(claim),
     ...channelsIn(claim, prefix),
   ];
-  return { script: scriptsFor(claim).acquire, keys: keysIn(resources, prefix), words };
+  return { script: scriptsFor(claim).acquire, keys: keysWithFreezes(resources, prefix), words };
 }
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
@@ -84,7 +84,31 @@ function toRelease({ claim, keepMs, record, keepsPosition }: Undoing, prefix: st
 }
 
 function toLook(resources: readonly string[], prefix: string): ScriptCall {
-  return { script: scripts.look, keys: keysIn(resources, prefix), words: [] };
+  return { script: scripts.look, keys: keysWithFreezes(resources, prefix), words: [] };
+}
+
+/** Bars new holders, for so many ms; 0: until it is thawed. Not in the older protocol. */
+export function toFreeze(
+  resource: string,
+  value: string,
+  forMs: number,
+  prefix: string,
+): ScriptCall {
+  return {
+    script: scripts.freeze,
+    keys: [freezeKeyOf(prefix, resource)],
+    words: [value, Math.ceil(forMs)],
+  };
+}
+
+/** Removes exactly this freeze; `line` is for the history, '' for none. */
+export function toThaw(resource: string, value: string, line: string, prefix: string): ScriptCall {
+  const stream = historyKeyOf(prefix, resource);
+  return {
+    script: scripts.thaw,
+    keys: [...keysWithFreezes([resource], prefix), stream],
+    words: [value, channelsOf(prefix, resource), line],
+  };
 }
 
 function toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall {
@@ -108,6 +132,12 @@ function scriptsFor({ sharing, yields }: Claim): Scripts {
 
 function keysIn(resources: readonly string[], prefix: string): string[] {
   return resources.flatMap((resource) => keysOf(prefix, resource));
+}
+
+/** Those of keysIn, then one freeze for each resource. */
+function keysWithFreezes(resources: readonly string[], prefix: string): string[] {
+  const freezes = resources.map((resource) => freezeKeyOf(prefix, resource));
+  return [...keysIn(resources, prefix), ...freezes];
 }
 
 /** Mark and slot. */

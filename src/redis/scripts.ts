@@ -15,6 +15,8 @@ const names = [
   'look',
   'history',
   'record',
+  'freeze',
+  'thaw',
   'replace',
   'acquire.setnx',
   'extend.setnx',

@@ -70,6 +70,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     run: 'held by someone else for all of the wait (-E changes the number)',
     ctl:
       'status, acquire, hold: held by someone else; stop: still held; ' +
+      'freeze: frozen already; thaw: frozen anew; ' +
       'break: not broken: another client holds it by now, or the answer was not yes',
   },
   {

@@ -1,5 +1,6 @@
 // How a run ended, for people: a kind, which decides the colour, and a sentence. Pure.
 
+import { freezeLabel } from '../../lock/freeze.ts';
 import { isMark } from '../../lock/value.ts';
 import { markLine, personLine } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
@@ -79,7 +80,7 @@ function whyMissed({ outcome, blocker }: PastRun): string {
       ? ''
       : isMark(blocker.token ?? '')
         ? markLine(blocker.token ?? '')
-        : `held by ${describe(blocker)}`;
+        : `${blocker.label === freezeLabel ? 'frozen' : 'held'} by ${describe(blocker)}`;
   switch (outcome) {
     case 'busy':
       return held || 'others were first';
@@ -104,7 +105,7 @@ function describe({ kind, user, host, pid, label, since, token }: PastHolder): s
   const parts = [
     `${user}@${host}`,
     `pid ${pid}`,
-    label ?? '',
+    label === freezeLabel ? '' : (label ?? ''),
     Number.isNaN(at) ? '' : `since ${momentOf(at)}`,
   ];
   return parts

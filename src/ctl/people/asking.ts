@@ -45,7 +45,7 @@ export async function askToStop(
     if (isDue) askedAt = clock.now();
     for (const { token } of isDue ? holders : []) {
       const message = renderRequest({ kind: 'stop', token, ...request });
-      const counts = await query.publish(name, askedIdOf(token), message);
+      const counts = await query.ask((master) => master.publish(name, askedIdOf(token), message));
       const reached = counts.filter((count) => !isFailed(count) && count > 0).length;
       if (reached >= quorumOf(counts.length)) heard.add(token);
     }

@@ -7,6 +7,7 @@ import type { Person } from '../../lock/holder-request.ts';
 import { mostReasonChars } from '../../lock/value.ts';
 import { UsageError } from '../../text/errors.ts';
 import type { Call } from '../call.ts';
+import type { MasterQuery } from '../master-query.ts';
 
 /**
  * The person, with the reason of --note.
@@ -25,6 +26,11 @@ export function newId(): string {
 /** The line of the history about something done to the holder or the freeze with this token. */
 export function actLine(kind: ActKind, by: Person, token: string): string {
   return renderAct({ kind, id: newId(), by, token });
+}
+
+/** Adds it to the history on every master that takes it. */
+export async function recordAct(query: MasterQuery, name: string, line: string): Promise<void> {
+  await query.ask((master) => master.record(name, line));
 }
 
 function reasonIn(words: Call['words']): string | null {

@@ -15,7 +15,7 @@ import { describe, headlineOf } from '../lock-text.ts';
 import { MasterQuery } from '../master-query.ts';
 import { codeOf } from '../status.ts';
 import { type Asked, type AskingOutcome, askToStop } from './asking.ts';
-import { actLine, newId, personOf } from './person.ts';
+import { actLine, newId, personOf, recordAct } from './person.ts';
 
 /** `free`: nothing to stop; otherwise see asking.ts. */
 type StopOutcome = AskingOutcome | 'free';
@@ -60,7 +60,7 @@ async function attempt(call: Call, name: string): Promise<Stopped> {
   const deaf = lock.holders.find(({ token }) => !holders.some((one) => one.token === token));
   if (deaf !== undefined) return cannotHear(deaf);
   for (const holder of lock.holders) tell(`asking: ${quoted(name)}: ${describe(holder)}`);
-  for (const { token } of holders) await query.record(name, actLine('stop', by, token));
+  for (const { token } of holders) await recordAct(query, name, actLine('stop', by, token));
   const beganAt = clock.now();
   const outcome = await askToStop(query, clock, name, holders, { id: newId(), by }, waitMs);
   return told(outcome, clock.now() - beganAt);
