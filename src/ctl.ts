@@ -39,6 +39,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   extend: async () => (await import('./ctl/steps/steps.ts')).extend,
   release: async () => (await import('./ctl/steps/steps.ts')).release,
   check: async () => (await import('./ctl/steps/steps.ts')).check,
+  metrics: async () => (await import('./ctl/metrics/metrics.ts')).metrics,
   doctor: async () => (await import('./ctl/doctor/doctor.ts')).doctor,
   acl: async () => (await import('./ctl/acl.ts')).acl,
   local: async () => (await import('./ctl/local.ts')).local,

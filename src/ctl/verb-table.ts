@@ -17,6 +17,7 @@ export const verbNames = [
   'extend',
   'release',
   'check',
+  'metrics',
   'doctor',
   'acl',
   'local',
@@ -81,6 +82,11 @@ const whilePid: VerbOption = {
 const strict: VerbOption = {
   long: '--strict',
   description: 'exit 1 for warnings, and for checks with the result unknown',
+};
+const textfile: VerbOption = {
+  long: '--textfile',
+  argument: 'FILE',
+  description: 'write them in one step into a file, for the textfile collector (.prom)',
 };
 const repairFreezes: VerbOption = {
   long: '--repair-freezes',
@@ -229,6 +235,14 @@ export const verbTable: readonly VerbRow[] = [
     summary:
       'is the lock of this run held? exits 79 when it was lost; outside a run: NAME and --token',
     options: [token, json],
+  },
+  {
+    verb: 'metrics',
+    operands: '',
+    least: 0,
+    most: 0,
+    summary: 'print locks, runs and masters for Prometheus, or write them for the node exporter',
+    options: [textfile, json],
   },
   {
     verb: 'doctor',

@@ -12,6 +12,7 @@ import { roughly } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
+import type { LockState } from '../lock-state.ts';
 import { MasterQuery } from '../master-query.ts';
 import { renderTable } from '../table.ts';
 import {
@@ -32,7 +33,7 @@ import { renderTimeline } from './timeline.ts';
 /** How many runs are shown without --since. */
 const usualRuns = 50;
 /** More lines than a master keeps of one lock. */
-const allLines = 1_500;
+export const allLines = 1_500;
 
 export async function history({ words, settings, clock, print, tell }: Call): Promise<number> {
   const name = words.operands[0] ?? null;
@@ -84,13 +85,19 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
 }
 
+interface Past {
+  readonly runs: PastRun[];
+  readonly acts: PastAct[];
+  readonly locks: LockState[];
+}
+
 /** `name`: null for all locks, including those whose first run has not ended. */
-async function pastOf(
+export async function pastOf(
   query: MasterQuery,
   name: string | null,
   mostLines: number,
   nowMs: number,
-): Promise<{ readonly runs: PastRun[]; readonly acts: PastAct[] }> {
+): Promise<Past> {
   const [written, held] =
     name === null ? [await query.historyNames(), await query.names('*')] : [[name], []];
   const histories = await query.histories(written, mostLines);
@@ -102,7 +109,7 @@ async function pastOf(
   const present = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
-  return { runs: [...[...past.values()].flat(), ...present].sort(byStart), acts };
+  return { runs: [...[...past.values()].flat(), ...present].sort(byStart), acts, locks };
 }
 
 function sinceOf(text: string | null): number | null {
