@@ -8,6 +8,7 @@ import type { Reporter } from './cli/reporter.ts';
 import type { Settings } from './config/settings.ts';
 import { type JobMasters, mastersOf } from './job-masters.ts';
 import { acquire } from './lock/acquire.ts';
+import { HolderChannel, type Listen } from './lock/holder-channel.ts';
 import { type Lease, Redlock } from './lock/redlock.ts';
 import type { Claim } from './lock/types.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from './lock/wait.ts';
@@ -132,6 +133,7 @@ class Job {
     if (objection) return endedBefore(objection);
     const isolation = settings.isIsolated ? findIsolation() : null;
     const guard = this.#startGuard(libcForTree());
+    const listen: Listen = (...asked) => new HolderChannel(this.#masters, ...asked);
     const run: Run = new Run(settings, {
       redlock: this.#enclosing ?? this.#redlock,
       clock: this.#clock,
@@ -148,6 +150,8 @@ class Job {
       },
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
       recordOf: this.#recordOf,
+      // An enclosing run is asked itself, and ends this one.
+      ...(this.#enclosing ? {} : { listen }),
     });
     this.#post = (event) => run.post(event);
     const unsubscribe = subscribe(this.#isForeground, (signal) =>

@@ -80,7 +80,7 @@ export function writeReport(file: string, report: RunReport): string | null {
   const text = jsonLine(report);
   try {
     const { path, kind, mode } = reportTarget(file);
-    if (kind === 'replaced') replace(path, text, mode);
+    if (kind === 'replaced') replaceFile(path, text, mode);
     else writeInto(path, text, kind === 'overwritten' ? openFlags.overwritten : openFlags.appended);
     return null;
   } catch (error) {
@@ -89,7 +89,8 @@ export function writeReport(file: string, report: RunReport): string | null {
   }
 }
 
-function replace(path: string, text: string, mode: number | null): void {
+/** Writes a file in one step; `mode`: of the file that it replaces, or null. Throws as fs does. */
+export function replaceFile(path: string, text: string, mode: number | null): void {
   const draft = `${path}.${randomUUID()}`;
   try {
     const fd = openSync(draft, 'wx', mode ?? 0o666);

@@ -1,6 +1,7 @@
 // The events and the end of a run as lines for people: `what: which: why (what to do)`. Pure. The
 // reporter decides which of them are printed, and when.
 
+import { parseFreeze } from '../lock/freeze.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
@@ -9,6 +10,7 @@ import {
   failureLine,
   failuresLine,
   holderLine,
+  personLine,
   roughly,
   supersededLine,
   waiterLine,
@@ -123,6 +125,10 @@ export function endingLine(
       const why = `given up for ${waiterLine(cause.by)}`;
       return `replaced: ${which}: ${why}; the command ${stopLine(ending)}`;
     }
+    case 'stopped': {
+      const why = `asked by ${personLine(cause.by)}`;
+      return `stopped: ${which}: ${why}; the command ${stopLine(ending)}`;
+    }
     case 'max-run': {
       const why = `the command ran too long and ${stopWord(ending)}`;
       return `max-run: ${which}: ${why} (raise --max-run)`;
@@ -167,7 +173,8 @@ function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boole
         const queue = `${queuedCount} waiting already; ${held}`;
         return `busy: ${which}: ${queue} (try later, or raise --max-waiters)`;
       }
-      const advice = canWait ? 'wait longer with -w' : 'wait with -w';
+      const longer = canWait ? 'wait longer with -w' : 'wait with -w';
+      const advice = parseFreeze(holder) ? 'redlockctl thaw ends it' : longer;
       return `busy: ${which}: ${held} (${advice})`;
     }
     case 'unreachable':
@@ -191,12 +198,15 @@ function causeLine(cause: Cause): string {
       return `told to stop by ${cause.signal}`;
     case 'replaced':
       return `given up for ${waiterLine(cause.by)}`;
+    case 'stopped':
+      return `asked to stop by ${personLine(cause.by)}`;
     default:
       return cause.kind;
   }
 }
 
-function lossLine({ reason }: Extract<Cause, { kind: 'lost' }>): string {
+function lossLine({ reason, by }: Extract<Cause, { kind: 'lost' }>): string {
+  if (by) return `broken by ${personLine(by)}`;
   switch (reason) {
     case 'taken':
       return 'taken: masters show the value of another client';

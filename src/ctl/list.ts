@@ -13,6 +13,7 @@ import { withEndings } from './history/endings.ts';
 import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
+import { describeFreeze } from './people/shown-freeze.ts';
 import { renderTable } from './table.ts';
 
 export async function list({ words, settings, clock, print, tell }: Call): Promise<number> {
@@ -66,8 +67,15 @@ function rowOf({
   remainingMs,
   votes,
   queue,
+  freeze,
 }: LockState): string[] {
   const [first] = holders;
+  if (state === 'frozen' && freeze) {
+    const end = freeze.remainingMs === null ? 'for ever' : roughly(freeze.remainingMs);
+    const waiting = queue.length === 0 ? '' : String(queue.length);
+    const held = [`${freeze.votes}/${masters}`, end, waiting, describeFreeze(freeze)];
+    return [printable(name, 60), state, ...held];
+  }
   const isKnown = first !== undefined && state !== 'unknown' && state !== 'unfit';
   const left =
     state === 'orphan'
@@ -81,10 +89,16 @@ function rowOf({
     queue.length === 0 ? '' : String(queue.length),
     first === undefined
       ? ''
-      : sharing === 'exclusive'
-        ? briefly(first)
-        : together({ sharing, slots, holders }),
+      : withFreeze(
+          freeze,
+          sharing === 'exclusive' ? briefly(first) : together({ sharing, slots, holders }),
+        ),
   ];
+}
+
+/** The holder, and what bars the next one. */
+function withFreeze(freeze: LockState['freeze'], holder: string): string {
+  return freeze === null ? holder : `${holder}; ${describeFreeze(freeze)}`;
 }
 
 function briefly({ kind, user, host, pid, label, token, endedAt, ...reason }: Holder): string {

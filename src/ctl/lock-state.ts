@@ -7,13 +7,15 @@ import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/types.
 import { isMark, parseValue, waitingProcess } from '../lock/value.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
+import { type ShownFreeze, shownFreezeOf } from './people/shown-freeze.ts';
 
 /**
  * free: a quorum is free. orphan: a quorum is free, and a minority shows a value, which keeps no
- * client out. held: a quorum shows one value. split: no value has a quorum, and none can get one.
- * unknown: too few masters can tell. unfit: the list has a server that must not be in it.
+ * client out. held: a quorum shows one value. frozen: a quorum shows a freeze, and none a holder.
+ * split: no value has a quorum, and none can get one. unknown: too few masters can tell. unfit: the
+ * list has a server that must not be in it.
  */
-export type State = 'free' | 'orphan' | 'held' | 'split' | 'unknown' | 'unfit';
+export type State = 'free' | 'orphan' | 'held' | 'frozen' | 'split' | 'unknown' | 'unfit';
 
 export interface Holder {
   /** `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
@@ -44,7 +46,7 @@ export interface Holder {
 
 export interface MasterVote {
   readonly master: string;
-  readonly vote: 'free' | 'held' | 'failed';
+  readonly vote: 'free' | 'held' | 'frozen' | 'failed';
   /** The index of its holder in `holders`, of several the first; null: it shows none. */
   readonly holder: number | null;
   /** null: not held, or it never expires by itself. */
@@ -78,6 +80,8 @@ export interface LockState {
    */
   readonly fence: number | null;
   readonly votes: readonly MasterVote[];
+  /** What bars new holders, perhaps on too few masters; null: nothing does. */
+  readonly freeze: ShownFreeze | null;
   /** The head of the wait queue first; `place` counts from 1. */
   readonly queue: readonly {
     readonly place: number;
@@ -107,10 +111,11 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
   const values = [...new Set(views.flatMap(({ holdings }) => holdings.map(({ value }) => value)))];
   const votesFor = (value: string) => views.filter((view) => standsOn(view, value)).length;
   values.sort((a, b) => votesFor(b) - votesFor(a));
-  const shown = views.flatMap(({ value }) => value ?? []);
+  const shown = views.flatMap(({ snapshot, value }) => (snapshot?.type ? (value ?? []) : []));
   const counts = [...new Set(shown)].map(
     (value) => shown.filter((other) => other === value).length,
   );
+  const freeze = shownFreezeOf(views.map(({ snapshot }) => snapshot?.freeze ?? null));
   const holders = values.map((value) => holderOf(value, views, votesFor(value)));
   const first = views.flatMap(({ holdings }) =>
     holdings.filter(({ value }) => value === values[0]),
@@ -118,9 +123,9 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
   const votes = views.map(
     (view): MasterVote => ({
       master: view.master,
-      vote: view.failed ? 'failed' : view.value === null ? 'free' : 'held',
+      vote: view.failed ? 'failed' : voteOf(view),
       holder: view.holdings[0] === undefined ? null : values.indexOf(view.holdings[0].value),
-      remainingMs: view.snapshot?.remainingMs ?? null,
+      remainingMs: remainingOn(view),
       fence: view.snapshot?.fence ?? null,
       failure: view.failed && { cause: view.failed.cause, message: view.failed.message },
     }),
@@ -130,7 +135,7 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
   );
   return {
     name,
-    state: stateOf(views, counts, quorum),
+    state: stateOf(views, counts, freeze?.votes ?? 0, quorum),
     masters: reports.length,
     quorum,
     sharing: first?.kind ?? 'exclusive',
@@ -141,6 +146,7 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
       fences.find((fence) => fences.filter((other) => other === fence).length >= quorum) ?? null,
     votes,
     queue: queueOf(views),
+    freeze,
   };
 }
 
@@ -160,7 +166,7 @@ function tokenOf(value: string): string {
 interface MasterView {
   readonly master: string;
   readonly snapshot: LockSnapshot | null;
-  /** The value for which an attempt would be refused; null: none. */
+  /** The value, of a holder or a freeze, for which an attempt would be refused; null: none. */
   readonly value: string | null;
   readonly holdings: readonly Holding[];
   readonly failed: Failed | null;
@@ -169,7 +175,8 @@ interface MasterView {
 function viewOf({ master, snapshot, doubt }: MasterReport): MasterView {
   if ('kind' in snapshot)
     return { master, snapshot: null, value: null, holdings: [], failed: snapshot };
-  const value = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
+  const held = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
+  const value = held ?? snapshot.freeze?.value ?? null;
   return {
     master,
     snapshot,
@@ -179,7 +186,23 @@ function viewOf({ master, snapshot, doubt }: MasterReport): MasterView {
   };
 }
 
-function stateOf(views: readonly MasterView[], counts: readonly number[], quorum: number): State {
+/** The vote of a master that answers. */
+function voteOf({ snapshot, value }: MasterView): MasterVote['vote'] {
+  if (value === null) return 'free';
+  return snapshot?.type ? 'held' : 'frozen';
+}
+
+/** null: it does not expire, or there is nothing that could. */
+function remainingOn({ snapshot }: MasterView): number | null {
+  return (snapshot?.type ? snapshot.remainingMs : snapshot?.freeze?.remainingMs) ?? null;
+}
+
+function stateOf(
+  views: readonly MasterView[],
+  counts: readonly number[],
+  freezeVotes: number,
+  quorum: number,
+): State {
   const replies = views.map(({ value, failed }): AcquireReply => {
     if (failed) return failed;
     if (value === null) return { kind: 'granted', fence: null };
@@ -189,7 +212,8 @@ function stateOf(views: readonly MasterView[], counts: readonly number[], quorum
     case 'granted':
       return counts.length > 0 ? 'orphan' : 'free';
     case 'busy':
-      return (counts[0] ?? 0) >= quorum ? 'held' : 'split';
+      if (counts.some((count) => count >= quorum)) return 'held';
+      return freezeVotes >= quorum ? 'frozen' : 'split';
     case 'unfit':
       return 'unfit';
     default:
@@ -230,7 +254,7 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {
   const freeCount = votes.filter(({ vote }) => vote === 'free').length;
   if (freeCount >= quorum) return null;
-  const held = votes.filter(({ vote }) => vote === 'held');
+  const held = votes.filter(({ vote }) => vote === 'held' || vote === 'frozen');
   const expiries = held
     .map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY)
     .sort((a, b) => a - b);

@@ -7,6 +7,7 @@ import { printable } from '../text/printable.ts';
 import { quoted } from '../text/quote.ts';
 import { reasonBehind, reasonParts } from '../text/reason.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
+import { describeFreeze } from './people/shown-freeze.ts';
 import { renderTable } from './table.ts';
 
 /** Several lines, ends with a newline. */
@@ -30,16 +31,22 @@ export function renderLock(lock: LockState): string {
 export function headlineOf(lock: LockState): string {
   const { state, holders, votes, masters, quorum, remainingMs, queue } = lock;
   const first = holders[0];
-  const waiting = queue.length === 0 ? '' : `; ${queue.length} waiting`;
+  const frozen = lock.freeze && describeFreeze(lock.freeze);
+  const isFrozen = lock.freeze !== null && lock.freeze.votes >= quorum;
+  const also = isFrozen && state === 'held' ? `; ${frozen}` : '';
+  const waiting = `${also}${queue.length === 0 ? '' : `; ${queue.length} waiting`}`;
   switch (state) {
     case 'free':
-      return `free${waiting}`;
+      if (lock.freeze === null) return `free${waiting}`;
+      return `free; a freeze on ${lock.freeze.votes} of ${masters} masters bars no run${waiting}`;
     case 'held':
       if (lock.sharing !== 'exclusive') return `${together(lock)}; ${endOf(remainingMs)}${waiting}`;
       return (
         `held by ${first ? describe(first) : 'an unknown holder'}; ` +
         `on ${first?.votes} of ${masters} masters; ${keptFor(lock) ?? endOf(remainingMs)}${waiting}`
       );
+    case 'frozen':
+      return `${frozen ?? 'frozen'}; on ${lock.freeze?.votes} of ${masters} masters${waiting}`;
     case 'orphan':
       return (
         `free; a remainder on ${first?.votes} of ${masters} masters, ` +
@@ -147,7 +154,7 @@ function waiterOf({ id, pid, host, user, label, note }: LockState['queue'][numbe
 }
 
 function leftOf({ vote, remainingMs }: MasterVote): string {
-  if (vote !== 'held') return '';
+  if (vote !== 'held' && vote !== 'frozen') return '';
   return remainingMs === null ? 'for ever' : roughly(remainingMs);
 }
 

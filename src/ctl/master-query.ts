@@ -136,8 +136,17 @@ export class MasterQuery {
   }
 
   /** The names of all locks that match the glob on any master, sorted, each once; by SCAN. */
-  names(pattern: string): Promise<string[]> {
-    return this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize));
+  async names(pattern: string): Promise<string[]> {
+    const [held, frozen] = [
+      await this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize)),
+      await this.frozenNames(pattern),
+    ];
+    return frozen.length === 0 ? held : [...new Set([...held, ...frozen])].sort();
+  }
+
+  /** As `names`, of the locks that are frozen on any master. */
+  frozenNames(pattern: string): Promise<string[]> {
+    return this.#collected((observer, cursor) => observer.freezePage(cursor, pattern, pageSize));
   }
 
   /** The names of all locks that have a history on any master, sorted, each once. */

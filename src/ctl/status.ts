@@ -17,6 +17,7 @@ export const codeOf: Readonly<Record<State, number>> = {
   free: exitCode.ok,
   orphan: exitCode.ok,
   held: exitCode.busy,
+  frozen: exitCode.busy,
   split: exitCode.busy,
   unknown: exitCode.unreachable,
   unfit: exitCode.config,

@@ -9,12 +9,16 @@ export const verbNames = [
   'top',
   'history',
   'wait',
+  'stop',
   'break',
+  'freeze',
+  'thaw',
   'acquire',
   'hold',
   'extend',
   'release',
   'check',
+  'metrics',
   'doctor',
   'acl',
   'local',
@@ -54,6 +58,21 @@ const token: VerbOption = {
   argument: 'T',
   description: 'only if the holder has this token',
 };
+const note: VerbOption = {
+  long: '--note',
+  argument: 'WHY',
+  description: 'why, for the holder and for the history of the lock',
+};
+const until: VerbOption = {
+  long: '--until',
+  argument: 'TIME',
+  description: 'end it by itself then: 18:00, 2026-12-01 or 2026-12-01T18:00 (local time)',
+};
+const forTime: VerbOption = {
+  long: '--for',
+  argument: 'DUR',
+  description: 'end it by itself after so long',
+};
 const background: VerbOption = {
   long: '--background',
   description: 'hold it in the background: print the token and return to the shell',
@@ -75,6 +94,15 @@ const accept: VerbOption = {
   repeatable: true,
   description:
     'with --strict: these checks may end with a warning or unknown, as mode or hosts (repeat)',
+};
+const textfile: VerbOption = {
+  long: '--textfile',
+  argument: 'FILE',
+  description: 'write them in one step into a file, for the textfile collector (.prom)',
+};
+const repairFreezes: VerbOption = {
+  long: '--repair-freezes',
+  description: 'set freezes again on masters that have forgotten them, as the history tells',
 };
 const safely: VerbOption = {
   long: '--safely',
@@ -160,13 +188,41 @@ export const verbTable: readonly VerbRow[] = [
     options: [wait, json],
   },
   {
+    verb: 'stop',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary:
+      'ask the holder to stop its command as --signal and --kill-after say, and wait for the ' +
+      'release, one minute at most (-w)',
+    options: [note, wait, json],
+  },
+  {
     verb: 'break',
     operands: 'NAME',
     least: 1,
     most: 1,
     summary:
       'take a lock from the holder that is shown; its redlock-run stops the command and exits 79',
-    options: [safely, token, yes, json],
+    options: [safely, token, note, yes, json],
+  },
+  {
+    verb: 'freeze',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary:
+      'let no new run start under a lock until it is thawed; the present one goes on; --note is ' +
+      'needed, and shown to all that wait',
+    options: [note, until, forTime, json],
+  },
+  {
+    verb: 'thaw',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'end a freeze, no matter which person has set it',
+    options: [note, json],
   },
   {
     verb: 'acquire',
@@ -212,6 +268,14 @@ export const verbTable: readonly VerbRow[] = [
     options: [token, succeededWithin, maxSkips, json],
   },
   {
+    verb: 'metrics',
+    operands: '',
+    least: 0,
+    most: 0,
+    summary: 'print locks, runs and masters for Prometheus, or write them for the node exporter',
+    options: [textfile, json],
+  },
+  {
     verb: 'doctor',
     operands: '',
     least: 0,
@@ -219,7 +283,7 @@ export const verbTable: readonly VerbRow[] = [
     most: 50,
     summary:
       'check whether the masters are fit for locks: what is wrong, why it matters, how to fix it',
-    options: [strict, accept, json],
+    options: [strict, accept, repairFreezes, json],
   },
   {
     verb: 'acl',

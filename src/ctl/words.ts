@@ -70,7 +70,8 @@ export function parseWords(argv: readonly string[]): Words {
   // The word that is being completed may be empty.
   if (rest.includes('') && row.verb !== 'completion')
     throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
-  const objection = row.verb === 'acquire' || row.verb === 'hold' ? objectionToNames(rest) : null;
+  const isNamed = ['acquire', 'hold', 'freeze'].includes(row.verb);
+  const objection = isNamed ? objectionToNames(rest) : null;
   if (objection !== null) throw new UsageError(`${row.verb}: ${objection}`);
   // The verb is about the masters of --local.
   if (row.verb === 'local') given.set('--local', true);

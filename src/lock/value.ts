@@ -28,7 +28,7 @@ export interface Holder {
 /** The longest text in a note. More does not help a reader, and every history would keep it. */
 const mostNoteChars = 80;
 /** The longest --note, and the longest address of a CI job: see system/ci-job.ts. */
-const mostReasonChars = { note: 200, url: 250 };
+export const mostReasonChars = { note: 200, url: 250 };
 /** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
 const mostValueBytes = 1_000;
 
@@ -101,6 +101,11 @@ export function reasonOf({
     ...(typeof note === 'string' && note !== '' ? { note: cut(note, mostReasonChars.note) } : {}),
     ...(isUrl ? { url } : {}),
   };
+}
+
+/** The first characters of a reason that a person gives. */
+export function cutNote(text: string): string {
+  return cut(text, mostReasonChars.note);
 }
 
 /** The first characters of a text; never half of a surrogate pair. */
@@ -222,4 +227,9 @@ export function holderIdOf(token: string): string {
 /** The id under which a holder daemon is woken when another process releases its lock by token. */
 export function keeperIdOf(token: string): string {
   return `keeper:${token}`;
+}
+
+/** The id under which a holder receives the requests of people: see holder-request.ts. */
+export function askedIdOf(token: string): string {
+  return `asked:${token}`;
 }

@@ -121,6 +121,7 @@ export class RedisMaster implements Master {
   }
 
   extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply> {
+    this.#subscriber.resubscribe();
     const call = this.#calls.toExtend(claim, fence, this.#settings.prefix);
     return this.#ask(withdrawn, (connection) => connection.run(call), extensionOf);
   }
@@ -150,7 +151,7 @@ export class RedisMaster implements Master {
     });
   }
 
-  subscribe(claim: Claim, onWakeUp: () => void): Promise<Subscription | Failed> {
+  subscribe(claim: Claim, onWakeUp: (message: string) => void): Promise<Subscription | Failed> {
     return this.#subscriber.subscribe(channelNamesOf(claim, this.#settings.prefix), onWakeUp);
   }
 

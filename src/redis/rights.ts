@@ -26,7 +26,7 @@ const setnxScripts: readonly ScriptName[] = [
 ];
 /** What redlockctl sends beside those. */
 const inspectingCommands = ['scan', 'time', 'zscan'];
-const inspectingScripts: readonly ScriptName[] = ['history', 'replace'];
+const inspectingScripts: readonly ScriptName[] = ['history', 'act', 'replace', 'freeze', 'thaw'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';

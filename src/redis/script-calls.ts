@@ -5,6 +5,7 @@ import type { Claim, Waiter } from '../lock/types.ts';
 import { markOf } from '../lock/value.ts';
 import {
   channelsOf,
+  freezeKeyOf,
   historyIndexOf,
   historyKeysOf,
   historyNamesOf,
@@ -75,9 +76,13 @@ export function recordWords(
  * The keys of the histories that a release writes to, as Dragonfly demands. *Note:* the histories of
  * other names, which it may remove to make room, cannot be named.
  */
-export function recordKeys(record: string | null, claim: Claim, prefix: string): string[] {
+export function recordKeys(
+  record: string | null,
+  { resources }: Pick<Claim, 'resources'>,
+  prefix: string,
+): string[] {
   if (record === null) return [];
-  const own = claim.resources.flatMap((resource) => historyKeysOf(prefix, resource));
+  const own = resources.flatMap((resource) => historyKeysOf(prefix, resource));
   return [...own, historyNamesOf(prefix), historySizeOf(prefix)];
 }
 
@@ -93,8 +98,8 @@ function toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptC
     ...channelsIn(claim, prefix),
     ...skipWords(claim, prefix, historyBytes),
   ];
-  const isNoted = claim.skip !== undefined;
-  return { script: textsFor(claim, isNoted).acquire, keys: keysIn(resources, prefix), words };
+  const script = textsFor(claim, claim.skip !== undefined).acquire;
+  return { script, keys: keysWithFreezes(resources, prefix), words };
 }
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
@@ -124,7 +129,52 @@ function toRelease(undoing: Undoing, prefix: string, historyBytes?: number): Scr
 }
 
 function toLook(resources: readonly string[], prefix: string): ScriptCall {
-  return { script: scripts.look, keys: keysIn(resources, prefix), words: [] };
+  return { script: scripts.look, keys: keysWithFreezes(resources, prefix), words: [] };
+}
+
+/** Bars new holders, for so many ms; 0: until it is thawed. Not in the older protocol. */
+export function toFreeze(
+  resource: string,
+  value: string,
+  forMs: number,
+  prefix: string,
+): ScriptCall {
+  return {
+    script: scripts.freeze,
+    keys: [freezeKeyOf(prefix, resource)],
+    words: [value, Math.ceil(forMs)],
+  };
+}
+
+/** Removes exactly this freeze; `line` is for the history, '' for none. */
+export function toThaw(
+  resource: string,
+  value: string,
+  line: string,
+  prefix: string,
+  historyBytes = usualHistoryBytes,
+): ScriptCall {
+  const resources = [resource];
+  return {
+    script: scripts.thaw,
+    keys: [...keysWithFreezes(resources, prefix), ...recordKeys(line, { resources }, prefix)],
+    words: [value, channelsOf(prefix, resource), line, historyIndexOf(prefix), historyBytes],
+  };
+}
+
+/** Adds what a person has done to the history. */
+export function toNoteAct(
+  resource: string,
+  line: string,
+  prefix: string,
+  historyBytes = usualHistoryBytes,
+): ScriptCall {
+  const history = recordKeys(line, { resources: [resource] }, prefix);
+  return {
+    script: scripts.act,
+    keys: [prefix + resource, ...history],
+    words: [line, historyIndexOf(prefix), historyBytes],
+  };
 }
 
 function toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall {
@@ -148,6 +198,12 @@ function textsFor({ sharing, yields }: Claim, isNoted = false): Scripts {
 
 function keysIn(resources: readonly string[], prefix: string): string[] {
   return resources.flatMap((resource) => keysOf(prefix, resource));
+}
+
+/** Those of keysIn, then one freeze for each resource. */
+function keysWithFreezes(resources: readonly string[], prefix: string): string[] {
+  const freezes = resources.map((resource) => freezeKeyOf(prefix, resource));
+  return [...keysIn(resources, prefix), ...freezes];
 }
 
 /** Mark and slot. */

@@ -6,7 +6,8 @@ import type { Claim } from '../lock/types.ts';
 import { noteKeyOf } from './keys.ts';
 import {
   type Calls,
-  recordKeys, recordWords,
+  recordKeys,
+  recordWords,
   type ScriptCall,
   skipWords,
   type Undoing,

@@ -47,6 +47,14 @@ export interface LockSnapshot {
   readonly queue: readonly SeenWaiter[];
   /** The holders of a lock that has a mark as its value. */
   readonly holders: readonly SeenHolder[];
+  /** What bars new holders; null: nothing does. */
+  readonly freeze: SeenFreeze | null;
+}
+
+export interface SeenFreeze {
+  readonly value: string;
+  /** null: it does not end by itself. */
+  readonly remainingMs: number | null;
 }
 
 /** One line of a history, as it was written. */
@@ -170,16 +178,31 @@ const members = pairs(text(mostValueBytes + 1), integer(0), (member, remainingMs
 });
 
 export const snapshotShape = as(
-  tuple(text(80), orNull(value), integer(-2), orNull(text(30)), queue, members),
-  ([type, value, ttl, counter, waiters, holders]): LockSnapshot => ({
+  tuple(
+    text(80),
+    orNull(value),
+    integer(-2),
+    orNull(text(30)),
+    queue,
+    members,
+    orNull(value),
+    integer(-2),
+  ),
+  ([type, value, ttl, counter, waiters, holders, freeze, freezeTtl]): LockSnapshot => ({
     type: type === 'none' ? null : type,
     value,
-    remainingMs: ttl < 0 ? null : ttl,
+    remainingMs: leftOf(ttl),
     fence: counter === null ? null : counterOf(counter),
     queue: waiters,
     holders: holders.filter((one) => one !== null),
+    freeze: freeze === null ? null : { value: freeze, remainingMs: leftOf(freezeTtl) },
   }),
 );
+
+/** null: for ever. */
+function leftOf(ttl: number): number | null {
+  return ttl < 0 ? null : ttl;
+}
 
 /** null for what is no counter. */
 function counterOf(text: string): number | null {

@@ -22,6 +22,7 @@ export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: num
       if (cause.reason === 'guard-lost' && !isStarted(childExit)) return exit(exitCode.unreachable);
       return exit(exitCode.lost);
     case 'replaced':
+    case 'stopped':
       return exit(exitCode.lost);
     case 'max-run':
       return exit(exitCode.overdue);

@@ -68,7 +68,8 @@ export class Recorder {
     heldMs: number | null,
     fence: number | null,
   ): string {
-    const { childExit } = ending;
+    const { childExit, cause } = ending;
+    const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
     return renderRecord({
       token: parseValue(value).token,
       ...this.#note,
@@ -80,6 +81,7 @@ export class Recorder {
       status: exitStatusOf(ending, this.#conflictExitCode).code,
       fence,
       blocker: blockerOf(this.#holder),
+      ...(stoppedBy ? { stoppedBy } : {}),
     });
   }
 }

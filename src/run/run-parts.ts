@@ -1,5 +1,6 @@
 // The settings, parts and result of one run: types only. The simulator runs it with its own parts.
 
+import type { Listen } from '../lock/holder-channel.ts';
 import type { Clock, Random } from '../lock/ports.ts';
 import type { HeldLock, Lease } from '../lock/redlock.ts';
 import type { Claim } from '../lock/types.ts';
@@ -52,6 +53,8 @@ export interface RunParts {
   readonly startChild: (lease: Lease) => Child;
   /** Suspends this process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
+  /** Subscribes to what people ask of the holder; absent: they are not listened to. */
+  readonly listen?: Listen;
   /** The line for the history of the lock that is about to be released; null: none. */
   readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
 }

@@ -71,7 +71,8 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     code: '75',
     run: 'held by someone else for all of the wait (-E changes the number)',
     ctl:
-      'status, wait, acquire, hold: held by someone else; ' +
+      'status, wait, acquire, hold: held by someone else; stop: still held; ' +
+      'freeze: frozen already; thaw: frozen anew; ' +
       'break: not broken: another client holds it by now, or the answer was not yes',
   },
   {
@@ -86,9 +87,11 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   {
     code: '79',
     run:
-      'the lock was lost, or given up to --replace, while the command ran; the command was ' +
-      'stopped; --reentrant: the enclosing lock was lost',
-    ctl: 'extend, release, check: the lock is not held with this token any more; hold: it was lost',
+      'the lock was lost, or given up to --replace or redlockctl stop, while the command ran; ' +
+      'the command was stopped; --reentrant: the enclosing lock was lost',
+    ctl:
+      'extend, release, check: the lock is not held with this token any more; ' +
+      'hold: it was lost, or given up to stop',
   },
   { code: '124', run: '--max-run was exceeded' },
   { code: '126', run: 'the command cannot be executed' },

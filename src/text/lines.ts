@@ -1,6 +1,8 @@
 // The lines about a lock that all programs print: its holder, for how long, which masters failed.
 // Each is one line. A lock name may contain anything, so it is always quoted.
 
+import { type Freeze, parseFreeze } from '../lock/freeze.ts';
+import type { Person } from '../lock/holder-request.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
 import { isMark, parseValue, waitingProcess } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
@@ -22,6 +24,8 @@ export function roughly(ms: number): string {
  * different holders the masters show.
  */
 export function holderLine(value: string, remainingMs: number | null, count: number): string {
+  const freeze = parseFreeze(value);
+  if (freeze !== null) return freezeLine(freeze, remainingMs);
   if (value === '') return 'free, but other waiters are ahead in the queue';
   const holder = isMark(value) ? markLine(value) : holderRecordLine(value);
   if (count > 1) {
@@ -36,6 +40,17 @@ export function holderLine(value: string, remainingMs: number | null, count: num
       ? 'it never expires by itself'
       : `lease ends in ${roughly(remainingMs)} unless extended`;
   return `${holder}; ${end}`;
+}
+
+/** `frozen by ops@web1 since 2026-11-21T02:00:00Z: "no deploys today"; until it is thawed` */
+export function freezeLine(
+  { user, host, since, note }: Pick<Freeze, 'user' | 'host' | 'since' | 'note'>,
+  remainingMs: number | null,
+): string {
+  const end =
+    remainingMs === null ? 'until it is thawed' : `for another ${roughly(remainingMs)} at most`;
+  const person = `${printable(user)}@${printable(host)}`;
+  return `frozen by ${person} since ${printable(since)}: ${quoted(note)}; ${end}`;
 }
 
 function holderRecordLine(value: string): string {
@@ -77,6 +92,12 @@ export function waiterLine(id: string): string {
   return waiter === null
     ? 'a newer run'
     : `a newer run, pid ${waiter.pid} on ${printable(waiter.host)}`;
+}
+
+/** `ops@web1 (pid 4711): "the disk is full"` */
+export function personLine({ user, host, pid, note }: Person): string {
+  const person = `${printable(user)}@${printable(host)} (pid ${pid})`;
+  return note === null ? person : `${person}: ${quoted(note)}`;
 }
 
 /** "redis://a:6379: connection refused (start ...); redis://b:6379: no answer within 500 ms" */

@@ -59,6 +59,7 @@ test('of one night: why the job of 02:00 did not run', async () => {
       ...{ label: 'restore.sh', since: '2026-11-20T22:00:00.000Z', note: null, url: null },
     },
     masters: 3,
+    stoppedBy: null,
   });
 });
 

@@ -300,7 +300,7 @@ test('the JSON of a run has the fields that the page names, and no other', async
   const blocker = { token: 'x', note: null };
   await took(masters, 'a', '2026-11-21T02:00:00Z', missedFor(blocker));
   const { json } = await answerOf(masters, ['history', 'a']);
-  expect(Object.keys(json)).toEqual(['name', 'runs']);
+  expect(Object.keys(json)).toEqual(['name', 'runs', 'acts']);
   expect(Object.keys(json.runs[0]).sort()).toEqual([...fields].sort());
   const [, inner = ''] = /^\| `blocker` \|(.*)$/m.exec(table) ?? [];
   for (const field of Object.keys(json.runs[0].blocker)) expect(inner).toContain(`\`${field}\``);

@@ -37,6 +37,9 @@ const keys = ['k', 'n', 'q', 'w', 'b'];
 const alone = ['', 0] as const;
 const run = (script: string, ...words: Words) =>
   master.command('eval', script, keys.length, ...keys, ...words);
+/** With the freeze, behind the others. */
+const acquiring = (script: string, ...words: Words) =>
+  master.command('eval', script, keys.length + 1, ...keys, 'f', ...words);
 /** At the end of a refusal: the time, nothing newer, no slots. */
 const refusedAt = [expect.any(Number), expect.any(Number), '', []];
 const pttl = async (key: string) => Number(await master.command('pttl', key));
@@ -68,7 +71,8 @@ describe.each([
   ['whole', wholeScripts],
 ])('%s', (_, scripts) => {
   /** As one that does not wait. */
-  const acquire = (...words: Words) => run(scripts.acquire, ...words, '', '', ...alone, 'call:');
+  const acquire = (...words: Words) =>
+    acquiring(scripts.acquire, ...words, '', '', ...alone, 'call:');
   const release = (...words: Words) =>
     run(scripts.release, ...words, '', '', ...alone, '', 'call:');
   const extend = (...words: Words) => run(scripts.extend, ...words, ...alone, '');
@@ -326,7 +330,7 @@ describe.each([
 
   describe('the queue', () => {
     const enter = (id: string, arrival: number, value = id) =>
-      run(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
+      acquiring(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
     const place = async (id: string, arrival: number) =>
       ((await enter(id, arrival)) as number[])[3];
     const rollback = (value: string, id: string, arrival: number | string = '') =>

@@ -23,6 +23,7 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system-clock.ts', 'local'],
   ...['master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
+  ...['freezing', 'shown-freeze'].map((name) => `ctl/people/${name}.ts`),
   ...['held', 'keeping', 'taking', 'ticket'].map((name) => `ctl/steps/${name}.ts`),
 ];
 

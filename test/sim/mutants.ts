@@ -3,6 +3,7 @@
 // checkers is worth. *Note:* a mutant that no longer applies is a failure, so a change of such a
 // line here includes its mutant.
 
+import { freezeMutants } from './freeze-mutants.ts';
 import { jointMutants } from './joint-mutants.ts';
 import { inScript, inSource, type Mutant, rarely, unasserted, within } from './mutant.ts';
 import { setnxMutants } from './setnx-mutants.ts';
@@ -310,6 +311,7 @@ export const mutants: readonly Mutant[] = [
     rarely(60, 'restarts-empty', 'fence'),
   ),
   ...jointMutants,
+  ...freezeMutants,
   ...setnxMutants,
   ...stepMutants,
 ];

@@ -6,6 +6,7 @@ import {
   callFront,
   corruptAmong,
   counterOf,
+  freezeOf,
   has,
   hold,
   leadersOf,
@@ -53,7 +54,10 @@ export class Acquisition {
         callFront(redis, key, this.#channel(index), this.#id, knownCount);
     }
     if (newer !== null) return this.#answer('', 0, newer);
-    if (this.#id !== '') {
+    const frozen = this.#frozenBy();
+    if (frozen !== null && has(this.#id, 'replace')) {
+      for (const key of this.#keys) redis.queueOf(key).forget(this.#id);
+    } else if (this.#id !== '') {
       for (const key of this.#keys)
         redis.queueOf(key).see(this.#id, this.#arrival, now, redis.trueTime);
     }
@@ -81,6 +85,10 @@ export class Acquisition {
       this.#block(mark, Math.min(...taken.values()) - now);
       for (const key of this.#keys) this.#callHolders(key, mark, 1);
     }
+    if (frozen !== null && !ours.has(this.#keys[0] ?? '')) {
+      this.#holder = null;
+      this.#block(told(frozen.value), frozen.remainingMs);
+    }
     if (this.#holder !== null && flaws.has('names-first-only') && free.has(this.#keys[0] ?? ''))
       return this.#grant([...free]);
     if (this.#holder !== null) {
@@ -102,6 +110,17 @@ export class Acquisition {
       return this.#answer(mark, 0, '', slots);
     }
     return this.#grant(this.#keys);
+  }
+
+  /** The freeze of any of the names; null: none is frozen. */
+  #frozenBy(): { readonly value: string; readonly remainingMs: number } | null {
+    const redis = this.#redis;
+    if (redis.flaws.has('freeze-seen-as-free')) return null;
+    for (const key of this.#keys.toReversed()) {
+      const value = redis.get(freezeOf(key));
+      if (value !== null) return { value, remainingMs: redis.remainingMs(freezeOf(key)) ?? -1 };
+    }
+    return null;
   }
 
   /**
@@ -243,7 +262,7 @@ export class Acquisition {
 
   /** All of them, or the one on this slot. */
   #callHolders(key: string, holder: string, slot: number | null = null): void {
-    if (!has(this.#id, 'replace')) return;
+    if (!has(this.#id, 'replace') || this.#frozenBy() !== null) return;
     const redis = this.#redis;
     const holders = isMark(holder)
       ? redis.holdersOf(key).living(redis.now)

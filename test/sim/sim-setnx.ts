@@ -125,11 +125,15 @@ function release(
 }
 
 /** As sim-look.ts; a time that is over is no lock. */
-function look(redis: SimRedis, key: string): [string, string | null, number, null, [], []] {
+function look(
+  redis: SimRedis,
+  key: string,
+): [string, string | null, number, null, [], [], null, number] {
   const mark = redis.get(key);
   const endsAt = mark === null ? null : endOf(mark);
   const overAt = endsAt === null ? null : Math.ceil(endsAt + differenceMs - redis.now);
-  if (mark === null || (overAt !== null && overAt < 0)) return ['none', null, -2, null, [], []];
+  if (mark === null || (overAt !== null && overAt < 0))
+    return ['none', null, -2, null, [], [], null, -2];
   return [
     'string',
     ownerOf(redis, mark, noteOf(key)) ?? mark,
@@ -137,6 +141,8 @@ function look(redis: SimRedis, key: string): [string, string | null, number, nul
     null,
     [],
     [],
+    null,
+    -2,
   ];
 }
 

@@ -2,6 +2,7 @@
 // ioredis is simulated (sim-ioredis.ts).
 
 import * as masterQueryModule from '../../src/ctl/master-query.ts';
+import * as freezingModule from '../../src/ctl/people/freezing.ts';
 import * as keepingModule from '../../src/ctl/steps/keeping.ts';
 import * as takingModule from '../../src/ctl/steps/taking.ts';
 import * as ticketModule from '../../src/ctl/steps/ticket.ts';
@@ -22,6 +23,7 @@ import type { Script } from './sim-redis.ts';
 
 /** The modules by their paths in src/. */
 export interface Modules {
+  readonly 'ctl/people/freezing': typeof freezingModule;
   readonly 'ctl/steps/keeping': typeof keepingModule;
   readonly 'ctl/steps/taking': typeof takingModule;
   readonly 'ctl/steps/ticket': typeof ticketModule;
@@ -44,6 +46,7 @@ export interface Modules {
 export type System = ReturnType<typeof systemOf>;
 
 const realModules: Modules = {
+  'ctl/people/freezing': freezingModule,
   'ctl/steps/keeping': keepingModule,
   'ctl/steps/taking': takingModule,
   'ctl/steps/ticket': ticketModule,
@@ -88,6 +91,8 @@ export function systemOf(modules: Modules) {
     MasterQuery: modules['ctl/master-query'].MasterQuery,
     take: modules['ctl/steps/taking'].take,
     hold: modules['ctl/steps/keeping'].hold,
+    freezeLock: modules['ctl/people/freezing'].freezeLock,
+    thawLock: modules['ctl/people/freezing'].thawLock,
     extendBy: modules['ctl/steps/ticket'].extendBy,
     releaseByToken: modules['ctl/steps/ticket'].releaseByToken,
     look: modules['ctl/steps/ticket'].look,

@@ -7,14 +7,17 @@ import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
+import { actLine, personOf } from '../people/person.ts';
 import { renderTable } from '../table.ts';
 import { acceptedChecks } from './accepted.ts';
 import { gatherFacts } from './facts.ts';
 import { type Finding, type Grade, grades } from './finding.ts';
+import { freezeFindings } from './freezes.ts';
 import { masterFindings } from './master-findings.ts';
 import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
 
-export async function doctor({ words, settings, clock, processes, print }: Call): Promise<number> {
+export async function doctor(call: Call): Promise<number> {
+  const { words, settings, clock, processes, print } = call;
   const accepted = acceptedChecks(words);
   const query = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(query, settings, clock);
@@ -37,6 +40,7 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
             ...masterFindings(master, fact, { restartGraceMs, masterTimeoutMs, isLocal: local }),
           ];
     }),
+    ...(await freezesOf(call, query)),
   ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
   print(
     words.has('--json')
@@ -47,6 +51,16 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
   if (has('error')) return exitCode.config;
   const isOpen = ({ check, grade }: Finding) => grade !== 'ok' && !accepted.has(check);
   return words.has('--strict') && findings.some(isOpen) ? exitCode.warnings : exitCode.ok;
+}
+
+/** The older protocol knows none. */
+async function freezesOf(call: Call, query: MasterQuery): Promise<Finding[]> {
+  const { words, settings } = call;
+  if (settings.protocol !== 'redlock') return [];
+  const by = personOf(call);
+  const lineFor = (token: string) => actLine('repair-freeze', by, token);
+  const repair = words.has('--repair-freezes') ? lineFor : null;
+  return freezeFindings(query, settings.masterTimeoutMs, repair);
 }
 
 /** Problems first, with reason and remedy; then a table of what is ok. Ends with a newline. */

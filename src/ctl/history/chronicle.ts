@@ -2,7 +2,9 @@
 // order in which they began. Pure. --json prints them, so their shape is a promise. Times are by
 // the masters' clocks: the median of those that have the line.
 
+import { type Act, type ActKind, parseAct } from '../../lock/history-act.ts';
 import { blockerOf, parseRecord, type RunRecord } from '../../lock/history-record.ts';
+import type { Person } from '../../lock/holder-request.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import type { LockState } from '../lock-state.ts';
 
@@ -57,6 +59,45 @@ export interface PastRun {
   readonly firstAt: string | null;
   /** How many masters have its line. */
   readonly masters: number;
+  /** The person that asked it to stop, or broke its lock; null: none is known. */
+  readonly stoppedBy: Person | null;
+}
+
+/** What a person did to a lock. */
+export interface PastAct extends Person {
+  readonly name: string;
+  /** `stop`, `break`, `freeze`, `thaw`, `repair-freeze`. */
+  readonly act: ActKind;
+  /** ISO 8601. */
+  readonly at: string;
+  /** The token of the holder, or of the freeze, that it was done to. */
+  readonly token: string;
+  /** How many masters have its line. */
+  readonly masters: number;
+}
+
+/** In the order of time. `histories`: of each master. */
+export function pastActsOf(name: string, histories: readonly SeenHistory[]): PastAct[] {
+  const acts = new Map<string, { act: Act; takenAtMs: number[] }>();
+  for (const { lines: ofOne } of histories) {
+    const first = new Map<string, { act: Act; takenAtMs: number }>();
+    for (const { line, takenAtMs } of ofOne) {
+      const act = parseAct(line);
+      const known = act && first.get(act.id);
+      if (act && (!known || takenAtMs < known.takenAtMs)) first.set(act.id, { act, takenAtMs });
+    }
+    for (const [id, { act, takenAtMs }] of first) {
+      const known = acts.get(id) ?? { act, takenAtMs: [] };
+      known.takenAtMs.push(takenAtMs);
+      acts.set(id, known);
+    }
+  }
+  return [...acts.values()]
+    .map(({ act: { kind, by, token }, takenAtMs }) => {
+      const at = iso(median(takenAtMs));
+      return { name, act: kind, at, ...by, token, masters: takenAtMs.length };
+    })
+    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 /** In the order in which they began. `histories`: of each master. */
@@ -131,7 +172,8 @@ export function presentRunOf(
   const times = { beganAt, acquiredAt: beganAt, endedAt: null, waitMs: 0, heldMs };
   const end = { outcome: 'running', exitCode: null, signal: null, status: null };
   const one = { count: 1, firstAt: null };
-  const facts = { ...identity, ...times, ...end, fence, blocker: null, ...one, masters };
+  const others = { blocker: null, stoppedBy: null };
+  const facts = { ...identity, ...times, ...end, fence, ...others, ...one, masters };
   return { name, ...facts } satisfies PastRun;
 }
 
@@ -150,7 +192,7 @@ export function startOf({ beganAt }: PastRun): number {
 }
 
 function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]): PastRun {
-  const { blocker, note = null, url = null, ...facts } = record;
+  const { blocker, note = null, url = null, stoppedBy, ...facts } = record;
   const { waitMs, heldMs } = facts;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
@@ -166,6 +208,7 @@ function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]
     count: 1,
     firstAt: null,
     masters: takenAtMs.length,
+    stoppedBy: stoppedBy ?? null,
   };
 }
 

@@ -6,26 +6,33 @@ import { rowsOf } from '../../cli/terminal-line.ts';
 import { roughly } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
 import { renderTable } from '../table.ts';
-import { type PastRun, startOf } from './chronicle.ts';
+import { type PastAct, type PastRun, startOf } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
-import { reasonOf } from './reason.ts';
+import { actLineOf, reasonOf } from './reason.ts';
 
 const indent = '    ';
 
-/** `columns`: the width of the terminal. `isOneName`: all runs are of one lock: it is not named. */
+/**
+ * Runs and what people did, by time. `columns`: the width of the terminal. `isOneName`: all are of
+ * one lock: it is not named.
+ */
 export function renderHistory(
   runs: readonly PastRun[],
+  acts: readonly PastAct[],
   isOneName: boolean,
   columns: number,
 ): string {
-  const rows = runs.map((run) => rowOf(run, isOneName));
+  const rows = [
+    ...runs.map((run) => rowOf(run, isOneName)),
+    ...acts.map((act) => rowOfAct(act, isOneName)),
+  ].sort((a, b) => a.atMs - b.atMs);
   const whole = renderRows(rows, isOneName, true, columns);
   const width = Math.max(0, ...whole.split('\n').map((line) => stringWidth(line)));
   return width <= columns ? whole : renderRows(rows, isOneName, false, columns);
 }
 
 interface Row {
-  readonly began: string;
+  readonly atMs: number;
   readonly name: readonly string[];
   readonly runner: string;
   readonly spans: readonly [waited: string, held: string];
@@ -35,14 +42,30 @@ interface Row {
 
 function rowOf(run: PastRun, isOneName: boolean): Row {
   const { name, user, host, pid, label, waitMs, heldMs } = run;
-  const [, short = '', rest = ''] = /^(.*?)(?:: (.*))?$/s.exec(reasonOf(run)) ?? [];
   return {
-    began: momentOf(startOf(run)),
+    atMs: startOf(run),
     name: isOneName ? [] : [printable(name, 40)],
     runner: printable(`${user}@${host} ${pid} ${label}`, 60),
     spans: [roughly(waitMs), heldMs === null ? '' : roughly(heldMs)],
-    end: [short, rest],
+    end: splitEnd(reasonOf(run)),
   };
+}
+
+function rowOfAct(act: PastAct, isOneName: boolean): Row {
+  const { name, at, user, host, pid } = act;
+  return {
+    atMs: Date.parse(at),
+    name: isOneName ? [] : [printable(name, 40)],
+    runner: printable(`${user}@${host} ${pid} redlockctl`, 60),
+    spans: ['', ''],
+    end: splitEnd(actLineOf(act)),
+  };
+}
+
+/** At the first colon. */
+function splitEnd(sentence: string): Row['end'] {
+  const [, short = '', rest = ''] = /^(.*?)(?:: (.*))?$/s.exec(sentence) ?? [];
+  return [short, rest];
 }
 
 /** `hasRunner`: in a column; otherwise below the row, with the reason. */
@@ -62,8 +85,8 @@ function renderRows(
   ];
   const table = renderTable(
     head,
-    rows.map(({ began, name, runner, spans, end }) => [
-      began,
+    rows.map(({ atMs, name, runner, spans, end }) => [
+      momentOf(atMs),
       ...name,
       ...(hasRunner ? [runner] : []),
       ...spans,

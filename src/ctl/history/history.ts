@@ -10,8 +10,18 @@ import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
+import type { LockState } from '../lock-state.ts';
 import { MasterQuery } from '../master-query.ts';
-import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf } from './chronicle.ts';
+import {
+  byStart,
+  endOf,
+  type PastAct,
+  type PastRun,
+  pastActsOf,
+  pastRunsOf,
+  presentRunOf,
+  startOf,
+} from './chronicle.ts';
 import { renderHistory } from './history-table.ts';
 import { renderHtmlPage } from './page.ts';
 import { kindOf } from './reason.ts';
@@ -20,7 +30,7 @@ import { renderTimeline } from './timeline.ts';
 /** How many runs are shown without --since. */
 const usualRuns = 50;
 /** More lines than a master keeps of one lock. */
-const allLines = 1_500;
+export const allLines = 1_500;
 /** The width of a table that goes to no terminal. */
 const usualColumns = 80;
 
@@ -36,7 +46,7 @@ export async function history({
   const sinceMs = sinceOf(words.textOf('--since'));
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
-  const all = await runsOf(
+  const { runs: all, acts: allActs } = await pastOf(
     query,
     name,
     sinceMs === null && name === null ? usualRuns : allLines,
@@ -44,6 +54,10 @@ export async function history({
   );
   const runs =
     sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
+  // Of the same time as the runs.
+  const fromMs = sinceMs === null ? Math.min(...runs.map(startOf)) : nowMs - sinceMs;
+  const isWhole = runs.length === all.length && sinceMs === null;
+  const acts = allActs.filter(({ at }) => isWhole || Date.parse(at) >= fromMs);
   const failures = query.failures();
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
@@ -60,9 +74,9 @@ export async function history({
     if (error !== null) tell(`${option}: ${error}`);
     isWritten &&= error === null;
   }
-  if (words.has('--json')) print(jsonLine({ name, runs }));
+  if (words.has('--json')) print(jsonLine({ name, runs, acts }));
   else if (wanted.length === 0) {
-    print(renderHistory(runs, name !== null, columns ?? usualColumns));
+    print(renderHistory(runs, acts, name !== null, columns ?? usualColumns));
     tell(summary);
   }
   if (!isWritten) return exitCode.output;
@@ -71,24 +85,31 @@ export async function history({
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
 }
 
+interface Past {
+  readonly runs: PastRun[];
+  readonly acts: PastAct[];
+  readonly locks: LockState[];
+}
+
 /** `name`: null for all locks, including those whose first run has not ended. */
-async function runsOf(
+export async function pastOf(
   query: MasterQuery,
   name: string | null,
   mostLines: number,
   nowMs: number,
-): Promise<PastRun[]> {
+): Promise<Past> {
   const [written, held] =
     name === null ? [await query.historyNames(), await query.names('*')] : [[name], []];
   const histories = await query.histories(written, mostLines);
   const past = new Map(
     written.map((each, index) => [each, pastRunsOf(each, histories[index] ?? [])]),
   );
+  const acts = written.flatMap((each, index) => pastActsOf(each, histories[index] ?? []));
   const locks = await query.look([...new Set([...written, ...held])]);
   const present = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
-  return [...[...past.values()].flat(), ...present].sort(byStart);
+  return { runs: [...[...past.values()].flat(), ...present].sort(byStart), acts, locks };
 }
 
 function sinceOf(text: string | null): number | null {

@@ -1,10 +1,12 @@
 // How a run ended, for people: a kind, which decides the colour, and a sentence. Pure.
 
+import { freezeLabel } from '../../lock/freeze.ts';
 import { isMark } from '../../lock/value.ts';
-import { markLine } from '../../text/lines.ts';
+import { markLine, personLine } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
+import { quoted } from '../../text/quote.ts';
 import { reasonBehind, reasonParts } from '../../text/reason.ts';
-import type { PastHolder, PastRun } from './chronicle.ts';
+import type { PastAct, PastHolder, PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 
 /** done: exit code 0; failed: any other; missed: the command was never started. */
@@ -31,6 +33,7 @@ export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
       return 'overdue';
     case 'signal':
     case 'replaced':
+    case 'stopped':
       return 'stopped';
     default:
       return exitCode === 0 ? 'done' : 'failed';
@@ -56,10 +59,12 @@ function endOfRun(run: PastRun): string {
     case 'overdue':
       return `${kinds.overdue}: stopped by --max-run`;
     case 'stopped':
+      if (run.stoppedBy !== null) return `${kinds.stopped} by ${personLine(run.stoppedBy)}`;
       return run.outcome === 'replaced'
         ? 'given up for a newer run'
         : `${kinds.stopped}, status ${run.status}`;
     case 'lost':
+      if (run.stoppedBy !== null) return `${kinds.lost}: broken by ${personLine(run.stoppedBy)}`;
       return `${kinds.lost}: stopped`;
     default:
       return kinds[kind];
@@ -72,13 +77,25 @@ function howOften({ count, firstAt }: PastRun): string {
   return count > 1 && !Number.isNaN(at) ? ` (${count} times since ${momentOf(at)})` : '';
 }
 
+/** What a person did: "asked the holder to stop: hotfix". */
+export function actLineOf({ act, note }: PastAct): string {
+  const what = {
+    stop: 'asked the holder to stop',
+    break: 'broke the lock',
+    freeze: 'froze it',
+    thaw: 'thawed it',
+    'repair-freeze': 'repaired the freeze',
+  }[act];
+  return note === null ? what : `${what}: ${quoted(note)}`;
+}
+
 function whyMissed({ outcome, blocker }: PastRun): string {
   const held =
     blocker === null
       ? ''
       : isMark(blocker.token ?? '')
         ? markLine(blocker.token ?? '')
-        : `held by ${describe(blocker)}`;
+        : `${blocker.label === freezeLabel ? 'frozen' : 'held'} by ${describe(blocker)}`;
   switch (outcome) {
     case 'busy':
       return held || 'others were first';
@@ -103,7 +120,7 @@ function describe({ kind, user, host, pid, label, since, token, ...reason }: Pas
   const parts = [
     `${user}@${host}`,
     `pid ${pid}`,
-    label ?? '',
+    label === freezeLabel ? '' : (label ?? ''),
     Number.isNaN(at) ? '' : `since ${momentOf(at)}`,
   ];
   const shown = parts.filter(Boolean).map((part) => printable(part, 60));

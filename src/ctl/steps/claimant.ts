@@ -1,6 +1,7 @@
 // A Redlock over the masters of the settings, for verbs that acquire or extend a lock: the same
 // code as redlock-run's. It runs no command and extends nothing by itself.
 
+import { HolderChannel, type Listen } from '../../lock/holder-channel.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
@@ -13,7 +14,7 @@ import type { Access } from './ticket.ts';
 export async function openRedlock(
   settings: CtlSettings,
   clock: Clock,
-): Promise<{ redlock: Redlock; close: () => void }> {
+): Promise<{ redlock: Redlock; listen: Listen; close: () => void }> {
   const { prefix, restartGraceMs, protocol, historyBytes, masterTimeoutMs } = settings;
   const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
   const registry = new ServerRegistry();
@@ -24,7 +25,8 @@ export async function openRedlock(
   const close = () => {
     for (const master of masters) master.close();
   };
-  return { redlock, close };
+  const listen: Listen = (...asked) => new HolderChannel(masters, ...asked);
+  return { redlock, listen, close };
 }
 
 export function accessTo(settings: CtlSettings, clock: Clock): Access {

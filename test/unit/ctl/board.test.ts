@@ -12,6 +12,7 @@ const snapshot = (value: string | null, waiters = 0) => ({
   remainingMs: value === null ? null : 20_000,
   fence: null,
   holders: [],
+  freeze: null,
   queue: Array.from({ length: waiters }, (_, index) => ({ id: `w${index}`, waitedMs: 65_000 })),
 });
 

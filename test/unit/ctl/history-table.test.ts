@@ -52,5 +52,5 @@ test('who stands in a column where there is room', () => {
 });
 
 test('without runs nothing', () => {
-  expect(renderHistory([], true, 80)).toBe('');
+  expect(renderHistory([], [], true, 80)).toBe('');
 });

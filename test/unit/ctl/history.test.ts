@@ -40,6 +40,7 @@ const run: PastRun = {
     status: 0,
     fence: null,
     blocker: null,
+    stoppedBy: null,
   },
 };
 
