@@ -38,7 +38,7 @@ test.each([
   [false, 70, {}],
   [true, 80, { host: 'a-host-with-a-very-long-name.example.org', label: 'l'.repeat(30) }],
 ])('of one name: %j, %d columns, %j', (isOneName, columns, more) => {
-  const text = renderHistory([run, { ...missed, ...more }], isOneName, columns);
+  const text = renderHistory([run, { ...missed, ...more }], [], isOneName, columns);
   expect(widest(text)).toBeLessThanOrEqual(columns);
   expect(text.includes('nightly-backup')).toBe(!isOneName);
   expect(text.replace(/\s+/g, ' ')).toMatch(/did not run .*held by ops@web2, pid 17, restore\.sh/);
@@ -46,9 +46,9 @@ test.each([
 });
 
 test('who stands in a column where there is room', () => {
-  const [head] = renderHistory([run], true, 80).split('\n');
+  const [head] = renderHistory([run], [], true, 80).split('\n');
   expect(head).toMatch(/^BEGAN +WHO +WAITED +HELD +WHAT BECAME OF IT$/);
-  expect(renderHistory([run], true, 200)).not.toMatch(/^ /m);
+  expect(renderHistory([run], [], true, 200)).not.toMatch(/^ /m);
 });
 
 test('without runs nothing', () => {
