@@ -51,12 +51,13 @@ export class WaitNotice {
   constructor(settings: WaitNoticeSettings, output: Output, environment = process.env) {
     this.#settings = settings;
     this.#output = output;
-    const isTerminal = output.isTTY === true && !settings.isPlain;
+    // A terminal may say that its width is 0, as script(1) does in CI: it is a log.
+    const hasWidth = Number(output.columns) > 0;
+    const isTerminal = output.isTTY === true && hasWidth && !settings.isPlain;
     this.#paint = mayColour(isTerminal, environment)
       ? (line) => line.replace(waitingHead, (head) => `\x1b[36m${head}\x1b[39m`)
       : (line) => line;
-    // A terminal may say that its width is 0.
-    this.#isTerminal = isTerminal && Number(output.columns) > 0;
+    this.#isTerminal = isTerminal;
     this.#isDumb = this.#isTerminal && environment.TERM === 'dumb';
   }
 

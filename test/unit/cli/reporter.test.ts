@@ -19,7 +19,7 @@ function reporterFor(
   const reporter = new Reporter(
     { names: ['job'], command: ['cmd'], waitMs: null, verbosity, logFormat },
     { ...terminal, write: (text) => lines.push(text) },
-    { NO_COLOR: '1' },
+    {},
   );
   return { reporter, lines };
 }

@@ -93,7 +93,14 @@ test.each<[NodeJS.ProcessEnv, boolean, boolean]>([
   [{ FORCE_COLOR: '1', NO_COLOR: '1' }, true, false],
 ])('%j, a terminal: %j, colours: %j', (environment, isTerminal, isColoured) => {
   expect(mayColour(isTerminal, environment)).toBe(isColoured);
-  const { notice, lines } = noticeOn({ isTTY: isTerminal, columns: 0 }, environment);
+});
+
+test.each<[NodeJS.ProcessEnv, boolean]>([
+  [{ TERM: 'xterm' }, false],
+  [{ FORCE_COLOR: '1' }, true],
+  [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false],
+])('a line of a log, %j, has colours: %j', (environment, isColoured) => {
+  const { notice, lines } = noticeOn({ isTTY: true, columns: 0 }, environment);
   notice.update(by('a'), 0);
   notice.update(by('a'), 0);
   const [plain, head] = [line('0s', 'a'), 'waiting 0s (of 10m)'];
