@@ -1,62 +1,81 @@
-// One changing text at the cursor of a terminal: drawn, drawn again in its place, removed. It is
-// broken between words where the terminal is narrower. It draws on stderr only, reads nothing, and
-// leaves the cursor as it is, so that the end of the program at any moment leaves no trace.
+// One changing text at the cursor of a terminal, behind a spinner: ora, loaded when the first wait is
+// shown. It is broken between words where the terminal is narrower. *Note:* discardStdin must be
+// false. By default ora reads stdin, which disables Ctrl-C and swallows the input that the user
+// types ahead for the command. The cursor is left as it is, so that the end of the program at any
+// moment leaves no trace.
 
-import stringWidth from 'string-width';
+import ora, { type Ora } from 'ora';
+import { rowsOf } from './rows.ts';
 import type { Output } from './stderr.ts';
+
+/** The text changes once a second, and so does the spinner. */
+const everyMs = 1_000;
+/** What ora writes before the first row, and the column that a terminal keeps free. */
+const reservedColumns = 3;
 
 export class TerminalLine {
   readonly #output: Output;
-  /** What is on the terminal; empty: nothing. */
-  #rows: readonly string[] = [];
+  readonly #mayWrite: () => boolean;
+  readonly #spinner: Ora;
+  #isForgetting = false;
 
-  constructor(output: Output) {
+  /** `mayWrite`: asked before each write; false while the terminal is another program's. */
+  constructor(output: Output, mayWrite: () => boolean, hasColour: boolean) {
     this.#output = output;
+    this.#mayWrite = mayWrite;
+    this.#spinner = ora({
+      stream: this.#stream(),
+      isEnabled: true,
+      discardStdin: false,
+      hideCursor: false,
+      interval: everyMs,
+      color: hasColour ? 'cyan' : false,
+    });
   }
 
   /** Shows `text`, which has no control characters; `paint` adds colours to a row. */
   draw(text: string, paint: (row: string) => string): void {
-    const erase = this.#erasure();
-    // A row that fills the terminal would leave the cursor in a place that terminals disagree on.
-    this.#rows = rowsOf(text, Math.max(1, this.#columns - 1));
-    this.#output.write(erase + this.#rows.map(paint).join('\r\n'));
+    const rows = rowsOf(text, Math.max(1, this.#columns - reservedColumns));
+    this.#spinner.text = rows.map(paint).join('\n');
+    if (this.#spinner.isSpinning) this.#spinner.render();
+    else this.#spinner.start();
   }
 
   /** Removes the text. */
   erase(): void {
-    const erase = this.#erasure();
-    if (erase !== '') this.#output.write(erase);
-    this.#rows = [];
+    if (this.#spinner.isSpinning) this.#spinner.stop();
   }
 
   /** Leaves what is on the terminal: another program has moved the cursor. */
   forget(): void {
-    this.#rows = [];
+    this.#isForgetting = true;
+    this.erase();
+    this.#isForgetting = false;
   }
 
   get #columns(): number {
     return this.#output.columns ?? 80;
   }
 
-  #erasure(): string {
-    if (this.#rows.length === 0) return '';
-    // The terminal may be narrower than when the text was drawn.
-    const heights = this.#rows.map((row) =>
-      Math.max(1, Math.ceil(stringWidth(row) / this.#columns)),
-    );
-    const up = heights.reduce((sum, height) => sum + height, 0) - 1;
-    return `\r${up > 0 ? `\x1b[${up}A` : ''}\x1b[J`;
+  /** What ora uses of a terminal. */
+  #stream(): NodeJS.WriteStream {
+    const write = (text: string) => {
+      if (!this.#isForgetting && this.#mayWrite()) this.#output.write(text);
+      return true;
+    };
+    const columns = () => this.#columns;
+    const stream = {
+      isTTY: true,
+      get columns() {
+        return columns();
+      },
+      write,
+      cursorTo: (column: number) => write(`\x1b[${column + 1}G`),
+      moveCursor: (_: number, rows: number) => write(`\x1b[${-rows}A`),
+      clearLine: () => write('\x1b[K'),
+      once: () => stream,
+      removeListener: () => stream,
+    };
+    return stream as unknown as NodeJS.WriteStream;
   }
-}
-
-/** The text in rows of at most `columns`; only a word that is wider has a row that is wider. */
-export function rowsOf(text: string, columns: number): string[] {
-  const rows: string[] = [];
-  for (const word of text.split(' ')) {
-    const row = rows.at(-1);
-    if (row !== undefined && stringWidth(row) + 1 + stringWidth(word) <= columns)
-      rows[rows.length - 1] = `${row} ${word}`;
-    else rows.push(word);
-  }
-  return rows;
 }

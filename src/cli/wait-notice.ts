@@ -39,6 +39,7 @@ export class WaitNotice {
   readonly #output: Output;
   readonly #isTerminal: boolean;
   readonly #isDumb: boolean;
+  readonly #hasColour: boolean;
   readonly #paint: (line: string) => string;
   #beganAt = Number.POSITIVE_INFINITY;
   #updateCount = 0;
@@ -51,12 +52,14 @@ export class WaitNotice {
   constructor(settings: WaitNoticeSettings, output: Output, environment = process.env) {
     this.#settings = settings;
     this.#output = output;
-    const isTerminal = output.isTTY === true && !settings.isPlain;
-    this.#paint = mayColour(isTerminal, environment)
+    // A terminal may say that its width is 0, as script(1) does in CI: it is a log.
+    const hasWidth = Number(output.columns) > 0;
+    const isTerminal = output.isTTY === true && hasWidth && !settings.isPlain;
+    this.#hasColour = mayColour(isTerminal, environment);
+    this.#paint = this.#hasColour
       ? (line) => line.replace(waitingHead, (head) => `\x1b[36m${head}\x1b[39m`)
       : (line) => line;
-    // A terminal may say that its width is 0.
-    this.#isTerminal = isTerminal && Number(output.columns) > 0;
+    this.#isTerminal = isTerminal;
     this.#isDumb = this.#isTerminal && environment.TERM === 'dumb';
   }
 
@@ -107,7 +110,8 @@ export class WaitNotice {
   async #draw(): Promise<void> {
     if (this.#drawn === null) {
       const { TerminalLine } = await import('./terminal-line.ts');
-      this.#drawn ??= new TerminalLine(this.#output);
+      const mayWrite = () => !isInBackground();
+      this.#drawn ??= new TerminalLine(this.#output, mayWrite, this.#hasColour);
     }
     if (this.#state === null || !this.#isShowable()) return;
     this.#drawn.draw(this.#line(this.#state), this.#paint);

@@ -4,13 +4,26 @@
 // executable instead of the built programs, which are compiled first.
 
 import { join } from 'node:path';
-import { root, script, show } from './program.js';
+import { root, say, script, show } from './program.js';
 import { setUp } from './setup.js';
 import { buildStandalone } from './standalone.js';
 
+const words = process.argv.slice(2);
+/** On a terminal vitest shows its progress itself; a reporter that is asked for is alone. */
+const progress =
+  process.stdout.isTTY || words.some((word) => word.startsWith('--reporter'))
+    ? []
+    : ['--reporter=default', `--reporter=${join(root, 'src', 'dev', 'test-progress.js')}`];
+
 await script(async () => {
+  say(
+    words.length === 0
+      ? 'all suites on real servers, about 8 minutes on two cores; ' +
+          'npm test -- --project unit takes 20 seconds'
+      : `the tests of ${words.join(' ')}`,
+  );
   await setUp({ server: true });
   if (process.argv.includes('standalone')) await buildStandalone();
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  return show(process.execPath, [vitest, 'run', ...process.argv.slice(2)]);
+  return show(process.execPath, [vitest, 'run', ...progress, ...words]);
 });

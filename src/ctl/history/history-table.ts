@@ -2,7 +2,7 @@
 // its row where it is long. Pure.
 
 import stringWidth from 'string-width';
-import { rowsOf } from '../../cli/terminal-line.ts';
+import { rowsOf } from '../../cli/rows.ts';
 import { roughly } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
 import { renderTable } from '../table.ts';

@@ -20,7 +20,7 @@ function reporterFor(
     { names: ['job'], command: ['cmd'], waitMs: null, verbosity, logFormat },
     { ...terminal, write: (text) => lines.push(text) },
     false,
-    { NO_COLOR: '1' },
+    {},
   );
   return { reporter, lines };
 }

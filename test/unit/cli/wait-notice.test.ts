@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { mayColour } from '../../../src/cli/colour.ts';
-import { rowsOf, TerminalLine } from '../../../src/cli/terminal-line.ts';
+import { rowsOf } from '../../../src/cli/rows.ts';
+import { TerminalLine } from '../../../src/cli/terminal-line.ts';
 import { WaitNotice } from '../../../src/cli/wait-notice.ts';
 
 const by = (key: string) => ({ key, place: 0, why: () => `held by ${key}` });
@@ -93,7 +94,14 @@ test.each<[NodeJS.ProcessEnv, boolean, boolean]>([
   [{ FORCE_COLOR: '1', NO_COLOR: '1' }, true, false],
 ])('%j, a terminal: %j, colours: %j', (environment, isTerminal, isColoured) => {
   expect(mayColour(isTerminal, environment)).toBe(isColoured);
-  const { notice, lines } = noticeOn({ isTTY: isTerminal, columns: 0 }, environment);
+});
+
+test.each<[NodeJS.ProcessEnv, boolean]>([
+  [{ TERM: 'xterm' }, false],
+  [{ FORCE_COLOR: '1' }, true],
+  [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false],
+])('a line of a log, %j, has colours: %j', (environment, isColoured) => {
+  const { notice, lines } = noticeOn({ isTTY: true, columns: 0 }, environment);
   notice.update(by('a'), 0);
   notice.update(by('a'), 0);
   const [plain, head] = [line('0s', 'a'), 'waiting 0s (of 10m)'];
@@ -112,19 +120,25 @@ describe('on a terminal', () => {
     expect(rowsOf('日本 日本', 8)).toEqual(['日本', '日本']);
   });
 
-  test('a text is drawn in the place of the last one, also on a narrower terminal', () => {
+  test('nothing is written while the terminal is not ours, nor about what was there before', () => {
     const written: string[] = [];
-    const output = { columns: 9, write: (text: string) => written.push(text) };
-    const terminal = new TerminalLine(output);
+    const output = { columns: 12, write: (text: string) => written.push(text) };
+    let isOurs = true;
+    const terminal = new TerminalLine(output, () => isOurs, false);
     const asIs = (row: string) => row;
     terminal.draw('one two three', asIs);
-    output.columns = 4;
+    expect(written.join('')).toContain('one two\nthree');
+    written.length = 0;
+    isOurs = false;
     terminal.draw('four', asIs);
-    terminal.erase();
-    terminal.erase();
-    terminal.draw('five', asIs);
     terminal.forget();
+    isOurs = true;
     terminal.erase();
-    expect(written).toEqual(['one two\r\nthree', '\r\x1b[3A\x1b[Jfour', '\r\x1b[J', 'five']);
+    expect(written).toEqual([]);
+    terminal.draw('five', asIs);
+    expect(written.join('')).toContain('five');
+    written.length = 0;
+    terminal.erase();
+    expect(written.join('')).toContain('\x1b[K');
   });
 });

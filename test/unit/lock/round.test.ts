@@ -84,3 +84,37 @@ describe('the deadline', () => {
     expect(await round).toEqual([{ kind: 'yes' }, { kind: 'yes' }, { kind: 'yes' }]);
   });
 });
+
+describe('a master that fails', () => {
+  const failed = (cause: Failed['cause'], message: string): Failed => ({
+    kind: 'failed',
+    cause,
+    message,
+  });
+  const denied = failed('denied', 'WRONGPASS');
+  const ended: Failed = { ...failed('connection', 'connection closed'), isVague: true };
+
+  async function failuresAfter(...rounds: (Failed | Vote)[][]) {
+    const set = setOf(60_000);
+    for (const votes of rounds)
+      await set.ask<Vote>({
+        ask: async (master) => votes[masters.indexOf(master)] as Failed | Vote,
+        isCertain: () => false,
+      });
+    return set.failures().map(({ master, failed: { message } }) => `${master}: ${message}`);
+  }
+  const fine: Vote = { kind: 'yes' };
+
+  it('keeps its most telling failure', async () => {
+    expect(await failuresAfter([denied, ended, fine], [ended, denied, fine])).toEqual([
+      'a: WRONGPASS',
+      'b: WRONGPASS',
+    ]);
+  });
+
+  it('until it answers again', async () => {
+    expect(await failuresAfter([denied, fine, fine], [fine, fine, ended])).toEqual([
+      'c: connection closed',
+    ]);
+  });
+});
