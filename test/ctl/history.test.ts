@@ -94,7 +94,8 @@ describe('every run once', () => {
   });
 
   test('with a key of another type in its place, or none: no runs', async () => {
-    await masters[0]?.command('set', '{redlock:a}:history', 'x');
+    await masters[0]?.command('set', '{redlock:a}:runs:history', 'x');
+    await masters[0]?.command('set', '{redlock:b}:facts:history', 'x');
     expect(await ask('a')).toMatchObject({ code: 0, text: '', json: { name: 'a', runs: [] } });
     expect(await ask('b')).toMatchObject({ code: 0, text: '', json: { name: 'b', runs: [] } });
   });
@@ -113,7 +114,8 @@ test('without a name: also a lock whose first run has not ended', async () => {
 test('without a name: all locks under the prefix, the newest fifty, or --since', async () => {
   for (const name of ['a', 'b}', 'c*'])
     await took(masters, name, '2026-11-21T02:00:00Z', recordOf());
-  await masters[0]?.command('xadd', '{other:a}:history', '*', 'run', 'x');
+  await masters[0]?.command('lpush', '{other:a}:runs:history', '1 x');
+  await masters[0]?.command('zadd', '{other:}:names:history', 1, 'other:a');
   expect((await ask()).json.runs.map(({ name }: { name: string }) => name).sort()).toEqual([
     'a',
     'b}',
