@@ -1,8 +1,8 @@
 // The masters of one job: those in the settings, or this user's own on this machine.
 
-import { readPasswords } from './config/login/credentials.ts';
 import type { Settings } from './config/settings.ts';
 import { type MasterAddress, parseAddress } from './redis/address.ts';
+import { readPasswords } from './redis/passwords.ts';
 
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];

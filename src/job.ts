@@ -13,10 +13,11 @@ import { type Lease, Redlock } from './lock/redlock.ts';
 import type { Claim } from './lock/types.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from './lock/wait.ts';
 import type { MasterAddress } from './redis/address.ts';
-import { ServerRegistry } from './redis/identity.ts';
+import { isUnidentified, ServerRegistry } from './redis/identity.ts';
 import { LockObserver } from './redis/inspector.ts';
 import { EnclosingLock } from './redis/outer-lock.ts';
 import { RedisMaster } from './redis/redis-master.ts';
+import { isFailed } from './redis/trouble.ts';
 import { endedBefore, objectionTo } from './run/command.ts';
 import { deadlinesOf } from './run/deadlines.ts';
 import { childEnvironment } from './run/environment.ts';
@@ -204,6 +205,10 @@ class Job {
 
   #report(event: RunEvent): void {
     this.#tell(event);
+    if (event.kind === 'acquired')
+      for (const { name, identity } of this.#masters)
+        if (identity && !isFailed(identity) && isUnidentified(identity))
+          this.#tell({ kind: 'master-unidentified', master: name });
     if (event.kind === 'extended' && this.#replaced() !== null) {
       this.#post({ kind: 'lost', reason: 'masters-replaced' });
     }

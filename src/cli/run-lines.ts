@@ -38,6 +38,10 @@ export function eventLine(names: readonly string[], event: Exclude<RunEvent, Wai
       const why = `its clock went ${jump}, and its keys expire by it`;
       return `warning: ${event.master}: ${why} (let NTP slew the clock, never step it)`;
     }
+    case 'master-unidentified': {
+      const why = 'refuses INFO or ROLE: a replica or a restart could not be seen';
+      return `warning: ${event.master}: ${why} (grant both, or ask the provider)`;
+    }
     case 'fence-write-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
     case 'acquired': {

@@ -3,13 +3,13 @@
 // frozen master costs one time-out, and not one for each of ten thousand locks. The total time and
 // the amount that one master may take are bounded as well.
 
-import { readPasswords } from '../config/login/credentials.ts';
 import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
+import { readPasswords } from '../redis/passwords.ts';
 import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { failed, isFailed } from '../redis/trouble.ts';
 import { roughly } from '../text/lines.ts';

@@ -1,7 +1,8 @@
 // @ts-check
 // `npm test [-- ARGS]`: all suites, on real servers. ARGS are those of vitest, such as `--project
 // unit` or a part of a file name; the exit code is that of vitest. `--project standalone` tests the
-// executable instead of the built programs, which are compiled first.
+// executable instead of the built programs, which are compiled first. `--project servers` runs once
+// for each server program in REDIS_SERVERS, a list of paths with colons.
 
 import { join } from 'node:path';
 import { root, say, script, show } from './program.js';
@@ -25,5 +26,16 @@ await script(async () => {
   await setUp({ server: true });
   if (process.argv.includes('standalone')) await buildStandalone();
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  return show(process.execPath, [vitest, 'run', ...progress, ...words]);
+  const run = () => show(process.execPath, [vitest, 'run', ...progress, ...words]);
+  if (!process.argv.includes('servers')) return run();
+  const paths = (process.env.REDIS_SERVERS ?? '').split(':').filter(Boolean);
+  if (paths.length === 0)
+    throw new Error('REDIS_SERVERS: empty (list server programs with colons)');
+  let status = 0;
+  for (const path of paths) {
+    process.env.REDIS_SERVER = path;
+    await show(path, ['--version']);
+    status = (await run()) || status;
+  }
+  return status;
 });

@@ -40,6 +40,11 @@ export function parseIdentity(
   };
 }
 
+/** Whether the server has refused to say what it is. */
+export function isUnidentified({ runId, role }: ServerIdentity): boolean {
+  return runId === null || role === null;
+}
+
 interface Known {
   readonly runId: string;
   readonly seenAt: number;

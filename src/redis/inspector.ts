@@ -80,9 +80,9 @@ export class LockObserver {
     if (isFailed(connection)) return connection;
     // No command has been sent yet, so the identity may be unknown.
     await connection.identity;
-    const { name } = this;
-    const [registry, clock] = [this.#registry, this.#clock];
-    return doubtAbout({ name, connection, registry, clock, isNoting: false }, this.#settings);
+    const changedAt = this.#registry.changedAt(this.name);
+    const doubtful = { connection, changedAt, clock: this.#clock, isNoting: false };
+    return doubtAbout(doubtful, this.#settings);
   }
 
   /**

@@ -17,7 +17,7 @@ import type { Origin } from './client.ts';
 import { Connection } from './connection.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
 import { callsOf, type Protocol } from './protocol.ts';
-import { acquisitionOf, extensionOf, removalOf, repairOf } from './replies.ts';
+import { acquisitionOf, extensionOf, removalOf, repairOf, repeatedRemovalOf } from './replies.ts';
 import { doubtAbout } from './restart.ts';
 import { type Calls, channelNamesOf, type Undoing, withoutWaiter } from './script-calls.ts';
 import { Subscriber } from './subscriber.ts';
@@ -35,7 +35,7 @@ export interface RedisMasterSettings {
   readonly wallMs?: () => number;
 }
 
-/** How long a connection may owe an answer before it is given up; doubled until an answer comes. */
+/** How long a connection may owe an answer before it is given up; doubled until one comes. */
 const patienceMs = { least: 1_000, most: 30_000 };
 /** The limit of one reply; those of the scripts have a few kilobytes. */
 const mostReplyBytes = 1024 * 1024;
@@ -92,10 +92,14 @@ export class RedisMaster implements Master {
     return isFailed(connection) ? connection : this.#objectionTo(await connection.identity);
   }
 
+  /** What the server has said about itself; null: nothing yet. */
+  get identity(): ServerIdentity | Failed | null {
+    return this.#connection?.identified ?? null;
+  }
+
   /** Why the server must not be in the list of masters, as far as is known; null: it may be. */
   get rejection(): Failed | null {
-    const identified = this.#connection?.identified;
-    const objection = identified ? this.#objectionTo(identified) : null;
+    const objection = this.identity && this.#objectionTo(this.identity);
     return objection?.cause === 'unfit' ? objection : (this.#connection?.rejection ?? null);
   }
 
@@ -191,11 +195,6 @@ export class RedisMaster implements Master {
       this.#unconfirmed.delete(claim.value);
       reply = await this.#ask(always, send, repeatedRemovalOf);
     }
-    if (isFailed(reply) && reply.cause === 'denied' && undoing.record !== null) {
-      // A user without a right to the history can release all the same.
-      this.#unconfirmed.delete(claim.value);
-      return this.#remove({ ...undoing, record: null });
-    }
     if (isFailed(reply)) this.#unconfirmed.set(claim.value, undoing);
     else this.#forget(claim);
     // A later claim under the same id has entered the queue again, and will have to leave it.
@@ -226,9 +225,13 @@ export class RedisMaster implements Master {
     }
   }
 
-  #release(connection: Connection, undoing: Undoing): Promise<unknown> {
+  async #release(connection: Connection, undoing: Undoing): Promise<unknown> {
     const { prefix, historyBytes } = this.#settings;
-    return connection.run(this.#calls.toRelease(undoing, prefix, historyBytes));
+    const run = (one: Undoing) => connection.run(this.#calls.toRelease(one, prefix, historyBytes));
+    const reply = await run(undoing);
+    // A user without a right to the history can release all the same.
+    const isDenied = isFailed(reply) && reply.cause === 'denied' && undoing.record !== null;
+    return isDenied ? run({ ...undoing, record: null }) : reply;
   }
 
   /**
@@ -285,21 +288,13 @@ export class RedisMaster implements Master {
   }
 
   #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
-    const { name } = this;
-    const [registry, clock] = [this.#registry, this.#clock];
-    const doubtful = { name, connection, registry, clock, isNoting: true };
+    const changedAt = this.#registry.changedAt(this.name);
+    const doubtful = { connection, changedAt, clock: this.#clock, isNoting: true };
     const doubt = doubtAbout(doubtful, this.#settings);
     return doubt === null ? vote : doubt.then((failure) => failure ?? vote);
   }
 
   #objectionTo(identity: ServerIdentity | Failed): Failed | null {
-    if (isFailed(identity)) return identity;
-    return this.#registry.admit(this.name, identity);
+    return isFailed(identity) ? identity : this.#registry.admit(this.name, identity);
   }
-}
-
-/** The first release may have taken effect without an answer, so the value may have been there. */
-function repeatedRemovalOf(reply: unknown): ReleaseReply {
-  const removal = removalOf(reply);
-  return isFailed(removal) ? removal : { kind: 'released' };
 }

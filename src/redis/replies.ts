@@ -20,7 +20,7 @@ import {
   text,
   tuple,
 } from './reply-shapes.ts';
-import { failed } from './trouble.ts';
+import { failed, isFailed } from './trouble.ts';
 
 /** The scripts return so many bytes of a holder's value at most; a waiter's id is far shorter. */
 export const mostValueBytes = 1_024;
@@ -104,4 +104,10 @@ export function repairOf(reply: unknown): RepairReply {
 
 export function removalOf(reply: unknown): ReleaseReply {
   return readReply(removal, reply);
+}
+
+/** The first release may have taken effect without an answer, so the value may have been there. */
+export function repeatedRemovalOf(reply: unknown): ReleaseReply {
+  const removal = removalOf(reply);
+  return isFailed(removal) ? removal : { kind: 'released' };
 }

@@ -7,7 +7,6 @@
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
-import type { ServerRegistry } from './identity.ts';
 import { promotionKeyOf } from './keys.ts';
 import { failed, isFailed } from './trouble.ts';
 
@@ -19,9 +18,9 @@ export interface DoubtSettings {
 
 /** The master in doubt. */
 export interface DoubtfulMaster {
-  readonly name: string;
   readonly connection: Connection;
-  readonly registry: ServerRegistry;
+  /** When another server took over its address, by our clock; null: none has. */
+  readonly changedAt: number | null;
   readonly clock: Clock;
   /** Whether the master is told when a promotion was first seen; a look changes nothing. */
   readonly isNoting: boolean;
@@ -39,8 +38,7 @@ export function doubtAbout(
   if (restartGraceMs === 0 || identified === null || isFailed(identified)) return null;
   const now = master.clock.now();
   const agoMs = identified.startedAt === null ? restartGraceMs : now - identified.startedAt;
-  const changedAt = master.registry.changedAt(master.name);
-  const changedMs = changedAt === null ? restartGraceMs : now - changedAt;
+  const changedMs = master.changedAt === null ? restartGraceMs : now - master.changedAt;
   const [isRestarted, isOther] = [agoMs < restartGraceMs, changedMs < restartGraceMs];
   const { hasReplicated } = identified;
   if (!isRestarted && !isOther && !hasReplicated) return null;

@@ -80,6 +80,24 @@ test('a node of a cluster that owns all slots, as one of three: 78 at once, with
   await node.stop();
 });
 
+test('a master that refuses INFO and ROLE votes, and -v says what cannot be seen', async () => {
+  const user = ['default', 'on', 'nopass', '~*', '&*', '+@all', '-info', '-role'];
+  const [silent] = (await startMasters(1, { config: { user } })) as [TestMaster];
+  const env = { REDLOCK_MASTERS: silent.url };
+  const quiet = await runCli(['name', '--', 'echo', 'ran'], { env });
+  expect(quiet).toMatchObject({ code: 0, stdout: 'ran\n', stderr: '' });
+  const { code, stderr } = await runCli(['-v', 'name', '--', 'true'], { env });
+  expect([code, linesOf(stderr).filter((line) => /warning/.test(line))]).toEqual([
+    0,
+    [
+      expect.stringMatching(
+        /^redlock-run: warning: unix:\S+: refuses INFO or ROLE: .*\(grant both/,
+      ),
+    ],
+  ]);
+  await silent.stop();
+});
+
 test('a master that becomes a replica during a run loses its vote, not the run', async () => {
   const [first] = masters as [TestMaster, TestMaster];
   const set = (await startMasters(3, { transport: 'tcp' })) as TestMaster[];

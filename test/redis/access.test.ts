@@ -38,7 +38,7 @@ test('rights that do not suffice: denied, with what is missing', async () => {
   const user = (name: string, ...rights: string[]) => [name, 'on', 'nopass', ...rights];
   for (const [rights, message] of [
     [['~*', '+@all', '-eval'], /^NOPERM .*eval/],
-    [['~*', '+@all', '-set'], /can't run this command|NOPERM/],
+    [['~*', '+@all', '-set'], /can't run this command|NOPERM|ACL failure in script/],
     [['~other:*', '+@all'], /^NOPERM .*key/],
   ] as const) {
     const master = await oneMaster({ user: user('job', ...rights) });

@@ -181,6 +181,7 @@ describe('a promoted replica', () => {
     const primary = await start();
     const replica = await replicaOf(primary);
     await primary.command('set', 'k', 'v');
+    await eventually('replicated', () => replica.get('k'));
     await replica.command('replicaof', 'no', 'one');
     const settings = { restartGraceMs: 2_000, prefix: 'p:' };
     await eventually('it has run for longer than the grace', async () => {

@@ -147,8 +147,8 @@ export const mutants: readonly Mutant[] = [
     'a master that may have forgotten a lock votes at once',
     within(60, 'restarts-empty', 'exclusion', 'oneChild'),
     'redis/restart.ts',
-    'return agoMs < graceMs ? unlessDurable(connection, agoMs, graceMs) : null;',
-    'return agoMs < Number.NEGATIVE_INFINITY ? unlessDurable(connection, agoMs, graceMs) : null;',
+    '[agoMs < restartGraceMs, ',
+    '[agoMs < Number.NEGATIVE_INFINITY, ',
   ),
   inSource(
     'stopped-too-late',

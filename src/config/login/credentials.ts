@@ -5,7 +5,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MasterAddress, TlsOptions } from '../../redis/address.ts';
-import { isFailed } from '../../redis/trouble.ts';
 import { ConfigError, ValueError } from '../../text/errors.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Given, Layer, ScalarKey, TlsKey } from '../keys.ts';
@@ -130,17 +129,6 @@ export async function logIn(
   if (entry.tls === undefined) return { ...filled, tls: { ...standard.sharedTls } };
   const tls = await readTls(fieldsOf(entry.tls, base, `${subject}.tls`), `${subject}.tls`);
   return { ...filled, tls: { ...standard.tls, ...tls } };
-}
-
-/**
- * Runs the commands that print passwords, each once, so that the first attempt has them.
- * @throws ConfigError when one of them fails
- */
-export async function readPasswords(addresses: readonly MasterAddress[]): Promise<void> {
-  const sources = new Set(addresses.flatMap(({ passwordSource }) => passwordSource ?? []));
-  const passwords = await Promise.all([...sources].map((source) => source.password()));
-  const failure = passwords.find(isFailed);
-  if (failure !== undefined) throw new ConfigError(failure.message);
 }
 
 function secretOf({ password, passwordSource }: Secret): Secret {
