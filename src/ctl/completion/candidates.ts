@@ -38,7 +38,10 @@ export function candidatesFor(
   if (verb === undefined || operands.length > verb.most) return [];
   switch (verb.verb) {
     case 'status':
+    case 'stop':
     case 'break':
+    case 'freeze':
+    case 'thaw':
     case 'list':
     case 'history':
       return 'names';
