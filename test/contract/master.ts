@@ -7,6 +7,7 @@
 
 import { describe } from 'vitest';
 import { faults } from './faults.ts';
+import { freezes } from './freezes.ts';
 import { line } from './line.ts';
 import { looks } from './looks.ts';
 import { order } from './order.ts';
@@ -32,5 +33,6 @@ export function masterContract(name: string, world: World): void {
     skips(world);
     yielding(world);
     looks(world);
+    freezes(world);
   });
 }

@@ -55,7 +55,7 @@ const bash = (line: string) => {
 const asksFor = (file: string) => spawnSync(file, ['--version']).status !== 0;
 
 test.skipIf(asksFor('bash')).each([
-  ['redlockctl st', ['status']],
+  ['redlockctl st', ['status', 'stop']],
   ['redlockctl status ', ['a\\ b', 'deploy:eu', 'deploy:us']],
   ['redlockctl status deploy:', ['eu', 'us']],
   ['redlock-run --non', ['--nonblock']],

@@ -42,6 +42,15 @@ function serverBehind(
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
   const settings = { prefix, restartGraceMs: 0, protocol };
+  /** What an observer of its own answers. */
+  async function looking<Answer>(ask: (observer: LockObserver) => Promise<Answer>) {
+    const registry = new ServerRegistry();
+    const address = parseAddress(proxy.url);
+    const observer = new LockObserver(address, settings, registry, createSystemClock());
+    const answer = await ask(observer);
+    observer.close();
+    return answer;
+  }
   return {
     handle() {
       const handle = new RedisMaster(
@@ -53,17 +62,10 @@ function serverBehind(
       handles.push(handle);
       return handle;
     },
-    async look(...resources) {
-      const observer = new LockObserver(
-        parseAddress(proxy.url),
-        settings,
-        new ServerRegistry(),
-        createSystemClock(),
-      );
-      const sights = await observer.look(resources);
-      observer.close();
-      return sights;
-    },
+    look: (...resources) => looking((observer) => observer.look(resources)),
+    freezeLock: (resource, value, forMs) =>
+      looking((observer) => observer.freeze(resource, value, forMs)),
+    thawLock: (resource, value) => looking((observer) => observer.thaw(resource, value, '')),
     async read(resource) {
       const value = await master.get(keyOf(resource));
       const remainingMs = Number(await master.command('pttl', keyOf(resource)));

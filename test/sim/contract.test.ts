@@ -46,6 +46,11 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     endpoints.push(endpoint);
     return { endpoint, clock: realSystem.createSystemClock(() => {}, process.machine) };
   };
+  const observer = () => {
+    const { endpoint, clock } = newProcess();
+    const registry = new realSystem.ServerRegistry();
+    return new realSystem.LockObserver(endpoint.address, settings, registry, clock);
+  };
   return {
     handle() {
       const { endpoint, clock } = newProcess();
@@ -56,15 +61,9 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
         clock,
       );
     },
-    look(...resources) {
-      const { endpoint, clock } = newProcess();
-      return new realSystem.LockObserver(
-        endpoint.address,
-        settings,
-        new realSystem.ServerRegistry(),
-        clock,
-      ).look(resources);
-    },
+    look: (...resources) => observer().look(resources),
+    freezeLock: (resource, value, forMs) => observer().freeze(resource, value, forMs),
+    thawLock: (resource, value) => observer().thaw(resource, value, ''),
     async read(resource) {
       const value = redis.get(keyOf(resource));
       return value === null ? null : { value, remainingMs: redis.remainingMs(keyOf(resource)) };

@@ -45,7 +45,10 @@ export function candidatesFor(
   switch (verb.verb) {
     case 'status':
     case 'wait':
+    case 'stop':
     case 'break':
+    case 'freeze':
+    case 'thaw':
     case 'list':
     case 'history':
       return 'names';

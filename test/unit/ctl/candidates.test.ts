@@ -16,6 +16,9 @@ it.each<[string[], readonly string[] | string]>([
   [['status', 'a', ''], 'names'],
   [['break', ''], 'names'],
   [['break', 'a', ''], []],
+  [['stop', ''], 'names'],
+  [['freeze', ''], 'names'],
+  [['thaw', ''], 'names'],
   [['list', ''], 'names'],
   [
     ['local', ''],
