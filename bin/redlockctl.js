@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-process.on('SIGUSR1', () => {}); // As src/no-inspector.ts, but before anything is loaded.
+process.on('SIGUSR1', () => {}); // As src/programs/no-inspector.ts, but before anything is loaded.
 require('../dist/ctl.js')
   .main(process.argv.slice(2))
   .then((code) => {

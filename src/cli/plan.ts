@@ -48,8 +48,8 @@ function rowsOf(settings: Settings): Row[] {
     ]),
     ...(settings.sharing === 'shared' ? [from('shared', 'shared', 'yes')] : []),
     ...(settings.sharing === 'slots' ? [from('slots', 'slots', String(settings.slotCount))] : []),
-    ...(settings.yields === 'place' ? [from('supersede', 'supersede', 'yes')] : []),
-    ...(settings.yields === 'lock' ? [from('replace', 'replace', 'yes')] : []),
+    ...(settings.preemptible === 'position' ? [from('supersede', 'supersede', 'yes')] : []),
+    ...(settings.preemptible === 'lock' ? [from('replace', 'replace', 'yes')] : []),
     ...(settings.protocol === 'redlock' ? [] : [from('protocol', 'protocol', settings.protocol)]),
     ...mastersOf(settings),
     ...(masters.length > 0

@@ -15,7 +15,7 @@ import {
 import { openFlags, reportTarget } from '../config/report-file.ts';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished } from '../run/run.ts';
-import { fileTrouble, OutputError } from '../text/errors.ts';
+import { fileError, OutputError } from '../text/errors.ts';
 import { jsonLine } from '../text/json.ts';
 import { quoted } from '../text/quote.ts';
 
@@ -26,7 +26,7 @@ export interface RunReport {
   readonly outcome: string;
   readonly waitMs: number;
   /** The position in the wait queue on arrival, from 1; null: the run never waited in it. */
-  readonly place: number | null;
+  readonly position: number | null;
   /** null: the command was never started. */
   readonly runMs: number | null;
   /** The command's own, null unless it exited by itself. */
@@ -51,17 +51,17 @@ const longestFullMs = 2_000;
 /** The report of a run; `seen` holds the facts that were gathered while it went on. */
 export function reportOf(
   names: readonly string[],
-  { ending, waitMs, runMs, extensionCount, fence }: Finished,
-  seen: Pick<RunReport, 'place' | 'masters' | 'note' | 'url' | 'traceId'>,
+  { result, waitMs, runMs, extensionCount, fence }: Finished,
+  seen: Pick<RunReport, 'position' | 'masters' | 'note' | 'url' | 'traceId'>,
   status: number,
 ): RunReport {
-  const { childExit } = ending;
+  const { childExit } = result;
   return {
     name: names[0] ?? '',
     names,
-    outcome: outcomeOf(ending),
+    outcome: outcomeOf(result),
     waitMs: Math.round(waitMs),
-    place: seen.place,
+    position: seen.position,
     runMs: runMs === null ? null : Math.round(runMs),
     exitCode: childExit?.kind === 'exited' ? childExit.code : null,
     signal: childExit?.kind === 'signaled' ? childExit.signal : null,
@@ -85,7 +85,7 @@ export function writeReport(file: string, report: RunReport): string | null {
     return null;
   } catch (error) {
     if (error instanceof OutputError) return error.message;
-    return `--report: ${quoted(file)}: ${fileTrouble(error, 'written')}`;
+    return `--report: ${quoted(file)}: ${fileError(error, 'written')}`;
   }
 }
 

@@ -89,7 +89,7 @@ export class Reporter {
   finished(finished: Finished): void {
     this.#notice.end();
     const { names, command, verbosity } = this.#settings;
-    const { cause } = finished.ending;
+    const { cause } = finished.result;
     const isBusy = cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy';
     const line = endingLine(names, command, finished, this.#settings.waitMs !== 0);
     if (line !== null && !(isBusy && verbosity === 'quiet')) this.#say('finished', line, finished);
@@ -100,17 +100,17 @@ export class Reporter {
     // A run that does not wait may have to repeat an attempt.
     if (verbosity === 'quiet' || waitMs === 0) return;
     this.#waitEvent = event;
-    const place = event.kind === 'waiting' ? event.place : null;
+    const position = event.kind === 'waiting' ? event.position : null;
     const isUrgent = verbosity === 'verbose' || event.kind === 'waiting' || hasRestarted(event);
     const printAfterMs = isUrgent ? 0 : patientMs;
     const key = this.#keyOf(event);
-    this.#notice.update({ key, place, printAfterMs, why: whyOf(event) }, event.waitedMs);
+    this.#notice.update({ key, position, printAfterMs, why: whyOf(event) }, event.waitedMs);
   }
 
   #keyOf(event: WaitEvent): string {
     if (event.kind === 'no-quorum') return event.kind;
     const isVerbose = this.#settings.verbosity === 'verbose' && event.holder !== '';
-    return isVerbose ? `${event.place} ${event.holder}` : event.holder;
+    return isVerbose ? `${event.position} ${event.holder}` : event.holder;
   }
 
   #say(kind: string, message: string, facts: object = {}, paint = (line: string) => line): void {

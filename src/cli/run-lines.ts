@@ -5,7 +5,7 @@ import { parseFreeze } from '../lock/freeze.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
-import type { Cause, ChildExit, Ending } from '../run/supervisor.ts';
+import type { ChildExit, RunResult, StopReason } from '../run/supervisor.ts';
 import {
   failureLine,
   failuresLine,
@@ -115,26 +115,26 @@ export function endingLine(
   finished: Finished,
   canWait = true,
 ): string | null {
-  const { ending, unconfirmedMs } = finished;
+  const { result, unconfirmedMs } = finished;
   const which = whichOf(names);
-  const { cause, childExit } = ending;
+  const { cause, childExit } = result;
   switch (cause.kind) {
     case 'not-acquired':
       return notAcquiredLine(which, cause.acquisition, canWait);
     case 'lost': {
       const since = unconfirmedMs === null ? '' : `, unconfirmed for ${roughly(unconfirmedMs)}`;
-      return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(ending)}`;
+      return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(result)}`;
     }
     case 'replaced': {
       const why = `given up for ${waiterLine(cause.by)}`;
-      return `replaced: ${which}: ${why}; the command ${stopLine(ending)}`;
+      return `replaced: ${which}: ${why}; the command ${stopLine(result)}`;
     }
     case 'stopped': {
       const why = `asked by ${personLine(cause.by)}`;
-      return `stopped: ${which}: ${why}; the command ${stopLine(ending)}`;
+      return `stopped: ${which}: ${why}; the command ${stopLine(result)}`;
     }
     case 'max-run': {
-      const why = `the command ran too long and ${stopWord(ending)}`;
+      const why = `the command ran too long and ${stopWord(result)}`;
       return `max-run: ${which}: ${why} (raise --max-run)`;
     }
     case 'signal':
@@ -194,7 +194,7 @@ function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boole
   }
 }
 
-function causeLine(cause: Cause): string {
+function causeLine(cause: StopReason): string {
   switch (cause.kind) {
     case 'lost':
       return `lost (${lossLine(cause)})`;
@@ -209,7 +209,7 @@ function causeLine(cause: Cause): string {
   }
 }
 
-function lossLine({ reason, by }: Extract<Cause, { kind: 'lost' }>): string {
+function lossLine({ reason, by }: Extract<StopReason, { kind: 'lost' }>): string {
   if (by) return `broken by ${personLine(by)}`;
   switch (reason) {
     case 'taken':
@@ -233,17 +233,17 @@ function lossLine({ reason, by }: Extract<Cause, { kind: 'lost' }>): string {
 /**
  * Whether the command itself was killed. SIGKILL may have ended only processes that it had started.
  */
-function stopWord({ childExit, isKilled }: Ending): string {
+function stopWord({ childExit, isKilled }: RunResult): string {
   const hasDiedOfIt =
     childExit === null || (childExit.kind === 'signaled' && childExit.signal === 'SIGKILL');
   return isKilled && hasDiedOfIt ? 'was killed' : 'was stopped';
 }
 
 /** "was stopped: exit code 3" */
-function stopLine(ending: Ending): string {
-  const { cause } = ending;
-  const word = cause.kind === 'lost' && cause.isLate ? 'had ended by then' : stopWord(ending);
-  return `${word}${ending.childExit ? `: ${exitLine(ending.childExit)}` : ''}`;
+function stopLine(result: RunResult): string {
+  const { cause } = result;
+  const word = cause.kind === 'lost' && cause.isLate ? 'had ended by then' : stopWord(result);
+  return `${word}${result.childExit ? `: ${exitLine(result.childExit)}` : ''}`;
 }
 
 function exitLine(exit: ChildExit): string {

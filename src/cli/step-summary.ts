@@ -6,7 +6,7 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import type { RunEvent } from '../run/events.ts';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished } from '../run/run.ts';
-import { fileTrouble } from '../text/errors.ts';
+import { fileError } from '../text/errors.ts';
 import { holderText, roughly } from '../text/lines.ts';
 import { oneLine } from '../text/printable.ts';
 import { quoted } from '../text/quote.ts';
@@ -29,22 +29,22 @@ export class StepSummary {
   }
 
   finished(finished: Finished): void {
-    const { cause } = finished.ending;
+    const { cause } = finished.result;
     if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy')
       this.#holder = cause.acquisition.holder || this.#holder || '';
     if (this.#holder === null) return;
-    const trouble = append(this.#file, lineOf(this.#names, this.#holder, finished));
-    if (trouble !== null) this.#note(trouble);
+    const problem = append(this.#file, lineOf(this.#names, this.#holder, finished));
+    if (problem !== null) this.#note(problem);
   }
 }
 
 function lineOf(names: readonly string[], holder: string, finished: Finished): string {
-  const { ending, waitMs, runMs } = finished;
+  const { result, waitMs, runMs } = finished;
   const which = names.map(code).join(' ');
   const blocker = holder === '' ? 'others in the queue' : code(holderText(holder));
   const waited = `waited ${roughly(waitMs)} for ${blocker}`;
   const ran = runMs === null ? 'did not run' : `ran ${roughly(runMs)}`;
-  return `- redlock-run ${which}: ${waited}, ${ran}: ${outcomeOf(ending)}\n`;
+  return `- redlock-run ${which}: ${waited}, ${ran}: ${outcomeOf(result)}\n`;
 }
 
 /** Why the line could not be appended, or null. */
@@ -59,7 +59,7 @@ function append(file: string, line: string): string | null {
     }
     return null;
   } catch (error) {
-    return `GITHUB_STEP_SUMMARY: ${quoted(file)}: ${fileTrouble(error, 'written')}`;
+    return `GITHUB_STEP_SUMMARY: ${quoted(file)}: ${fileError(error, 'written')}`;
   }
 }
 

@@ -13,7 +13,7 @@ import type { TerminalLine } from './terminal-line.ts';
 export interface WaitState {
   /** Changes with the holder: then the line is printed again. '': it is between two holders. */
   readonly key: string;
-  readonly place: number | null;
+  readonly position: number | null;
   /** No line is printed before the wait has lasted so long, in ms; what is drawn is not delayed. */
   readonly printAfterMs?: number;
   /** "held by ... for 3m20s", at this time of day in ms. */
@@ -100,7 +100,7 @@ export class WaitNotice {
     const { names, waitMs } = this.#settings;
     const why = state.why(Date.now());
     const waitedMs = this.#waitedMs();
-    return oneLine(waitingLine({ names, waitMs, place: state.place, waitedMs, why }));
+    return oneLine(waitingLine({ names, waitMs, position: state.position, waitedMs, why }));
   }
 
   #waitedMs(): number {

@@ -11,7 +11,7 @@ import { quotedAddress } from '../text/quote.ts';
 import type { Layer, LayerName } from './keys.ts';
 import { logIn, readDefaultLogin } from './login/credentials.ts';
 import type { MasterEntry } from './schema.ts';
-import { choose, type MasterSources, type Sources, troubleWith } from './sources.ts';
+import { choose, errorWith, type MasterSources, type Sources } from './sources.ts';
 import { readBoolean, readBytes, readDuration, readProtocol, readText } from './values.ts';
 
 export interface MasterSettings {
@@ -141,7 +141,7 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
     const master = await logIn(address, entry, login, stage.base, warn, subject);
     const hasPassword = master.password !== undefined || master.passwordSource !== undefined;
     if (master.username !== undefined && !hasPassword) {
-      throw troubleWith({ layer: stage.layer, subject }, `${master.name}: ${userAlone}`);
+      throw errorWith({ layer: stage.layer, subject }, `${master.name}: ${userAlone}`);
     }
     masters.push(master);
   }
@@ -218,7 +218,7 @@ function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): Mast
       layer === 'flag' && /^(?!(rediss?|valkeys?)\+sentinel:).*,\s*\S/is.test(entry.url);
     const why = 'a list, and --master takes one URL (give --master once for each)';
     const message = isList ? `${quotedAddress(entry.url)}: ${why}` : error.message;
-    throw troubleWith({ layer, subject }, message);
+    throw errorWith({ layer, subject }, message);
   }
 }
 

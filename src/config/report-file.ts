@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { callerId, userOf } from '../system/user.ts';
-import { fileTrouble, OutputError, UsageError } from '../text/errors.ts';
+import { fileError, OutputError, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/quote.ts';
 
 /**
@@ -59,14 +59,14 @@ function find(path: string): Stats | null {
   try {
     return statSync(path);
   } catch (error) {
-    if (fileTrouble(error) === 'no such file') return null;
+    if (fileError(error) === 'no such file') return null;
     throw fault(path, error, 'name another file');
   }
 }
 
 function fault(path: string, error: unknown, whatToDo: string): UsageError | OutputError {
   const { code } = error as NodeJS.ErrnoException;
-  const line = `--report: ${quoted(path)}: ${fileTrouble(error, 'written')} (${whatToDo})`;
+  const line = `--report: ${quoted(path)}: ${fileError(error, 'written')} (${whatToDo})`;
   return ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '')
     ? new OutputError(line)
     : new UsageError(line);

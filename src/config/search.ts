@@ -4,7 +4,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { callerId } from '../system/user.ts';
-import { ConfigError, fileTrouble } from '../text/errors.ts';
+import { ConfigError, fileError } from '../text/errors.ts';
 import { quoted } from '../text/quote.ts';
 import { openTrusted, readDescriptor, readTextFile } from './text-file.ts';
 
@@ -147,7 +147,7 @@ function reading<Result>(
     return read();
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const why = fileTrouble(error);
+    const why = fileError(error);
     if (why === 'no such file' && missing !== null) throw missing;
     throw new ConfigError(`${subject}: ${path}: ${why} (name a readable YAML file by --config)`);
   }

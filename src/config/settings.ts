@@ -3,7 +3,7 @@
 // on the command line exits with 64, the same mistake in the environment or a file with 78.
 
 import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
-import type { EnclosingLease, Yields } from '../lock/types.ts';
+import type { EnclosingLease, Preemptible } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
 import { enclosingLeaseOf } from '../run/held.ts';
 import { ciJobUrl, traceIdOf } from '../system/ci-job.ts';
@@ -13,7 +13,7 @@ import type { RunWords } from './arguments.ts';
 import type { LayerName } from './keys.ts';
 import { type MasterSettings, readMasterSettings } from './masters.ts';
 import { checkReportPath } from './report-file.ts';
-import { type Chosen, Sources, type Surroundings } from './sources.ts';
+import { type Chosen, type ExecutionContext, Sources } from './sources.ts';
 import {
   readBoolean,
   readCount,
@@ -40,7 +40,7 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly sharing: 'exclusive' | 'shared' | 'slots';
   /** More than 1 with slots, else 1. */
   readonly slotCount: number;
-  readonly yields: Yields;
+  readonly preemptible: Preemptible;
   /** Null: without limit; 0: one attempt. */
   readonly waitMs: number | null;
   /** A count of retries instead of a wait; null: none. */
@@ -56,7 +56,7 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly isFenced: boolean;
   readonly isReentrant: boolean;
   /** The lock of the enclosing run, with --reentrant; null: the lock is to be acquired. */
-  readonly outer: EnclosingLease | null;
+  readonly enclosing: EnclosingLease | null;
   /** Whether the run stores a line in the history of the lock. */
   readonly hasHistory: boolean;
   /** For people, on one line; null: none. */
@@ -84,7 +84,7 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly logFormat: 'text' | 'json';
 }
 
-export interface SettingsRequest extends Surroundings {
+export interface SettingsRequest extends ExecutionContext {
   readonly words: RunWords;
 }
 
@@ -98,19 +98,19 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   const sources = await Sources.read(words.flags, request);
   const { get, must } = sources;
   const isReentrant = must('reentrant', readBoolean);
-  const outer = isReentrant ? enclosingLeaseOf(request.environment, words.names) : null;
+  const enclosing = isReentrant ? enclosingLeaseOf(request.environment, words.names) : null;
   // Under the lock of the enclosing run the ttl of that run counts.
   const timings = checkedTimings(
-    get('ttl', outer && outer.ttlMs > 0 ? () => outer.ttlMs : readTtl),
+    get('ttl', enclosing && enclosing.ttlMs > 0 ? () => enclosing.ttlMs : readTtl),
     get('masterTimeout', readPositiveDuration),
     get('killAfter', readDuration),
   );
-  if (outer !== null) sources.named.ttl = 'the enclosing run';
+  if (enclosing !== null) sources.named.ttl = 'the enclosing run';
   const values = {
     giveUpAfterMs: must('giveUpAfter', readDuration),
     ...checkedPatience(sources),
     ...checkedSharing(get('shared', readBoolean), get('slots', readSlots), words.names),
-    yields: yieldsOf(must('replace', readBoolean), must('supersede', readBoolean)),
+    preemptible: yieldsOf(must('replace', readBoolean), must('supersede', readBoolean)),
     conflictExitCode: must('conflictExitCode', readStatus),
     jitterMs: must('jitter', readDuration),
     stopSignal: must('signal', readSignal),
@@ -120,7 +120,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     notify: get('notify', readText)?.value ?? null,
     isFenced: must('fencing', readBoolean),
     isReentrant,
-    outer,
+    enclosing,
     hasHistory: must('history', readBoolean),
     note: get('note', readNote)?.value ?? null,
     label: get('label', readNote)?.value ?? null,
@@ -137,7 +137,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   const isOld = masters.protocol !== 'redlock';
   if (
     isOld &&
-    (words.names.length > 1 || values.sharing !== 'exclusive' || values.yields !== 'never')
+    (words.names.length > 1 || values.sharing !== 'exclusive' || values.preemptible !== 'never')
   ) {
     const advice = 'leave out other names, --shared, --slots, --supersede and --replace';
     throw new UsageError(
@@ -215,8 +215,8 @@ function checkedSharing(
 }
 
 /** A run that may be replaced may also be superseded while it waits. */
-function yieldsOf(isReplaced: boolean, isSuperseded: boolean): Yields {
-  return isReplaced ? 'lock' : isSuperseded ? 'place' : 'never';
+function yieldsOf(isReplaced: boolean, isSuperseded: boolean): Preemptible {
+  return isReplaced ? 'lock' : isSuperseded ? 'position' : 'never';
 }
 
 const closeness: readonly (LayerName | null)[] = [null, 'file', 'environment', 'flag'];

@@ -26,7 +26,7 @@ import { findConfigFile } from './search.ts';
 import { readText, suspicionOfTtl } from './values.ts';
 
 /** The environment and the directories that a program is started in. */
-export interface Surroundings {
+export interface ExecutionContext {
   readonly environment: NodeJS.ProcessEnv;
   readonly cwd: string;
   /** $HOME; where ~/.redlockrc is looked for. */
@@ -64,13 +64,13 @@ export class Sources {
    */
   readonly named: Record<string, string> = {};
   readonly #flags: Flags;
-  readonly #around: Surroundings;
+  readonly #around: ExecutionContext;
   readonly #flagLayer: Layer;
   readonly #variables: Layer;
   /** In the order of precedence. */
   readonly #layers: readonly Layer[];
 
-  private constructor(flags: Flags, around: Surroundings, file: ConfigFile | null) {
+  private constructor(flags: Flags, around: ExecutionContext, file: ConfigFile | null) {
     this.file = file;
     this.#flags = flags;
     this.#around = around;
@@ -80,7 +80,7 @@ export class Sources {
   }
 
   /** @throws ConfigError (78) when the configuration file cannot be read */
-  static async read(flags: Flags, around: Surroundings): Promise<Sources> {
+  static async read(flags: Flags, around: ExecutionContext): Promise<Sources> {
     const found = await findConfigFile({
       flag: flags.config,
       variable: around.environment.REDLOCK_CONFIG,
@@ -204,7 +204,7 @@ function variablesFor<Key extends ScalarKey | TlsKey>(
 }
 
 /** The error for a bad value: exit 64 for a flag, 78 for environment and file. */
-export function troubleWith(
+export function errorWith(
   given: { layer: LayerName; subject: string },
   why: string,
 ): UsageError | ConfigError {
@@ -216,7 +216,7 @@ function readGiven<Value>(given: Given, read: (text: string) => Value): Value {
   try {
     return read(given.text);
   } catch (error) {
-    if (error instanceof ValueError) throw troubleWith(given, error.message);
+    if (error instanceof ValueError) throw errorWith(given, error.message);
     throw error;
   }
 }
@@ -250,7 +250,7 @@ export function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {
 }
 
 /** @throws ConfigError when the working directory has been removed */
-export function surroundings(environment: NodeJS.ProcessEnv): Surroundings {
+export function executionContext(environment: NodeJS.ProcessEnv): ExecutionContext {
   const cwd = workingFolder();
   if (cwd === null)
     throw new ConfigError('working directory: it has been removed (go to one that is there)');

@@ -15,7 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { callerId, userOf } from '../system/user.ts';
-import { ConfigError, fileTrouble } from '../text/errors.ts';
+import { ConfigError, fileError } from '../text/errors.ts';
 
 /** In bytes: many times the size of any configuration. */
 const mostBytes = 1024 * 1024;
@@ -87,7 +87,7 @@ export function openTrusted(path: string): OpenedFile | null {
 }
 
 function unreadable(path: string, error: unknown): ConfigError {
-  const why = fileTrouble(error);
+  const why = fileError(error);
   return new ConfigError(`config: ${path}: ${why} (name a readable YAML file by --config)`);
 }
 

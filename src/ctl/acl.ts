@@ -2,8 +2,8 @@
 // this prefix, for the oldest version among the masters. It changes nothing. The lines on stdout
 // are Redis commands, ready for redis-cli once PASSWORD is replaced.
 
+import { isFailed } from '../redis/errors.ts';
 import { type ProgramName, rulesOf } from '../redis/rights.ts';
-import { isFailed } from '../redis/trouble.ts';
 import { UsageError } from '../text/errors.ts';
 import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';

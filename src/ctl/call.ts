@@ -4,9 +4,9 @@
 import type { Output as StderrOutput } from '../cli/stderr.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { HolderNote } from '../lock/value.ts';
+import type { VerbWords } from './arguments.ts';
 import type { CtlSettings } from './settings.ts';
 import type { Screen } from './top/screen.ts';
-import type { VerbWords } from './words.ts';
 
 /** A process, told apart from a later one of the same number. */
 export interface OwnerProcess {

@@ -9,7 +9,7 @@ import { roughly } from '../text/lines.ts';
 import { printable } from '../text/printable.ts';
 import { reasonBehind } from '../text/reason.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './history/endings.ts';
+import { withEndings } from './history/ended-runs.ts';
 import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';

@@ -5,9 +5,9 @@
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import { parseAddress } from '../redis/address.ts';
+import { isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
-import { isFailed } from '../redis/trouble.ts';
 import { UsageError } from '../text/errors.ts';
 import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';

@@ -84,7 +84,7 @@ export interface LockState {
   readonly freeze: ShownFreeze | null;
   /** The head of the wait queue first; `place` counts from 1. */
   readonly queue: readonly {
-    readonly place: number;
+    readonly position: number;
     readonly id: string;
     readonly waitedMs: number;
     /** Of the process that waits; null: its id does not tell. */
@@ -102,7 +102,7 @@ export interface LockState {
 export interface MasterReport {
   readonly master: string;
   readonly snapshot: LockSnapshot | Failed;
-  readonly doubt: Failed | null;
+  readonly graceFailure: Failed | null;
 }
 
 export function lockStateOf(name: string, reports: readonly MasterReport[]): LockState {
@@ -172,7 +172,7 @@ interface MasterView {
   readonly failed: Failed | null;
 }
 
-function viewOf({ master, snapshot, doubt }: MasterReport): MasterView {
+function viewOf({ master, snapshot, graceFailure }: MasterReport): MasterView {
   if ('kind' in snapshot)
     return { master, snapshot: null, value: null, holdings: [], failed: snapshot };
   const held = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
@@ -182,7 +182,7 @@ function viewOf({ master, snapshot, doubt }: MasterReport): MasterView {
     snapshot,
     value,
     holdings: holdingsOf(snapshot),
-    failed: value === null ? doubt : null,
+    failed: value === null ? graceFailure : null,
   };
 }
 
@@ -206,7 +206,7 @@ function stateOf(
   const replies = views.map(({ value, failed }): AcquireReply => {
     if (failed) return failed;
     if (value === null) return { kind: 'granted', fence: null };
-    return { kind: 'refused', holder: value, remainingMs: null, place: null, masterTimeUs: 0 };
+    return { kind: 'refused', holder: value, remainingMs: null, position: null, masterTimeUs: 0 };
   });
   switch (acquireVerdictOf(replies, views.length)) {
     case 'granted':
@@ -271,7 +271,7 @@ function queueOf(views: readonly MasterView[]): LockState['queue'] {
   const inOrder = [...waited].sort(([, a], [, b]) => b - a);
   const unknown = { pid: null, host: null, user: null, label: null, note: null };
   return inOrder.map(([id, waitedMs], index) => {
-    return { place: index + 1, id, waitedMs, ...(waitingProcess(id) ?? unknown) };
+    return { position: index + 1, id, waitedMs, ...(waitingProcess(id) ?? unknown) };
   });
 }
 

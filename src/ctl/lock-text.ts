@@ -18,7 +18,7 @@ export function renderLock(lock: LockState): string {
     lock.votes.map((vote) => [vote.master, vote.vote, leftOf(vote), remarkOn(vote, lock)]),
   );
   const rows = queue.map((waiter) => [
-    String(waiter.place),
+    String(waiter.position),
     roughly(waiter.waitedMs),
     waiterOf(waiter),
   ]);

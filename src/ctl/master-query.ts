@@ -7,11 +7,11 @@ import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
+import { failed, isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
 import { readPasswords } from '../redis/passwords.ts';
 import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
-import { failed, isFailed } from '../redis/trouble.ts';
 import { roughly } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
 import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
@@ -45,7 +45,7 @@ const usualLimits = {
 };
 
 /**
- * The masters of the settings, and the local ones that are running. Throws LocalTrouble,
+ * The masters of the settings, and the local ones that are running. Throws LocalError,
  * ConfigError.
  */
 export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
@@ -78,7 +78,7 @@ export class MasterQuery {
 
   /**
    * A query of the masters of the settings. Local masters are not started: a query changes nothing.
-   * Throws LocalTrouble.
+   * Throws LocalError.
    */
   static async of(
     settings: CtlSettings,
@@ -112,7 +112,9 @@ export class MasterQuery {
 
   /** For each of these locks the report of each master. */
   async reports(names: readonly string[]): Promise<MasterReport[][]> {
-    const doubts = await this.ask(async (observer) => ({ doubt: await observer.doubt() }));
+    const graceFailures = await this.ask(async (observer) => ({
+      graceFailure: await observer.graceFailure(),
+    }));
     const all: MasterReport[][] = [];
     for (let from = 0; from < names.length; from += batchSize) {
       const batch = names.slice(from, from + batchSize);
@@ -120,13 +122,15 @@ export class MasterQuery {
       for (const index of batch.keys()) {
         all.push(
           this.observers.map(({ name }, at) => {
-            const [snapshot, doubt] = [snapshots[at], doubts[at]];
+            const [snapshot, graceFailure] = [snapshots[at], graceFailures[at]];
             if (snapshot === undefined || isFailed(snapshot))
-              return { master: name, snapshot: snapshot ?? silence, doubt: null };
+              return { master: name, snapshot: snapshot ?? silence, graceFailure: null };
             return {
               master: name,
               snapshot: snapshot[index] ?? silence,
-              doubt: isFailed(doubt) ? doubt : (doubt?.doubt ?? null),
+              graceFailure: isFailed(graceFailure)
+                ? graceFailure
+                : (graceFailure?.graceFailure ?? null),
             };
           }),
         );

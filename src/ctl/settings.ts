@@ -4,7 +4,7 @@
 
 import type { Flags } from '../config/arguments.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
-import { Sources, type Surroundings } from '../config/sources.ts';
+import { type ExecutionContext, Sources } from '../config/sources.ts';
 import {
   readBoolean,
   readDuration,
@@ -27,7 +27,7 @@ export interface CtlSettings extends MasterSettings {
 }
 
 /** @throws UsageError (64), ConfigError (78) */
-export async function readSettings(flags: Flags, around: Surroundings): Promise<CtlSettings> {
+export async function readSettings(flags: Flags, around: ExecutionContext): Promise<CtlSettings> {
   const sources = await Sources.read(flags, around);
   const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
   const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;

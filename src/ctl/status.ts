@@ -6,7 +6,7 @@ import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './history/endings.ts';
+import { withEndings } from './history/ended-runs.ts';
 import type { LockState, State } from './lock-state.ts';
 import { renderLock } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';

@@ -8,8 +8,8 @@ import { basename } from 'node:path';
 import type { Claim } from '../lock/types.ts';
 import { newClaim, waiterIdOf, whoOf } from '../lock/value.ts';
 import { userName } from '../system/user.ts';
-import { usageError } from './complaint.ts';
 import type { Form } from './form.ts';
+import { usageError } from './messages.ts';
 
 export interface Wish {
   readonly form: Form;

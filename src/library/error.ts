@@ -1,6 +1,6 @@
 // The error that calls of the library reject with: one class, told apart by `kind`. Failures that
 // the lock survives (a master that is down, an extension that is tried again) go to `onEvent`
-// instead. complaint.ts makes the messages.
+// instead. messages.ts makes the messages.
 
 import type { MasterFailure } from '../lock/types.ts';
 

@@ -5,23 +5,23 @@
 import { alone, type Claim } from '../lock/types.ts';
 import { onSomeSlot } from '../lock/value.ts';
 import { objectionToNames } from '../redis/keys.ts';
-import { usageError } from './complaint.ts';
+import { usageError } from './messages.ts';
 import type { AcquireOptions, Resources } from './options.ts';
 
-export type Form = Pick<Claim, 'resources' | 'sharing' | 'yields'>;
+export type Form = Pick<Claim, 'resources' | 'sharing' | 'preemptible'>;
 
 /** @throws RedlockError `usage` */
 export function formOf(given: Resources, options: AcquireOptions): Form {
   const resources = namesIn(given);
   const { shared = false, slots = 1, supersede = false } = options;
-  const yields = supersede ? 'place' : 'never';
+  const preemptible = supersede ? 'position' : 'never';
   if (slots === 1)
-    return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, yields };
+    return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, preemptible };
   if (resources.length > 1)
     throw usageError('slots: with several names: slots are for one name (leave one out)');
   if (shared)
     throw usageError('slots: with shared: a shared lock has no limit of holders (leave one out)');
-  return { resources, sharing: onSomeSlot(slots, Math.random), yields };
+  return { resources, sharing: onSomeSlot(slots, Math.random), preemptible };
 }
 
 /** A copy, because the caller may change the array afterwards. */

@@ -9,9 +9,9 @@ import type { Lease as CoreLease, Redlock } from '../lock/redlock.ts';
 import type { LockTimings } from '../lock/timings.ts';
 import { parseValue } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
-import { lostError } from './complaint.ts';
 import { type LostReason, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';
+import { lostError } from './messages.ts';
 
 export interface HeldLeaseParts {
   readonly redlock: Redlock;

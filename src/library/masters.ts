@@ -5,8 +5,8 @@
 
 import { AddressError, endpointOf, parseAddress } from '../redis/address.ts';
 import type { LentClient, Origin } from '../redis/client.ts';
-import { usageError } from './complaint.ts';
 import type { IoredisClient, MasterSource } from './master-source.ts';
+import { usageError } from './messages.ts';
 
 type Duplicate = ReturnType<LentClient['duplicate']>;
 

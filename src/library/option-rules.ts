@@ -3,7 +3,7 @@
 
 import { nearest } from '../text/nearest.ts';
 import { quoted } from '../text/quote.ts';
-import { usageError } from './complaint.ts';
+import { usageError } from './messages.ts';
 import type { AcquireOptions, LockOptions, RedlockOptions, RetryOptions } from './options.ts';
 
 /** A check of a value, and the advice for a bad one. */

@@ -11,14 +11,14 @@ import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
 import { type Retries, type WaitParts, waitForLock } from '../lock/wait.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
-import { createSystemClock } from '../system-clock.ts';
+import { createSystemClock } from '../system/clock.ts';
 import { Claims } from './claim.ts';
-import { abortedError, notAcquiredError, usageError } from './complaint.ts';
 import { type Form, formOf } from './form.ts';
 import { HeldLease } from './held-lease.ts';
 import type { Lease } from './lease.ts';
 import type { MasterSource } from './master-source.ts';
 import { originsOf } from './masters.ts';
+import { abortedError, notAcquiredError, usageError } from './messages.ts';
 import { acquireRules, checkOptions, longestMs, redlockRules } from './option-rules.ts';
 import type {
   AcquireOptions,

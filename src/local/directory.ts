@@ -6,7 +6,7 @@
 
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { LocalTrouble } from './trouble.ts';
+import { LocalError } from './errors.ts';
 
 /** The kernel's limit is 108 bytes with the final NUL, 104 on a Mac. */
 const longestSocketPathBytes = 100;
@@ -15,31 +15,31 @@ const nameYourOwn = 'name your own masters with --master';
 /** Not an advice to remove this folder: the user may have named it, and it may contain anything. */
 const nameAnother = 'set localDirectory to another folder';
 
-/** The folder of this user's masters. Throws LocalTrouble where users have no numbers. */
+/** The folder of this user's masters. Throws LocalError where users have no numbers. */
 export function ownDirectory(): string {
   return `/tmp/redlock-run-${ownUserId()}`;
 }
 
 /**
- * The sockets of the three masters in this folder. Throws LocalTrouble when the kernel could not
+ * The sockets of the three masters in this folder. Throws LocalError when the kernel could not
  * take their paths.
  */
 export function socketPaths(directory: string): string[] {
   const paths = ['m1', 'm2', 'm3'].map((name) => join(directory, `${name}.sock`));
   if (paths.some((path) => Buffer.byteLength(path) > longestSocketPathBytes)) {
-    throw new LocalTrouble(78, directory, 'path too long for a unix socket', 'use a shorter one');
+    throw new LocalError(78, directory, 'path too long for a unix socket', 'use a shorter one');
   }
   return paths;
 }
 
 /**
- * Whether the folder exists. Throws LocalTrouble if it exists and another user can read it, can
+ * Whether the folder exists. Throws LocalError if it exists and another user can read it, can
  * write to it or has created it: the owner of the folder decides which run gets the lock.
  */
 export function isPrivateDirectory(directory: string): boolean {
   const status = lstatSync(directory, { throwIfNoEntry: false });
   if (status === undefined) return false;
-  const refuse = (why: string) => new LocalTrouble(78, directory, why, nameAnother);
+  const refuse = (why: string) => new LocalError(78, directory, why, nameAnother);
   if (status.isSymbolicLink()) throw refuse('is a symbolic link');
   if (!status.isDirectory()) throw refuse('is not a directory');
   if (status.uid !== ownUserId()) throw refuse(`belongs to user ${status.uid}, not to you`);
@@ -55,7 +55,7 @@ export function makePrivateDirectory(directory: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST')
-      throw new LocalTrouble(78, directory, `cannot be made: ${code}`, nameYourOwn);
+      throw new LocalError(78, directory, `cannot be made: ${code}`, nameYourOwn);
   }
   isPrivateDirectory(directory);
 }
@@ -63,6 +63,6 @@ export function makePrivateDirectory(directory: string): void {
 function ownUserId(): number {
   const userId = process.getuid?.();
   if (userId === undefined)
-    throw new LocalTrouble(78, process.platform, 'not available on this system', nameYourOwn);
+    throw new LocalError(78, process.platform, 'not available on this system', nameYourOwn);
   return userId;
 }

@@ -17,7 +17,7 @@ export interface LocalMastersOptions {
 
 /**
  * The paths of three unix sockets, each with a server listening (it may be frozen). Costs three
- * connects when all are present. Throws LocalTrouble, and NoServerProgram when a server is missing
+ * connects when all are present. Throws LocalError, and NoServerProgram when a server is missing
  * and no program for one was found.
  */
 export async function startLocalMasters({
@@ -39,7 +39,7 @@ export interface LocalMaster {
 }
 
 /**
- * Which of the three are present; starts nothing. Throws LocalTrouble when the folder is not this
+ * Which of the three are present; starts nothing. Throws LocalError when the folder is not this
  * user's alone.
  */
 export async function localMasters(directory: string | null): Promise<LocalMaster[]> {

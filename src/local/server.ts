@@ -9,8 +9,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LocalError } from './errors.ts';
 import type { ServerProgram } from './server-program.ts';
-import { LocalTrouble } from './trouble.ts';
 
 const timeoutMs = 5_000;
 
@@ -20,7 +20,7 @@ const meansPresent = new Set(['EAGAIN']);
 /** No socket; a socket without a server; a server that is just ending. */
 const meansAbsent = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET']);
 
-/** Whether a server listens on this socket. Throws LocalTrouble when that cannot be found out. */
+/** Whether a server listens on this socket. Throws LocalError when that cannot be found out. */
 export function isListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath);
@@ -30,7 +30,7 @@ export function isListening(socketPath: string): Promise<boolean> {
       else if (meansAbsent.has(code)) resolve(false);
       else
         reject(
-          new LocalTrouble(
+          new LocalError(
             69,
             socketPath,
             `cannot be reached: ${code}`,
@@ -46,7 +46,7 @@ export function isListening(socketPath: string): Promise<boolean> {
 
 /**
  * Starts a server on this socket and resolves when it listens; a stale socket is replaced. The
- * caller must have made sure that no server listens there. Throws LocalTrouble, with the last
+ * caller must have made sure that no server listens there. Throws LocalError, with the last
  * message of the server, when it does not listen within 5 s.
  */
 export async function startServer(program: ServerProgram, socketPath: string): Promise<void> {
@@ -55,7 +55,7 @@ export async function startServer(program: ServerProgram, socketPath: string): P
   const oldLogBytes = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   const endAt = performance.now() + timeoutMs;
   const fail = (why: string) =>
-    new LocalTrouble(69, socketPath, `the server did not start: ${why}`, `see ${log}`);
+    new LocalError(69, socketPath, `the server did not start: ${why}`, `see ${log}`);
 
   const error = await launch(program, serverWords(socketPath, stem));
   if (error !== null) throw fail(error);

@@ -5,15 +5,15 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makePrivateDirectory } from './directory.ts';
+import { LocalError, NoServerProgram } from './errors.ts';
 import { isListening, startServer } from './server.ts';
 import { type Environment, findServerProgram, type ServerProgram } from './server-program.ts';
-import { LocalTrouble, NoServerProgram } from './trouble.ts';
 import { lifetimeMs, takeTurn } from './turn.ts';
 
 /** A little longer than a dead run can keep its turn. */
 const patienceMs = lifetimeMs + 5_000;
 
-/** Resolves when a server listens on each socket. Throws LocalTrouble, after 15 s at the latest. */
+/** Resolves when a server listens on each socket. Throws LocalError, after 15 s at the latest. */
 export async function startMissing(
   directory: string,
   sockets: readonly string[],
@@ -33,7 +33,7 @@ export async function startMissing(
         turn.end();
       }
     } else if (performance.now() > endAt) {
-      throw new LocalTrouble(
+      throw new LocalError(
         69,
         directory,
         'another run did not finish starting the servers',

@@ -22,7 +22,7 @@ export type LockEvent =
       readonly holderCount: number;
       readonly remainingMs: number | null;
       /** Our position: how many waiters are before us in the queue; null: we are not in it yet. */
-      readonly place: number | null;
+      readonly position: number | null;
       readonly waitedMs: number;
     }
   | {

@@ -141,7 +141,8 @@ export class LeaseKeeper {
     if (extendEveryMs === null) return;
     const { claim } = this.#lease;
     const ended = this.#extendingEnded.signal;
-    const subscriptions = claim.yields === 'lock' ? await redlock.subscribe(asHolder(claim)) : null;
+    const subscriptions =
+      claim.preemptible === 'lock' ? await redlock.subscribe(asHolder(claim)) : null;
     let notBefore = Number.NEGATIVE_INFINITY;
     try {
       for (;;) {

@@ -150,7 +150,7 @@ export function contentionOf(
     refusals.map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY),
   );
   const freeInMs = expiries[quorum - grantedCount - 1] ?? Number.POSITIVE_INFINITY;
-  const positions = refusals.flatMap(({ place }) => (place === null ? [] : [place]));
+  const positions = refusals.flatMap(({ position }) => (position === null ? [] : [position]));
   // A master that has not voted may grant the slot as well.
   const missingVotes = masterCount - votes.length;
   const freeSlot = mostCommon(
@@ -163,7 +163,7 @@ export function contentionOf(
     holderCount: isOne ? 1 : new Set(holders).size,
     freeInMs: Number.isFinite(freeInMs) ? freeInMs : null,
     isHeld: holderVotes + reservedCount >= quorum,
-    place: positions.length === 0 ? null : median(positions),
+    position: positions.length === 0 ? null : median(positions),
     arrivalUs: median(refusals.map(({ masterTimeUs }) => masterTimeUs)),
     freeSlot,
     supersededBy: newer.length >= quorum ? mostCommon(newer, 1) : null,

@@ -25,13 +25,13 @@ export type Sharing =
   | { readonly kind: 'slots'; readonly slotCount: number; readonly slot: number };
 
 /**
- * What is given up for a newer waiter that yields as well. never: nothing. place: the position in
+ * What is given up for a newer waiter that yields as well. never: nothing. position: the position in
  * the queue. lock: the position, and the lock when it is held.
  */
-export type Yields = 'never' | 'place' | 'lock';
+export type Preemptible = 'never' | 'position' | 'lock';
 
 /** Held exclusively, and never given up for a waiter. */
-export const alone = { sharing: { kind: 'exclusive' }, yields: 'never' } as const;
+export const alone = { sharing: { kind: 'exclusive' }, preemptible: 'never' } as const;
 
 /**
  * What a run leaves in the history that is refused and does not wait. The masters keep one line for
@@ -55,7 +55,7 @@ export interface Claim {
   /** All of them are held, or none. At least one, none of them twice. */
   readonly resources: readonly string[];
   readonly sharing: Sharing;
-  readonly yields: Yields;
+  readonly preemptible: Preemptible;
   /** `<token> <json note>`, compared whole by the masters: see value.ts. */
   readonly value: string;
   /** The time to live of the keys, counted by each master from the moment when it grants. */
@@ -102,7 +102,7 @@ export interface Refused {
   readonly kind: 'refused';
   readonly holder: string;
   readonly remainingMs: number | null;
-  readonly place: number | null;
+  readonly position: number | null;
   readonly masterTimeUs: number;
   readonly freeSlots?: readonly number[];
   readonly supersededBy?: string;
@@ -169,7 +169,7 @@ export interface Contention {
    */
   readonly isHeld: boolean;
   /** Our position: how many are before us, by the median of the masters; null: not in the queue. */
-  readonly place: number | null;
+  readonly position: number | null;
   /** The median of the masters' clocks when they refused us. */
   readonly arrivalUs: number;
   /** A slot that may be had instead of the one that was asked for; null: none. */

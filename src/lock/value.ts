@@ -34,7 +34,7 @@ const mostValueBytes = 1_000;
 
 /** What a claim asks for, beside its value: a lock held alone by default. */
 export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
-  Partial<Pick<Claim, 'sharing' | 'yields'>>;
+  Partial<Pick<Claim, 'sharing' | 'preemptible'>>;
 
 /** A claim that does not wait in the queue. `token` must never have been used before. */
 export function newClaim(wish: Wish, token: string, note: HolderNote): Claim {
@@ -199,14 +199,14 @@ export function waitingProcess(id: string): WaitingProcess | null {
  * `<traits>:<random>:<who>`, as in whoOf. `random` makes the id unique, and contains no colon.
  */
 export function waiterIdOf(
-  { sharing, yields }: Pick<Claim, 'sharing' | 'yields'>,
+  { sharing, preemptible }: Pick<Claim, 'sharing' | 'preemptible'>,
   random: string,
   who: string,
 ): string {
   const traits: Trait[] = [];
   if (sharing.kind === 'shared') traits.push('shared');
-  if (yields !== 'never') traits.push('newest');
-  if (yields === 'lock') traits.push('replace');
+  if (preemptible !== 'never') traits.push('newest');
+  if (preemptible === 'lock') traits.push('replace');
   return `${traits.join()}:${random}:${who}`;
 }
 

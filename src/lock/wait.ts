@@ -146,7 +146,7 @@ class Wait {
         if (attempt.kind === 'acquired') return await this.#acquired(attempt, attemptedAt);
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
-        if (this.#isOver(attempt)) return this.#leave(endingOf(attempt, redlock.masterCount));
+        if (this.#isOver(attempt)) return this.#leave(resultOf(attempt, redlock.masterCount));
         const crowded = this.#crowded(attempt);
         if (crowded) return this.#leave(crowded);
         await this.#goOn(attempt);
@@ -209,11 +209,11 @@ class Wait {
   /** The end of a wait that finds too many in the queue on its arrival; null: it goes on. */
   #crowded(attempt: Failure): NotAcquired | null {
     const { maxWaiters } = this.#limits;
-    if (attempt.kind !== 'busy' || attempt.place === null || this.#queuedCount !== null)
+    if (attempt.kind !== 'busy' || attempt.position === null || this.#queuedCount !== null)
       return null;
-    this.#queuedCount = attempt.place;
-    if (typeof maxWaiters !== 'number' || attempt.place < maxWaiters) return null;
-    const { holder, holderCount, freeInMs, place: queuedCount } = attempt;
+    this.#queuedCount = attempt.position;
+    if (typeof maxWaiters !== 'number' || attempt.position < maxWaiters) return null;
+    const { holder, holderCount, freeInMs, position: queuedCount } = attempt;
     return { kind: 'busy', holder, holderCount, freeInMs, queuedCount };
   }
 
@@ -224,8 +224,8 @@ class Wait {
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotCount = 0;
     if (attempt.kind === 'busy') {
-      const { holder, holderCount, freeInMs: remainingMs, place } = attempt;
-      report({ kind: 'waiting', holder, holderCount, remainingMs, place, waitedMs });
+      const { holder, holderCount, freeInMs: remainingMs, position } = attempt;
+      report({ kind: 'waiting', holder, holderCount, remainingMs, position, waitedMs });
       if (waitMs !== 0 && !retries && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
       report({ kind: 'no-quorum', failures: redlock.completed(attempt.failures), waitedMs });
@@ -255,13 +255,13 @@ class Wait {
     // There is no holder and no waiter before us: contenders have split the vote. Or the holders of
     // several slots have, each with a bare quorum: that lasts, and a waiter is woken when it is
     // over.
-    const isSplit = !attempt.isHeld && (attempt.place ?? 0) === 0;
+    const isSplit = !attempt.isHeld && (attempt.position ?? 0) === 0;
     this.#splitCount = isSplit ? this.#splitCount + 1 : 0;
     if (isSplit)
       return this.#subscriptions
         ? Math.min(between(soonMs) * 2 ** (this.#splitCount - 1), pollMs.most)
         : between(soonMs);
-    const isNext = attempt.place === 0 && attempt.freeInMs !== null;
+    const isNext = attempt.position === 0 && attempt.freeInMs !== null;
     return Math.min(
       between(pollMs),
       isNext ? attempt.freeInMs + expiryMs : Number.POSITIVE_INFINITY,
@@ -280,7 +280,7 @@ class Wait {
   }
 }
 
-function endingOf(attempt: Failure, masterCount: number): NotAcquired {
+function resultOf(attempt: Failure, masterCount: number): NotAcquired {
   if (isMisconfigured(attempt, masterCount))
     return { kind: 'misconfigured', failures: failuresOf(attempt) };
   switch (attempt.kind) {

@@ -7,8 +7,8 @@
 import { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
 import type { MasterAddress, PasswordSource } from './address.ts';
+import { failedBy, isFailed, isRefusedLogin, silentTls } from './errors.ts';
 import { ReplyGuard } from './reply-guard.ts';
-import { failedBy, isFailed, isRefusedLogin, silentTls } from './trouble.ts';
 
 /** A silent host delays a connection by no more than this; a refused connection fails at once. */
 const connectTimeoutMs = 2_000;
@@ -102,7 +102,7 @@ export async function openClient(
     return send();
   };
   const whyFailed = (error: unknown) => {
-    if (guard.trouble) return guard.trouble;
+    if (guard.problem) return guard.problem;
     const { code } = (cause ?? {}) as { code?: string };
     if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
     const failure = failedBy(error, cause);

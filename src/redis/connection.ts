@@ -8,6 +8,7 @@ import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import { bytesOf } from '../text/bytes.ts';
 import type { OpenedClient, Origin } from './client.ts';
+import { failed, isFailed } from './errors.ts';
 import { textsOf } from './exact-reply.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
 import { typeOfKey } from './keys.ts';
@@ -15,7 +16,6 @@ import type { ScriptCall } from './script-calls.ts';
 import { scripts } from './scripts.ts';
 import { openMaster } from './sentinels.ts';
 import { kindOfError } from './server-kinds.ts';
-import { failed, isFailed } from './trouble.ts';
 
 /** How a server refuses any request: not logged in, protected mode, no room for another client. */
 const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients/;

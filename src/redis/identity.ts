@@ -4,8 +4,8 @@
 // its start does.
 
 import type { Failed } from '../lock/types.ts';
+import { failed } from './errors.ts';
 import { kindOfFacts, replica, type ServerFacts } from './server-kinds.ts';
-import { failed } from './trouble.ts';
 
 export interface ServerIdentity extends ServerFacts {
   /** null: INFO was refused (an ACL, a managed service), so duplicates cannot be detected. */

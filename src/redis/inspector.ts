@@ -7,6 +7,7 @@ import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
+import { isFailed } from './errors.ts';
 import type { ServerRegistry } from './identity.ts';
 import {
   channelsOf,
@@ -21,7 +22,7 @@ import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
 import { mostValueBytes, removalOf } from './replies.ts';
 import { as, integer, listOf, oneOf, readReply, type Shape, text, tuple } from './reply-shapes.ts';
-import { doubtAbout } from './restart.ts';
+import { graceFailureOf } from './restart.ts';
 import { type Calls, type ScriptCall, toFreeze, toNoteAct, toThaw } from './script-calls.ts';
 import { scripts } from './scripts.ts';
 import {
@@ -35,7 +36,6 @@ import {
   type SeenHistories,
   snapshotShape,
 } from './snapshot.ts';
-import { isFailed } from './trouble.ts';
 
 /** `taken`: another freeze stands there, of which `standing` is the beginning. */
 export type FreezeReply =
@@ -75,14 +75,14 @@ export class LockObserver {
    * Why free keys are no votes yet: the server restarted, and may have forgotten locks. null: they
    * are.
    */
-  async doubt(): Promise<Failed | null> {
+  async graceFailure(): Promise<Failed | null> {
     const connection = await this.connected();
     if (isFailed(connection)) return connection;
     // No command has been sent yet, so the identity may be unknown.
     await connection.identity;
     const changedAt = this.#registry.changedAt(this.name);
     const doubtful = { connection, changedAt, clock: this.#clock, isNoting: false };
-    return doubtAbout(doubtful, this.#settings);
+    return graceFailureOf(doubtful, this.#settings);
   }
 
   /**
@@ -129,7 +129,7 @@ export class LockObserver {
       sharing,
       ttlMs: 0,
       isFenced: false,
-      yields: 'never',
+      preemptible: 'never',
       waiter: null,
     } as const;
     const undoing = { claim, keepMs: 0, record: null, keepsPosition: false };

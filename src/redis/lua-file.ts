@@ -1,5 +1,5 @@
 // The text of a file in src/redis/scripts/. Bundles contain these texts instead of this module
-// (src/dev/bundle.js), and read no file.
+// (scripts/bundle.js), and read no file.
 
 import { readFileSync } from 'node:fs';
 

@@ -5,9 +5,9 @@
 
 import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
+import { isFailed } from './errors.ts';
 import type { Protocol } from './protocol.ts';
 import { lockCommandsOf } from './rights.ts';
-import { isFailed } from './trouble.ts';
 
 /**
  * KEYS: one that is not used. ARGV: commands. Returns those that the user has no right to. The most

@@ -2,7 +2,7 @@
 
 import { ConfigError } from '../text/errors.ts';
 import type { MasterAddress } from './address.ts';
-import { isFailed } from './trouble.ts';
+import { isFailed } from './errors.ts';
 
 /**
  * Runs the commands that print passwords, each once, so that the first attempt has them.

@@ -15,13 +15,13 @@ import type {
 } from '../lock/types.ts';
 import type { Origin } from './client.ts';
 import { Connection } from './connection.ts';
+import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
 import { callsOf, type Protocol } from './protocol.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf, repeatedRemovalOf } from './replies.ts';
-import { doubtAbout } from './restart.ts';
+import { graceFailureOf } from './restart.ts';
 import { type Calls, channelNamesOf, type Undoing, withoutWaiter } from './script-calls.ts';
 import { Subscriber } from './subscriber.ts';
-import { failed, isFailed } from './trouble.ts';
 
 export interface RedisMasterSettings {
   readonly prefix: string;
@@ -290,8 +290,8 @@ export class RedisMaster implements Master {
   #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
     const changedAt = this.#registry.changedAt(this.name);
     const doubtful = { connection, changedAt, clock: this.#clock, isNoting: true };
-    const doubt = doubtAbout(doubtful, this.#settings);
-    return doubt === null ? vote : doubt.then((failure) => failure ?? vote);
+    const graceFailure = graceFailureOf(doubtful, this.#settings);
+    return graceFailure === null ? vote : graceFailure.then((failure) => failure ?? vote);
   }
 
   #objectionTo(identity: ServerIdentity | Failed): Failed | null {

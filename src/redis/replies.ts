@@ -9,6 +9,7 @@ import type {
   ReleaseReply,
   RepairReply,
 } from '../lock/types.ts';
+import { failed, isFailed } from './errors.ts';
 import {
   as,
   byFirst,
@@ -20,7 +21,6 @@ import {
   text,
   tuple,
 } from './reply-shapes.ts';
-import { failed, isFailed } from './trouble.ts';
 
 /** The scripts return so many bytes of a holder's value at most; a waiter's id is far shorter. */
 export const mostValueBytes = 1_024;
@@ -42,11 +42,11 @@ const refusal = tuple(
 
 const acquisition: Shape<AcquireReply> = byFirst<AcquireReply>({
   1: as(tuple(oneOf(1), integer(0)), ([, fence]) => ({ kind: 'granted', fence })),
-  0: as(refusal, ([, holder, remainingMs, place, secs, micros, supersededBy, freeSlots]) => ({
+  0: as(refusal, ([, holder, remainingMs, position, secs, micros, supersededBy, freeSlots]) => ({
     kind: 'refused',
     holder,
     remainingMs: remainingMs >= 0 ? remainingMs : null,
-    place: place < 0 ? null : place,
+    position: position < 0 ? null : position,
     masterTimeUs: secs * 1_000_000 + micros,
     ...(supersededBy ? { supersededBy } : {}),
     ...(freeSlots.length > 0 ? { freeSlots } : {}),

@@ -4,7 +4,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
-import { failed, failedBy, foreignProtocol, replyError } from './trouble.ts';
+import { failed, failedBy, foreignProtocol, replyError } from './errors.ts';
 
 /** The deepest lists in lists; ioredis reads them by recursion. */
 const deepest = 1_000;
@@ -40,7 +40,7 @@ export class ReplyGuard {
   #line = '';
   /** With which error the server has closed the connection; '': with none. */
   #lastWords = '';
-  #trouble: Failed | null = null;
+  #problem: Failed | null = null;
 
   /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
   constructor(client: Redis, mostBytes: number, loginReplies: number) {
@@ -50,8 +50,8 @@ export class ReplyGuard {
   }
 
   /** Why the connection was closed; null: not because of the server's bytes. */
-  get trouble(): Failed | null {
-    return this.#trouble;
+  get problem(): Failed | null {
+    return this.#problem;
   }
 
   /** What the server said, without a request, before it closed the connection; null: nothing. */
@@ -71,10 +71,10 @@ export class ReplyGuard {
     const readers = stream.listeners('data');
     stream.removeAllListeners('data');
     stream.on('data', (chunk: Buffer) => {
-      if (this.#trouble) return;
+      if (this.#problem) return;
       const harmless = chunk.subarray(0, this.#read(chunk));
       for (const read of readers) read.call(stream, harmless);
-      if (this.#trouble) stream.destroy();
+      if (this.#problem) stream.destroy();
     });
   }
 
@@ -85,9 +85,9 @@ export class ReplyGuard {
       const end = this.#bytesToSkip > 0 ? this.#skip(chunk, at) : this.#readLine(chunk, at);
       this.#bytes += end - at;
       if (this.#bytes > this.#mostBytes) {
-        this.#trouble ??= failed('connection', `a reply of more than ${this.#mostBytes} bytes`);
+        this.#problem ??= failed('connection', `a reply of more than ${this.#mostBytes} bytes`);
       }
-      if (this.#trouble) return at;
+      if (this.#problem) return at;
       at = end;
     }
     return at;
@@ -103,7 +103,7 @@ export class ReplyGuard {
    * Reads up to the carriage return, at which some versions of ioredis take a line for complete.
    */
   #readLine(chunk: Buffer, at: number): number {
-    if (!this.#hasBegun && chunk[at] === tlsAlert) this.#trouble = speaksTls;
+    if (!this.#hasBegun && chunk[at] === tlsAlert) this.#problem = speaksTls;
     this.#hasBegun = true;
     const found = chunk.indexOf(carriageReturn, at);
     const end = found < 0 ? chunk.length : found + 1;
@@ -113,8 +113,8 @@ export class ReplyGuard {
     if (this.#header.startsWith('-'))
       this.#line += chunk.toString('latin1', at, Math.min(end, at + room));
     if (!/^[-+:,#_($=!*~%]/.test(this.#header))
-      this.#trouble ??= /^[>|]/.test(this.#header) ? unasked : foreignProtocol;
-    if (found >= 0 && !this.#trouble) {
+      this.#problem ??= /^[>|]/.test(this.#header) ? unasked : foreignProtocol;
+    if (found >= 0 && !this.#problem) {
       const header = this.#header;
       this.#header = '';
       this.#bytesToSkip = 1;
@@ -130,7 +130,7 @@ export class ReplyGuard {
     if (!/[$=!*~%]/.test(type)) return this.#end(type === '_', type === '-');
     const [, digits] = /^.(-?\d{1,12})\r$/.exec(header) ?? [];
     if (digits === undefined) {
-      this.#trouble = foreignProtocol;
+      this.#problem = foreignProtocol;
       return;
     }
     const length = Number(digits) * (type === '%' ? 2 : 1);
@@ -140,7 +140,7 @@ export class ReplyGuard {
     }
     if (length <= 0) return this.#end(length < 0, false);
     this.#itemsLeft.push(length);
-    if (this.#itemsLeft.length > deepest) this.#trouble = foreignProtocol;
+    if (this.#itemsLeft.length > deepest) this.#problem = foreignProtocol;
   }
 
   #end(isNil: boolean, isError: boolean): void {
@@ -158,7 +158,7 @@ export class ReplyGuard {
     else if (isError && isWhole) {
       this.#lastWords ||= this.#line.slice(1).trim();
       return;
-    } else this.#trouble = unasked;
+    } else this.#problem = unasked;
     this.#bytes = 0;
   }
 }

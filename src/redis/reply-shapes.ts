@@ -2,7 +2,7 @@
 // never an exception. The only place where `unknown` gets a type. It knows no commands.
 
 import type { Failed } from '../lock/types.ts';
-import { failed } from './trouble.ts';
+import { failed } from './errors.ts';
 
 /** Reads a reply, or a part of it. Called only by `readReply`, which catches what it throws. */
 export type Shape<Value> = (reply: unknown) => Value;

@@ -7,8 +7,8 @@
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
+import { failed, isFailed } from './errors.ts';
 import { promotionKeyOf } from './keys.ts';
-import { failed, isFailed } from './trouble.ts';
 
 export interface DoubtSettings {
   readonly prefix: string;
@@ -30,7 +30,7 @@ export interface DoubtfulMaster {
  * Resolves with why grants of the server do not count yet, or null. Returns null where that needs
  * no question.
  */
-export function doubtAbout(
+export function graceFailureOf(
   master: DoubtfulMaster,
   { prefix, restartGraceMs }: DoubtSettings,
 ): Promise<Failed | null> | null {
@@ -46,7 +46,9 @@ export function doubtAbout(
     const restart = isRestarted ? await unlessDurable(master, agoMs, restartGraceMs) : null;
     const key = promotionKeyOf(prefix);
     const promotion = hasReplicated ? await promoted(master, key, restartGraceMs) : null;
-    const change = isOther ? doubt('took over the address', changedMs, restartGraceMs) : null;
+    const change = isOther
+      ? graceFailure('took over the address', changedMs, restartGraceMs)
+      : null;
     return restart ?? promotion ?? change;
   })();
 }
@@ -57,7 +59,7 @@ async function unlessDurable(
   graceMs: number,
 ): Promise<Failed | null> {
   if (await connection.survivesRestart()) return null;
-  return doubt('restarted', agoMs, graceMs);
+  return graceFailure('restarted', agoMs, graceMs);
 }
 
 /**
@@ -73,10 +75,10 @@ async function promoted(
   if (replicationId === null) return null;
   const seenMs = await connection.firstSeenMs(key, replicationId, isNoting);
   if (isFailed(seenMs)) return seenMs;
-  return seenMs < graceMs ? doubt('was promoted', seenMs, graceMs) : null;
+  return seenMs < graceMs ? graceFailure('was promoted', seenMs, graceMs) : null;
 }
 
-function doubt(what: string, agoMs: number, graceMs: number): Failed {
+function graceFailure(what: string, agoMs: number, graceMs: number): Failed {
   const [ago, left] = [agoMs, graceMs - agoMs].map((ms) => Math.ceil(ms / 1000));
   const reason = 'may have forgotten a lock that is still held';
   return failed('restarted', `${what} ${ago} s ago and ${reason}: counts again in ${left} s`);

@@ -103,7 +103,7 @@ function toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptC
 }
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
-  const arrival = claim.yields === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
+  const arrival = claim.preemptible === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
   const words = [...holderWords(claim, fence), arrival];
   return { script: textsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
 }
@@ -192,8 +192,8 @@ export function channelNamesOf(claim: Claim, prefix: string): string[] {
   return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
 }
 
-function textsFor({ sharing, yields }: Claim, isNoted = false): Scripts {
-  return scriptsFor(sharing.kind === 'exclusive' && yields === 'never', isNoted);
+function textsFor({ sharing, preemptible }: Claim, isNoted = false): Scripts {
+  return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', isNoted);
 }
 
 function keysIn(resources: readonly string[], prefix: string): string[] {

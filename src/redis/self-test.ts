@@ -7,13 +7,13 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lock/ports.ts';
 import type { AcquireReply, Claim, Failed, ReleaseReply } from '../lock/types.ts';
 import { newClaim } from '../lock/value.ts';
+import { failed, isFailed } from './errors.ts';
 import { ServerRegistry } from './identity.ts';
 import type { LockObserver } from './inspector.ts';
 import { keysOf } from './keys.ts';
 import { missingRights } from './missing-rights.ts';
 import type { Protocol } from './protocol.ts';
 import { RedisMaster } from './redis-master.ts';
-import { failed, isFailed } from './trouble.ts';
 
 const ttlMs = 2_000;
 const note = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doctor' };

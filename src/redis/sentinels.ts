@@ -8,7 +8,7 @@ import type { Failed } from '../lock/types.ts';
 import { quoted } from '../text/quote.ts';
 import type { MasterAddress, SentinelHost } from './address.ts';
 import { type OpenedClient, type OpenOptions, type Origin, openClient } from './client.ts';
-import { failed, isFailed } from './trouble.ts';
+import { failed, isFailed } from './errors.ts';
 
 /** How long one sentinel may take to answer. */
 const answerMs = 2_000;
@@ -20,10 +20,10 @@ export async function openMaster(
 ): Promise<OpenedClient | Failed> {
   if ('duplicate' in origin || origin.sentinels === undefined) return openClient(origin, options);
   const { sentinels, ...login } = origin;
-  const place = await findPrimary(origin, sentinels.hosts, sentinels.primary);
-  if (isFailed(place)) return place;
-  const opened = await openClient({ ...login, ...place }, options);
-  const which = `its primary ${shown(place)}`;
+  const position = await findPrimary(origin, sentinels.hosts, sentinels.primary);
+  if (isFailed(position)) return position;
+  const opened = await openClient({ ...login, ...position }, options);
+  const which = `its primary ${shown(position)}`;
   if (isFailed(opened)) return failed(opened.cause, `${which}: ${opened.message}`);
   const role = await opened.ask(() => opened.client.call('ROLE')).catch(() => null);
   if (!Array.isArray(role) || role[0] !== 'slave') return opened;
@@ -38,7 +38,7 @@ function findPrimary(
   primary: string,
 ): Promise<SentinelHost | Failed> {
   return new Promise((resolve) => {
-    const named = new Map<string, { readonly place: SentinelHost; readonly count: number }>();
+    const named = new Map<string, { readonly position: SentinelHost; readonly count: number }>();
     const failures: Failed[] = [];
     for (const host of hosts) {
       void askOne(origin, host, primary).then((answer) => {
@@ -46,12 +46,12 @@ function findPrimary(
           failures.push(failed(answer.cause, `${shown(host)}: ${answer.message}`));
         } else {
           const count = (named.get(shown(answer))?.count ?? 0) + 1;
-          named.set(shown(answer), { place: answer, count });
+          named.set(shown(answer), { position: answer, count });
           if (count > hosts.length / 2) resolve(answer);
         }
         const answers = [...named.values()].sort((a, b) => b.count - a.count);
         const answeredCount = answers.reduce((sum, { count }) => sum + count, failures.length);
-        if (answeredCount === hosts.length) resolve(answers[0]?.place ?? noneOf(failures));
+        if (answeredCount === hosts.length) resolve(answers[0]?.position ?? noneOf(failures));
       });
     }
   });

@@ -3,6 +3,7 @@
 
 import { parsePermit } from '../lock/value.ts';
 import { bytesOf } from '../text/bytes.ts';
+import { isFailed } from './errors.ts';
 import {
   as,
   decimal,
@@ -15,7 +16,6 @@ import {
   text,
   tuple,
 } from './reply-shapes.ts';
-import { isFailed } from './trouble.ts';
 
 /** The longest value or line: the scripts cut longer values, and leave out longer lines. */
 const mostValueBytes = 4_096;

@@ -7,8 +7,8 @@ import type { Redis } from 'ioredis';
 import type { Subscription } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import type { OpenedClient, Origin } from './client.ts';
+import { failed, failedBy, isFailed, replyError } from './errors.ts';
 import { openMaster } from './sentinels.ts';
-import { failed, failedBy, isFailed, replyError } from './trouble.ts';
 
 export class Subscriber {
   readonly #origin: Origin;
@@ -33,10 +33,10 @@ export class Subscriber {
       // No channel is unsubscribed before: a waiter that has left the queue is not woken.
       if (this.#listeners.size === 0) this.close();
     };
-    const trouble = await this.#confirmed(channels);
-    if (trouble === null) return { close };
+    const problem = await this.#confirmed(channels);
+    if (problem === null) return { close };
     close();
-    return trouble;
+    return problem;
   }
 
   /** Subscribes again where the connection has broken. */
@@ -79,7 +79,7 @@ class SubscriberConnection {
   readonly #onMessage: (channel: string, message: string) => void;
   readonly #onEnd: () => void;
   /** Called with the confirmation of a channel. */
-  readonly #unconfirmed = new Map<string, (trouble: Failed | null) => void>();
+  readonly #unconfirmed = new Map<string, (problem: Failed | null) => void>();
   /** Each character is a byte. */
   #unread = '';
   #ended: Failed | null = null;
@@ -120,19 +120,19 @@ class SubscriberConnection {
       (channel) => new Promise<Failed | null>((resolve) => this.#unconfirmed.set(channel, resolve)),
     );
     this.#client.stream.write(commandOf('SUBSCRIBE', ...channels));
-    const troubles = await Promise.all(confirmed);
-    return troubles.find((trouble) => trouble !== null) ?? null;
+    const problems = await Promise.all(confirmed);
+    return problems.find((problem) => problem !== null) ?? null;
   }
 
   close(): void {
     this.#end(failed('connection', 'connection closed'));
   }
 
-  #end(trouble: Failed): void {
+  #end(problem: Failed): void {
     if (this.#ended) return;
-    this.#ended = trouble;
+    this.#ended = problem;
     if (this.#client.status !== 'end') this.#client.disconnect();
-    for (const confirm of this.#unconfirmed.values()) confirm(trouble);
+    for (const confirm of this.#unconfirmed.values()) confirm(problem);
     this.#unconfirmed.clear();
     this.#onEnd();
   }

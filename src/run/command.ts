@@ -43,6 +43,6 @@ function objectionToFile(file: string): CannotStart | null {
 
 /** The result of a run that ended before it asked for its lock, because of its command. */
 export function endedBefore(exit: ChildExit): Finished {
-  const ending = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
-  return { ending, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unconfirmedMs: null };
+  const result = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
+  return { result, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unconfirmedMs: null };
 }

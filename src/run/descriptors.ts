@@ -5,14 +5,14 @@
 
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { RunTrouble } from './trouble.ts';
+import { RunError } from './errors.ts';
 
 /** The connection for commands and the one for subscriptions. */
 const perMaster = 2;
 /** The pipes of a start of the command and of a second guard, and a file that is read meanwhile. */
 const besides = 7;
 
-/** @throws RunTrouble where too few files may be opened */
+/** @throws RunError where too few files may be opened */
 export function checkDescriptors(masterCount: number): void {
   const opened: number[] = [];
   try {
@@ -20,7 +20,7 @@ export function checkDescriptors(masterCount: number): void {
       opened.push(openSync(devNull, 'r'));
   } catch (error) {
     if (!areTooFew(error)) throw error;
-    throw new RunTrouble(tooFew);
+    throw new RunError(tooFew);
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
   }

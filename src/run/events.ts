@@ -1,7 +1,7 @@
 // The events that a run reports beside those of its lock. They decide nothing.
 
 import type { LockEvent } from '../lock/events.ts';
-import type { Cause, ChildExit, Signal } from './supervisor.ts';
+import type { ChildExit, Signal, StopReason } from './supervisor.ts';
 
 export type RunEvent =
   | LockEvent
@@ -11,7 +11,7 @@ export type RunEvent =
   /** `validMs`: what is left of validity; `unconfirmedMs`: the time since the last confirmation. */
   | {
       readonly kind: 'stopping';
-      readonly cause: Cause;
+      readonly cause: StopReason;
       readonly signal: Signal;
       readonly validMs: number;
       readonly unconfirmedMs: number;

@@ -5,7 +5,7 @@
 import os from 'node:os';
 import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/exit-codes.ts';
-import type { ChildExit, Ending, Signal } from './supervisor.ts';
+import type { ChildExit, RunResult, Signal } from './supervisor.ts';
 
 export interface ExitStatus {
   readonly code: number;
@@ -15,7 +15,10 @@ export interface ExitStatus {
 
 const raisedAgain: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-export function exitStatusOf({ cause, childExit }: Ending, conflictExitCode: number): ExitStatus {
+export function exitStatusOf(
+  { cause, childExit }: RunResult,
+  conflictExitCode: number,
+): ExitStatus {
   switch (cause.kind) {
     case 'lost':
       // There was no guard, and the command was never started.

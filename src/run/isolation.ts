@@ -10,8 +10,8 @@
 import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import type { Readable } from 'node:stream';
+import { RunError } from './errors.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
-import { RunTrouble } from './trouble.ts';
 
 /** The descriptor of the pipe in the first process; the command does not get it. */
 export const statusDescriptor = 3;
@@ -44,17 +44,17 @@ const plain = [
 ];
 const asUser = [...plain, '--user', '--map-current-user'];
 
-/** @throws RunTrouble where this machine does not allow it */
+/** @throws RunError where this machine does not allow it */
 export function findIsolation(): Isolation {
   const candidates = process.getuid?.() === 0 ? [plain, asUser] : [asUser];
-  let trouble = '';
+  let problem = '';
   for (const words of process.platform === 'linux' ? candidates : []) {
     const found = tryOut(words);
     if (found === null) return [...words, '--', '/bin/sh', '-c', init, 'redlock-isolate'];
-    trouble ||= found;
+    problem ||= found;
   }
-  const why = trouble || 'there are no PID namespaces on this system';
-  throw new RunTrouble(
+  const why = problem || 'there are no PID namespaces on this system';
+  throw new RunError(
     `--isolate: not possible on this machine: ${why} (leave it out, or allow PID namespaces)`,
   );
 }

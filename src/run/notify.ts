@@ -48,7 +48,7 @@ export class Notifier {
   }
 
   /** Tells of a run that was refused. */
-  finished({ ending: { cause } }: Finished): void {
+  finished({ result: { cause } }: Finished): void {
     if (cause.kind !== 'not-acquired') return;
     const { acquisition } = cause;
     if (acquisition.kind === 'busy') this.#holder = acquisition.holder;

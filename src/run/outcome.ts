@@ -1,7 +1,7 @@
 // The outcome of a run in one word, for --report and the history of the lock. A command that failed
 // has run too: its exit code says so. The sentences for people are in cli/run-lines.ts.
 
-import type { Cause, ChildExit, Ending } from './supervisor.ts';
+import type { ChildExit, RunResult, StopReason } from './supervisor.ts';
 
 /** All outcomes with their meaning; the README has this table. */
 export const outcomeTable = {
@@ -9,7 +9,7 @@ export const outcomeTable = {
   'not-found': 'the command was not found',
   'not-executable': 'the command cannot be executed',
   busy: 'held by someone else for all of the wait',
-  superseded: 'a newer waiter took the place (`--supersede`)',
+  superseded: 'a newer waiter took its position (`--supersede`)',
   nested: 'held by an enclosing run, which would wait for itself',
   'no-quorum': 'too few masters answered, or too slowly, to tell whether the lock is held',
   misconfigured: 'the masters themselves say that their list, or the login, is wrong',
@@ -23,11 +23,11 @@ export const outcomeTable = {
 
 export type Outcome = keyof typeof outcomeTable;
 
-export function outcomeOf({ cause, childExit }: Ending): Outcome {
+export function outcomeOf({ cause, childExit }: RunResult): Outcome {
   return cause.kind === 'child' ? childOutcome(childExit) : causeOutcome(cause);
 }
 
-function causeOutcome(cause: Exclude<Cause, { kind: 'child' }>): Outcome {
+function causeOutcome(cause: Exclude<StopReason, { kind: 'child' }>): Outcome {
   if (cause.kind !== 'not-acquired') return cause.kind;
   const { kind } = cause.acquisition;
   if (kind === 'enclosing-lost') return 'lost';

@@ -10,7 +10,7 @@ import type { RunEvent } from './events.ts';
 import { exitStatusOf } from './exit-code.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Finished } from './run.ts';
-import type { Cause, Ending } from './supervisor.ts';
+import type { RunResult, StopReason } from './supervisor.ts';
 
 export class Recorder {
   readonly #note: Omit<HolderNote, 'since'>;
@@ -31,21 +31,21 @@ export class Recorder {
   }
 
   /** The record of a run that held the lock for so many ms. */
-  ofRun(claim: Claim, { ending, waitMs, fence }: Finished, heldMs: number): string {
-    const { childExit } = ending;
+  ofRun(claim: Claim, { result, waitMs, fence }: Finished, heldMs: number): string {
+    const { childExit } = result;
     const hasRun = childExit?.kind === 'exited' || childExit?.kind === 'signaled';
-    return this.#render(claim, ending, waitMs, hasRun ? heldMs : null, fence);
+    return this.#render(claim, result, waitMs, hasRun ? heldMs : null, fence);
   }
 
   /** The record of a run that did not acquire the lock. `cause`: why it was stopped, if it was. */
-  ofWait(claim: Claim, acquisition: NotAcquired, cause: Cause | undefined): string {
+  ofWait(claim: Claim, acquisition: NotAcquired, cause: StopReason | undefined): string {
     if (acquisition.kind === 'busy' && acquisition.holder !== '') this.#holder = acquisition.holder;
-    const ending = {
+    const result = {
       cause: cause ?? { kind: 'not-acquired', acquisition },
       childExit: null,
       isKilled: false,
     } as const;
-    return this.#render(claim, ending, this.#clock.now() - this.#beganAt, null, null);
+    return this.#render(claim, result, this.#clock.now() - this.#beganAt, null, null);
   }
 
   /** Of a run that is refused at once; the masters add the holder. `run`: in place of a token. */
@@ -63,22 +63,22 @@ export class Recorder {
 
   #render(
     { value }: Claim,
-    ending: Ending,
+    result: RunResult,
     waitMs: number,
     heldMs: number | null,
     fence: number | null,
   ): string {
-    const { childExit, cause } = ending;
+    const { childExit, cause } = result;
     const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
     return renderRecord({
       token: parseValue(value).token,
       ...this.#note,
-      outcome: outcomeOf(ending),
+      outcome: outcomeOf(result),
       waitMs: Math.round(waitMs),
       heldMs: heldMs === null ? null : Math.round(heldMs),
       exitCode: childExit?.kind === 'exited' ? childExit.code : null,
       signal: childExit?.kind === 'signaled' ? childExit.signal : null,
-      status: exitStatusOf(ending, this.#conflictExitCode).code,
+      status: exitStatusOf(result, this.#conflictExitCode).code,
       fence,
       blocker: blockerOf(this.#holder),
       ...(stoppedBy ? { stoppedBy } : {}),

@@ -7,7 +7,7 @@ import type { Claim } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import type { Child } from './child.ts';
 import type { ReportRun } from './events.ts';
-import type { Ending, Signal } from './supervisor.ts';
+import type { RunResult, Signal } from './supervisor.ts';
 
 /** success: only after a command that exited with 0. */
 export type HoldOn = 'success' | 'always';
@@ -60,7 +60,7 @@ export interface RunParts {
 }
 
 export interface Finished {
-  readonly ending: Ending;
+  readonly result: RunResult;
   readonly waitMs: number;
   /** null: the child was never started. */
   readonly runMs: number | null;

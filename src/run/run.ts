@@ -13,9 +13,9 @@ import type { Finished, RunParts, RunSettings } from './run-parts.ts';
 import {
   type Action,
   type Event,
-  endingOf,
   initialState,
   isKept,
+  resultOf,
   type Signal,
   transition,
 } from './supervisor.ts';
@@ -271,7 +271,7 @@ export class Run {
 
   #finished(): Finished {
     return {
-      ending: endingOf(this.#state),
+      result: resultOf(this.#state),
       waitMs: this.#acquiredAt - this.#beganAt,
       runMs: this.#exitedAt === null ? null : this.#exitedAt - this.#startedAt,
       extensionCount: this.#keeper?.extensionCount ?? 0,

@@ -29,7 +29,7 @@ export type LostReason =
   | 'masters-replaced';
 
 /** Why the run ended. */
-export type Cause =
+export type StopReason =
   | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired }
   | { readonly kind: 'child' }
   | { readonly kind: 'signal'; readonly signal: Signal }
@@ -49,8 +49,8 @@ export type Cause =
       readonly by?: Person;
     };
 
-export interface Ending {
-  readonly cause: Cause;
+export interface RunResult {
+  readonly cause: StopReason;
   /** null: the child was never started. */
   readonly childExit: ChildExit | null;
   /** Whether SIGKILL was sent. */
@@ -65,7 +65,7 @@ export type Phase = 'acquiring' | 'holding' | 'stopping' | 'sweeping' | 'releasi
 
 export interface State {
   readonly phase: Phase;
-  readonly cause: Cause | null;
+  readonly cause: StopReason | null;
   readonly childExit: ChildExit | null;
   readonly isKilled: boolean;
 }
@@ -156,7 +156,7 @@ export function isKept(state: State, holdOn: 'success' | 'always' = 'always'): b
   return cause?.kind === 'child' && childExit?.kind === 'exited' && childExit.code === 0;
 }
 
-export function endingOf({ cause, childExit, isKilled }: State): Ending {
+export function resultOf({ cause, childExit, isKilled }: State): RunResult {
   if (cause === null) throw new Error('a run that has not ended has no ending');
   return { cause, childExit, isKilled };
 }
@@ -183,7 +183,7 @@ function whileAcquiring(state: State, event: Event): Step {
 }
 
 function whileHolding(state: State, event: Event): Step {
-  const stopping = (cause: Cause, signal: Signal | null): Step => [
+  const stopping = (cause: StopReason, signal: Signal | null): Step => [
     { ...state, phase: 'stopping', cause },
     [{ kind: 'stop', signal }],
   ];
@@ -275,7 +275,7 @@ function whileReleasing(state: State, event: Event): Step {
   // stands.
   const isGivenUp = state.cause?.kind === 'replaced' || state.cause?.kind === 'stopped';
   const isLoss = event.reason === 'taken' && !isGivenUp;
-  const cause: Cause | null = isLoss
+  const cause: StopReason | null = isLoss
     ? { kind: 'lost', reason: event.reason, isLate: true }
     : state.cause;
   return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];

@@ -44,7 +44,7 @@ export class ValueError extends Error {
  * Says in words why a file could not be used, from the error that node:fs threw. Where a file is to
  * be written, ENOENT means that its directory is missing.
  */
-export function fileTrouble(error: unknown, use: 'read' | 'written' = 'read'): string {
+export function fileError(error: unknown, use: 'read' | 'written' = 'read'): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
   if (code === 'ENOENT' && use === 'written') return 'no such directory';
   const words: Readonly<Record<string, string>> = {

@@ -13,16 +13,16 @@ export interface WaitFacts {
   /** The longest that the wait may last; null: for ever, or this is not limited by time. */
   readonly waitMs: number | null;
   /** How many waiters are before us in the queue; null: we are not in it. */
-  readonly place: number | null;
+  readonly position: number | null;
   /** "held by ...", "no quorum: ...". */
   readonly why: string;
 }
 
 /** `waiting 1m12s (of 10m) for "deploy": 2nd in the queue; held by ...`. */
-export function waitingLine({ names, waitedMs, waitMs, place, why }: WaitFacts): string {
+export function waitingLine({ names, waitedMs, waitMs, position, why }: WaitFacts): string {
   const limit = waitMs === null ? '' : ` (of ${renderDuration(waitMs)})`;
-  const position = place === null ? '' : `${ordinal(place + 1)} in the queue; `;
-  return `waiting ${inSeconds(waitedMs)}${limit} for ${whichOf(names)}: ${position}${why}`;
+  const where = position === null ? '' : `${ordinal(position + 1)} in the queue; `;
+  return `waiting ${inSeconds(waitedMs)}${limit} for ${whichOf(names)}: ${where}${why}`;
 }
 
 /** The beginning of that line: it may be shown in a colour. */
@@ -68,6 +68,6 @@ function inSeconds(ms: number): string {
 /** `1st`, `2nd`, `3rd`, `4th`, `11th`. */
 function ordinal(count: number): string {
   const isTeen = Math.floor((count % 100) / 10) === 1;
-  const ending = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
-  return `${count}${ending}`;
+  const result = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
+  return `${count}${result}`;
 }

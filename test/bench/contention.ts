@@ -158,7 +158,7 @@ async function drain(contenders: readonly Contender[]) {
     ({ status }) => status === 'rejected',
   ).length;
   const inversionCount = order.filter(
-    (index, place) => place > 0 && index < (order[place - 1] ?? 0),
+    (index, position) => position > 0 && index < (order[position - 1] ?? 0),
   ).length;
   return { drainMs: performance.now() - startedAt, handOversMs, inversionCount, missedCount };
 }

@@ -13,7 +13,7 @@ const blockTimeoutMs = 8_000;
 export class Contestant {
   readonly name: string;
   /** Why it no longer takes part, or null. */
-  trouble: string | null = null;
+  problem: string | null = null;
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
@@ -39,7 +39,7 @@ export class Contestant {
    * after a failure.
    */
   async block(count: number, limitMs: number): Promise<number[]> {
-    if (this.trouble !== null) return [];
+    if (this.problem !== null) return [];
     this.#child.stdin?.write(`${count} ${limitMs}\n`);
     const line = await Promise.race([this.#lines.next(), timeout()]);
     if (line === 'timeout') this.#leave(`no answer within ${blockTimeoutMs} ms`);
@@ -61,8 +61,8 @@ export class Contestant {
     this.#child.kill('SIGKILL');
   }
 
-  #leave(trouble: string): void {
-    this.trouble ??= trouble;
+  #leave(problem: string): void {
+    this.problem ??= problem;
     this.close();
   }
 }

@@ -28,7 +28,7 @@ export interface CycleRow {
   readonly per_second: number | null;
   readonly p50: number | null;
   readonly p99: number | null;
-  readonly trouble: string | null;
+  readonly problem: string | null;
 }
 
 const turnCount = Number(process.env.CYCLES_TURNS ?? 30);
@@ -125,9 +125,9 @@ async function inBlocks(
   }
   const [floor = []] = times;
   return Object.fromEntries(
-    contestants.map(({ name, trouble }, index) => [
+    contestants.map(({ name, problem }, index) => [
       name,
-      rowOf(times[index] ?? [], floor, trouble),
+      rowOf(times[index] ?? [], floor, problem),
     ]),
   );
 }
@@ -135,7 +135,7 @@ async function inBlocks(
 function rowOf(
   blocks: readonly number[][],
   floor: readonly number[][],
-  trouble: string | null,
+  problem: string | null,
 ): CycleRow {
   const all = blocks.flat();
   if (all.length === 0) {
@@ -145,7 +145,7 @@ function rowOf(
       per_second: null,
       p50: null,
       p99: null,
-      trouble: trouble ?? 'no cycle',
+      problem: problem ?? 'no cycle',
     };
   }
   const ratios = blocks.map(
@@ -157,7 +157,7 @@ function rowOf(
     per_second: Math.round((1000 * all.length) / all.reduce((sum, ms) => sum + ms, 0)),
     p50: round(quantile(all, 0.5)),
     p99: round(quantile(all, 0.99)),
-    trouble,
+    problem,
   };
 }
 

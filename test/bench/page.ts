@@ -106,8 +106,8 @@ export function writePage({ machine, results }: Run): void {
     write('cycles', cyclesTable(cycles));
     const panels = charted.flatMap((title) => {
       const rows = Object.entries(cycles[title] ?? {}).map(
-        ([name, { p50, p99, trouble }]): ChartRow => {
-          return { name, p50, high: p99, note: brief(trouble) };
+        ([name, { p50, p99, problem }]): ChartRow => {
+          return { name, p50, high: p99, note: brief(problem) };
         },
       );
       return rows.length === 0 ? [] : [{ title, rows }];
@@ -179,11 +179,11 @@ function cyclesTable(cycles: Record<string, Record<string, CycleRow>>): string {
   return Object.entries(cycles)
     .map(([title, rows]) => {
       const lines = Object.entries(rows).map(([name, row]) => {
-        const trouble = row.trouble
+        const problem = row.problem
           ?.replace(/\s+|\|/g, ' ')
           .replace(/unix \S+: /g, '')
           .slice(0, 60);
-        if (row.p50 === null) return `| ${name} | ${trouble} | | | | |`;
+        if (row.p50 === null) return `| ${name} | ${problem} | | | | |`;
         const shown = [
           show(row.to_floor),
           row.spread?.map(show).join(' to '),
@@ -191,7 +191,7 @@ function cyclesTable(cycles: Record<string, Record<string, CycleRow>>): string {
           row.p50,
           row.p99,
         ];
-        return `| ${name}${trouble ? ` (then: ${trouble})` : ''} | ${shown.join(' | ')} |`;
+        return `| ${name}${problem ? ` (then: ${problem})` : ''} | ${shown.join(' | ')} |`;
       });
       return tableOf(
         [title, 'times the floor', 'spread', 'cycles a second', 'p50 ms', 'p99 ms'],
@@ -217,7 +217,7 @@ function costTable(cost: Record<string, CostRow>): string {
 function contentionTable(contention: Record<string, Record<string, ContentionRow>>): string {
   const lines = Object.entries(contention).flatMap(([count, rows]) =>
     Object.entries(rows).map(([name, row], index) => {
-      const trouble = row.gave_up > 0 ? `; ${row.gave_up} gave up` : '';
+      const problem = row.gave_up > 0 ? `; ${row.gave_up} gave up` : '';
       const handOver = row.p50 === null ? '' : `${row.p50} / ${row.p99}`;
       const shown = [
         row.to_floor,
@@ -226,7 +226,7 @@ function contentionTable(contention: Record<string, Record<string, ContentionRow
         row.out_of_order,
         row.commands,
       ];
-      return `| ${index === 0 ? count : ''} | ${name}${trouble} | ${shown.join(' | ')} |`;
+      return `| ${index === 0 ? count : ''} | ${name}${problem} | ${shown.join(' | ')} |`;
     }),
   );
   const heads = ['times the floor', 'drained in ms', 'hand-over p50 / p99 ms', 'out of order'];
@@ -270,8 +270,8 @@ function tableOf(heads: readonly string[], lines: readonly string[]): string {
 }
 
 /** On one line, without addresses, which mean nothing to a reader. */
-function brief(trouble: string | null): string {
-  return (trouble ?? '')
+function brief(problem: string | null): string {
+  return (problem ?? '')
     .replace(/unix \S+: /g, '')
     .replace(/[\s|]+/g, ' ')
     .slice(0, 80);

@@ -9,11 +9,11 @@ import { freePort } from '../servers/master.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import {
+  type CliResult,
   fixture,
   isStandalone,
   linesOf,
   node,
-  type RunResult,
   takeBy,
   untilNothingIsLeft,
   useMasters,
@@ -28,7 +28,7 @@ type Row = readonly [
 ];
 
 /** Runs all rows at once, and compares their exit codes, or the signals that they died of. */
-async function expectStatuses(rows: readonly Row[]): Promise<RunResult[]> {
+async function expectStatuses(rows: readonly Row[]): Promise<CliResult[]> {
   const results = await Promise.all(rows.map(([, words, options]) => run(words, options)));
   const title = (index: number) => rows[index]?.[1].join(' ');
   const seen = results.map(({ code, signal }, index) => `${title(index)}: ${code ?? signal}`);

@@ -78,9 +78,9 @@ test.each([
   ['slots', ['--slots', '2', 'both'], ['both']],
   ['one of several names', ['one', 'two'], ['two']],
   ['all of several names', ['one', 'two'], ['two', 'one']],
-])('under a lock of another form: %s', async (_, outer, names) => {
+])('under a lock of another form: %s', async (_, enclosing, names) => {
   const { code, stdout, stderr } = await run([
-    ...outer,
+    ...enclosing,
     '--',
     ...inside(...names, '--', ...printed),
   ]);
@@ -126,7 +126,7 @@ test('a signal to the nested run ends it and its command, and not the enclosing 
 test('--report describes the nested run', async () => {
   const report = join(mkdtempSync(join(scratchFolder(), 'nested-')), 'report.json');
   await run(['same', '--', ...inside('--report', report, 'same', '-c', 'exit 3')]);
-  const facts = { outcome: 'ran', exitCode: 3, status: 3, place: null, masters: { failed: [] } };
+  const facts = { outcome: 'ran', exitCode: 3, status: 3, position: null, masters: { failed: [] } };
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject(facts);
 });
 

@@ -76,7 +76,7 @@ test('times, extensions, the fencing number and the masters', async () => {
     names: ['name'],
     outcome: 'ran',
     waitMs: expect.toSatisfy((ms) => Number.isInteger(ms) && ms >= 0 && ms < 5_000),
-    place: null,
+    position: null,
     runMs: expect.toSatisfy((ms) => Number.isInteger(ms) && ms >= 1_490 && ms < 3_000),
     exitCode: 0,
     signal: null,
@@ -95,8 +95,8 @@ test('the position in the queue on arrival', async () => {
   await run(['-w', '600ms', '--report', second, 'queue', '--', 'true']);
   await ahead.result;
   expect([parse(first), parse(second)]).toMatchObject([
-    { outcome: 'busy', place: 1 },
-    { outcome: 'busy', place: 2, waitMs: expect.toSatisfy((ms) => ms >= 600) },
+    { outcome: 'busy', position: 1 },
+    { outcome: 'busy', position: 2, waitMs: expect.toSatisfy((ms) => ms >= 600) },
   ]);
 });
 

@@ -16,24 +16,24 @@ import {
 import { noConfiguration } from '../servers/no-configuration.ts';
 import { eventually } from '../servers/processes.ts';
 import {
+  type CliResult,
   type CliRun,
   interpreter,
   isStandalone,
   program,
   type RunOptions,
-  type RunResult,
   startCli,
 } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
-export type { CliRun, RunOptions, RunResult, TestMaster };
+export type { CliResult, CliRun, RunOptions, TestMaster };
 /** For shells that run the program themselves. */
 export { interpreter, isStandalone, program };
 
 export interface Rig {
   readonly masters: TestMaster[];
   start(words: readonly string[], options?: RunOptions): CliRun;
-  run(words: readonly string[], options?: RunOptions): Promise<RunResult>;
+  run(words: readonly string[], options?: RunOptions): Promise<CliResult>;
 }
 
 /** Masters for all tests of this file, emptied before each; to be called at the top of the file. */

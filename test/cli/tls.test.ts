@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { pemFile } from '../servers/pem.ts';
 import { tlsFront } from '../servers/tls.ts';
-import { fileWith, type RunOptions, type RunResult, useMasters } from './rig.ts';
+import { type CliResult, fileWith, type RunOptions, useMasters } from './rig.ts';
 
 const { masters, run } = useMasters(1);
 
@@ -19,7 +19,7 @@ interface Scene {
 }
 
 /** Runs `true`, or other words, on one master behind TLS. */
-async function runOver(scene: Scene, words = ['name', '--', 'true']): Promise<RunResult> {
+async function runOver(scene: Scene, words = ['name', '--', 'true']): Promise<CliResult> {
   const { tls = [`caFile: ${pemFile('ca.pem')}`], host = 'localhost' } = scene;
   const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), scene.asksIn);
   const lines = [

@@ -71,19 +71,19 @@ export function freezes(world: World): void {
       await server.freezeLock('r', 'f', 0);
       const [first, second] = [waiting(claimOf('a')), waiting(claimOf('b'))];
       const ear = await earOf(server, first);
-      expect(await master.acquire(first, lasting)).toMatchObject({ holder: 'f', place: 0 });
-      expect(await master.acquire(second, lasting)).toMatchObject({ holder: 'f', place: 1 });
+      expect(await master.acquire(first, lasting)).toMatchObject({ holder: 'f', position: 0 });
+      expect(await master.acquire(second, lasting)).toMatchObject({ holder: 'f', position: 1 });
       expect(await server.thawLock('r', 'f')).toEqual({ kind: 'released' });
       await untilCalled(server, ear.count);
       expect(await master.acquire(first, lasting)).toMatchObject({ kind: 'granted' });
     });
 
     it('a waiter that wants the holder to yield is not entered', async (server, master) => {
-      const holder = claimOf('a', { yields: 'lock' });
+      const holder = claimOf('a', { preemptible: 'lock' });
       await master.acquire(holder, lasting);
       await server.freezeLock('r', 'f', 0);
-      const newer = waiting(claimOf('b', { yields: 'lock' }));
-      expect(await server.handle().acquire(newer, lasting)).toMatchObject({ place: null });
+      const newer = waiting(claimOf('b', { preemptible: 'lock' }));
+      expect(await server.handle().acquire(newer, lasting)).toMatchObject({ position: null });
       const extended = await master.extend(holder, null, lasting);
       expect(extended).toMatchObject({ kind: 'extended' });
       expect(extended).not.toHaveProperty('wantedBy');

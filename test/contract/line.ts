@@ -19,9 +19,9 @@ import {
 /** The claim of one who waits. Arrivals are by the letter of the value: `a` came first. */
 const waiterOf = (value: string) =>
   claimOf(value, { waiter: { id: `id ${value}`, arrivalUs: value.charCodeAt(0) } });
-const inLine = (place: number | null, holder = 'them') =>
-  expect.objectContaining({ kind: 'refused', holder, place });
-const behindOthers = (place: number | null) => inLine(place, '');
+const inLine = (position: number | null, holder = 'them') =>
+  expect.objectContaining({ kind: 'refused', holder, position });
+const behindOthers = (position: number | null) => inLine(position, '');
 
 export function line(world: World): void {
   const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>

@@ -97,7 +97,7 @@ export function looks(world: World): void {
       await server.look('r');
       expect(await master.acquire(waiting(claimOf('c')), lasting)).toMatchObject({
         holder: 'a',
-        place: 1,
+        position: 1,
       });
     });
   });

@@ -48,7 +48,7 @@ function times(world: World, unitMs: number): void {
     kind: 'refused',
     holder,
     remainingMs,
-    place: null,
+    position: null,
     masterTimeUs: expect.any(Number),
   });
   /**
@@ -115,7 +115,7 @@ function times(world: World, unitMs: number): void {
       const waiter = { id: 'w', arrivalUs: 1 };
       expect(await acquire(server.handle(), 'c', { waiter })).toMatchObject({
         kind: 'refused',
-        place: null,
+        position: null,
       });
     });
   });

@@ -152,11 +152,11 @@ export function several(world: World): void {
       await ask(server, waiting(claimOf('a', { resources: ['s'] })));
       expect(await ask(server, waiting(claimOf('b', both)))).toMatchObject({
         kind: 'refused',
-        place: 1,
+        position: 1,
       });
       expect(await ask(server, waiting(claimOf('c', { resources: ['r'] })))).toMatchObject({
         kind: 'refused',
-        place: 1,
+        position: 1,
       });
     });
 
@@ -166,7 +166,7 @@ export function several(world: World): void {
       expect(await ask(server, waiting(claimOf('b', { resources: ['s'] })))).toMatchObject({
         kind: 'refused',
         holder: '',
-        place: 1,
+        position: 1,
       });
       expect(await server.read('s')).toBeNull();
     });

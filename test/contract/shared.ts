@@ -187,17 +187,17 @@ export function shared(world: World): void {
       expect(await ask(server, writer('b'))).toMatchObject({
         kind: 'refused',
         holder: 'shared',
-        place: 0,
+        position: 0,
       });
       expect(await ask(server, reader('c'))).toMatchObject({
         kind: 'refused',
         holder: '',
-        place: 1,
+        position: 1,
       });
       expect(await ask(server, sharedOf('d'))).toMatchObject({
         kind: 'refused',
         holder: '',
-        place: null,
+        position: null,
       });
       expect(await server.holders('r')).toEqual(['a']);
     });
@@ -261,7 +261,7 @@ export function shared(world: World): void {
       const between = server.handle();
       const first = await earOf(server, blocked);
       await ask(server, blocked);
-      for (const claim of [writer('b'), waiting(claimOf('b', { yields: 'place' }))]) {
+      for (const claim of [writer('b'), waiting(claimOf('b', { preemptible: 'position' }))]) {
         await between.acquire(claim, lasting);
         const { counts, close } = await crowdOf(server, [reader('c')]);
         await between.release(claim, 0);

@@ -197,12 +197,12 @@ export function slots(world: World): void {
       expect(await ask(server, waiter('b', 2))).toMatchObject({
         kind: 'refused',
         holder: '',
-        place: 1,
+        position: 1,
       });
       expect(await ask(server, slotOf('c', 2))).toMatchObject({
         kind: 'refused',
         holder: '',
-        place: null,
+        position: null,
       });
       expect(await server.holders('r')).toEqual(['1 x1']);
       subscription.close();

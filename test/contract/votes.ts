@@ -134,5 +134,5 @@ function fenceOf(reply: { kind: string; fence?: number | null }): number {
 
 /** As somebody who does not wait is refused. */
 function refusedBy(holder: string, remainingMs: unknown) {
-  return { kind: 'refused', holder, remainingMs, place: null, masterTimeUs: expect.any(Number) };
+  return { kind: 'refused', holder, remainingMs, position: null, masterTimeUs: expect.any(Number) };
 }

@@ -5,7 +5,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
-import type { Claim, Yields } from '../../src/lock/types.ts';
+import type { Claim, Preemptible } from '../../src/lock/types.ts';
 import { holderIdOf } from '../../src/lock/value.ts';
 import {
   claimOf,
@@ -20,7 +20,8 @@ import {
 } from './world.ts';
 
 const granted = expect.objectContaining({ kind: 'granted' });
-const waiter = (value: string, yields: Yields) => waiting(claimOf(value, { yields }));
+const waiter = (value: string, preemptible: Preemptible) =>
+  waiting(claimOf(value, { preemptible }));
 const idOf = (claim: Claim) => claim.waiter?.id;
 
 export function yielding(world: World): void {
@@ -31,41 +32,41 @@ export function yielding(world: World): void {
   describe('a waiter who gives way', () => {
     it('is called and told when a newer one has come, and has no place any more', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
-      const older = waiter('a', 'place');
-      const newer = waiter('b', 'place');
+      const older = waiter('a', 'position');
+      const newer = waiter('b', 'position');
       const { subscription, count } = await earOf(server, older);
-      expect(await ask(server, older)).toMatchObject({ kind: 'refused', place: 0 });
-      expect(await ask(server, newer)).toMatchObject({ kind: 'refused', place: 0 });
+      expect(await ask(server, older)).toMatchObject({ kind: 'refused', position: 0 });
+      expect(await ask(server, newer)).toMatchObject({ kind: 'refused', position: 0 });
       await untilCalled(server, count);
       expect(await ask(server, older)).toMatchObject({
         kind: 'refused',
-        place: null,
+        position: null,
         supersededBy: idOf(newer),
       });
-      expect(await ask(server, newer)).toMatchObject({ kind: 'refused', place: 0 });
+      expect(await ask(server, newer)).toMatchObject({ kind: 'refused', position: 0 });
       subscription.close();
     });
 
     it('is told by the newest of several, and the others are, too', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
-      for (const value of ['a', 'b', 'c']) await ask(server, waiter(value, 'place'));
-      const by = idOf(waiter('c', 'place'));
+      for (const value of ['a', 'b', 'c']) await ask(server, waiter(value, 'position'));
+      const by = idOf(waiter('c', 'position'));
       for (const value of ['a', 'b'])
-        expect(await ask(server, waiter(value, 'place'))).toMatchObject({ supersededBy: by });
-      const reply = await ask(server, waiter('c', 'place'));
+        expect(await ask(server, waiter(value, 'position'))).toMatchObject({ supersededBy: by });
+      const reply = await ask(server, waiter('c', 'position'));
       expect(reply).not.toHaveProperty('supersededBy');
     });
 
     it('is told also when the newer one has been granted it meanwhile', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
-      const [older, newer] = [waiter('a', 'place'), waiter('b', 'place')];
+      const [older, newer] = [waiter('a', 'position'), waiter('b', 'position')];
       await ask(server, older);
       await master.release(claimOf('x'), 0);
       const holder = server.handle();
       expect(await holder.acquire(newer, lasting)).toEqual(granted);
       expect(await ask(server, older)).toMatchObject({
         kind: 'refused',
-        place: null,
+        position: null,
         supersededBy: idOf(newer),
       });
       await holder.release(newer, 0);
@@ -81,10 +82,10 @@ export function yielding(world: World): void {
       await master.acquire(claimOf('x'), lasting);
       const stubborn = waiting(claimOf('b'));
       const { subscription, count } = await earOf(server, stubborn);
-      await ask(server, waiter('a', 'place'));
-      expect(await ask(server, stubborn)).toMatchObject({ place: 1 });
-      expect(await ask(server, waiter('c', 'place'))).toMatchObject({ place: 1 });
-      expect(await ask(server, stubborn)).toMatchObject({ place: 0 });
+      await ask(server, waiter('a', 'position'));
+      expect(await ask(server, stubborn)).toMatchObject({ position: 1 });
+      expect(await ask(server, waiter('c', 'position'))).toMatchObject({ position: 1 });
+      expect(await ask(server, stubborn)).toMatchObject({ position: 0 });
       // It is news to him that he is the first.
       await untilCalled(server, count);
       subscription.close();
@@ -92,13 +93,13 @@ export function yielding(world: World): void {
 
     it('who was first in another queue as well leaves it to the next one there, who is called', async (server, master) => {
       await master.acquire(claimOf('x', { resources: ['s'] }), lasting);
-      const older = waiting(claimOf('a', { resources: ['r', 's'], yields: 'place' }));
+      const older = waiting(claimOf('a', { resources: ['r', 's'], preemptible: 'position' }));
       const next = waiting(claimOf('b'));
       const { subscription, count } = await earOf(server, next);
       await ask(server, older);
       await ask(server, next);
-      await ask(server, waiting(claimOf('c', { resources: ['s'], yields: 'place' })));
-      expect(await ask(server, older)).toMatchObject({ place: null });
+      await ask(server, waiting(claimOf('c', { resources: ['s'], preemptible: 'position' })));
+      expect(await ask(server, older)).toMatchObject({ position: null });
       await untilCalled(server, count);
       expect(await ask(server, next)).toEqual(granted);
       subscription.close();
@@ -107,21 +108,21 @@ export function yielding(world: World): void {
     it('gives way in the queues of all its resources', async (server, master) => {
       const both = { resources: ['r', 's'] };
       await master.acquire(claimOf('x', both), lasting);
-      const older = waiting(claimOf('a', { ...both, yields: 'place' }));
+      const older = waiting(claimOf('a', { ...both, preemptible: 'position' }));
       await ask(server, older);
-      await ask(server, waiter('b', 'place'));
+      await ask(server, waiter('b', 'position'));
       expect(await ask(server, older)).toMatchObject({
-        place: null,
-        supersededBy: idOf(waiter('b', 'place')),
+        position: null,
+        supersededBy: idOf(waiter('b', 'position')),
       });
       const other = waiting(claimOf('c', { resources: ['s'] }));
-      expect(await ask(server, other)).toMatchObject({ place: 0 });
+      expect(await ask(server, other)).toMatchObject({ position: 0 });
     });
 
     it('takes no place of one who came at the same instant, one way round only', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
       const twins = ['a', 'b'].map((value) => {
-        const claim = waiter(value, 'place');
+        const claim = waiter(value, 'position');
         return { ...claim, waiter: { id: idOf(claim) ?? '', arrivalUs: 7 } };
       }) as [Claim, Claim];
       for (const twin of twins) await ask(server, twin);
@@ -138,7 +139,7 @@ export function yielding(world: World): void {
     const extended = { kind: 'extended', masterTimeMs: expect.any(Number) };
 
     it('is called when a newer one wants the lock, and told by whom', async (server, master) => {
-      const holder = claimOf('x', { yields: 'lock' });
+      const holder = claimOf('x', { preemptible: 'lock' });
       await master.acquire(holder, lasting);
       expect(await master.extend(holder, null, lasting)).toEqual(extended);
       const { subscription, count } = await earOf(server, asHolder(holder));
@@ -152,12 +153,13 @@ export function yielding(world: World): void {
     });
 
     it('is told of nobody who only waits, and who does not give way is told of nobody', async (server, master) => {
-      const holder = claimOf('x', { yields: 'lock' });
+      const holder = claimOf('x', { preemptible: 'lock' });
       await master.acquire(holder, lasting);
-      for (const other of [waiting(claimOf('a')), waiter('b', 'place')]) await ask(server, other);
+      for (const other of [waiting(claimOf('a')), waiter('b', 'position')])
+        await ask(server, other);
       expect(await master.extend(holder, null, lasting)).toEqual(extended);
       await ask(server, waiter('c', 'lock'));
-      const stubborn = claimOf('x', { yields: 'place' });
+      const stubborn = claimOf('x', { preemptible: 'position' });
       expect(await master.extend(stubborn, null, lasting)).toEqual(extended);
     });
 
@@ -168,15 +170,18 @@ export function yielding(world: World): void {
       const holder = waiter('b', 'lock');
       expect(await master.acquire(holder, lasting)).toEqual(granted);
       await server.pass(3_100);
-      expect(await ask(server, waiter('a', 'lock'))).toMatchObject({ kind: 'refused', place: 0 });
+      expect(await ask(server, waiter('a', 'lock'))).toMatchObject({
+        kind: 'refused',
+        position: 0,
+      });
       expect(await master.extend(holder, null, lasting)).toEqual(extended);
     });
 
     it('of several who share is each told of one who wants it alone, and of nobody who shares', async (server, master) => {
-      const claims = ['x', 'y'].map((value) => sharedOf(value, { yields: 'lock' }));
+      const claims = ['x', 'y'].map((value) => sharedOf(value, { preemptible: 'lock' }));
       for (const claim of claims) await master.acquire(claim, lasting);
       await ask(server, waiting(claimOf('a')));
-      await ask(server, waiting(sharedOf('b', { yields: 'lock' })));
+      await ask(server, waiting(sharedOf('b', { preemptible: 'lock' })));
       for (const claim of claims)
         expect(await master.extend(claim, null, lasting)).toEqual(extended);
       await ask(server, waiter('c', 'lock'));
@@ -188,12 +193,12 @@ export function yielding(world: World): void {
     });
 
     it('of all who are on slots is the first alone told, when all slots are taken', async (server, master) => {
-      const claims = [1, 2].map((slot) => slotOf(`x${slot}`, slot, 2, { yields: 'lock' })) as [
+      const claims = [1, 2].map((slot) => slotOf(`x${slot}`, slot, 2, { preemptible: 'lock' })) as [
         Claim,
         Claim,
       ];
       for (const claim of claims) await master.acquire(claim, lasting);
-      const newer = waiting(slotOf('a', 1, 2, { yields: 'lock' }));
+      const newer = waiting(slotOf('a', 1, 2, { preemptible: 'lock' }));
       await ask(server, newer);
       expect(await master.extend(claims[1], null, lasting)).toEqual(extended);
       expect(await master.extend(claims[0], null, lasting)).toMatchObject({

@@ -25,7 +25,7 @@ import { ctl, startCtl } from './rig.ts';
 const { masters, run } = useMasters(3);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface Ticket {
+interface LockHandle {
   readonly token: string;
   readonly pid: number;
   readonly fence: number;
@@ -33,7 +33,7 @@ interface Ticket {
   readonly validMs: number;
 }
 
-async function held(name: string, ...flags: string[]): Promise<Ticket> {
+async function held(name: string, ...flags: string[]): Promise<LockHandle> {
   const { code, stdout, stderr } = await ctl(masters, [
     'hold',
     name,
@@ -42,18 +42,19 @@ async function held(name: string, ...flags: string[]): Promise<Ticket> {
     ...flags,
   ]);
   expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout) as Ticket;
+  return JSON.parse(stdout) as LockHandle;
 }
 
-const release = (name: string, { token }: Ticket) =>
+const release = (name: string, { token }: LockHandle) =>
   ctl(masters, ['release', name, '--token', token]);
-const gone = ({ pid }: Ticket) => eventually('the holder has ended', () => !isAlive(pid), 3_000);
+const gone = ({ pid }: LockHandle) =>
+  eventually('the holder has ended', () => !isAlive(pid), 3_000);
 const historyOf = async (name: string) =>
   JSON.parse((await ctl(masters, ['history', name, '--json'])).stdout).runs;
 
 test('prints the token and ends; a daemon extends the lock until it is released', async () => {
-  const ticket = await held('job', '--ttl', '1s');
-  expect(ticket).toMatchObject({
+  const handle = await held('job', '--ttl', '1s');
+  expect(handle).toMatchObject({
     ttlMs: 1_000,
     fence: expect.any(Number),
     validMs: expect.toSatisfy((ms) => ms > 500),
@@ -63,30 +64,32 @@ test('prints the token and ends; a daemon extends the lock until it is released'
     expect(await countOf(masters, 'job')).toBe(3);
   }
   expect((await run(['-n', 'job', '--', 'true'])).stderr).toContain(
-    `@${os.hostname()}, pid ${ticket.pid}, redlockctl hold`,
+    `@${os.hostname()}, pid ${handle.pid}, redlockctl hold`,
   );
-  expect((await ctl(masters, ['check', 'job', '--token', ticket.token])).code).toBe(0);
-  expect((await release('job', ticket)).code).toBe(0);
-  await gone(ticket);
+  expect((await ctl(masters, ['check', 'job', '--token', handle.token])).code).toBe(0);
+  expect((await release('job', handle)).code).toBe(0);
+  await gone(handle);
   await untilNothingIsLeft(masters);
   expect((await historyOf('job')).slice(0, 1)).toMatchObject([
-    { token: ticket.token, outcome: 'ran', status: 0 },
+    { token: handle.token, outcome: 'ran', status: 0 },
   ]);
 });
 
 test('released while a run waits: handed over, and not lost in the history', async () => {
-  const ticket = await held('queue', '--ttl', '5s');
+  const handle = await held('queue', '--ttl', '5s');
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '5s']);
   await eventually(
     'in the wait queue',
     async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1,
   );
-  await release('queue', ticket);
+  await release('queue', handle);
   const { code, stdout } = await waiting.result;
   expect(code).toBe(0);
-  await gone(ticket);
+  await gone(handle);
   await eventually('told', async () => (await historyOf('queue')).length > 1);
-  const [first] = (await historyOf('queue')).filter(({ token }: Ticket) => token === ticket.token);
+  const [first] = (await historyOf('queue')).filter(
+    ({ token }: LockHandle) => token === handle.token,
+  );
   expect(first).toMatchObject({ outcome: 'ran' });
   for (const master of masters) expect(await master.get('redlock:queue')).toContain(stdout.trim());
 });
@@ -190,24 +193,24 @@ test('a pid without a process: refused before the lock is acquired', async () =>
 });
 
 test('lost: check says 79, the daemon ends, foreign keys stay, history tells', async () => {
-  const ticket = await held('lost', '--ttl', '1s');
+  const handle = await held('lost', '--ttl', '1s');
   await takeBy('them', masters, 'lost');
-  expect((await ctl(masters, ['check', 'lost', '--token', ticket.token])).code).toBe(79);
-  await gone(ticket);
+  expect((await ctl(masters, ['check', 'lost', '--token', handle.token])).code).toBe(79);
+  await gone(handle);
   for (const master of masters) expect(await master.get('redlock:lost')).toBe('them');
   expect(
-    (await historyOf('lost')).filter(({ token }: Ticket) => token === ticket.token),
+    (await historyOf('lost')).filter(({ token }: LockHandle) => token === handle.token),
   ).toMatchObject([{ outcome: 'lost', status: 79 }]);
 });
 
 test('the failure of one of three does not end it; TERM makes it release the lock', async () => {
-  const ticket = await held('term', '--ttl', '1s');
+  const handle = await held('term', '--ttl', '1s');
   await masters[0]?.kill();
   await sleep(1_500);
-  expect((await ctl(masters, ['check', 'term', '--token', ticket.token])).code).toBe(0);
+  expect((await ctl(masters, ['check', 'term', '--token', handle.token])).code).toBe(0);
   await masters[0]?.restart();
-  process.kill(ticket.pid, 'SIGTERM');
-  await gone(ticket);
+  process.kill(handle.pid, 'SIGTERM');
+  await gone(handle);
   await untilNothingIsLeft(masters);
 });
 

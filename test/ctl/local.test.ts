@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive } from '../servers/processes.ts';
-import { type RunResult, startCli } from '../servers/run-cli.ts';
+import { type CliResult, startCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 let folder: string;
@@ -18,7 +18,7 @@ afterEach(() => {
   for (const pid of servers.splice(0)) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
 });
 
-async function ctl(...words: string[]): Promise<RunResult> {
+async function ctl(...words: string[]): Promise<CliResult> {
   const env = { REDLOCK_LOCAL_DIRECTORY: folder, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
   const result = await startCli(words, {
     program: 'redlockctl',
@@ -37,7 +37,7 @@ function pids(): number[] {
   }
 }
 
-const states = ({ stdout }: RunResult) =>
+const states = ({ stdout }: CliResult) =>
   JSON.parse(stdout).masters.map(({ state }: { state: string }) => state);
 
 test('stopped, started, started again without harm, stopped', async () => {

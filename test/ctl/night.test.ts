@@ -29,14 +29,14 @@ test('the story of a night', { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(scratchFolder(), 'night-'));
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  const place = (name: string, script: string) => {
+  const position = (name: string, script: string) => {
     writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(bin, name), 0o755);
   };
   for (const name of ['redlock-run', 'redlockctl'])
-    place(name, `exec '${process.execPath}' '${programs}${name}.js' "$@"`);
-  place('backup', 'echo backed up');
-  place('restore.sh', 'exec sleep 60');
+    position(name, `exec '${process.execPath}' '${programs}${name}.js' "$@"`);
+  position('backup', 'echo backed up');
+  position('restore.sh', 'exec sleep 60');
   const env = { ...environmentFor(masters), PATH: `${bin}:${process.env.PATH}`, HOME: folder };
   const options = { cwd: folder, env: { ...env, TZ: 'UTC' }, encoding: 'utf8' } as const;
   const steps = story.split(/^\$ /m).slice(1);

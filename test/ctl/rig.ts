@@ -9,7 +9,7 @@ import { waitForLock } from '../../src/lock/wait.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';
 import { clock, newClaim, redlockOn } from '../redis/rig.ts';
 import { eventually } from '../servers/processes.ts';
-import { type CliRun, type RunOptions, type RunResult, startCli } from '../servers/run-cli.ts';
+import { type CliResult, type CliRun, type RunOptions, startCli } from '../servers/run-cli.ts';
 
 export const note = {
   host: 'web1',
@@ -38,7 +38,7 @@ export function ctl(
   masters: readonly Place[],
   words: readonly string[],
   options: RunOptions = {},
-): Promise<RunResult> {
+): Promise<CliResult> {
   return startCtl(masters, words, options).result;
 }
 

@@ -203,9 +203,9 @@ test('a split: each master shows another holder', async () => {
 test('a wait queue of five, in order', async () => {
   await hold(masters, 'deploy');
   const leave = await queueUp(masters, 'deploy', 5);
-  const queue = [1, 2, 3, 4, 5].map((place) =>
+  const queue = [1, 2, 3, 4, 5].map((position) =>
     expect.objectContaining({
-      place,
+      position,
       id: expect.stringMatching(/^waiter[1-5]$/),
       waitedMs: expect.any(Number),
     }),

@@ -35,10 +35,10 @@ async function acquired(name: string, ...flags: string[]) {
 }
 
 test('acquired, shown, checked, extended, released; held for all that time', async () => {
-  const ticket = await acquired('deploy', '--ttl', '20s');
-  expect(ticket).toMatchObject({ name: 'deploy', ttlMs: 20_000, fence: expect.any(Number) });
-  expect(ticket.validMs).toBeGreaterThan(15_000);
-  const { token } = ticket;
+  const handle = await acquired('deploy', '--ttl', '20s');
+  expect(handle).toMatchObject({ name: 'deploy', ttlMs: 20_000, fence: expect.any(Number) });
+  expect(handle.validMs).toBeGreaterThan(15_000);
+  const { token } = handle;
   expect((await run('deploy')).code).toBe(75);
   expect(await ctl(masters, ['acquire', 'deploy', '-n'])).toMatchObject({ code: 75, stdout: '' });
   expect((await ctl(masters, ['status', 'deploy'])).stdout).toMatch(token);
@@ -180,7 +180,7 @@ test('ownership: a quorum decides, and silence is no answer', () => {
           value === undefined
             ? silent
             : { ...snapshot(value), type: value === null ? null : 'string' },
-        doubt: null,
+        graceFailure: null,
       })),
       't',
     ).kind;

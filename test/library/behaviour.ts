@@ -4,7 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { AcquireOptions, RedlockOptions } from '../../src/library.ts';
+import type { AcquireOptions, RedlockOptions } from '../../src/index.ts';
 import { environmentFor } from '../cli/rig.ts';
 import { runCli } from '../servers/run-cli.ts';
 import {

@@ -5,7 +5,7 @@ import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { AcquireOptions, Redlock, Resources } from '../../src/library.ts';
+import type { AcquireOptions, Redlock, Resources } from '../../src/index.ts';
 import { environmentFor } from '../cli/rig.ts';
 import { runCli, startCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -32,7 +32,7 @@ function waiter(resource: Resources, options: AcquireOptions) {
   const acquiring = redlock.acquire(resource, 5_000, options);
   acquiring.catch(() => {});
   const isInLine = async () => {
-    while (!events.some((event) => event.kind === 'waiting' && event.place !== null))
+    while (!events.some((event) => event.kind === 'waiting' && event.position !== null))
       await sleep(10);
   };
   return { acquiring, isInLine: isInLine() };

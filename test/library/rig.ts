@@ -3,8 +3,8 @@
 
 import { Redis } from 'ioredis';
 import { afterEach } from 'vitest';
-import type { LockEvent, MasterSource, RedlockOptions } from '../../src/library.ts';
-import { Redlock, RedlockError } from '../../src/library.ts';
+import type { LockEvent, MasterSource, RedlockOptions } from '../../src/index.ts';
+import { Redlock, RedlockError } from '../../src/index.ts';
 
 export {
   countOf,
@@ -31,8 +31,8 @@ export function redlockOn(
   places: readonly (Place | MasterSource)[],
   options: RedlockOptions = {},
 ): Redlock {
-  const sources = places.map((place) =>
-    typeof place !== 'string' && 'url' in place ? place.url : place,
+  const sources = places.map((position) =>
+    typeof position !== 'string' && 'url' in position ? position.url : position,
   );
   const redlock = new Redlock(sources, { restartGraceMs: 0, ...options });
   opened.push(redlock);
@@ -47,9 +47,9 @@ export function clientsOf(
 ): Redis[] {
   return places.map(({ url }) => {
     const { protocol, pathname, hostname, port } = new URL(url);
-    const place =
+    const position =
       protocol === 'unix:' ? { path: pathname } : { host: hostname, port: Number(port) };
-    const client = new Client({ ...place, ...options });
+    const client = new Client({ ...position, ...options });
     client.on('error', () => {}); // Programs have one, or ioredis writes to stderr.
     clients.push(client);
     return client;

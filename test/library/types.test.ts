@@ -12,8 +12,8 @@ import type {
   MasterSource,
   RedlockOptions,
   Resources,
-} from '../../src/library.ts';
-import { Redlock, type RedlockError } from '../../src/library.ts';
+} from '../../src/index.ts';
+import { Redlock, type RedlockError } from '../../src/index.ts';
 
 test('masters are URLs and clients of ioredis, and nothing that merely looks like them', () => {
   expectTypeOf<string>().toExtend<MasterSource>();
@@ -92,7 +92,9 @@ test('kinds of errors and events can be told apart completely', () => {
     }
   };
   expectTypeOf(wordFor).returns.toBeString();
-  expectTypeOf<Extract<LockEvent, { kind: 'waiting' }>['place']>().toEqualTypeOf<number | null>();
+  expectTypeOf<Extract<LockEvent, { kind: 'waiting' }>['position']>().toEqualTypeOf<
+    number | null
+  >();
   expectTypeOf<NonNullable<RedlockOptions['onEvent']>>().parameters.toEqualTypeOf<
     [LockEvent, string, readonly string[]]
   >();

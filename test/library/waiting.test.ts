@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { AcquireOptions, RedlockOptions } from '../../src/library.ts';
+import type { AcquireOptions, RedlockOptions } from '../../src/index.ts';
 import {
   countOf,
   errorOf,

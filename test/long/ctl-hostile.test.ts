@@ -15,7 +15,7 @@ import {
   startHostile,
   strangeReplies,
 } from '../servers/hostile-master.ts';
-import { type CliRun, type RunResult, startCli } from '../servers/run-cli.ts';
+import { type CliResult, type CliRun, startCli } from '../servers/run-cli.ts';
 
 const { masters } = useMasters(2);
 const key = 'redlock:deploy';
@@ -32,13 +32,13 @@ function startCtl(those: readonly Place[], words: readonly string[]): CliRun {
   return startCli(words, { program: 'redlockctl', env: environmentFor(those), timeoutMs: 60_000 });
 }
 const ctl = (those: readonly Place[], ...words: string[]) => startCtl(those, words).result;
-const json = ({ stdout }: RunResult) => JSON.parse(stdout);
+const json = ({ stdout }: CliResult) => JSON.parse(stdout);
 
 /** The characters that act on a terminal, without line breaks. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const acting = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
 
-function isFine({ code, stdout, stderr }: RunResult, codes: readonly number[]): void {
+function isFine({ code, stdout, stderr }: CliResult, codes: readonly number[]): void {
   expect(`${stdout}${stderr}`).not.toMatch(/bug:|\n {4}at |undefined|\[object|NaN/);
   expect(`${stdout}${stderr}`).not.toMatch(acting);
   expect(codes).toContain(code);

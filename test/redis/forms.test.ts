@@ -112,7 +112,7 @@ describe('one who holds it alone', () => {
   `;
   check(table, {});
   // The same by the whole scripts, which have more to ask.
-  check(table, { yields: 'place' });
+  check(table, { preemptible: 'position' });
 });
 
 describe('one who shares it', () => {
@@ -226,7 +226,7 @@ describe('a release that keeps others away for nine seconds', () => {
     hash   | taken
   `;
   check(alone, {});
-  check(alone, { yields: 'place' });
+  check(alone, { preemptible: 'position' });
   const shared = `
     before                    | keep
     shared 5 (us 5)           | released -> shared 9 (us 9)

@@ -12,7 +12,7 @@ import { type AcquireReply, alone, type Claim, type FailureCause } from '../../s
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { RedisMaster, type RedisMasterSettings } from '../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../src/system-clock.ts';
+import { createSystemClock } from '../../src/system/clock.ts';
 import { eventually } from '../servers/processes.ts';
 
 /** Anything with the address of a master: a TestMaster, a FaultyProxy, or just the address. */
@@ -34,21 +34,21 @@ export interface RigOptions extends Partial<RedisMasterSettings> {
 }
 
 export function handleOn(
-  place: Place,
+  position: Place,
   { prefix = '', restartGraceMs = 0, registry = new ServerRegistry() }: RigOptions = {},
 ) {
-  const handle = new RedisMaster(addressOf(place), { prefix, restartGraceMs }, registry, clock);
+  const handle = new RedisMaster(addressOf(position), { prefix, restartGraceMs }, registry, clock);
   handles.push(handle);
   return handle;
 }
 
-function addressOf(place: Place): MasterAddress {
-  return parseAddress(typeof place === 'string' ? place : place.url);
+function addressOf(position: Place): MasterAddress {
+  return parseAddress(typeof position === 'string' ? position : position.url);
 }
 
 /** One attempt of a handle of its own. */
-export function acquireAt(place: Place): Promise<AcquireReply> {
-  return handleOn(place).acquire(newClaim(), lasting);
+export function acquireAt(position: Place): Promise<AcquireReply> {
+  return handleOn(position).acquire(newClaim(), lasting);
 }
 
 /** Matches a vote that was not given. */
@@ -70,7 +70,7 @@ export interface Rig {
 /** A Redlock of its own over these masters, as one more program has it. */
 export function redlockOn(places: readonly Place[], options: RigOptions = {}): Rig {
   const registry = options.registry ?? new ServerRegistry();
-  const masters = places.map((place) => handleOn(place, { ...options, registry }));
+  const masters = places.map((position) => handleOn(position, { ...options, registry }));
   const events: LockEvent[] = [];
   const settings = { masterTimeoutMs: options.masterTimeoutMs ?? 1_000, reserveMs: 0 };
   return {

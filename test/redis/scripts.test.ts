@@ -331,7 +331,7 @@ describe.each([
   describe('the queue', () => {
     const enter = (id: string, arrival: number, value = id) =>
       acquiring(scripts.acquire, value, 30_000, 0, id, arrival, ...alone, 'call:');
-    const place = async (id: string, arrival: number) =>
+    const position = async (id: string, arrival: number) =>
       ((await enter(id, arrival)) as number[])[3];
     const rollback = (value: string, id: string, arrival: number | string = '') =>
       run(scripts.release, value, 0, id, arrival, ...alone, '', 'call:');
@@ -346,21 +346,21 @@ describe.each([
 
     test('is by arrival, whoever asks first, and ties by id', async () => {
       await arrange.foreign();
-      expect(await place('late', 30)).toBe(0);
-      expect(await place('early', 10)).toBe(0);
-      expect(await place('same-b', 20)).toBe(1);
-      expect(await place('same-a', 20)).toBe(1);
-      expect(await place('late', 30)).toBe(3);
+      expect(await position('late', 30)).toBe(0);
+      expect(await position('early', 10)).toBe(0);
+      expect(await position('same-b', 20)).toBe(1);
+      expect(await position('same-a', 20)).toBe(1);
+      expect(await position('late', 30)).toBe(3);
       expect(await line()).toEqual(['early', 'same-a', 'same-b', 'late']);
       expect(await seen()).toEqual(['early', 'late', 'same-a', 'same-b']);
     });
 
     test('gives a free key to the first in line only, who leaves the line with it', async () => {
       await arrange.foreign();
-      await place('first', 1);
-      await place('second', 2);
+      await position('first', 1);
+      await position('second', 2);
       await master.command('del', 'k');
-      expect(await place('second', 2)).toBe(1);
+      expect(await position('second', 2)).toBe(1);
       expect(await ownership()).toBe(null);
       expect(await enter('first', 1)).toEqual([1, 0]);
       expect(await line()).toEqual(['second']);
@@ -369,7 +369,7 @@ describe.each([
 
     test('refuses those who do not wait, and holds no place for them', async () => {
       await arrange.foreign();
-      await place('first', 1);
+      await position('first', 1);
       await master.command('del', 'k');
       expect(await acquire('us', 30_000, 0)).toEqual([0, '', 0, -1, ...refusedAt]);
       expect(await line()).toEqual(['first']);
@@ -377,17 +377,17 @@ describe.each([
 
     test('drops whoever has given no sign of life for three seconds', async () => {
       await arrange.foreign();
-      await place('dead', 1);
-      await place('alive', 2);
+      await position('dead', 1);
+      await position('alive', 2);
       const [seconds] = (await master.command('time')) as [string];
       await master.command('zadd', 'w', (Number(seconds) - 4) * 1_000, 'dead');
-      expect(await place('alive', 2)).toBe(0);
+      expect(await position('alive', 2)).toBe(0);
       expect([await line(), await seen()]).toEqual([['alive'], ['alive']]);
     });
 
     test('expires by itself', async () => {
       await arrange.foreign();
-      await place('first', 1);
+      await position('first', 1);
       expect(await pttl('q')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
       expect(await pttl('w')).toSatisfy((left) => Number(left) > 9_000 && Number(left) <= 10_000);
     });
@@ -400,8 +400,8 @@ describe.each([
       ['a free key that is released once more', () => release('them', 0), 0],
     ])('%s calls the first in line, and nobody else', async (title, act, count) => {
       await arrange.foreign();
-      await place('second', 2);
-      await place('first', 1);
+      await position('second', 2);
+      await position('first', 1);
       if (title.startsWith('a free key')) await master.command('del', 'k');
       await longAgo('first');
       const calls: string[] = [];
@@ -415,7 +415,7 @@ describe.each([
 
     test('does not call again whoever has just asked', async () => {
       await arrange.foreign();
-      await place('first', 1);
+      await position('first', 1);
       await master.command('del', 'k');
       const calls: string[] = [];
       const stop = await master.hear(['call:first'], (channel) => calls.push(channel));
@@ -425,12 +425,12 @@ describe.each([
     });
 
     test('passes over whoever does not hear his call, and calls the next', async () => {
-      for (const act of [() => release('them', 0), () => place('last', 4)]) {
+      for (const act of [() => release('them', 0), () => position('last', 4)]) {
         await arrange.foreign();
         for (const [arrival, id] of ['dead', 'missing', 'alive', 'last'].entries())
-          await place(id, arrival);
+          await position(id, arrival);
         await longAgo('dead', 'missing', 'alive');
-        if (act.toString().includes('place')) await master.command('del', 'k');
+        if (act.toString().includes('position')) await master.command('del', 'k');
         const calls: string[] = [];
         const stop = await master.hear(['call:alive', 'call:last'], (channel) =>
           calls.push(channel),
@@ -444,8 +444,8 @@ describe.each([
 
     test('a release calls nobody where the first in line is who releases', async () => {
       await arrange.foreign();
-      await place('me', 1);
-      await place('other', 2);
+      await position('me', 1);
+      await position('other', 2);
       const calls: string[] = [];
       const stop = await master.hear(['call:me', 'call:other'], (channel) => calls.push(channel));
       await rollback('them', 'me', 1);

@@ -10,7 +10,7 @@ import { LockObserver } from '../../src/redis/inspector.ts';
 import { historyKeysOf, noteKeyOf } from '../../src/redis/keys.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../src/system-clock.ts';
+import { createSystemClock } from '../../src/system/clock.ts';
 import type { Server, World } from '../contract/world.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import type { TestMaster } from '../servers/master.ts';

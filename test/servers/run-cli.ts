@@ -30,7 +30,7 @@ export interface RunOptions {
   through?: readonly string[];
 }
 
-export interface RunResult {
+export interface CliResult {
   /** null when it died of a signal. */
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -61,7 +61,7 @@ export class CliRun {
   readonly id = randomBytes(8).toString('hex');
   readonly child: ChildProcess;
   /** Settles when the program has ended and its streams are closed. */
-  readonly result: Promise<RunResult>;
+  readonly result: Promise<CliResult>;
   stdout = '';
   stderr = '';
 
@@ -145,7 +145,7 @@ export class CliRun {
     }
   }
 
-  #watch(startedAt: number, timeoutMs: number): Promise<RunResult> {
+  #watch(startedAt: number, timeoutMs: number): Promise<CliResult> {
     this.#collect('stdout');
     this.#collect('stderr');
     return new Promise((resolve, reject) => {
@@ -187,7 +187,7 @@ export function startCli(words: readonly string[], options: RunOptions = {}): Cl
 export async function runCli(
   words: readonly string[],
   options: RunOptions = {},
-): Promise<RunResult> {
+): Promise<CliResult> {
   return startCli(words, options).result;
 }
 

@@ -3,13 +3,13 @@
 // own stream of chance.
 
 import type { Machine } from './machine.ts';
-import { type Plan, Program, type Surroundings } from './program.ts';
+import { type ExecutionContext, type Plan, Program } from './program.ts';
 import type { Random } from './random.ts';
 import type { ChildHabits } from './sim-child.ts';
 import type { Running } from './weather.ts';
 import { drawWish } from './wish.ts';
 
-export interface Crowd extends Surroundings {
+export interface Crowd extends ExecutionContext {
   /** The programs that are running. */
   readonly running: Set<Running>;
   /** False: no further program is started. */

@@ -60,8 +60,8 @@ export const formCheckers = {
   newest(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired') return null;
     const { value, resources, lease } = fact.holding;
-    const { yields, waiter } = lease.claim;
-    if (yields === 'never' || waiter === null) return null;
+    const { preemptible, waiter } = lease.claim;
+    if (preemptible === 'never' || waiter === null) return null;
     for (const resource of resources) {
       const isNewer = ({ id, arrival }: { id: string; arrival: number }) =>
         arrival > waiter.arrivalUs && parseWaiterId(id).traits.includes('newest');
@@ -76,7 +76,7 @@ export const formCheckers = {
       // A waiter that could not start in time tries again, and may be queued with another arrival.
       const isItself = other?.id === waiter.id;
       if (
-        claim.yields === 'never' ||
+        claim.preemptible === 'never' ||
         other === null ||
         isItself ||
         !haveCommon(earlier, fact.holding)
@@ -102,8 +102,8 @@ export const formCheckers = {
     const { program, by } = fact;
     const { servers, programs, masterCount } = witness;
     const other = programs.find(({ waiterId }) => waiterId === by);
-    if (program.wish.yields !== 'lock') return `${program.name} was stopped, and would not be`;
-    if (other?.wish.yields !== 'lock')
+    if (program.wish.preemptible !== 'lock') return `${program.name} was stopped, and would not be`;
+    if (other?.wish.preemptible !== 'lock')
       return `${program.name} was stopped for ${by}, which does not ask for it`;
     const holding = heldBy(program, witness);
     if (holding && !isBefore(holding, other, witness))
@@ -130,7 +130,7 @@ export const formCheckers = {
     if (fact.kind !== 'released') return null;
     const { value, sharing, acquiredAt, lease } = fact.holding;
     const holder = witness.programOf(value);
-    if (lease.claim.yields !== 'lock' || sharing.kind !== 'exclusive' || !holder) return null;
+    if (lease.claim.preemptible !== 'lock' || sharing.kind !== 'exclusive' || !holder) return null;
     const { now } = witness.world;
     const latestAt = now - noticeMs - witness.stopMs;
     const owner = witness.programs.find((program) => {
@@ -138,7 +138,7 @@ export const formCheckers = {
       const isHeard = startedAt > acquiredAt + listeningMs;
       const isDue = startedAt > acquiredAt && startedAt < (isHeard ? latestAt : latestAt - pollMs);
       const hasAsked = isDue && (endedAt ?? now) > startedAt + joinedMs;
-      if (!hasAsked || wish.yields !== 'lock' || !haveCommon(wish, fact.holding)) return false;
+      if (!hasAsked || wish.preemptible !== 'lock' || !haveCommon(wish, fact.holding)) return false;
       return isJudged(witness, holder, program) && isBefore(fact.holding, program, witness);
     });
     return owner ? `${value} kept from ${owner.name} what it had agreed to give up` : null;
@@ -215,7 +215,7 @@ function lateNoticeOf(program: ProgramRecord, by: string, witness: Witness): str
 }
 
 function bothYield(one: ProgramRecord, other: ProgramRecord): boolean {
-  return one.wish.yields !== 'never' && other.wish.yields !== 'never';
+  return one.wish.preemptible !== 'never' && other.wish.preemptible !== 'never';
 }
 
 function heldBy({ values }: ProgramRecord, { holdings }: Witness): Holding | null {

@@ -3,9 +3,9 @@
 // releases the lock unless the token was printed, and later when the shell has ended.
 
 import { parseValue } from '../../src/lock/value.ts';
-import type { Surroundings } from './program.ts';
+import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
-import type { HoldRecord, Ticket } from './step-facts.ts';
+import type { HoldRecord, LockHandle } from './step-facts.ts';
 import { StepProgram } from './step-program.ts';
 
 /** How long the daemon takes to start, and a message takes through a pipe. */
@@ -23,7 +23,7 @@ export class HoldProgram {
   readonly front: SimProcess;
   /** The daemon, which holds the lock. */
   readonly holder: StepProgram;
-  readonly #around: Surroundings;
+  readonly #around: ExecutionContext;
   readonly #record: HoldRecord;
   readonly #waitMs: number;
   readonly #diesSilently: boolean;
@@ -33,7 +33,7 @@ export class HoldProgram {
   #said: (isTold: boolean) => void = () => {};
 
   /** `diesSilently`: the front process dies before it has printed the token. */
-  constructor(around: Surroundings, owner: SimProcess, name: string, wanted: HoldPlan) {
+  constructor(around: ExecutionContext, owner: SimProcess, name: string, wanted: HoldPlan) {
     const { resource, waitMs, diesSilently } = wanted;
     const { machine } = owner;
     this.#around = around;
@@ -58,14 +58,14 @@ export class HoldProgram {
   }
 
   /** Resolves with the ticket; null: there is none, or the front process has died. */
-  take(): Promise<Ticket | null> {
+  acquireOnce(): Promise<LockHandle | null> {
     return new Promise((resolve) => {
       this.front.onDeath(() => resolve(null));
       this.front.world.after(startMs, () => void this.#hold(resolve));
     });
   }
 
-  async #hold(tell: (ticket: Ticket | null) => void): Promise<void> {
+  async #hold(tell: (handle: LockHandle | null) => void): Promise<void> {
     const { system, options, witness } = this.#around;
     const { ttlMs, isFenced } = options;
     const record = this.#record;
@@ -87,13 +87,13 @@ export class HoldProgram {
           recordOf: () => null,
           handOver: ({ claim }) => {
             record.value = claim.value;
-            const ticket = {
+            const handle = {
               resource: name,
               token: parseValue(claim.value).token,
               value: claim.value,
             };
-            witness.tickets.add(ticket);
-            this.#pipe(front, () => this.#print(ticket, tell));
+            witness.tickets.add(handle);
+            this.#pipe(front, () => this.#print(handle, tell));
             return new Promise((resolve) => {
               this.#said = resolve;
               if (front.isDead) this.#hear(false);
@@ -118,13 +118,13 @@ export class HoldProgram {
   }
 
   /** The front process prints the token, confirms that, and ends. */
-  #print(ticket: Ticket, tell: (ticket: Ticket) => void): void {
+  #print(handle: LockHandle, tell: (handle: LockHandle) => void): void {
     if (this.#diesSilently) {
       this.front.world.mark('token never told');
       this.front.die();
       return;
     }
-    tell(ticket);
+    tell(handle);
     this.#isPrinted = true;
     this.#pipe(this.holder.process, () => this.#hear(true));
     this.front.world.after(pipeMs, () => this.front.deliver(() => this.front.die()));

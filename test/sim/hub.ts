@@ -4,9 +4,9 @@
 import type { Endpoint } from './endpoint.ts';
 
 const name = Symbol.for('redlock-run simulated hosts');
-const place = globalThis as unknown as Record<symbol, Map<string, Endpoint> | undefined>;
+const position = globalThis as unknown as Record<symbol, Map<string, Endpoint> | undefined>;
 
 export function hosts(): Map<string, Endpoint> {
-  place[name] ??= new Map();
-  return place[name];
+  position[name] ??= new Map();
+  return position[name];
 }

@@ -121,7 +121,7 @@ export const jointMutants: readonly Mutant[] = [
     'a preemptible holder has no subscription',
     rarely(20, 'newest-wins', 'replacement'),
     'lock/lease-keeper.ts',
-    "claim.yields === 'lock' ? await redlock.subscribe(asHolder(claim)) : null",
+    "claim.preemptible === 'lock' ? await redlock.subscribe(asHolder(claim)) : null",
     'claim.ttlMs < 0 ? await redlock.subscribe(asHolder(claim)) : null',
   ),
 ];

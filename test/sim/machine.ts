@@ -2,7 +2,7 @@
 // (sim-process.ts); it has no network. While it sleeps, the monotonic clock stands still, and boot
 // time and the wall clock go on, as on Linux.
 
-import type { ClockSources } from '../../src/system-clock.ts';
+import type { ClockSources } from '../../src/system/clock.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 

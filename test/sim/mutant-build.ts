@@ -21,10 +21,10 @@ import { mutants } from './mutants.ts';
 import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = [
-  ...['lock', 'redis', 'run', 'text', 'system-clock.ts', 'local'],
+  ...['lock', 'redis', 'run', 'text', 'system/clock.ts', 'local'],
   ...['master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
   ...['freezing', 'shown-freeze'].map((name) => `ctl/people/${name}.ts`),
-  ...['held', 'keeping', 'taking', 'ticket'].map((name) => `ctl/steps/${name}.ts`),
+  ...['held', 'holder-daemon', 'acquire-once', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];
 
 /** The folder of the checkout, from wherever this file has been compiled to. */

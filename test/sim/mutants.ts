@@ -188,7 +188,7 @@ export const mutants: readonly Mutant[] = [
     'sleep-does-not-count',
     'the time that the machine slept is not counted',
     rarely(400, 'suspends', 'childUnderLease', 'honesty'),
-    'system-clock.ts',
+    'system/clock.ts',
     'aheadMs += jumpMs;',
     'aheadMs += 0;',
   ),

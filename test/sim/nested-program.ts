@@ -1,4 +1,4 @@
-// A nested run: `redlock-run --reentrant` as the command of another run, put together as src/job.ts
+// A nested run: `redlock-run --reentrant` as the command of another run, put together as src/programs/job.ts
 // does it. It acquires no lock, and queries the enclosing lock instead. For the checkers it is a
 // holder of that lock with the same value and a validity of its own.
 
@@ -7,7 +7,7 @@ import type { RunEvent } from '../../src/run/events.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import { observedEnclosingLock } from './observed-enclosing-lock.ts';
-import { markOf, type Surroundings } from './program.ts';
+import { type ExecutionContext, markOf } from './program.ts';
 import { type ChildHabits, childOf, SimTree } from './sim-child.ts';
 import { SimGuard } from './sim-guard.ts';
 import { SimProcess } from './sim-process.ts';
@@ -22,30 +22,30 @@ export class NestedProgram {
   onExit: (exit: ChildExit) => void = () => {};
   /** Its belief in the enclosing lock. */
   readonly #beliefs: Holding[] = [];
-  readonly #around: Surroundings;
-  readonly #outer: Holding;
+  readonly #around: ExecutionContext;
+  readonly #enclosing: Holding;
   readonly #habits: ChildHabits;
   #post: (signal: Signal) => void = () => {};
 
-  constructor(around: Surroundings, outer: Holding, name: string, habits: ChildHabits) {
-    const { machine } = outer;
+  constructor(around: ExecutionContext, enclosing: Holding, name: string, habits: ChildHabits) {
+    const { machine } = enclosing;
     const { ttlMs, masterTimeoutMs, graceMs, giveUpAfterMs } = around.options;
     this.#around = around;
-    this.#outer = outer;
+    this.#enclosing = enclosing;
     this.#habits = habits;
     this.process = new SimProcess(machine, name);
     const endpoints = around.servers.map(
       (server, index) => new Endpoint(around.network, this.process, server, index),
     );
-    const { resources } = outer;
+    const { resources } = enclosing;
     this.record = {
       name,
       machine,
       endpoints,
       values: [],
       waiterId: name,
-      wish: { resources, form: 'exclusive', slotCount: 1, yields: 'never' },
-      within: outer,
+      wish: { resources, form: 'exclusive', slotCount: 1, preemptible: 'never' },
+      within: enclosing,
       startedAt: machine.world.now,
       allowedMs:
         giveUpAfterMs +
@@ -93,10 +93,10 @@ export class NestedProgram {
     const lockSettings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
     const tell = (belief: Holding) => this.#beliefs.push(belief);
     const parts = { observers, clock, settings: lockSettings, report };
-    const outerLock = observedEnclosingLock(
+    const enclosingLock = observedEnclosingLock(
       system,
       witness,
-      this.#outer,
+      this.#enclosing,
       this.#lease(),
       parts,
       tell,
@@ -111,14 +111,14 @@ export class NestedProgram {
       keepsBackground: false,
     };
     const run = new system.Run(runSettings as never, {
-      redlock: outerLock,
+      redlock: enclosingLock,
       clock,
       random: process.world.random.stream(process.name).next,
       report,
       guard,
       acquire: async (aborted) => {
         for (;;) {
-          const acquisition = await outerLock.acquire({ waitMs: null, giveUpAfterMs, aborted });
+          const acquisition = await enclosingLock.acquire({ waitMs: null, giveUpAfterMs, aborted });
           if (acquisition.kind !== 'acquired') return acquisition;
           await guard.ready;
           const { lease } = acquisition;
@@ -149,8 +149,8 @@ export class NestedProgram {
       recordOf: () => null,
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
-    const { ending } = await run.start();
-    const { cause } = ending;
+    const { result } = await run.start();
+    const { cause } = result;
     this.record.cause = cause;
     process.world.mark(
       `nested run ends: ${cause.kind === 'not-acquired' ? cause.acquisition.kind : cause.kind}`,
@@ -163,7 +163,7 @@ export class NestedProgram {
 
   /** What the environment tells of the enclosing run. */
   #lease(): EnclosingLease {
-    const { lease, resources, value } = this.#outer;
+    const { lease, resources, value } = this.#enclosing;
     const names = this.process.world.random.stream(`${this.process.name} names`).chance(0.5)
       ? resources
       : resources.slice(0, 1);

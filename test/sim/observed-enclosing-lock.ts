@@ -21,7 +21,7 @@ export interface OuterLockParts {
 export function observedEnclosingLock(
   { EnclosingLock }: System,
   witness: Witness,
-  outer: Holding,
+  enclosing: Holding,
   lease: EnclosingLease,
   { observers, clock, settings, report }: OuterLockParts,
   tell: (belief: Holding) => void,
@@ -33,7 +33,7 @@ export function observedEnclosingLock(
       const acquisition = await super.acquire(patience);
       if (acquisition.kind === 'acquired') {
         if (belief === null) {
-          belief = witness.nested(outer, clock, acquisition.lease);
+          belief = witness.nested(enclosing, clock, acquisition.lease);
           tell(belief);
         } else witness.provenAnew(belief, acquisition.lease);
       }

@@ -9,7 +9,7 @@ export interface Bar {
   untilMs: number;
 }
 
-export interface Lane {
+export interface HostRows {
   readonly name: string;
   readonly bars: Bar[];
 }
@@ -23,7 +23,7 @@ export interface Note {
 export interface Picture {
   readonly title: string;
   readonly ms: number;
-  readonly lanes: readonly Lane[];
+  readonly lanes: readonly HostRows[];
   readonly notes: readonly Note[];
 }
 

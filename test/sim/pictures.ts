@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { checkout } from './mutant-build.ts';
-import { type Bar, type Lane, type Note, svgOf } from './picture.ts';
+import { type Bar, type HostRows, type Note, svgOf } from './picture.ts';
 import { key, Stage } from './stage.ts';
 
 interface Story {
@@ -88,7 +88,7 @@ export const stories: Readonly<Record<string, Story>> = {
 export async function draw({ title, ms, stage: build, script }: Story): Promise<string> {
   const stage = build();
   const notes: Note[] = [];
-  const lanes = new Map<string, Lane>();
+  const lanes = new Map<string, HostRows>();
   for (const name of ['c1', 'c2', ...stage.servers.map((server) => server.name)])
     lanes.set(name, { name, bars: [] });
   script(stage, (text, lane = 'c1') => notes.push({ atMs: stage.world.now, text, lane }));
@@ -99,7 +99,7 @@ export async function draw({ title, ms, stage: build, script }: Story): Promise<
   return svgOf({ title, ms, lanes: [...lanes.values()], notes });
 }
 
-function sample({ world, servers, witness }: Stage, lanes: ReadonlyMap<string, Lane>): void {
+function sample({ world, servers, witness }: Stage, lanes: ReadonlyMap<string, HostRows>): void {
   const grow = (name: string, kind: Bar['kind'], owner: string, untilMs: number) => {
     const bars = lanes.get(name)?.bars ?? [];
     const last = bars.findLast((bar) => bar.kind === kind && bar.owner === owner);

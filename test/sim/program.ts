@@ -1,5 +1,5 @@
 // One invocation of redlock-run: a process with the real lock, run and masters, put together as
-// src/job.ts does it. A process whose run has ended still exists until its sockets are closed, as
+// src/programs/job.ts does it. A process whose run has ended still exists until its sockets are closed, as
 // in Node; only sudden death removes it.
 
 import type { Clock } from '../../src/lock/ports.ts';
@@ -24,7 +24,7 @@ import type { System } from './system.ts';
 import type { Wish } from './wish.ts';
 import type { ProgramRecord, Witness } from './witness.ts';
 
-export interface Surroundings {
+export interface ExecutionContext {
   readonly system: System;
   readonly options: Options;
   readonly network: Network;
@@ -54,13 +54,19 @@ export class Program {
   onEnd: () => void = () => {};
   /** A nested run has been started. */
   onInner: (inner: NestedProgram) => void = () => {};
-  readonly #around: Surroundings;
+  readonly #around: ExecutionContext;
   readonly #plan: Plan;
   readonly #random: Random;
   #post: (signal: Signal) => void = () => {};
   #guard: SimGuard | null = null;
 
-  constructor(around: Surroundings, machine: Machine, name: string, plan: Plan, random: Random) {
+  constructor(
+    around: ExecutionContext,
+    machine: Machine,
+    name: string,
+    plan: Plan,
+    random: Random,
+  ) {
     this.#around = around;
     this.#plan = plan;
     this.#random = random;
@@ -183,11 +189,11 @@ export class Program {
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
     this.finished = await run.start();
-    const { cause } = this.finished.ending;
+    const { cause } = this.finished.result;
     this.record.cause = cause;
     if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'superseded')
       world.mark('superseded');
-    world.note(process.name, `ends: ${this.finished.ending.cause.kind}`);
+    world.note(process.name, `ends: ${this.finished.result.cause.kind}`);
     guard?.done();
     for (const master of masters) master.close();
   }
@@ -213,9 +219,9 @@ export class Program {
 
   #nest(value: string, onExit: (exit: ChildExit) => void): Tree | null {
     const { inner } = this.#plan;
-    const outer = this.#around.witness.holdings.get(value);
-    if (inner === null || outer === undefined) return null;
-    const nested = new NestedProgram(this.#around, outer, `${this.process.name}:inner`, inner);
+    const enclosing = this.#around.witness.holdings.get(value);
+    if (inner === null || enclosing === undefined) return null;
+    const nested = new NestedProgram(this.#around, enclosing, `${this.process.name}:inner`, inner);
     nested.onExit = onExit;
     this.onInner(nested);
     return new SimNest(nested, this.#around.options.isOutOfReach ? onExit : null);
@@ -226,14 +232,14 @@ export class Program {
     const { name, machine, values } = this.record;
     const note = { host: machine.name, pid: 1, user: 'sim', since: '', label: 'work' };
     const { ttlMs, isFenced } = options;
-    const { resources, yields } = this.#plan.wish;
-    const wish = { resources, sharing: this.#sharing(), yields, ttlMs, isFenced };
+    const { resources, preemptible } = this.#plan.wish;
+    const wish = { resources, sharing: this.#sharing(), preemptible, ttlMs, isFenced };
     const claim = system.newClaim(wish, `${name}.${values.length + 1}`, note);
     values.push(claim.value);
     return claim;
   }
 
-  /** As in src/claim.ts: a slot is drawn by chance. */
+  /** As in src/programs/claim.ts: a slot is drawn by chance. */
   #sharing(): Sharing {
     const { form, slotCount } = this.#plan.wish;
     return form === 'slots'
@@ -243,11 +249,11 @@ export class Program {
 
   #waiterId(name: string): string {
     const { system } = this.#around;
-    const { form, yields } = this.#plan.wish;
-    const isPlain = form === 'exclusive' && yields === 'never';
+    const { form, preemptible } = this.#plan.wish;
+    const isPlain = form === 'exclusive' && preemptible === 'never';
     return isPlain
       ? name
-      : system.waiterIdOf({ sharing: this.#sharing(), yields }, name, `1@${name}`);
+      : system.waiterIdOf({ sharing: this.#sharing(), preemptible }, name, `1@${name}`);
   }
 
   async #acquire(

@@ -14,7 +14,7 @@ const each = <Item>(items: readonly Item[], act: (item: Item) => void) => {
 };
 
 /** What ended the run, and how the command ended. */
-const endingOf = ({ finished }: Program) => [finished?.ending.cause, finished?.ending.childExit];
+const resultOf = ({ finished }: Program) => [finished?.result.cause, finished?.result.childExit];
 
 async function leaseOf(stage: Stage, actor: Actor): Promise<Lease> {
   const acquisition = stage.acquire(actor, 0);
@@ -127,7 +127,7 @@ describe('holding', () => {
     await stage.pass(500);
     each(stage.servers, (server) => server.freeze());
     await stage.pass(5_000);
-    expect(endingOf(program)).toEqual([
+    expect(resultOf(program)).toEqual([
       { kind: 'lost', reason: 'unreachable' },
       { kind: 'signaled', signal: 'SIGKILL' },
     ]);
@@ -147,7 +147,7 @@ describe('holding', () => {
     expect(program.events.filter(({ kind }) => kind === 'extension-failed').length).toBeGreaterThan(
       0,
     );
-    expect(endingOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 0 }]);
+    expect(resultOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 0 }]);
     expect(stage.findings).toEqual([]);
   });
 
@@ -168,7 +168,7 @@ describe('holding', () => {
     await stage.pass(100);
     each(stage.servers, ({ redis }) => redis.put(key, null));
     await stage.pass(600);
-    expect(endingOf(program)[0]).toEqual({ kind: 'lost', reason: 'expired' });
+    expect(resultOf(program)[0]).toEqual({ kind: 'lost', reason: 'expired' });
     expect(stage.values).toEqual([null, null, null]);
   });
 
@@ -178,7 +178,7 @@ describe('holding', () => {
     await stage.pass(100);
     each(stage.servers.slice(1), ({ redis }) => redis.put(key, 'another', 60_000));
     await stage.pass(600);
-    expect(endingOf(program)[0]).toEqual({ kind: 'lost', reason: 'taken' });
+    expect(resultOf(program)[0]).toEqual({ kind: 'lost', reason: 'taken' });
     expect(stage.values).toEqual([null, 'another', 'another']);
   });
 
@@ -202,7 +202,7 @@ describe('releasing', () => {
     await stage.pass(150);
     each(stage.servers, ({ redis }) => redis.put(key, null));
     await stage.pass(100);
-    expect(endingOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 3 }]);
+    expect(resultOf(program)).toEqual([{ kind: 'child' }, { kind: 'exited', code: 3 }]);
     expect(program.events.slice(-2)).toMatchObject([
       { kind: 'released', releasedCount: 0 },
       { kind: 'missing-at-release' },
@@ -237,7 +237,7 @@ describe('releasing', () => {
       expect(stage.servers.every(({ redis }) => redis.waits('waiter'))).toBe(true);
       waiter.signal(signal);
       await stage.pass(60);
-      expect(endingOf(waiter)[0]).toEqual({ kind: 'signal', signal });
+      expect(resultOf(waiter)[0]).toEqual({ kind: 'signal', signal });
       expect(stage.servers.some(({ redis }) => redis.waits('waiter'))).toBe(false);
       expect(stage.findings).toEqual([]);
     },
@@ -269,7 +269,7 @@ describe('releasing', () => {
     expect(stage.findings).toEqual([]);
     program.process.resume();
     await stage.pass(1_000);
-    expect(endingOf(program)).toEqual([
+    expect(resultOf(program)).toEqual([
       { kind: 'lost', reason: 'suspended' },
       { kind: 'signaled', signal: 'SIGKILL' },
     ]);
@@ -311,7 +311,7 @@ describe('clocks', () => {
     await stage.pass(450);
     program.process.machine.stepWall(ms);
     await stage.pass(5_000);
-    expect(program.finished?.ending.cause.kind).toBe(cause);
+    expect(program.finished?.result.cause.kind).toBe(cause);
     expect(stage.findings).toEqual([]);
   });
 
@@ -326,7 +326,7 @@ describe('clocks', () => {
     await stage.pass(300);
     expect(program.events.find(({ kind }) => kind === 'child-exited')).toBeDefined();
     expect(stage.world.now - wokeAt).toBe(300);
-    expect(endingOf(program)[0]).toMatchObject({ kind: 'lost' });
+    expect(resultOf(program)[0]).toMatchObject({ kind: 'lost' });
   });
 
   it('the jump of a master clock is reported', async () => {
@@ -391,7 +391,12 @@ describe('found by the simulator', () => {
       [2, 2],
     ] as const)
       put(index, slot);
-    const wish = { resources: [resource], form: 'slots', slotCount: 2, yields: 'never' } as const;
+    const wish = {
+      resources: [resource],
+      form: 'slots',
+      slotCount: 2,
+      preemptible: 'never',
+    } as const;
     const { record } = stage.program('waiter', { wish, waitMs: 60_000 });
     await stage.pass(10_000);
     const counts = record.endpoints.map(({ scriptCount }) => scriptCount);

@@ -7,12 +7,12 @@ import { HoldProgram } from './hold-program.ts';
 import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 import { SimProcess } from './sim-process.ts';
-import type { StepVerb, Ticket } from './step-facts.ts';
+import type { LockHandle, StepVerb } from './step-facts.ts';
 import { StepProgram, type Ways } from './step-program.ts';
 
 /** The connections, queries and requests of a step, each with a deadline. */
 const roundCount = 12;
-/** As in src/ctl/steps/taking.ts, and a little more. */
+/** As in src/ctl/steps/acquire-once.ts, and a little more. */
 const giveUpMs = 13_000;
 
 export class Shell {
@@ -61,15 +61,15 @@ export class Shell {
     const random = this.#random;
     const { vanishChance, resourceCount, workMs, ttlMs } = this.#crowd.options;
     const resource = `r${random.integer(1, resourceCount)}`;
-    const ticket = random.chance(0.5)
+    const handle = random.chance(0.5)
       ? await this.#hold(shell, resource)
       : await this.#acquire(shell, resource);
-    if (ticket !== null) {
+    if (handle !== null) {
       for (let count = random.integer(0, 4); count > 0; count -= 1) {
         await new Promise<void>((resolve) => shell.timer(random.around(workMs / 3), resolve));
-        await this.#step(shell, random.pick(['extend', 'check'] as const), ticket);
+        await this.#step(shell, random.pick(['extend', 'check'] as const), handle);
       }
-      if (!random.chance(vanishChance)) await this.#step(shell, 'release', ticket);
+      if (!random.chance(vanishChance)) await this.#step(shell, 'release', handle);
     }
     // The shell does other things.
     if (random.chance(0.3))
@@ -77,26 +77,30 @@ export class Shell {
     shell.die();
   }
 
-  #acquire(shell: SimProcess, resource: string): Promise<Ticket | null> {
+  #acquire(shell: SimProcess, resource: string): Promise<LockHandle | null> {
     const { system, options, witness } = this.#crowd;
     const { ttlMs, waitMs, isFenced } = options;
     const program = this.#program(shell, resource, waitMs + giveUpMs);
     const main = async (ways: Ways) => {
       const { redlock, close } = await ways.redlock();
       const wanted = { name: resource, ttlMs, waitMs, isFenced };
-      const acquisition = await system.take({ ...ways, redlock }, wanted, program.interrupted);
+      const acquisition = await system.acquireOnce(
+        { ...ways, redlock },
+        wanted,
+        program.interrupted,
+      );
       close();
       if (acquisition.kind !== 'acquired') return null;
       const { claim } = acquisition.lease;
-      const ticket = { resource, token: parseValue(claim.value).token, value: claim.value };
-      witness.tickets.add(ticket);
+      const handle = { resource, token: parseValue(claim.value).token, value: claim.value };
+      witness.tickets.add(handle);
       program.handOver(claim);
-      return ticket;
+      return handle;
     };
     return this.#result(shell, program, main);
   }
 
-  #hold(shell: SimProcess, resource: string): Promise<Ticket | null> {
+  #hold(shell: SimProcess, resource: string): Promise<LockHandle | null> {
     const { running, options, isStormy } = this.#crowd;
     const { world } = shell;
     this.#count += 1;
@@ -118,23 +122,25 @@ export class Shell {
       });
     }
     return new Promise((resolve) => {
-      void hold.take().then((ticket) => world.after(0, () => shell.deliver(() => resolve(ticket))));
+      void hold
+        .acquireOnce()
+        .then((handle) => world.after(0, () => shell.deliver(() => resolve(handle))));
     });
   }
 
-  async #step(shell: SimProcess, verb: StepVerb, ticket: Ticket): Promise<void> {
+  async #step(shell: SimProcess, verb: StepVerb, handle: LockHandle): Promise<void> {
     const { system, options, witness } = this.#crowd;
     const { world } = shell;
     const program = this.#program(
       shell,
-      ticket.resource,
+      handle.resource,
       roundCount * options.masterTimeoutMs + 1_000,
     );
     const askedAt = world.now;
-    const wasShown = witness.tickets.isShown(ticket);
-    if (verb === 'release') witness.ended(ticket.value, 0);
+    const wasShown = witness.tickets.isShown(handle);
+    if (verb === 'release') witness.ended(handle.value, 0);
     const answer = await this.#result(shell, program, async (ways: Ways) => {
-      const named = { name: ticket.resource, token: ticket.token };
+      const named = { name: handle.resource, token: handle.token };
       const answer = await {
         extend: () => system.extendBy(named, options.ttlMs, ways),
         release: () => system.releaseByToken(named, ways),
@@ -144,7 +150,7 @@ export class Shell {
       witness.tell({
         kind: 'answered',
         verb,
-        ticket,
+        handle,
         answer,
         machine: shell.machine,
         askedAt,

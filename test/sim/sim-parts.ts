@@ -75,8 +75,8 @@ export function shown(redis: SimRedis, key: string, { value, mark, slot }: Stand
  */
 export function leadersOf(redis: SimRedis, key: string, id: string): number | null {
   const waiters = redis.queueOf(key).waiters(redis.now);
-  const place = waiters.findIndex((other) => other === id || !has(other, 'shared'));
-  return waiters[place] === id && (place === 0 || !has(id, 'shared')) ? place : null;
+  const position = waiters.findIndex((other) => other === id || !has(other, 'shared'));
+  return waiters[position] === id && (position === 0 || !has(id, 'shared')) ? position : null;
 }
 
 /**
@@ -94,10 +94,10 @@ export function callFront(
     [null, 'shared'].includes(redis.get(key)) && !redis.flaws.has('sharer-woken-alone');
   const queue = redis.queueOf(key);
   let sharerCount = 0;
-  for (const [place, other] of queue.waiters(redis.now).entries()) {
+  for (const [position, other] of queue.waiters(redis.now).entries()) {
     const shares = has(other, 'shared');
     if (other === id || (sharerCount > 0 && !(shares && isOpen))) return;
-    if (place < known || redis.hears(channel, other)) {
+    if (position < known || redis.hears(channel, other)) {
       if (!shares) return;
       sharerCount += 1;
     } else {

@@ -99,7 +99,7 @@ export class SimQueue {
 
   copy(): SimQueue {
     const copy = new SimQueue(this.#everSeen);
-    for (const [id, place] of this.#places) copy.#places.set(id, place);
+    for (const [id, position] of this.#places) copy.#places.set(id, position);
     for (const [id, served] of this.#served) copy.#served.set(id, served);
     copy.#expiresAt = this.#expiresAt;
     return copy;

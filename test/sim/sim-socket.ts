@@ -41,13 +41,13 @@ export class SimSocket implements Peer {
     endpoint.dialling();
     return new Promise((resolve) => {
       let isOver = false;
-      const end = (trouble: string | null) => {
+      const end = (problem: string | null) => {
         if (isOver) return;
         isOver = true;
         timeout.cancel();
         secondKnock.cancel();
-        resolve(trouble ?? new SimSocket(endpoint));
-        endpoint.dialled(trouble === null);
+        resolve(problem ?? new SimSocket(endpoint));
+        endpoint.dialled(problem === null);
       };
       const knock = () => {
         if (link.toServer.isBlocked || link.toClient.isBlocked) {

@@ -1,5 +1,5 @@
 // setTimeout and clearTimeout of the running process, in place of the real ones while a world runs,
-// so that src/system-clock.ts is simulated as it is. They are global, so a thread runs one world at
+// so that src/system/clock.ts is simulated as it is. They are global, so a thread runs one world at
 // a time. Outside of the processes of the world, timers are real.
 
 import type { World } from './world.ts';

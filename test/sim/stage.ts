@@ -114,7 +114,12 @@ export class Stage {
       diesInMs: 1,
       leftoverMs: null,
     };
-    const wish: Wish = { resources: [resource], form: 'exclusive', slotCount: 1, yields: 'never' };
+    const wish: Wish = {
+      resources: [resource],
+      form: 'exclusive',
+      slotCount: 1,
+      preemptible: 'never',
+    };
     const plan = { wish, waitMs: 0, holdAtLeastMs: 0, maxRunMs: null, inner: null, ...changes };
     const habits = { ...calmHabits, ...changes.habits };
     return new Program(around, this.machine(name), name, { ...plan, habits }, new Random(name));

@@ -16,25 +16,25 @@ export const stepCheckers = {
   /** A lock that is reported as held for so long is held for so long, unless it is released. */
   toldHeld(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'answered' || fact.answer.kind !== 'held') return null;
-    const { verb, ticket, answer, machine, askedAt, wasShown } = fact;
+    const { verb, handle, answer, machine, askedAt, wasShown } = fact;
     const { now } = witness.world;
-    const isRobbed = witness.robbedSince(ticket.value, askedAt);
+    const isRobbed = witness.robbedSince(handle.value, askedAt);
     const until = now + answer.validMs / machine.rate;
-    const isHeldOn = witness.tickets.isShown(ticket, until - grainMs) || isRobbed;
-    const isBelieved = witness.holdings.get(ticket.value)?.isBelieved ?? false;
-    if (!wasShown && !witness.tickets.isShown(ticket))
-      return `${verb} of ${ticket.value} says held, and it was not`;
+    const isHeldOn = witness.tickets.isShown(handle, until - grainMs) || isRobbed;
+    const isBelieved = witness.holdings.get(handle.value)?.isBelieved ?? false;
+    if (!wasShown && !witness.tickets.isShown(handle))
+      return `${verb} of ${handle.value} says held, and it was not`;
     if (isBelieved && !isHeldOn)
-      return `${verb} of ${ticket.value} says held for ${answer.validMs} ms, and it is not`;
+      return `${verb} of ${handle.value} says held for ${answer.validMs} ms, and it is not`;
     return null;
   },
 
   /** A lock that is reported as lost is lost. */
   toldLost(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'answered' || fact.answer.kind !== 'lost' || !fact.wasShown) return null;
-    const { verb, ticket } = fact;
-    return witness.tickets.isShown(ticket)
-      ? `${verb} of ${ticket.value} says lost, and a quorum shows it`
+    const { verb, handle } = fact;
+    return witness.tickets.isShown(handle)
+      ? `${verb} of ${handle.value} says lost, and a quorum shows it`
       : null;
   },
 
@@ -49,14 +49,14 @@ export const stepCheckers = {
       return left ? `${left.value} is still left` : null;
     }
     if (fact.kind === 'answered' && fact.answer.kind === 'released') {
-      const { ticket, askedAt } = fact;
-      tickets.releasedAt.set(ticket.value, witness.world.now);
-      const wasGone = tickets.wasGoneSince(ticket.value, askedAt);
-      if (!wasGone && tickets.isShown(ticket))
-        return `${ticket.value} is told to be released, and a quorum shows it`;
+      const { handle, askedAt } = fact;
+      tickets.releasedAt.set(handle.value, witness.world.now);
+      const wasGone = tickets.wasGoneSince(handle.value, askedAt);
+      if (!wasGone && tickets.isShown(handle))
+        return `${handle.value} is told to be released, and a quorum shows it`;
     }
     const value =
-      fact.kind === 'answered' ? fact.ticket.value : fact.kind === 'key-changed' ? fact.by : null;
+      fact.kind === 'answered' ? fact.handle.value : fact.kind === 'key-changed' ? fact.by : null;
     if (value === null || !tickets.releasedAt.has(value) || !witness.isCalm || witness.isDeadly)
       return null;
     const count = tickets.countOf(value);

@@ -1,11 +1,11 @@
 // The facts about locks in steps: tickets, reported answers, and ended holds.
 
-import type { Answer } from '../../src/ctl/steps/ticket.ts';
+import type { Answer } from '../../src/ctl/steps/lock-handle.ts';
 import type { Machine } from './machine.ts';
 import type { SimProcess } from './sim-process.ts';
 
 /** A lock that was reported to a shell, which goes on without the process that acquired it. */
-export interface Ticket {
+export interface LockHandle {
   readonly resource: string;
   readonly token: string;
   readonly value: string;
@@ -31,7 +31,7 @@ export type StepFact =
   | {
       readonly kind: 'answered';
       readonly verb: StepVerb;
-      readonly ticket: Ticket;
+      readonly handle: LockHandle;
       readonly answer: Answer;
       readonly machine: Machine;
       readonly askedAt: number;

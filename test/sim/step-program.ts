@@ -7,7 +7,7 @@ import type { Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
 import { observedRedlock } from './observed-redlock.ts';
-import type { Surroundings } from './program.ts';
+import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
 import type { ProgramRecord } from './witness.ts';
 
@@ -18,12 +18,12 @@ export class StepProgram {
   readonly process: SimProcess;
   readonly record: ProgramRecord;
   onEnd: () => void = () => {};
-  readonly #around: Surroundings;
+  readonly #around: ExecutionContext;
   readonly #interrupted = new AbortController();
   #tokenCount = 0;
 
   constructor(
-    around: Surroundings,
+    around: ExecutionContext,
     machine: Machine,
     name: string,
     resource: string,
@@ -40,7 +40,7 @@ export class StepProgram {
       endpoints,
       values: [],
       waiterId: `${name}.0`,
-      wish: { resources: [resource], form: 'exclusive', slotCount: 1, yields: 'never' },
+      wish: { resources: [resource], form: 'exclusive', slotCount: 1, preemptible: 'never' },
       startedAt: machine.world.now,
       allowedMs,
       stoppedMsBefore: machine.stoppedMs,

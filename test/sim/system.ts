@@ -3,30 +3,30 @@
 
 import * as masterQueryModule from '../../src/ctl/master-query.ts';
 import * as freezingModule from '../../src/ctl/people/freezing.ts';
-import * as keepingModule from '../../src/ctl/steps/keeping.ts';
-import * as takingModule from '../../src/ctl/steps/taking.ts';
-import * as ticketModule from '../../src/ctl/steps/ticket.ts';
+import * as acquireOnceModule from '../../src/ctl/steps/acquire-once.ts';
+import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
+import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
 import * as leaseKeeperModule from '../../src/lock/lease-keeper.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
+import * as outerLockModule from '../../src/redis/enclosing-lock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
 import * as inspectorModule from '../../src/redis/inspector.ts';
-import * as outerLockModule from '../../src/redis/outer-lock.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as scriptsModule from '../../src/redis/scripts.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
 import * as runModule from '../../src/run/run.ts';
-import * as clockModule from '../../src/system-clock.ts';
+import * as clockModule from '../../src/system/clock.ts';
 import type { Script } from './sim-redis.ts';
 
 /** The modules by their paths in src/. */
 export interface Modules {
   readonly 'ctl/people/freezing': typeof freezingModule;
-  readonly 'ctl/steps/keeping': typeof keepingModule;
-  readonly 'ctl/steps/taking': typeof takingModule;
-  readonly 'ctl/steps/ticket': typeof ticketModule;
+  readonly 'ctl/steps/holder-daemon': typeof holderDaemonModule;
+  readonly 'ctl/steps/acquire-once': typeof acquireOnceModule;
+  readonly 'ctl/steps/lock-handle': typeof lockHandleModule;
   readonly 'ctl/master-query': typeof masterQueryModule;
   readonly 'lock/acquire': typeof acquireModule;
   readonly 'lock/lease-keeper': typeof leaseKeeperModule;
@@ -35,21 +35,21 @@ export interface Modules {
   readonly 'lock/value': typeof valueModule;
   readonly 'redis/identity': typeof identityModule;
   readonly 'redis/inspector': typeof inspectorModule;
-  readonly 'redis/outer-lock': typeof outerLockModule;
+  readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/scripts': typeof scriptsModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
-  readonly 'system-clock': typeof clockModule;
+  readonly 'system/clock': typeof clockModule;
 }
 
 export type System = ReturnType<typeof systemOf>;
 
 const realModules: Modules = {
   'ctl/people/freezing': freezingModule,
-  'ctl/steps/keeping': keepingModule,
-  'ctl/steps/taking': takingModule,
-  'ctl/steps/ticket': ticketModule,
+  'ctl/steps/holder-daemon': holderDaemonModule,
+  'ctl/steps/acquire-once': acquireOnceModule,
+  'ctl/steps/lock-handle': lockHandleModule,
   'ctl/master-query': masterQueryModule,
   'lock/acquire': acquireModule,
   'lock/lease-keeper': leaseKeeperModule,
@@ -58,12 +58,12 @@ const realModules: Modules = {
   'lock/value': valueModule,
   'redis/identity': identityModule,
   'redis/inspector': inspectorModule,
-  'redis/outer-lock': outerLockModule,
+  'redis/enclosing-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/scripts': scriptsModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
-  'system-clock': clockModule,
+  'system/clock': clockModule,
 };
 
 export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
@@ -85,20 +85,20 @@ export function systemOf(modules: Modules) {
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/value'].waiterIdOf,
     LockObserver: modules['redis/inspector'].LockObserver,
-    EnclosingLock: modules['redis/outer-lock'].EnclosingLock,
+    EnclosingLock: modules['redis/enclosing-lock'].EnclosingLock,
     ServerRegistry: modules['redis/identity'].ServerRegistry,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
-    take: modules['ctl/steps/taking'].take,
-    hold: modules['ctl/steps/keeping'].hold,
+    acquireOnce: modules['ctl/steps/acquire-once'].acquireOnce,
+    hold: modules['ctl/steps/holder-daemon'].hold,
     freezeLock: modules['ctl/people/freezing'].freezeLock,
     thawLock: modules['ctl/people/freezing'].thawLock,
-    extendBy: modules['ctl/steps/ticket'].extendBy,
-    releaseByToken: modules['ctl/steps/ticket'].releaseByToken,
-    look: modules['ctl/steps/ticket'].look,
+    extendBy: modules['ctl/steps/lock-handle'].extendBy,
+    releaseByToken: modules['ctl/steps/lock-handle'].releaseByToken,
+    look: modules['ctl/steps/lock-handle'].look,
     Guard: modules['run/guard/guard'].Guard,
     Run: modules['run/run'].Run,
-    createSystemClock: modules['system-clock'].createSystemClock,
+    createSystemClock: modules['system/clock'].createSystemClock,
     scriptNamed(text: string): Script {
       const name = names.get(text);
       if (name === undefined) throw new Error(`no such script in src/redis/: ${text.slice(0, 80)}`);

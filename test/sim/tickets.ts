@@ -4,13 +4,13 @@
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import type { SimServer } from './sim-server.ts';
-import type { Ticket } from './step-facts.ts';
+import type { LockHandle } from './step-facts.ts';
 import type { World } from './world.ts';
 
 export class Tickets {
   /** In true time, by value: when it was reported as released. */
   readonly releasedAt = new Map<string, number>();
-  readonly #told = new Map<string, Ticket>();
+  readonly #told = new Map<string, LockHandle>();
   readonly #goneAt = new Map<string, number>();
   readonly #world: World;
   readonly #servers: readonly SimServer[];
@@ -24,8 +24,8 @@ export class Tickets {
     this.#quorum = quorumOf(masterCount);
   }
 
-  add(ticket: Ticket): void {
-    this.#told.set(ticket.value, ticket);
+  add(handle: LockHandle): void {
+    this.#told.set(handle.value, handle);
   }
 
   has(value: string): boolean {
@@ -33,7 +33,7 @@ export class Tickets {
   }
 
   /** Whether a quorum shows it, and will until then if nothing touches it. */
-  isShown({ resource, value }: Ticket, until = this.#world.now): boolean {
+  isShown({ resource, value }: LockHandle, until = this.#world.now): boolean {
     const goneAts = this.#servers.map(
       ({ redis }) => redis.shownAt(this.#prefix + resource).get(value) ?? 0,
     );
@@ -51,13 +51,13 @@ export class Tickets {
   }
 
   /** A ticket whose value stands somewhere; null: none does. */
-  left(): Ticket | null {
+  left(): LockHandle | null {
     return [...this.#told.values()].find(({ value }) => this.countOf(value) > 0) ?? null;
   }
 
   /** A server no longer shows it, or not as before. */
   changed(value: string | null): void {
-    const ticket = this.#told.get(value ?? '');
-    if (ticket && !this.isShown(ticket)) this.#goneAt.set(ticket.value, this.#world.now);
+    const handle = this.#told.get(value ?? '');
+    if (handle && !this.isShown(handle)) this.#goneAt.set(handle.value, this.#world.now);
   }
 }

@@ -94,13 +94,13 @@ export const waitingCheckers = {
     const evens = witness.masterCount % 2 === 0 ? evenCommands : 0;
     const { wish } = fact.program;
     const isPlain =
-      wish.form === 'exclusive' && wish.resources.length === 1 && wish.yields === 'never';
+      wish.form === 'exclusive' && wish.resources.length === 1 && wish.preemptible === 'never';
     // Where holders of several slots have a bare quorum each, the first waiter tries all slots
     // until it has learned to wait.
     const slots = wish.form === 'slots' ? 4 * wish.slotCount : 0;
     const base = baseCommands + evens + slots + (isPlain ? 0 : jointCommands);
     // A preemptible holder is woken by every waiter that wants the lock.
-    const callers = wish.yields === 'lock' ? 4 : 1;
+    const callers = wish.preemptible === 'lock' ? 4 : 1;
     // A query after the extension of another process is repeated when that is late.
     const looks = fact.program.within ? 12 : 4;
     const allowed = base + (callers * livedMs) / leastPollMs + (looks * livedMs) / witness.ttlMs;
@@ -119,14 +119,14 @@ export function waitingOnQuorum(
   { servers, prefix, firstGrantAt, world, masterCount }: Witness,
   resource: string,
   { value }: Holding,
-  isSo: (place: { id: string; arrival: number }) => boolean,
+  isSo: (position: { id: string; arrival: number }) => boolean,
 ): string | null {
   const since = firstGrantAt.get(value) ?? world.now;
   const counts = new Map<string, number>();
   for (const { redis } of servers) {
-    for (const place of redis.queueOf(prefix + resource).places()) {
-      if (place.enteredAt < since && isSo(place))
-        counts.set(place.id, (counts.get(place.id) ?? 0) + 1);
+    for (const position of redis.queueOf(prefix + resource).places()) {
+      if (position.enteredAt < since && isSo(position))
+        counts.set(position.id, (counts.get(position.id) ?? 0) + 1);
     }
   }
   return [...counts].find(([, count]) => count >= quorumOf(masterCount))?.[0] ?? null;
@@ -134,8 +134,8 @@ export function waitingOnQuorum(
 
 /** Nothing but the contenders themselves gets in the way; some of them may die. */
 export function isCalm(options: Options): boolean {
-  const troubles = Object.entries(options).filter(
+  const problems = Object.entries(options).filter(
     ([name]) => /EveryMs$/.test(name) && name !== 'extendEveryMs',
   );
-  return troubles.every(([, value]) => value === null) && options.tailChance === 0;
+  return problems.every(([, value]) => value === null) && options.tailChance === 0;
 }

@@ -2,7 +2,7 @@
 // which wishes may be granted side by side, for the checkers. That rule is written here a second
 // time, because the code under test must not be its own judge.
 
-import type { Claim, Sharing, Yields } from '../../src/lock/types.ts';
+import type { Claim, Preemptible, Sharing } from '../../src/lock/types.ts';
 import type { Options } from './options.ts';
 import type { Random } from './random.ts';
 
@@ -11,7 +11,7 @@ export interface Wish {
   readonly form: Sharing['kind'];
   /** 1 without slots. */
   readonly slotCount: number;
-  readonly yields: Yields;
+  readonly preemptible: Preemptible;
 }
 
 /** Draws nothing for a world with one exclusive resource, so that its seeds stay the same. */
@@ -26,14 +26,14 @@ export function drawWish(options: Options, random: Random): Wish {
     replaceChance,
   } = options;
   const one = `r${random.integer(1, resourceCount)}`;
-  const wish: Wish = { resources: [one], form: 'exclusive', slotCount: 1, yields: 'never' };
+  const wish: Wish = { resources: [one], form: 'exclusive', slotCount: 1, preemptible: 'never' };
   const isPlain =
     nameCount + slotCount === 2 && readerChance + supersedeChance + replaceChance === 0;
   if (isPlain) return wish;
-  const yields = random.chance(replaceChance)
+  const preemptible = random.chance(replaceChance)
     ? 'lock'
     : random.chance(supersedeChance)
-      ? 'place'
+      ? 'position'
       : 'never';
   const isReader = random.chance(readerChance);
   if (slotCount > 1 && !isReader && !random.chance(otherSlotsChance / 2)) {
@@ -41,14 +41,14 @@ export function drawWish(options: Options, random: Random): Wish {
       ...wish,
       form: 'slots',
       slotCount: random.chance(otherSlotsChance) ? slotCount + 1 : slotCount,
-      yields,
+      preemptible,
     };
   }
   const resources = new Set([one]);
   for (let count = random.integer(1, nameCount); count > 1; count -= 1)
     resources.add(`r${random.integer(1, resourceCount)}`);
   const shuffled = [...resources].sort(() => random.between(-1, 1));
-  return { ...wish, resources: shuffled, form: isReader ? 'shared' : 'exclusive', yields };
+  return { ...wish, resources: shuffled, form: isReader ? 'shared' : 'exclusive', preemptible };
 }
 
 type Held = Pick<Claim, 'resources' | 'sharing'>;

@@ -6,7 +6,7 @@
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Lease } from '../../src/lock/redlock.ts';
 import type { Sharing } from '../../src/lock/types.ts';
-import type { Cause } from '../../src/run/supervisor.ts';
+import type { StopReason } from '../../src/run/supervisor.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Ends } from './ends.ts';
@@ -57,7 +57,7 @@ export interface ProgramRecord {
   /** In true time; null: it has not ended. */
   endedAt: number | null;
   /** Why it ended; null also for one that died. */
-  cause: Cause | null;
+  cause: StopReason | null;
   wasKilled: boolean;
   /**
    * It has passed a lock on and ended: if it was refused that, its position in the queue is dropped

@@ -63,7 +63,7 @@ it.each([
   ['--seed abc', 64, /^$/, /^sim: .*\n$/],
   ['--help', 0, /^Usage: /, /^$/],
 ] as const)('npm run sim -- %s', (words, status, stdout, stderr) => {
-  const script = join(import.meta.dirname, '../../src/dev/sim.js');
+  const script = join(import.meta.dirname, '../../scripts/sim.js');
   const ended = spawnSync(process.execPath, [script, ...words.split(' ')], { encoding: 'utf8' });
   // A slow machine prints this while the simulator compiles.
   const complaint = ended.stderr.replace(/^.*compiling \.\.\.\n/, '');

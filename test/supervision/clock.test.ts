@@ -9,7 +9,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pass, sharedMasters, startFamily } from './rig.ts';
 
-const got = spawnSync(process.execPath, ['src/dev/faketime.js'], {
+const got = spawnSync(process.execPath, ['scripts/faketime.js'], {
   encoding: 'utf8',
   timeout: 60_000,
 });

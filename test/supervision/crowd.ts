@@ -7,7 +7,7 @@ import { mkdtempSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { TestMaster } from '../servers/master.ts';
-import type { RunResult } from '../servers/run-cli.ts';
+import type { CliResult } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { fixture, Succession } from './next-holder.ts';
 
@@ -17,7 +17,7 @@ export interface HandOver {
    * overlapped.
    */
   readonly gapMs: number;
-  readonly first: RunResult;
+  readonly first: CliResult;
 }
 
 /**

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import type { TestMaster } from '../servers/master.ts';
 import { eventually } from '../servers/processes.ts';
-import { CliRun, type RunOptions, type RunResult } from '../servers/run-cli.ts';
+import { type CliResult, CliRun, type RunOptions } from '../servers/run-cli.ts';
 import { guardsOf, statOf } from './rig.ts';
 
 export interface SuccessionOptions extends RunOptions {
@@ -89,7 +89,7 @@ export class Succession {
   }
 
   /** How the first run ended. */
-  get result(): Promise<RunResult> {
+  get result(): Promise<CliResult> {
     return this.first.result;
   }
 

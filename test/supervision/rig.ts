@@ -10,7 +10,7 @@ import { afterAll, expect } from 'vitest';
 import type { TestMaster } from '../servers/master.ts';
 import { startMasters, stopAll } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { CliRun, type RunOptions, type RunResult } from '../servers/run-cli.ts';
+import { type CliResult, CliRun, type RunOptions } from '../servers/run-cli.ts';
 import { Witness } from './witness.ts';
 
 export const everyKind = 'plain deaf stopped group session daemon bare rabbit thief'.split(' ');
@@ -32,7 +32,7 @@ export interface JobOptions extends RunOptions {
   readonly itself?: 'stays' | 'leaves' | 'obeys';
 }
 
-export interface Outcome extends RunResult {
+export interface Outcome extends CliResult {
   /** From `happened` until no process of the job was left. */
   readonly goneAfterMs: number;
   /** From then until fewer than a quorum of the masters held the key. */
@@ -238,7 +238,7 @@ export async function pass(ms: number): Promise<void> {
  * What redlock-run said of the job, line by line, without warnings about clocks, which a busy
  * machine causes.
  */
-export function linesOf({ stderr }: Pick<RunResult, 'stderr'>): string[] {
+export function linesOf({ stderr }: Pick<CliResult, 'stderr'>): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !/ its clock went /.test(line));
 }
 

@@ -23,7 +23,7 @@ const mayImport: Record<string, readonly string[]> = {
   config: ['lock', 'text', 'system', 'run', 'redis', 'node', '*'],
   cli: ['lock', 'text', 'run', 'redis', 'config', 'node', '*'],
   ctl: ['lock', 'text', 'redis', 'config', 'cli', 'local', 'node', '*'],
-  library: ['lock', 'text', 'system', 'redis', 'system-clock.ts', 'node'],
+  library: ['lock', 'text', 'system', 'redis', 'system/clock.ts', 'node'],
   '.': [
     'lock',
     'text',
@@ -91,7 +91,7 @@ describe('imports point one way', () => {
     ['text/x.ts', "import { Redis } from 'ioredis';"],
     ['library/x.ts', "import { runJob } from '../job.ts';"],
     ['library/x.ts', "import { Redis } from 'ioredis';"],
-    ['library/x.ts', "import { complain } from '../cli/complaint.ts';"],
+    ['library/x.ts', "import { reportFailure } from '../cli/failure.ts';"],
     ['library/x.ts', "import { outerLeaseOf } from '../run/held.ts';"],
     ['library/x.ts', "import { Sources } from '../config/sources.ts';"],
     ['text/x.ts', "import type { RunEvent } from '../run/events.ts';"],

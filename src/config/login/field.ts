@@ -1,7 +1,7 @@
 // One value about a login, and the text of the file that it names.
 
 import { resolve } from 'node:path';
-import { ConfigError, fileTrouble } from '../../text/errors.ts';
+import { ConfigError, fileError } from '../../text/errors.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Given } from '../keys.ts';
 import { readTextFile } from '../text-file.ts';
@@ -15,7 +15,7 @@ export async function readText({ text: file, base, subject }: Field): Promise<st
     return readTextFile(resolve(base, file)).toString();
   } catch (error) {
     throw new ConfigError(
-      `${subject}: ${quoted(file)}: ${fileTrouble(error)} (paths start from ${base})`,
+      `${subject}: ${quoted(file)}: ${fileError(error)} (paths start from ${base})`,
     );
   }
 }

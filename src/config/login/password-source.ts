@@ -4,7 +4,7 @@
 
 import type { Failed } from '../../lock/types.ts';
 import type { PasswordSource } from '../../redis/address.ts';
-import { failed, isFailed } from '../../redis/trouble.ts';
+import { failed, isFailed } from '../../redis/errors.ts';
 import { readTextFile } from '../text-file.ts';
 
 const longestMs = 10_000;

@@ -7,7 +7,7 @@
 import { basename } from 'node:path';
 import { type GivenOptions, readFlags, readOptions } from '../../config/arguments.ts';
 import { optionTable } from '../../config/options.ts';
-import type { Surroundings } from '../../config/sources.ts';
+import type { ExecutionContext } from '../../config/sources.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { UsageError } from '../../text/errors.ts';
 import { oneLine } from '../../text/printable.ts';
@@ -26,7 +26,7 @@ const mostNames = 10_000;
 /** The text to print. @throws UsageError */
 export async function completion(
   operands: readonly string[],
-  around: Surroundings,
+  around: ExecutionContext,
   clock: Clock,
 ): Promise<string> {
   const [shell = '', ...words] = operands;
@@ -46,7 +46,7 @@ export async function completion(
 
 async function candidates(
   [path = '', ...words]: readonly string[],
-  around: Surroundings,
+  around: ExecutionContext,
   clock: Clock,
 ): Promise<readonly Candidate[] | Lookup> {
   const program = basename(path);
@@ -62,7 +62,7 @@ async function candidates(
 async function namesOf(
   words: readonly string[],
   program: string,
-  around: Surroundings,
+  around: ExecutionContext,
   clock: Clock,
 ): Promise<string[]> {
   const given = new Map() as GivenOptions;

@@ -4,7 +4,7 @@
 import { UsageError } from '../../text/errors.ts';
 import { nearest } from '../../text/nearest.ts';
 import { quoted } from '../../text/quote.ts';
-import type { VerbWords } from '../words.ts';
+import type { VerbWords } from '../arguments.ts';
 import { masterCheckNames } from './master-findings.ts';
 
 const setCheckNames = [

@@ -3,8 +3,8 @@
 // and half of that trip is its uncertainty.
 
 import type { Failed } from '../../lock/types.ts';
+import { isFailed } from '../../redis/errors.ts';
 import { as, decimal, readReply, tuple } from '../../redis/reply-shapes.ts';
-import { isFailed } from '../../redis/trouble.ts';
 
 export interface ClockReading {
   /** By the clock of this machine, in ms. */

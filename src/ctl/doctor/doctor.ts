@@ -2,7 +2,7 @@
 // judged, and prints the findings, the worst first. *Note:* it takes a real lock of its own name on
 // every master for a moment, because nothing less shows that a run would work.
 
-import { isFailed } from '../../redis/trouble.ts';
+import { isFailed } from '../../redis/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';

@@ -5,11 +5,11 @@
 import { parseFreeze } from '../../lock/freeze.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import { parseValue } from '../../lock/value.ts';
+import { isFailed } from '../../redis/errors.ts';
 import type { SeenFreeze } from '../../redis/snapshot.ts';
-import { isFailed } from '../../redis/trouble.ts';
 import { holderLine } from '../../text/lines.ts';
 import { quoted } from '../../text/quote.ts';
-import { type PastAct, pastActsOf } from '../history/chronicle.ts';
+import { type PastAct, pastActsOf } from '../history/run-history.ts';
 import type { MasterQuery } from '../master-query.ts';
 import { recordAct } from '../people/person.ts';
 import type { Finding } from './finding.ts';

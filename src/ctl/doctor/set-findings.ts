@@ -4,7 +4,7 @@
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
 import { endpointOf, type MasterAddress } from '../../redis/address.ts';
-import { isFailed } from '../../redis/trouble.ts';
+import { isFailed } from '../../redis/errors.ts';
 import type { MasterFacts } from './facts.ts';
 import { type Finding, isOnThisMachine } from './finding.ts';
 

@@ -6,9 +6,9 @@ import { rowsOf } from '../../cli/rows.ts';
 import { roughly } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
 import { renderTable } from '../table.ts';
-import { type PastAct, type PastRun, startOf } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 import { actLineOf, reasonOf } from './reason.ts';
+import { type PastAct, type PastRun, startOf } from './run-history.ts';
 
 const indent = '    ';
 

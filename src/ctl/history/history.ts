@@ -5,13 +5,16 @@
 import { writeFileSync } from 'node:fs';
 import { readPositiveDuration } from '../../config/values.ts';
 import { quorumOf } from '../../lock/quorum.ts';
-import { fileTrouble, UsageError, ValueError } from '../../text/errors.ts';
+import { fileError, UsageError, ValueError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
 import { MasterQuery } from '../master-query.ts';
+import { renderHistory } from './history-table.ts';
+import { renderHtmlPage } from './page.ts';
+import { kindOf } from './reason.ts';
 import {
   byStart,
   endOf,
@@ -21,10 +24,7 @@ import {
   pastRunsOf,
   presentRunOf,
   startOf,
-} from './chronicle.ts';
-import { renderHistory } from './history-table.ts';
-import { renderHtmlPage } from './page.ts';
-import { kindOf } from './reason.ts';
+} from './run-history.ts';
 import { renderTimeline } from './timeline.ts';
 
 /** How many runs are shown without --since. */
@@ -136,6 +136,6 @@ function write(file: string, text: string): string | null {
     writeFileSync(file, text);
     return null;
   } catch (error) {
-    return `${quoted(file)}: ${fileTrouble(error, 'written')}`;
+    return `${quoted(file)}: ${fileError(error, 'written')}`;
   }
 }

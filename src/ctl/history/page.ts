@@ -3,10 +3,10 @@
 // first.
 
 import { roughly } from '../../text/lines.ts';
-import type { PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
 import { escaped } from './markup.ts';
 import { kindOf, reasonOf } from './reason.ts';
+import type { PastRun } from './run-history.ts';
 import { renderTimeline } from './timeline.ts';
 
 const style = `

@@ -6,8 +6,8 @@ import { markLine, personLine } from '../../text/lines.ts';
 import { printable } from '../../text/printable.ts';
 import { quoted } from '../../text/quote.ts';
 import { reasonBehind, reasonParts } from '../../text/reason.ts';
-import type { PastAct, PastHolder, PastRun } from './chronicle.ts';
 import { momentOf } from './local-time.ts';
+import type { PastAct, PastHolder, PastRun } from './run-history.ts';
 
 /** done: exit code 0; failed: any other; missed: the command was never started. */
 export type Kind = 'done' | 'failed' | 'overdue' | 'stopped' | 'lost' | 'running' | 'missed';

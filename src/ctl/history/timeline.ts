@@ -3,11 +3,11 @@
 // colour means.
 
 import { roughly } from '../../text/lines.ts';
-import { endOf, type PastRun, startOf } from './chronicle.ts';
-import { type Bar, type Lane, lanesOf } from './lanes.ts';
+import { type Bar, type HostRows, hostRowsOf } from './host-rows.ts';
 import { momentOf, zoneName } from './local-time.ts';
 import { escaped } from './markup.ts';
 import { type Kind, kindOf, kinds, reasonOf } from './reason.ts';
+import { endOf, type PastRun, startOf } from './run-history.ts';
 import { scaleOf } from './scale.ts';
 
 /** In pixels. */
@@ -44,7 +44,7 @@ export function renderTimeline(
   const lastMs = runs.length === 0 ? nowMs : latestMs;
   const firstMs = runs.reduce((first, run) => Math.min(first, startOf(run)), lastMs);
   const scale = scaleOf(firstMs, lastMs, left, right);
-  const lanes = lanesOf(runs, scale, nowMs, name === null);
+  const lanes = hostRowsOf(runs, scale, nowMs, name === null);
   const tops: number[] = [];
   let bottom: number = lanesY;
   for (const { rows } of lanes) {
@@ -133,7 +133,7 @@ function axis(x: number, label: string, day: string | null, bottom: number): str
   ];
 }
 
-function laneOf({ host, bars }: Lane, top: number): string[] {
+function laneOf({ host, bars }: HostRows, top: number): string[] {
   const y = top + lanePadding / 2 + rowHeight / 2 + 4;
   const shown = host.length > 20 ? `${host.slice(0, 19)}…` : host;
   return [

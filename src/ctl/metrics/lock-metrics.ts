@@ -1,8 +1,8 @@
 // What Prometheus is told of the locks: their state now, and what their histories say. Pure.
 
 import type { Failed } from '../../lock/types.ts';
-import { endOf, type PastRun } from '../history/chronicle.ts';
 import { kindOf } from '../history/reason.ts';
+import { endOf, type PastRun } from '../history/run-history.ts';
 import type { LockState } from '../lock-state.ts';
 import type { Metric, Sample } from './exposition.ts';
 

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { replaceFile } from '../../cli/report.ts';
 import { quorumOf } from '../../lock/quorum.ts';
-import { fileTrouble } from '../../text/errors.ts';
+import { fileError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import { quoted } from '../../text/quote.ts';
@@ -19,18 +19,20 @@ export async function metrics({ words, settings, clock, print, tell }: Call): Pr
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const past = await pastOf(query, null, allLines, nowMs);
-  const doubts = await query.ask(async (observer) => (await observer.doubt()) ?? { kind: 'up' });
+  const graceFailures = await query.ask(
+    async (observer) => (await observer.graceFailure()) ?? { kind: 'up' },
+  );
   const masters = query.observers.map(({ name }, at) => {
-    const doubt = doubts[at];
-    const failed = doubt !== undefined && 'cause' in doubt ? doubt : null;
+    const graceFailure = graceFailures[at];
+    const failed = graceFailure !== undefined && 'cause' in graceFailure ? graceFailure : null;
     return { name, failed: query.failures()[at] ?? failed };
   });
   for (const { name, failed } of masters) if (failed !== null) tell(`${name}: ${failed.message}`);
   const found = metricsOf({ masters, ...past, nowMs });
   const file = words.textOf('--textfile');
-  const trouble = file === null ? null : write(file, found);
-  if (trouble !== null) {
-    tell(trouble);
+  const problem = file === null ? null : write(file, found);
+  if (problem !== null) {
+    tell(problem);
     return exitCode.output;
   }
   if (words.has('--json')) print(jsonLine({ metrics: found }));
@@ -46,7 +48,7 @@ function write(file: string, found: readonly Metric[]): string | null {
     replaceFile(file, renderMetrics(found), modeOf(file));
     return null;
   } catch (error) {
-    return `--textfile: ${quoted(file)}: ${fileTrouble(error, 'written')}`;
+    return `--textfile: ${quoted(file)}: ${fileError(error, 'written')}`;
   }
 }
 

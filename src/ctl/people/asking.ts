@@ -6,7 +6,7 @@ import { type HolderRequest, renderRequest } from '../../lock/holder-request.ts'
 import type { Clock } from '../../lock/ports.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import { askedIdOf } from '../../lock/value.ts';
-import { isFailed } from '../../redis/trouble.ts';
+import { isFailed } from '../../redis/errors.ts';
 import { holdingsOf, type MasterReport } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';
 

@@ -3,8 +3,8 @@
 
 import { quorumOf } from '../../lock/quorum.ts';
 import type { ReleaseReply } from '../../lock/types.ts';
+import { isFailed } from '../../redis/errors.ts';
 import type { LockSnapshot } from '../../redis/snapshot.ts';
-import { isFailed } from '../../redis/trouble.ts';
 import type { MasterQuery } from '../master-query.ts';
 
 /** taken: another freeze stands there. In both of the latter nothing of ours is left. */

@@ -9,7 +9,7 @@ import { jsonLine } from '../../text/json.ts';
 import { roughly } from '../../text/lines.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
-import { withEndings } from '../history/endings.ts';
+import { withEndings } from '../history/ended-runs.ts';
 import { type Holder, holdingsByToken, lockStateOf } from '../lock-state.ts';
 import { describe, headlineOf } from '../lock-text.ts';
 import { MasterQuery } from '../master-query.ts';

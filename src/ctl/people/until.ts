@@ -3,7 +3,7 @@
 import { parseDuration } from '../../text/duration.ts';
 import { UsageError, ValueError } from '../../text/errors.ts';
 import { quoted } from '../../text/quote.ts';
-import type { VerbWords } from '../words.ts';
+import type { VerbWords } from '../arguments.ts';
 
 const longestMs = 10 * 365 * 24 * 60 * 60 * 1000;
 

@@ -11,13 +11,13 @@ import { jsonLine } from '../../text/json.ts';
 import { failuresLine, holderLine } from '../../text/lines.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
-import { openRedlock } from './claimant.ts';
-import { type TakingParts, take, type Wanted } from './taking.ts';
+import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
+import { openRedlock } from './open-redlock.ts';
 
 export async function acquireLock(call: Call): Promise<number> {
   const { words, settings, clock, print, tell, interrupted } = call;
   const { redlock, close } = await openRedlock(settings, clock);
-  const acquisition = await take(
+  const acquisition = await acquireOnce(
     { redlock, ...partsOf(call, 'redlockctl') },
     wantedBy(call),
     interrupted(),
@@ -29,7 +29,7 @@ export async function acquireLock(call: Call): Promise<number> {
 }
 
 /** `label`: the command that the holder record shows. */
-export function partsOf({ clock, note }: Call, label: string): Omit<TakingParts, 'redlock'> {
+export function partsOf({ clock, note }: Call, label: string): Omit<AcquireOnceParts, 'redlock'> {
   const newToken = () => randomBytes(20).toString('base64url');
   return { clock, random: Math.random, newToken, note: () => ({ ...note(), label }) };
 }

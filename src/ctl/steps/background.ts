@@ -33,14 +33,14 @@ export async function startInBackground(call: Call): Promise<number> {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...environment, [roleName]: `${owner.pid}:${owner.startedAt}` },
   });
-  let ticket = '';
+  let handle = '';
   let errors = '';
   const code = await new Promise<number | null>((resolve, reject) => {
     holder.once('error', reject);
     holder.once('close', (code) => resolve(code ?? exitCode.bug));
     holder.stdout.setEncoding('utf8').on('data', (text) => {
-      ticket += text;
-      if (ticket.endsWith('\n')) resolve(null);
+      handle += text;
+      if (handle.endsWith('\n')) resolve(null);
     });
     holder.stderr.setEncoding('utf8').on('data', (text) => {
       errors += text;
@@ -53,7 +53,7 @@ export async function startInBackground(call: Call): Promise<number> {
     for (const line of errors.split('\n')) if (line !== '') tell(line.replace(/^redlockctl: /, ''));
     return code;
   }
-  print(ticket);
+  print(handle);
   await flushed();
   await new Promise<void>((resolve) => holder.stdin.end(told, resolve));
   return exitCode.ok;

@@ -1,5 +1,5 @@
 // `redlockctl hold NAME`: acquires a lock and extends it until it is released with its token, a
-// signal comes, or the process for which it is held has ended (keeping.ts). It runs no command and
+// signal comes, or the process for which it is held has ended (holder-daemon.ts). It runs no command and
 // stops none. A daemon that loses the lock has no terminal to report it on: `check` and the history
 // tell.
 
@@ -11,8 +11,8 @@ import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { failed, partsOf, ticketText, wantedBy } from './acquire.ts';
 import { holderRole, ownerFor, startInBackground } from './background.ts';
-import { openRedlock } from './claimant.ts';
-import { type End, hold as holdLock, type Terms } from './keeping.ts';
+import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
+import { openRedlock } from './open-redlock.ts';
 
 const label = 'redlockctl hold';
 

@@ -10,19 +10,19 @@ import { roughly } from '../../text/lines.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { checkPast, isAboutPast } from '../history/past-check.ts';
-import { accessTo } from './claimant.ts';
-import { type Answer, extendBy, look, releaseByToken, type Ticket } from './ticket.ts';
+import { type Answer, extendBy, type LockHandle, look, releaseByToken } from './lock-handle.ts';
+import { accessTo } from './open-redlock.ts';
 
 export async function extend(call: Call): Promise<number> {
   const { settings, clock } = call;
-  const ticket = ticketOf(call);
-  return tellOf(call, ticket, await extendBy(ticket, settings.ttlMs, accessTo(settings, clock)));
+  const handle = handleOf(call);
+  return tellOf(call, handle, await extendBy(handle, settings.ttlMs, accessTo(settings, clock)));
 }
 
 export async function release(call: Call): Promise<number> {
   const { settings, clock } = call;
-  const ticket = ticketOf(call);
-  return tellOf(call, ticket, await releaseByToken(ticket, accessTo(settings, clock)));
+  const handle = handleOf(call);
+  return tellOf(call, handle, await releaseByToken(handle, accessTo(settings, clock)));
 }
 
 export async function check(call: Call): Promise<number> {
@@ -38,7 +38,7 @@ export async function check(call: Call): Promise<number> {
   return tellOf(call, { name, token }, await look({ name, token }, accessTo(settings, clock)));
 }
 
-function ticketOf({ words }: Call): Ticket {
+function handleOf({ words }: Call): LockHandle {
   const token = words.textOf('--token');
   if (token === null)
     throw new UsageError(`${words.row.verb}: --token missing (acquire prints it)`);
@@ -52,7 +52,7 @@ const codes: Readonly<Record<Answer['kind'], number>> = {
   unknown: exitCode.unreachable,
 };
 
-function tellOf({ words, print, tell }: Call, { name }: Ticket, answer: Answer): number {
+function tellOf({ words, print, tell }: Call, { name }: LockHandle, answer: Answer): number {
   const { kind: outcome } = answer;
   const validMs = answer.kind === 'held' && Number.isFinite(answer.validMs) ? answer.validMs : null;
   if (words.has('--json')) {

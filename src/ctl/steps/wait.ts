@@ -52,7 +52,10 @@ export async function waitUntilFree(call: Call): Promise<number> {
       if (code !== exitCode.ok) tell(complaintAbout(lock));
       return code;
     }
-    notice.update({ key: keyOf(lock), place: null, why: (nowMs) => whyOf(lock, nowMs) }, waitedMs);
+    notice.update(
+      { key: keyOf(lock), position: null, why: (nowMs) => whyOf(lock, nowMs) },
+      waitedMs,
+    );
     const expiresInMs = (lock.remainingMs ?? Number.POSITIVE_INFINITY) + expiryMs;
     query.reset();
     await clock.sleep(Math.min(everyMs, expiresInMs, leftMs), aborted);

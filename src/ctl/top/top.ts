@@ -9,13 +9,13 @@ import { exitCode } from '../../text/exit-codes.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
 import {
-  type BoardLine,
+  type DashboardLine,
   inOrder,
   type MasterLine,
-  renderBoard,
+  renderDashboard,
   roomFor,
   type Tone,
-} from './board.ts';
+} from './dashboard.ts';
 import { Watch } from './watch.ts';
 
 const everyMs = 1_000;
@@ -44,14 +44,14 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
       const onScreen = inOrder(watch.locks).slice(0, room);
       masters = await Promise.race([watch.step(onScreen.map(({ name }) => name)), quits]);
       if (masters === null) break;
-      const board = {
+      const dashboard = {
         now: new Date(),
         masters,
         quorum: quorumOf(masters.length),
         locks: watch.locks,
         knownCount: watch.knownCount,
       };
-      screen.draw(renderBoard(board, screen.columns, screen.rows).map(paint));
+      screen.draw(renderDashboard(dashboard, screen.columns, screen.rows).map(paint));
       await clock.sleep(everyMs, quit.signal);
     }
   } finally {
@@ -61,7 +61,7 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
   return exitCode.ok;
 }
 
-function painter(): (line: BoardLine) => string {
+function painter(): (line: DashboardLine) => string {
   const chalk = new Chalk(mayColour(true, process.env) ? {} : { level: 0 });
   const paints: Readonly<Record<Tone, (text: string) => string>> = {
     title: chalk.bold,

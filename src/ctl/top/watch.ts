@@ -3,11 +3,11 @@
 // which takes minutes for ten thousand locks.
 
 import type { Failed } from '../../lock/types.ts';
-import { isFailed } from '../../redis/trouble.ts';
-import { withEndings } from '../history/endings.ts';
+import { isFailed } from '../../redis/errors.ts';
+import { withEndings } from '../history/ended-runs.ts';
 import type { LockState } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';
-import type { MasterLine } from './board.ts';
+import type { MasterLine } from './dashboard.ts';
 
 /** Locks that one step reads: as many as one request of MasterQuery. */
 const mostLooks = 100;

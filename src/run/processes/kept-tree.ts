@@ -4,8 +4,8 @@
 // processes on the machine.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RunError } from '../errors.ts';
 import type { Signal } from '../supervisor.ts';
-import { RunTrouble } from '../trouble.ts';
 import { type Libc, loadLibc, type WaitStatus } from './libc.ts';
 import {
   childrenOf,
@@ -235,17 +235,17 @@ export class KeptTree implements ProcessTree {
   }
 }
 
-/** @throws RunTrouble where this machine cannot keep the processes of a command in a tree */
+/** @throws RunError where this machine cannot keep the processes of a command in a tree */
 export function libcForTree(): Libc {
   const cannot = 'guard: processes cannot be guarded here';
   const objection = objectionToTable();
-  if (objection) throw new RunTrouble(`${cannot}: ${objection}`);
+  if (objection) throw new RunError(`${cannot}: ${objection}`);
   try {
     return loadLibc();
   } catch (error) {
     const why = `the C library cannot be called: ${(error as Error).message.split('\n')[0]}`;
     const advice = 'install redlock-run with its optional packages, or use the executable';
-    throw new RunTrouble(`${cannot}: ${why} (${advice})`);
+    throw new RunError(`${cannot}: ${why} (${advice})`);
   }
 }
 

@@ -14,7 +14,7 @@ import { waitForLock } from '../../../src/lock/wait.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../../src/system-clock.ts';
+import { createSystemClock } from '../../../src/system/clock.ts';
 import { npmFolder, versions } from './cache.ts';
 
 /**

@@ -8,7 +8,7 @@ import { alone } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
-import { createSystemClock } from '../../../src/system-clock.ts';
+import { createSystemClock } from '../../../src/system/clock.ts';
 import { type Cycle, callTimeoutMs, ttlMs } from './npm.ts';
 
 export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
@@ -23,10 +23,10 @@ export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
     () => {},
   );
   const resources = [isFenced ? 'fenced' : 'unfenced'];
-  const { sharing, yields } = alone;
+  const { sharing, preemptible } = alone;
   return async () => {
     const value = randomUUID();
-    const claim = { resources, sharing, yields, value, ttlMs, isFenced, waiter: null };
+    const claim = { resources, sharing, preemptible, value, ttlMs, isFenced, waiter: null };
     const attempt = await redlock.attempt(claim);
     if (attempt.kind !== 'acquired') throw new Error(`${attempt.kind}`);
     await redlock.releaseOnQuorum(claim);

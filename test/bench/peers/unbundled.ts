@@ -2,7 +2,7 @@
 // node_modules and a guard that is started on demand. It is only the reference for the bundles.
 
 import { fileURLToPath } from 'node:url';
-import { main } from '../../../src/main.ts';
+import { main } from '../../../src/programs/redlock-run.ts';
 
 const guard = fileURLToPath(new URL('../../../src/guard.js', import.meta.url));
 const program = { file: process.execPath, words: [guard] };

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { Reporter, type ReporterSettings } from '../../../src/cli/reporter.ts';
 import type { RunEvent } from '../../../src/run/events.ts';
 import type { Finished } from '../../../src/run/run.ts';
-import type { Cause } from '../../../src/run/supervisor.ts';
+import type { StopReason } from '../../../src/run/supervisor.ts';
 
 type Verbosity = ReporterSettings['verbosity'];
 
@@ -32,12 +32,12 @@ const waiting = (waitedMs: number): RunEvent => ({
   holder: 'x',
   holderCount: 1,
   remainingMs: 5,
-  place: null,
+  position: null,
   waitedMs,
 });
 const noQuorum = (waitedMs: number): RunEvent => ({ kind: 'no-quorum', failures, waitedMs });
-const finishedBy = (cause: Cause): Finished => ({
-  ending: { cause, childExit: { kind: 'exited', code: 0 }, isKilled: false },
+const finishedBy = (cause: StopReason): Finished => ({
+  result: { cause, childExit: { kind: 'exited', code: 0 }, isKilled: false },
   waitMs: 0,
   runMs: 5,
   extensionCount: 0,
@@ -147,16 +147,16 @@ describe('what is printed without -v', () => {
 });
 
 describe('the end', () => {
-  const busy: Cause = {
+  const busy: StopReason = {
     kind: 'not-acquired',
     acquisition: { kind: 'busy', holder: 'x', holderCount: 1, freeInMs: 1 },
   };
-  const unreachable: Cause = {
+  const unreachable: StopReason = {
     kind: 'not-acquired',
     acquisition: { kind: 'unreachable', failures },
   };
-  const lost: Cause = { kind: 'lost', reason: 'expired' };
-  test.each<[string, Cause, Verbosity, number]>([
+  const lost: StopReason = { kind: 'lost', reason: 'expired' };
+  test.each<[string, StopReason, Verbosity, number]>([
     ['busy', busy, 'normal', 1],
     ['busy', busy, 'quiet', 0],
     ['no quorum', unreachable, 'quiet', 1],
@@ -196,7 +196,7 @@ test('as JSON, the same lines at the same moments, with the facts', () => {
   }
   expect(objects[3]).toMatchObject({ grantedCount: 2, elapsedMs: 3, waitMs: 3 });
   expect(objects.at(-1)).toMatchObject({
-    ending: { cause: { kind: 'lost', reason: 'taken' } },
+    result: { cause: { kind: 'lost', reason: 'taken' } },
     runMs: 5,
   });
 });

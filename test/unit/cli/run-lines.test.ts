@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { commandLine, endingLine, eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
 import type { RunEvent } from '../../../src/run/events.ts';
-import type { Cause, ChildExit, Ending } from '../../../src/run/supervisor.ts';
+import type { ChildExit, RunResult, StopReason } from '../../../src/run/supervisor.ts';
 import { failuresLine, holderLine, roughly } from '../../../src/text/lines.ts';
 import { heldByLine } from '../../../src/text/waiting.ts';
 
@@ -75,7 +75,7 @@ test('failures are listed master by master', () => {
   );
 });
 
-const lost: Cause = { kind: 'lost', reason: 'taken' };
+const lost: StopReason = { kind: 'lost', reason: 'taken' };
 const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   [
     { kind: 'master-failing', master: 'redis://a', failed: down },
@@ -143,9 +143,9 @@ test.each(events)('$kind', (event, line) => {
 });
 
 describe('the end', () => {
-  const lineOf = (cause: Cause, childExit: ChildExit | null = null, isKilled = false) =>
+  const lineOf = (cause: StopReason, childExit: ChildExit | null = null, isKilled = false) =>
     endingLine(['job'], ['cmd'], {
-      ending: { cause, childExit, isKilled } satisfies Ending,
+      result: { cause, childExit, isKilled } satisfies RunResult,
       waitMs: 0,
       runMs: null,
       extensionCount: 0,
@@ -153,14 +153,14 @@ describe('the end', () => {
       unconfirmedMs: null,
     });
   const refused = (
-    acquisition: Extract<Cause, { kind: 'not-acquired' }>['acquisition'],
-  ): Cause => ({
+    acquisition: Extract<StopReason, { kind: 'not-acquired' }>['acquisition'],
+  ): StopReason => ({
     kind: 'not-acquired',
     acquisition,
   });
   const died: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
 
-  test.each<[string, Cause, ChildExit | null, boolean, string | null]>([
+  test.each<[string, StopReason, ChildExit | null, boolean, string | null]>([
     ['by itself', { kind: 'child' }, { kind: 'exited', code: 3 }, false, null],
     ['of a signal', { kind: 'child' }, died, false, null],
     ['told to', { kind: 'signal', signal: 'SIGTERM' }, null, false, null],

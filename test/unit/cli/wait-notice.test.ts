@@ -6,7 +6,7 @@ import { rowsOf } from '../../../src/cli/rows.ts';
 import { TerminalLine } from '../../../src/cli/terminal-line.ts';
 import { WaitNotice } from '../../../src/cli/wait-notice.ts';
 
-const by = (key: string) => ({ key, place: 0, why: () => `held by ${key}` });
+const by = (key: string) => ({ key, position: 0, why: () => `held by ${key}` });
 
 function noticeOn(terminal: object = {}, environment: NodeJS.ProcessEnv = {}) {
   const lines: string[] = [];

@@ -34,7 +34,7 @@ describe('defaults', () => {
       retries: null,
       sharing: 'exclusive',
       slotCount: 1,
-      yields: 'never',
+      preemptible: 'never',
       conflictExitCode: 75,
       jitterMs: 0,
       stopSignal: 'SIGTERM',
@@ -47,7 +47,7 @@ describe('defaults', () => {
       isFenced: true,
       isReentrant: false,
       protocol: 'redlock',
-      outer: null,
+      enclosing: null,
       hasHistory: true,
       historyBytes: 67_108_864,
       note: null,
@@ -162,8 +162,8 @@ const scalars: readonly (readonly [
   ['holdAtLeast', '--hold-at-least', ['1', '2', '3'], 'holdAtLeastMs', [1_000, 2_000, 3_000]],
   ['shared', null, ['', 'false', 'true'], 'sharing', [null, 'exclusive', 'shared']],
   ['slots', '--slots', ['2', '3', '4'], 'slotCount', [2, 3, 4]],
-  ['supersede', null, ['', 'false', 'true'], 'yields', [null, 'never', 'place']],
-  ['replace', null, ['', 'false', 'true'], 'yields', [null, 'never', 'lock']],
+  ['supersede', null, ['', 'false', 'true'], 'preemptible', [null, 'never', 'position']],
+  ['replace', null, ['', 'false', 'true'], 'preemptible', [null, 'never', 'lock']],
   ['maxRun', '--max-run', ['none', '2', '3'], 'maxRunMs', [null, 2_000, 3_000]],
   ['restartGrace', null, ['', '2', '0'], 'restartGraceMs', [null, 2_000, 0]],
   ['fencing', null, ['', 'true', 'false'], 'isFenced', [null, true, false]],
@@ -393,7 +393,7 @@ describe('several holders', () => {
     [['--slots', '2'], { sharing: 'slots', slotCount: 2 }],
     [['--slots', '1'], { sharing: 'exclusive', slotCount: 1 }],
     [['--slots', '1', '-s'], { sharing: 'shared', slotCount: 1 }],
-    [['--supersede', '--replace'], { yields: 'lock' }],
+    [['--supersede', '--replace'], { preemptible: 'lock' }],
   ])('%j', async (flags, expected) => {
     expect(await settle({ flags: [...local, ...flags] })).toMatchObject(expected);
   });

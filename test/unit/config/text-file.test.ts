@@ -108,10 +108,10 @@ describe('a found file is refused, with its owner and the way out', () => {
 
   it('in the other places as well', async () => {
     const places = ['home/.redlockrc', 'home/.config/redlock-run/config.yaml', 'etc/redlockrc'];
-    for (const place of places) {
-      const root = createScratch({ [place]: 'ttl: 11' });
-      chmodSync(join(root, place), 0o666);
-      expect(await refusalIn(root)).toContain(`config: ~/${place}: belongs to `);
+    for (const position of places) {
+      const root = createScratch({ [position]: 'ttl: 11' });
+      chmodSync(join(root, position), 0o666);
+      expect(await refusalIn(root)).toContain(`config: ~/${position}: belongs to `);
     }
   });
 });
@@ -160,9 +160,9 @@ describe('a file found outside of the home directory, $XDG_CONFIG_HOME and /etc'
     ['tls:\n  certFile: c\n  keyFile: k', '3: tls.keyFile'],
     ['masters: [{url: "rediss://b", tls: {keyFile: k}}]', '1: masters[0].tls.keyFile'],
     ['{"onLost": "x"}', '1: onLost'],
-  ])('may not say %j', async (text, place) => {
+  ])('may not say %j', async (text, position) => {
     const message = await refusalIn(createScratch({ [found]: text }));
-    expect(message).toContain(`~/${found}:${place}: `);
+    expect(message).toContain(`~/${found}:${position}: `);
     expect(message).toMatch(/\(name the file by --config to use it\)$/);
   });
 
@@ -189,13 +189,17 @@ describe('a file found outside of the home directory, $XDG_CONFIG_HOME and /etc'
     ['in .config', 'home/.config/redlock-run/config.yaml'],
     ['in $XDG_CONFIG_HOME', 'xdg/redlock-run/config.yaml'],
     ['in /etc', 'etc/redlockrc'],
-  ])('is not what stands %s', async (_, place) => {
-    const root = createScratch({ [place]: whole, 'home/project/sub/x': '' });
-    const xdg = place.startsWith('xdg') ? { XDG_CONFIG_HOME: join(root, 'xdg') } : {};
+  ])('is not what stands %s', async (_, position) => {
+    const root = createScratch({ [position]: whole, 'home/project/sub/x': '' });
+    const xdg = position.startsWith('xdg') ? { XDG_CONFIG_HOME: join(root, 'xdg') } : {};
     const environment = { SECRET: 's', ...xdg };
-    const cwd = place.includes('project') ? 'home/project/sub' : 'work';
+    const cwd = position.includes('project') ? 'home/project/sub' : 'work';
     const settings = await settle({ flags: local, environment }, root, cwd);
-    expect(settings).toMatchObject({ onLost: 'true', prefix: 's', configFile: join(root, place) });
+    expect(settings).toMatchObject({
+      onLost: 'true',
+      prefix: 's',
+      configFile: join(root, position),
+    });
   });
 
   it.runIf(isRoot)('is what stands in a home directory of another user', async () => {

@@ -1,10 +1,10 @@
 // The sentence for each end of a run, the ticks of the axis, and large histories.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PastRun } from '../../../src/ctl/history/chronicle.ts';
-import { lanesOf } from '../../../src/ctl/history/lanes.ts';
+import { hostRowsOf } from '../../../src/ctl/history/host-rows.ts';
 import { renderHtmlPage } from '../../../src/ctl/history/page.ts';
 import { kindOf, reasonOf } from '../../../src/ctl/history/reason.ts';
+import type { PastRun } from '../../../src/ctl/history/run-history.ts';
 import { scaleOf } from '../../../src/ctl/history/scale.ts';
 import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
 
@@ -115,7 +115,7 @@ describe('200,000 runs', () => {
   }, () => {
     const hosts = runs.map((one, index) => ({ ...one, host: `web${index}` }));
     const scale = scaleOf(startMs, nowMs, 0, 100);
-    expect(lanesOf(hosts, scale, nowMs, true)).toHaveLength(count);
+    expect(hostRowsOf(hosts, scale, nowMs, true)).toHaveLength(count);
   });
 });
 

@@ -9,7 +9,7 @@ const refused = (supersededBy?: string): Refused => ({
   kind: 'refused',
   holder: '',
   remainingMs: 0,
-  place: null,
+  position: null,
   masterTimeUs: 1,
   ...(supersededBy ? { supersededBy } : {}),
 });

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { MasterSet } from '../../../src/lock/round.ts';
 import type { Failed } from '../../../src/lock/types.ts';
-import { createSystemClock } from '../../../src/system-clock.ts';
+import { createSystemClock } from '../../../src/system/clock.ts';
 
 type Vote = { readonly kind: 'yes' };
 type Peer = { readonly name: string };

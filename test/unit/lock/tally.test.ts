@@ -19,7 +19,7 @@ const refused: AcquireReply = {
   kind: 'refused',
   holder: 'them',
   remainingMs: 1,
-  place: null,
+  position: null,
   masterTimeUs: 1,
 };
 const extended: ExtendReply = { kind: 'extended', masterTimeMs: 1 };

@@ -3,17 +3,17 @@
 import { expect, test } from 'vitest';
 import type { NotAcquired } from '../../../src/lock/wait.ts';
 import { exitStatusOf } from '../../../src/run/exit-code.ts';
-import type { Cause, ChildExit, Signal } from '../../../src/run/supervisor.ts';
+import type { ChildExit, Signal, StopReason } from '../../../src/run/supervisor.ts';
 
 const conflict = 33;
-const statusOf = (cause: Cause, childExit: ChildExit | null = null) =>
+const statusOf = (cause: StopReason, childExit: ChildExit | null = null) =>
   exitStatusOf({ cause, childExit, isKilled: false }, conflict);
 const child = { kind: 'child' } as const;
 const zero = { kind: 'exited', code: 0 } as const;
-const refused = (acquisition: NotAcquired): Cause => ({ kind: 'not-acquired', acquisition });
+const refused = (acquisition: NotAcquired): StopReason => ({ kind: 'not-acquired', acquisition });
 const killed = (signal: Signal): ChildExit => ({ kind: 'signaled', signal });
 
-test.each<[string, Cause, ChildExit | null, number, Signal | null]>([
+test.each<[string, StopReason, ChildExit | null, number, Signal | null]>([
   ['the command exited with 0', child, zero, 0, null],
   ['the command exited with 1', child, { kind: 'exited', code: 1 }, 1, null],
   ['the command exited with 75, as we might', child, { kind: 'exited', code: 75 }, 75, null],
@@ -59,12 +59,12 @@ test.each<[string, Cause, ChildExit | null, number, Signal | null]>([
 
 test('an outage never looks like contention, whatever -E says', () => {
   for (const code of [0, 69, 75, 255]) {
-    const ending = {
+    const result = {
       cause: refused({ kind: 'unreachable', failures: [] }),
       childExit: null,
       isKilled: false,
     };
-    expect(exitStatusOf(ending, code).code).toBe(69);
+    expect(exitStatusOf(result, code).code).toBe(69);
   }
 });
 

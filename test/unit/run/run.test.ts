@@ -68,16 +68,16 @@ function startRun(parts: Partial<RunParts> = {}, childParts: Partial<Child> = {}
 }
 
 /** How a run ends that hears at `heardAt` that its command has ended `agoMs` before. */
-async function endingOf(exit: ChildExit, heardAt: number, agoMs = 0) {
+async function resultOf(exit: ChildExit, heardAt: number, agoMs = 0) {
   const { finished, endAt } = startRun();
   await new Promise(setImmediate);
   endAt(heardAt, { exit, leftCount: 0, agoMs });
-  return (await finished).ending;
+  return (await finished).result;
 }
 
 it('a command killed after the end of its lease has lost its lock', async () => {
-  const ending = await endingOf({ kind: 'signaled', signal: 'SIGTERM' }, 5_000);
-  expect(ending.cause).toMatchObject({ kind: 'lost', reason: 'suspended' });
+  const result = await resultOf({ kind: 'signaled', signal: 'SIGTERM' }, 5_000);
+  expect(result.cause).toMatchObject({ kind: 'lost', reason: 'suspended' });
 });
 
 it.each<[string, ChildExit, number, number]>([
@@ -85,12 +85,12 @@ it.each<[string, ChildExit, number, number]>([
   ['one that ended in time', { kind: 'exited', code: 0 }, 2_999, 0],
   ['one that ended in time and is heard of late', { kind: 'exited', code: 0 }, 5_000, 2_001],
 ])('%s ends as it ended', async (_title, exit, heardAt, agoMs) => {
-  const ending = await endingOf(exit, heardAt, agoMs);
-  expect(ending).toMatchObject({ cause: { kind: 'child' }, childExit: exit });
+  const result = await resultOf(exit, heardAt, agoMs);
+  expect(result).toMatchObject({ cause: { kind: 'child' }, childExit: exit });
 });
 
 it('a command that ended by itself after validity has lost its lock', async () => {
-  const { cause } = await endingOf({ kind: 'exited', code: 0 }, 5_000, 2_000);
+  const { cause } = await resultOf({ kind: 'exited', code: 0 }, 5_000, 2_000);
   expect(cause).toMatchObject({ kind: 'lost', reason: 'suspended' });
 });
 
@@ -108,7 +108,7 @@ it('a command that ended in time has lost its lock when what it left behind did 
   clockNow = 3_000;
   setNow(3_000);
   for (const count of counted) count();
-  expect((await finished).ending.cause).toMatchObject({ kind: 'lost' });
+  expect((await finished).result.cause).toMatchObject({ kind: 'lost' });
 });
 
 it('a bug while the lock is held kills the command, and is never told as its end', async () => {

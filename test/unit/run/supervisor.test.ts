@@ -7,9 +7,9 @@ import {
   type Action,
   type ChildExit,
   type Event,
-  endingOf,
   initialState,
   isKept,
+  resultOf,
   type State,
   transition,
 } from '../../../src/run/supervisor.ts';
@@ -160,7 +160,7 @@ describe('over all orders of six events', () => {
         if (state.phase !== 'done') return false;
         const lost = events.findIndex((event) => event.kind === 'lost' && event.reason === 'taken');
         const exited = events.findIndex(({ kind }) => kind === 'child-exited');
-        return lost >= 0 && lost < exited && exitStatusOf(endingOf(state), 75).code !== 79;
+        return lost >= 0 && lost < exited && exitStatusOf(resultOf(state), 75).code !== 79;
       }),
     ).toBeUndefined();
   });
@@ -169,7 +169,7 @@ describe('over all orders of six events', () => {
     expect(
       breach(({ state }) => {
         if (state.phase !== 'done') return false;
-        return exitStatusOf(endingOf(state), 75).code === 0 && state.cause?.kind !== 'child';
+        return exitStatusOf(resultOf(state), 75).code === 0 && state.cause?.kind !== 'child';
       }),
     ).toBeUndefined();
   });
@@ -311,7 +311,7 @@ describe('a lock that is missing when it is to be released', () => {
     expect(after(asked, 'taken')).toEqual(['stopped', told(false)]);
     expect(isKept(replay(asked))).toBe(false);
     expect(isKept(replay(well))).toBe(true);
-    expect(exitStatusOf(endingOf(replay(asked)), 75).code).toBe(79);
+    expect(exitStatusOf(resultOf(replay(asked)), 75).code).toBe(79);
   });
 
   it('lost before, or under a command that never ran: no news', () => {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { ConfigError, fileTrouble, UsageError } from '../../../src/text/errors.ts';
+import { ConfigError, fileError, UsageError } from '../../../src/text/errors.ts';
 import { oneLine } from '../../../src/text/printable.ts';
 import { quoted, withoutPasswords } from '../../../src/text/quote.ts';
 
@@ -55,7 +55,7 @@ describe('withoutPasswords', () => {
   ])('%s', (text, expected) => expect(withoutPasswords(text)).toBe(expected));
 });
 
-describe('fileTrouble', () => {
+describe('fileError', () => {
   const failed = (code: string) => Object.assign(new Error('x'), { code });
 
   test.each([
@@ -65,13 +65,13 @@ describe('fileTrouble', () => {
     [failed('EISDIR'), 'is a directory'],
     [failed('EIO'), 'cannot be read: EIO'],
     ['odd', 'cannot be read: unknown error'],
-  ])('%s', (error, expected) => expect(fileTrouble(error)).toBe(expected));
+  ])('%s', (error, expected) => expect(fileError(error)).toBe(expected));
 
   test.each([
     [failed('ENOENT'), 'no such directory'],
     [failed('ENOSPC'), 'no space left'],
     [failed('EIO'), 'cannot be written: EIO'],
   ])('%s, of what was to be written', (error, expected) =>
-    expect(fileTrouble(error, 'written')).toBe(expected),
+    expect(fileError(error, 'written')).toBe(expected),
   );
 });

@@ -28,12 +28,12 @@ test.each([
   expect(heldByLine(value, remainingMs, count, nowMs)).toBe(line);
 });
 
-const usual = { names: ['deploy'], waitedMs: 72_900, waitMs: 600_000, place: 1, why: 'why' };
+const usual = { names: ['deploy'], waitedMs: 72_900, waitMs: 600_000, position: 1, why: 'why' };
 test.each([
   [{}, 'waiting 1m12s (of 10m) for "deploy": 2nd in the queue; why'],
   [{ waitMs: null }, 'waiting 1m12s for "deploy": 2nd in the queue; why'],
-  [{ place: null, waitedMs: 12 }, 'waiting 0s (of 10m) for "deploy": why'],
-  [{ names: ['a', 'b'], place: 0 }, 'waiting 1m12s (of 10m) for "a" "b": 1st in the queue; why'],
+  [{ position: null, waitedMs: 12 }, 'waiting 0s (of 10m) for "deploy": why'],
+  [{ names: ['a', 'b'], position: 0 }, 'waiting 1m12s (of 10m) for "a" "b": 1st in the queue; why'],
 ])('%j', (facts, line) => {
   expect(waitingLine({ ...usual, ...facts })).toBe(line);
 });
@@ -47,8 +47,8 @@ test.each([
   [20, '21st'],
   [21, '22nd'],
   [110, '111th'],
-])('%d before us: %s', (place, ordinal) => {
-  expect(waitingLine({ ...usual, place })).toContain(`: ${ordinal} in the queue; `);
+])('%d before us: %s', (position, ordinal) => {
+  expect(waitingLine({ ...usual, position })).toContain(`: ${ordinal} in the queue; `);
 });
 
 test('its head ends before the name, whatever that is', () => {

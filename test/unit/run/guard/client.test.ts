@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { GuardClient } from '../../../../src/run/guard/client.ts';
 import { loadLibc } from '../../../../src/run/processes/libc.ts';
-import { readingsNow } from '../../../../src/system-clock.ts';
+import { readingsNow } from '../../../../src/system/clock.ts';
 
 const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1, isForeground: false } as const;
 /** Not a subreaper: the test runner has children of its own. */

@@ -1,0 +1,167 @@
+// @ts-check
+// The bundles of dist/: the entries of programs.js with the packages they use, minified, as
+// CommonJS, with source maps. Types are checked elsewhere (built.js). CommonJS, because Node takes
+// half as long again to start an ES module, and cannot cache its machine code. File names contain a
+// hash of the contents, by which the code cache finds its entry (src/programs/code-cache.ts). ASCII only,
+// which V8 reads without decoding.
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { aliases, fewCommands } from './ioredis-parts.js';
+import { root } from './program.js';
+import { forCheckout, large, library, small, standalone } from './programs.js';
+
+/**
+ * Writes dist/ into a folder.
+ * @param {string} folder
+ */
+export async function bundlePackage(folder) {
+  const modules = [];
+  for (const [name, file] of Object.entries(small)) {
+    modules.push(...(await bundle({ [name]: file }, { dir: folder, codeSplitting: false })));
+  }
+  modules.push(
+    ...(await bundle(large, {
+      dir: folder,
+      chunkFileNames: '[name]-[hash].js',
+      codeSplitting: inOrder,
+    })),
+  );
+  modules.push(...(await bundleLibrary(join(folder, 'library'))));
+  // The checkout's package.json says that files are ES modules.
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
+  writeFileSync(join(folder, 'LICENSES.txt'), licences(modules));
+}
+
+/**
+ * Writes the library, not minified, because it appears in stack traces of other programs. Returns
+ * the files that went into it.
+ * @param {string} folder
+ */
+async function bundleLibrary(folder) {
+  const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
+  const modules = await bundle(library, /** @type {const} */ ({ ...options, format: 'esm' }));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
+  return modules;
+}
+
+/**
+ * Writes the modules that a checkout needs as plain JavaScript into a folder.
+ * @param {string} folder
+ */
+export async function bundleForCheckout(folder) {
+  await bundle(forCheckout, { dir: folder, format: 'esm', minify: false, sourcemap: false });
+}
+
+/**
+ * Writes redlock-run.js with all programs in it, not minified, so that the stack of a bug is
+ * readable without a source map. Returns the licences of its packages.
+ * @param {string} folder
+ */
+export async function bundleStandalone(folder) {
+  const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
+  // Bun would write the path of this folder into the executable.
+  return licences(
+    await bundle(standalone, options, {
+      'import.meta.url': '"file:///redlock-run"',
+      __dirname: '"/"',
+    }),
+  );
+}
+
+/** Puts what every run needs into one file, instead of one file for each combination of sharers. */
+const inOrder = {
+  groups: Object.values(large).map((file) => ({
+    name: `${file.replace(/^src\/|\.ts$/g, '')}-core`,
+    test: (/** @type {string} */ id) => id === join(root, file),
+  })),
+};
+
+/**
+ * Returns the files that went into the bundles.
+ * @param {Record<string, string>} programs
+ * @param {import('rolldown').OutputOptions} options
+ * @param {Record<string, string>} define
+ * @returns {Promise<string[]>}
+ */
+async function bundle(programs, options, define = {}) {
+  const { rolldown } = await import('rolldown'); // This file is read before packages are installed.
+  const input = Object.fromEntries(
+    Object.entries(programs).map(([name, file]) => [name, join(root, file)]),
+  );
+  const build = await rolldown({
+    cwd: root,
+    input,
+    platform: 'node',
+    transform: { target: 'node20', define },
+    plugins: [knownVersion(), knownScripts(), fewCommands()],
+    resolve: { alias: aliases },
+    onLog: (level, log, print) => level === 'info' || print(level, log),
+  });
+  const { output } = await build.write({
+    format: 'cjs',
+    charset: 'ascii',
+    minify: true,
+    comments: false,
+    sourcemap: 'hidden',
+    sourcemapExcludeSources: true,
+    entryFileNames: '[name].js',
+    ...options,
+  });
+  await build.close();
+  return output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
+}
+
+/** src/cli/version.ts with the number in it. */
+function knownVersion() {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const file = join(root, 'src', 'cli', 'version.ts');
+  return {
+    name: 'known-version',
+    load: (/** @type {string} */ id) =>
+      id === file ? `export const version = ${JSON.stringify(version)};` : null,
+  };
+}
+
+/** src/redis/lua-file.ts with the texts of src/redis/scripts/ in it. */
+function knownScripts() {
+  const folder = join(root, 'src', 'redis', 'scripts');
+  const files = readdirSync(folder).map((name) => [
+    name.replace(/\.lua$/, ''),
+    readFileSync(join(folder, name), 'utf8'),
+  ]);
+  const table = JSON.stringify(Object.fromEntries(files));
+  const code = `const files = ${table};\nexport const luaFile = (name) => files[name];`;
+  const file = join(root, 'src', 'redis', 'lua-file.ts');
+  return { name: 'known-scripts', load: (/** @type {string} */ id) => (id === file ? code : null) };
+}
+
+/**
+ * The licence of every package that is in a bundle.
+ * @param {readonly string[]} modules
+ */
+function licences(modules) {
+  const folders = modules.flatMap(
+    (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/'))?.[0] ?? [],
+  );
+  const packages = [...new Set(folders)].map((folder) => ({ folder, ...manifest(folder) }));
+  packages.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const texts = packages.map(({ folder, name, version, license }) => {
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
+    const terms =
+      file === undefined ? `License: ${license}` : readFileSync(join(folder, file), 'utf8').trim();
+    return `${name} ${version} (${license})\n\n${terms}\n`;
+  });
+  const intro = 'redlock-run contains these packages, each under its own terms.\n';
+  return [intro, ...texts].join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/**
+ * @param {string} folder
+ * @returns {{ name: string, version: string, license: string }}
+ */
+function manifest(folder) {
+  const file = join(folder, 'package.json');
+  if (!existsSync(file)) throw new Error(`no package.json in ${folder}`);
+  return JSON.parse(readFileSync(file, 'utf8'));
+}

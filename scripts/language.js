@@ -1,0 +1,63 @@
+// @ts-check
+// Plain English, as far as a machine can see it: lines of at most 100 columns, no person for a
+// program, no formula at the top of a file. Part of `npm run check`.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { root } from './program.js';
+
+/** What is read: the source, and everything that stands in the package as text. */
+const folders = ['src', 'docs', 'bin'];
+const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'];
+
+const mostColumns = 100;
+/** Tables, links and pictures of a page cannot be broken; a transcript shows what was printed. */
+const unbreakable = /^\s*\||https?:\/\/|^\s*!?\[.*\]\(|^\s*<|^\$ |^redlock|"pid"/;
+const persons =
+  /\b(he|she|his|him|hers|himself|who|whom|whoever|nobody|somebody|someone|anybody)\b/i;
+const formula = /The surprise/;
+
+/** People and fixed words: the user `nobody`, "held by someone else", sentences about readers. */
+const exceptions = [
+  /['`]?nobody['`]|`nobody |user nobody|someone else|another person/,
+  /\?*\.who\b|\bwho[:,]|\bwho \}|\$\{who\}|{ .*\bwho\b.*}|\bWHO\b|'Who'|>Who</,
+  /\bwho (holds|gets|has|is trusted|want)\b/i,
+  /\b(people|person|persons|operator|operators|user|users|reader|readers|contributors?) who\b/i,
+  /\b(anybody|nobody|somebody) (can|may|should|is asked|else) (read|write)/,
+];
+
+/** Returns one line for each fault: file, line, what. */
+export function languageFaults() {
+  return [...folders.flatMap((folder) => filesIn(join(root, folder))), ...pages]
+    .map((file) => relative(root, join(root, relative(root, join(root, file)))))
+    .flatMap(faultsIn);
+}
+
+/** @param {string} folder @returns {string[]} */
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(ts|js|lua|md)$/.test(file))
+    .map((file) => relative(root, join(folder, file)));
+}
+
+/** @param {string} file */
+function faultsIn(file) {
+  const isPage = file.endsWith('.md');
+  const isGenerated = file.startsWith('docs/results/');
+  /** @type {string[]} */
+  const faults = [];
+  let isFenced = false;
+  readFileSync(join(root, file), 'utf8')
+    .split('\n')
+    .forEach((line, index) => {
+      if (isPage && line.startsWith('```')) isFenced = !isFenced;
+      const tell = (/** @type {string} */ what) => faults.push(`${file}:${index + 1}: ${what}`);
+      const isWide = [...line].length > mostColumns && !isGenerated && !isFenced;
+      if (isWide && !(isPage ? unbreakable : /https?:\/\//).test(line)) tell('over 100 columns');
+      if (formula.test(line) && file !== 'scripts/language.js') tell('a formula');
+      const person = persons.exec(line)?.[0];
+      const isExcepted = file === 'scripts/language.js' || exceptions.some((one) => one.test(line));
+      if (person !== undefined && !isExcepted) tell(`a person: ${person}`);
+    });
+  return faults;
+}

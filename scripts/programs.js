@@ -1,0 +1,29 @@
+// @ts-check
+// The entries of the build, from src/; bundle.js builds them. A program that must start fast begins
+// in a small file that loads the rest while it waits for something else (src/programs/boot.ts). The library
+// is the only ES module.
+
+/** Programs in one file each, which others or Node load: name in dist/ and entry in src/. */
+export const small = {
+  'redlock-run': 'src/programs/boot.ts',
+  guard: 'src/programs/guard.ts',
+};
+
+/** Programs that share their common code, in files of its own. */
+export const large = {
+  main: 'src/programs/redlock-run.ts',
+  ctl: 'src/programs/redlockctl.ts',
+};
+
+/** The library, which other programs import; its types come from the same file. */
+export const library = { library: 'src/index.ts' };
+
+/** All programs in one executable; the name it is called by selects one. */
+export const standalone = { 'redlock-run': 'src/programs/standalone.ts' };
+
+/** Modules that scripts and tests need as plain JavaScript; not in the package. */
+export const forCheckout = {
+  'server-program': 'src/local/server-program.ts',
+  'local-masters': 'src/local/local-masters.ts',
+  manual: 'src/programs/manual.ts',
+};

@@ -1,0 +1,137 @@
+// Holds a lock for another process: acquires it, hands its token over, extends it while it is
+// wanted, and releases it. Pure of words and output, so the simulator runs it as it is. *Note:* a
+// release by token wakes this process; a lock that is missing without that wake-up was lost.
+
+import type { Listen } from '../../lock/holder-channel.ts';
+import { LeaseKeeper } from '../../lock/lease-keeper.ts';
+import type { Clock } from '../../lock/ports.ts';
+import type { Lease } from '../../lock/redlock.ts';
+import { lockTimings } from '../../lock/timings.ts';
+import { keeperIdOf, parseValue } from '../../lock/value.ts';
+import type { NotAcquired } from '../../lock/wait.ts';
+import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
+
+export interface HolderDaemonParts extends AcquireOnceParts {
+  readonly masterTimeoutMs: number;
+  /** Subscribes to what people ask of the holder; absent: they are not listened to. */
+  readonly listen?: Listen;
+}
+
+export interface Terms {
+  /** Whether the process for which it is held still runs. */
+  readonly isWanted: () => boolean;
+  /** Aborted by a signal to stop. */
+  readonly ended: AbortSignal;
+  /** Passes the token on. Resolves with whether that succeeded; if not, the lock is released. */
+  readonly handOver: (lease: Lease) => Promise<boolean>;
+  /** The line for the history; null: none. */
+  readonly recordOf: (lease: Lease, end: End, waitMs: number, heldMs: number) => string | null;
+}
+
+/**
+ * released: with its token. told: by a signal. unwanted: its process has ended. stopped: a person
+ * has asked for it (redlockctl stop).
+ */
+export type End = 'released' | 'told' | 'unwanted' | 'stopped' | 'lost';
+
+export type Kept =
+  | { readonly kind: 'kept'; readonly end: End }
+  | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired };
+
+/** How often it is checked whether the process for which the lock is held still runs. */
+const lookMs = 500;
+
+/** Resolves when the lock is released on every master that answers, or was not acquired. */
+export async function hold(parts: HolderDaemonParts, wanted: Wanted, terms: Terms): Promise<Kept> {
+  const { redlock, clock } = parts;
+  const beganAt = clock.now();
+  const gone = new AbortController();
+  const handedOver = new AbortController();
+  void watch(terms.isWanted, clock, gone, handedOver.signal);
+  const acquisition = await acquireOnce(parts, wanted, AbortSignal.any([terms.ended, gone.signal]));
+  if (acquisition.kind !== 'acquired') {
+    handedOver.abort();
+    return { kind: 'not-acquired', acquisition };
+  }
+  const { lease } = acquisition;
+  const acquiredAt = clock.now();
+  const unwanted = new Promise<false>((resolve) => {
+    gone.signal.addEventListener('abort', () => resolve(false), { once: true });
+  });
+  const isTold = await Promise.race([terms.handOver(lease), unwanted]);
+  handedOver.abort();
+  const end = isTold ? await keep(parts, lease, terms) : 'unwanted';
+  const record = terms.recordOf(lease, end, acquiredAt - beganAt, clock.now() - acquiredAt);
+  await redlock.release(lease.claim, 0, record);
+  await redlock.settled();
+  return { kind: 'kept', end };
+}
+
+/** Aborts `gone` when the process that the lock is for ends before it has the token. */
+async function watch(
+  isWanted: () => boolean,
+  clock: Clock,
+  gone: AbortController,
+  over: AbortSignal,
+): Promise<void> {
+  while (!over.aborted && !gone.signal.aborted) {
+    await clock.sleep(lookMs, over);
+    if (!over.aborted && !isWanted()) gone.abort('unwanted');
+  }
+}
+
+/** Extends the lock until one of the ends. The caller releases it. */
+async function keep(
+  parts: HolderDaemonParts,
+  lease: Lease,
+  { isWanted, ended }: Terms,
+): Promise<End> {
+  const { redlock, clock, masterTimeoutMs } = parts;
+  const { claim } = lease;
+  const id = keeperIdOf(parseValue(claim.value).token);
+  const lost = new AbortController();
+  const stopped = new AbortController();
+  let bug: unknown = null;
+  const subscriptions = await redlock.subscribe({ ...claim, waiter: { id, arrivalUs: 0 } });
+  const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });
+  const keeper = new LeaseKeeper(
+    lease,
+    { extendEveryMs, masterTimeoutMs, reserveMs: 0 },
+    {
+      ...parts,
+      report: () => {},
+      onLost: () => lost.abort(),
+      onStopAsked: () => stopped.abort(),
+      onBug: (found) => {
+        bug = found;
+        lost.abort();
+      },
+    },
+  );
+  keeper.begin();
+  const over = AbortSignal.any([ended, lost.signal, stopped.signal]);
+  try {
+    for (;;) {
+      await subscriptions.pause(lookMs, over);
+      if (ended.aborted) return 'told';
+      if (stopped.signal.aborted) return 'stopped';
+      // Requests that were under way may leave the value on some masters. The caller removes it
+      // everywhere.
+      if (subscriptions.isWoken) return 'released';
+      // The wake-up of a release comes when it is complete; an extension may have failed before.
+      if (bug !== null) throw bug;
+      if (lost.signal.aborted) {
+        await subscriptions.pause(
+          clock.now() < keeper.lease.validUntil ? masterTimeoutMs : 0,
+          ended,
+        );
+        if (ended.aborted) return 'told';
+        return subscriptions.isWoken ? 'released' : 'lost';
+      }
+      if (!isWanted()) return 'unwanted';
+    }
+  } finally {
+    keeper.end();
+    subscriptions.close();
+  }
+}

@@ -1,0 +1,168 @@
+// The screen of `redlockctl top`: the masters, and as many locks as fit, those with waiters first.
+// Pure.
+
+import stringWidth from 'string-width';
+import { roughly } from '../../text/lines.ts';
+import { oneLine } from '../../text/printable.ts';
+import { reasonBehind } from '../../text/reason.ts';
+import type { Holder, LockState } from '../lock-state.ts';
+import { together } from '../lock-text.ts';
+import { describeFreeze } from '../people/shown-freeze.ts';
+import { renderTable } from '../table.ts';
+
+export interface MasterLine {
+  readonly name: string;
+  /** How long its answer took, or why there is none. */
+  readonly answer: { readonly tripMs: number } | { readonly message: string };
+}
+
+export interface Dashboard {
+  /** The time of day, for the title. */
+  readonly now: Date;
+  readonly masters: readonly MasterLine[];
+  readonly quorum: number;
+  /** The locks that have been read. */
+  readonly locks: readonly LockState[];
+  /** How many names are known, read or not. */
+  readonly knownCount: number;
+}
+
+/** The colour of a line. */
+export type Tone = 'title' | 'head' | 'plain' | 'bad' | 'doubtful' | 'dim';
+
+export interface DashboardLine {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+/** How many locks fit on a screen of so many rows, beside so many masters. */
+export function roomFor(masterCount: number, rows: number): number {
+  return Math.max(1, rows - masterCount - 5);
+}
+
+/** At most `rows` lines, none wider than `columns`. */
+export function renderDashboard(
+  dashboard: Dashboard,
+  columns: number,
+  rows: number,
+): DashboardLine[] {
+  const { masters, quorum, knownCount, now } = dashboard;
+  const locks = inOrder(dashboard.locks).slice(0, roomFor(masters.length, rows));
+  const waiting = dashboard.locks.reduce((sum, { queue }) => sum + queue.length, 0);
+  const counts = `${knownCount} ${knownCount === 1 ? 'lock' : 'locks'}, ${waiting} waiting`;
+  const set = `${masters.length} masters, quorum ${quorum}`;
+  const title = `redlockctl top  ${set}  ${counts}  ${clockTime(now)}`;
+  const answers = masters.map(({ name, answer }) =>
+    'message' in answer ? [name, answer.message] : [name, `${answer.tripMs.toFixed(1)} ms`],
+  );
+  const table = renderTable(
+    head,
+    locks.map((lock) => rowOf(lock, Math.floor(columns / 3), now.getTime())),
+  );
+  const [heading = 'no locks', ...body] = table.trimEnd().split('\n');
+  const left = knownCount - locks.length;
+  const lines: DashboardLine[] = [
+    { text: title, tone: 'title' },
+    ...renderTable(['MASTER', 'ANSWER'], answers)
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((text, at): DashboardLine => ({ text, tone: isSilent(masters[at]) ? 'bad' : 'plain' })),
+    { text: '', tone: 'plain' },
+    { text: heading || 'no locks', tone: 'head' },
+    ...body.map((text, at): DashboardLine => ({ text, tone: toneOf(locks[at]) })),
+    { text: '', tone: 'plain' },
+    { text: `${left > 0 ? `${left} more (redlockctl list)  ` : ''}q quits`, tone: 'dim' },
+  ];
+  return lines.slice(0, rows).map(({ text, tone }) => ({ text: cut(text, columns), tone }));
+}
+
+/** Most waiters first, then locks that are not simply held, then by name. */
+export function inOrder(locks: readonly LockState[]): LockState[] {
+  const rank = ({ state }: LockState) => (state === 'held' ? 1 : 0);
+  return [...locks].sort(
+    (a, b) => b.queue.length - a.queue.length || rank(a) - rank(b) || (a.name < b.name ? -1 : 1),
+  );
+}
+
+/** The text, no wider than so many columns of a terminal. */
+export function cut(text: string, columns: number): string {
+  if (stringWidth(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const character of text) {
+    width += stringWidth(character);
+    if (width >= columns) return `${kept}…`;
+    kept += character;
+  }
+  return kept;
+}
+
+const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAIT', 'FOR', 'HOLDER'];
+
+function rowOf(
+  { name, state, masters, sharing, slots, holders, remainingMs, queue, freeze }: LockState,
+  nameWidth: number,
+  nowMs: number,
+): string[] {
+  const [first] = holders;
+  const left =
+    (first === undefined && state !== 'frozen') || state === 'orphan'
+      ? ''
+      : remainingMs === null
+        ? 'for ever'
+        : roughly(remainingMs);
+  const longest = queue[0] === undefined ? '' : `${queue.length}, ${roughly(queue[0].waitedMs)}`;
+  const votes = `${(state === 'frozen' ? freeze : first)?.votes ?? 0}/${masters}`;
+  const holder = sharing === 'exclusive' ? describe(first) : together({ sharing, slots, holders });
+  return [
+    cut(oneLine(name), nameWidth),
+    state,
+    votes,
+    left,
+    longest,
+    heldFor(first ?? freeze, nowMs),
+    [holder, ...(freeze ? [describeFreeze(freeze)] : [])].filter(Boolean).join('; '),
+  ];
+}
+
+/** How long the lock has been held, by the clocks of the holder's host and of this one. */
+function heldFor(holder: Pick<Holder, 'since'> | null, nowMs: number): string {
+  const sinceMs = Date.parse(holder?.since ?? '');
+  return Number.isNaN(sinceMs)
+    ? ''
+    : roughly(Math.max(0, Math.round((nowMs - sinceMs) / 1000) * 1000));
+}
+
+function describe(holder: Holder | undefined): string {
+  if (holder === undefined) return '';
+  if (holder.kind === 'redlock-run') {
+    const { label, user, host, pid, endedAt } = holder;
+    const run = `${label} ${user}@${host} ${pid}${reasonBehind(holder)}`;
+    return endedAt === null ? run : `ended: ${run}`;
+  }
+  if (holder.kind !== 'string') return `another program: a ${holder.kind}`;
+  return `another program: ${holder.token ?? 'a long value'}`;
+}
+
+function toneOf(lock: LockState | undefined): Tone {
+  switch (lock?.state) {
+    case 'held':
+    case 'frozen':
+      return 'plain';
+    case 'free':
+      return 'dim';
+    case 'orphan':
+      return 'doubtful';
+    default:
+      return 'bad';
+  }
+}
+
+function isSilent(master: MasterLine | undefined): boolean {
+  return master !== undefined && 'message' in master.answer;
+}
+
+function clockTime(now: Date): string {
+  return now.toTimeString().slice(0, 8);
+}

@@ -1,0 +1,39 @@
+// The entry of the npm package: starts the guard, then loads the rest while the guard starts. It is
+// a small bundle of its own; main.ts is loaded at run time and not imported.
+
+import './no-inspector.ts';
+
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { areTooFew, tooFew } from '../run/descriptors.ts';
+import { frugal } from '../run/guard/guard-process.ts';
+import { codeCacheFolder, openCodeCache } from './code-cache.ts';
+import { startEarly } from './early-guard.ts';
+import type { main } from './redlock-run.ts';
+
+const folder = path.dirname(fileURLToPath(import.meta.url));
+const argv = process.argv.slice(2);
+const guards = startEarly(
+  { file: process.execPath, words: [...frugal, path.join(folder, 'guard.js')] },
+  argv,
+);
+const cache = openCodeCache(codeCacheFolder(process.env));
+const core = load();
+
+core.main(argv, guards).then((code) => {
+  guards.spare?.kill();
+  cache.keep();
+  // At once: connections to frozen masters would keep the event loop alive for seconds.
+  process.exit(code);
+});
+
+function load(): { readonly main: typeof main } {
+  try {
+    return cache.load(path.join(folder, 'main.js')) as { readonly main: typeof main };
+  } catch (error) {
+    if (!areTooFew(error)) throw error;
+    guards.spare?.kill();
+    process.stderr.write(`redlock-run: ${tooFew}\n`);
+    process.exit(69);
+  }
+}

@@ -1,0 +1,207 @@
+// The guard: a small program beside redlock-run. It starts the command when it has received the
+// first deadline, keeps the tree of its processes as a child subreaper (Linux), and ends that tree
+// when redlock-run dies or freezes. It knows nothing of Redis.
+// *Invariant:* it ignores every signal that can be ignored and has another name than node, because
+// what ends redlock-run (killall, Ctrl-C) must not end the guard too.
+// *Note:* it reads and writes bare descriptors: redlock-run waits for it, and Node's streams take
+// as long to load as Node.
+
+import './no-inspector.ts';
+
+import { closeSync, openSync, read, writeFileSync, writeSync } from 'node:fs';
+import os from 'node:os';
+import { StringDecoder } from 'node:string_decoder';
+import { startCommand } from '../run/guard/command.ts';
+import { Guard } from '../run/guard/guard.ts';
+import {
+  type Answer,
+  asLine,
+  callerStreams,
+  type Deadlines,
+  eachMessage,
+  type FromGuard,
+  type GuardConfig,
+  guardName,
+  mostMsSince,
+  pipeDescriptor,
+  type StartPlan,
+  type ToGuard,
+} from '../run/guard/protocol.ts';
+import { KeptTree } from '../run/processes/kept-tree.ts';
+import { type Libc, loadLibc } from '../run/processes/libc.ts';
+import { processEntry } from '../run/processes/process-table.ts';
+import type { ProcessId, ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
+import { SeenTree } from '../run/processes/seen-tree.ts';
+import type { Signal } from '../run/supervisor.ts';
+import { createSystemClock, readingsNow } from '../system/clock.ts';
+
+process.title = guardName;
+// Bun, in the executable, does not pass the title to the kernel, whose name killall(1) uses.
+if (process.versions.bun && process.platform === 'linux') {
+  writeFileSync('/proc/self/comm', guardName);
+}
+/** The signals that cannot be handled (KILL, STOP), or that report a fault of this process. */
+const deadly = 'KILL STOP ILL ABRT IOT BUS FPE SEGV TRAP SYS PROF CHLD'.split(' ');
+for (const signal of Object.keys(os.constants.signals) as Signal[]) {
+  if (!deadly.includes(signal.slice('SIG'.length))) process.on(signal, () => {});
+}
+
+/** The interval at which ended orphans are reaped. */
+const reapMs = 1_000;
+/** The interval of looks at a tree that the kernel keeps for another process. */
+const lookMs = 200;
+
+const clock = createSystemClock();
+// Loaded before the first request: redlock-run would wait for it.
+const { libc, failure } = triedLibc();
+let config: GuardConfig | null = null;
+let guard: Guard | null = null;
+let tree: ProcessTree | null = null;
+
+const decoder = new StringDecoder('utf8');
+const onText = eachMessage<ToGuard>(obey);
+listen((bytes) => onText(decoder.write(bytes)), leave);
+
+/** The pipe is closed: redlock-run has ended. */
+async function leave(): Promise<void> {
+  await guard?.abandon();
+  process.exit(0);
+}
+
+function obey({ id, ...request }: ToGuard): void {
+  const answer = (facts: Omit<Answer, 'kind' | 'id'> = {}) =>
+    tell({ kind: 'answer', id, ...facts });
+  switch (request.kind) {
+    case 'configure':
+      return answer(configure(request.config));
+    case 'deadlines':
+      setDeadlines(request);
+      return answer();
+    case 'start':
+      return start(request.plan, answer);
+    case 'adopt':
+      adopt(request.root, request.others);
+      return answer();
+    case 'relay':
+      tree?.relay(request.signal);
+      return answer();
+    case 'stop':
+      tree?.stop(request.signal);
+      return answer();
+    case 'count':
+      return answer({ count: tree?.countAlive() ?? 0 });
+    case 'kill':
+      void (tree?.kill() ?? Promise.resolve([])).then((unkillable) => answer({ unkillable }));
+      return;
+    case 'ping':
+      return answer();
+  }
+}
+
+function configure(wanted: GuardConfig): { readonly failure?: string } {
+  if (libc === null) return { failure };
+  if (process.platform === 'linux' && !libc.becomeSubreaper()) {
+    return { failure: 'this system does not let a process keep the orphans of another' };
+  }
+  config = wanted;
+  const guarded = {
+    stop: (signal: Signal) => tree?.stop(signal),
+    kill: async () => tree?.kill(),
+    countAlive: () => tree?.countAlive() ?? 0,
+  };
+  guard = new Guard(wanted, guarded, clock, () => tell({ kind: 'stopping' }));
+  return {};
+}
+
+/** `libc` is null where this machine cannot call the C library; `failure` says why. */
+function triedLibc(): { readonly libc: Libc | null; readonly failure: string } {
+  try {
+    return { libc: loadLibc(), failure: '' };
+  } catch (error) {
+    return { libc: null, failure: (error as Error).message };
+  }
+}
+
+function setDeadlines({ readings, stopInMs, killInMs }: Deadlines): void {
+  if (guard === null || config === null) return;
+  const from = clock.now() - mostMsSince(readings, readingsNow()) + config.slackMs;
+  guard.setDeadlines(from + stopInMs, from + killInMs);
+}
+
+function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => void): void {
+  if (libc === null || guard === null || !guard.mayStart) {
+    return answer({ exit: { kind: 'not-executable', message: 'its lease was over' } });
+  }
+  const callerSession = processEntry(process.pid)?.session;
+  // Before the command starts: what kills the caller's group must not kill the guard with the
+  // command.
+  if (!plan.isForeground) libc.leaveSession();
+  const started = startCommand(plan);
+  if (started.pid === null) {
+    void started.exited.then((exit) => answer({ exit }));
+    return;
+  }
+  const { isForeground, hasNamespace } = plan;
+  const running = { pid: started.pid, isForeground, hasNamespace };
+  const isOther = () => false;
+  const keptParts = { libc, command: running, isOther, callerSession, isReapedByNode: true };
+  const kept = new KeptTree(keptParts);
+  tree = keptOrSeen(kept, running);
+  answer({ pid: started.pid });
+  if (isForeground) libc.leaveGroup();
+  leaveCaller();
+  void started.reaped.then(() => kept.commandReaped());
+  void started.exited.then((exit) => {
+    const leftCount = tree?.countAlive() ?? 0;
+    tell({ kind: 'exited', exit, readings: readingsNow(), leftCount });
+  });
+  guard.begin();
+  setInterval(() => tree?.look(), reapMs);
+}
+
+/** The tree that the kernel keeps; on other systems the one that is seen. */
+function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
+  if (process.platform === 'linux') return kept;
+  return new SeenTree({ root: command, command, others: [], callerSession: 0 });
+}
+
+/** Guards a command that runs already, as a child of redlock-run: its first guard has died. */
+function adopt(root: ProcessId, others: readonly number[]): void {
+  const callerSession = processEntry(process.pid)?.session;
+  const seen = new SeenTree({ root, command: null, others, callerSession });
+  tree = seen;
+  libc?.leaveSession();
+  leaveCaller();
+  seen.look();
+  guard?.begin();
+  setInterval(() => seen.look(), lookMs);
+}
+
+/** Closes the caller's streams and leaves its folder: from now on only the command uses them. */
+function leaveCaller(): void {
+  for (const descriptor of callerStreams) closeSync(descriptor);
+  // It becomes descriptor 0: Node restores the modes of a terminal that it finds there at its exit.
+  openSync(os.devNull, 'r');
+  process.chdir('/');
+}
+
+function tell(message: FromGuard): void {
+  try {
+    writeSync(pipeDescriptor, asLine(message));
+  } catch {
+    // redlock-run has ended, as the next read will show.
+  }
+}
+
+/** Reads until the pipe is closed. */
+function listen(onBytes: (bytes: Buffer) => void, onEnd: () => void): void {
+  const buffer = Buffer.allocUnsafe(64 * 1024);
+  const next = () =>
+    read(pipeDescriptor, buffer, 0, buffer.length, null, (error, byteCount) => {
+      if (error?.code === 'EAGAIN') return setTimeout(next, 10);
+      if (error || byteCount === 0) return onEnd();
+      onBytes(buffer.subarray(0, byteCount));
+      next();
+    });
+  next();
+}

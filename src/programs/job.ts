@@ -1,0 +1,298 @@
+// One job from settings to exit status: builds the masters, the lock, the guard and the run, and
+// passes the events to the reporter. It decides nothing about the lock or the command.
+
+import { randomBytes } from 'node:crypto';
+import { onlookersOf } from '../cli/onlookers.ts';
+import type { Reporter } from '../cli/reporter.ts';
+import type { Settings } from '../config/settings.ts';
+import { acquire } from '../lock/acquire.ts';
+import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
+import { type Lease, Redlock } from '../lock/redlock.ts';
+import type { Claim } from '../lock/types.ts';
+import { type Acquisition, type NotAcquired, waitForLock } from '../lock/wait.ts';
+import type { MasterAddress } from '../redis/address.ts';
+import { EnclosingLock } from '../redis/enclosing-lock.ts';
+import { isFailed } from '../redis/errors.ts';
+import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
+import { LockObserver } from '../redis/inspector.ts';
+import { RedisMaster } from '../redis/redis-master.ts';
+import { endedBefore, objectionTo } from '../run/command.ts';
+import { deadlinesOf } from '../run/deadlines.ts';
+import { childEnvironment } from '../run/environment.ts';
+import { RunError } from '../run/errors.ts';
+import type { RunEvent } from '../run/events.ts';
+import { type ExitStatus, exitStatusOf } from '../run/exit-code.ts';
+import { GuardClient } from '../run/guard/client.ts';
+import type { GuardSupply } from '../run/guard/guard-process.ts';
+import type { StartPlan } from '../run/guard/protocol.ts';
+import { heldNames, isHeldAround } from '../run/held.ts';
+import { findIsolation, type Isolation } from '../run/isolation.ts';
+import { reasonOfLoss, runOnLost } from '../run/on-lost.ts';
+import { libcForTree } from '../run/processes/kept-tree.ts';
+import type { Libc } from '../run/processes/libc.ts';
+import { Recorder } from '../run/recorder.ts';
+import { type Finished, Run, type RunParts } from '../run/run.ts';
+import { subscribe } from '../run/signals.ts';
+import type { StopReason } from '../run/supervisor.ts';
+import { hasTerminal, isInFront } from '../run/terminal.ts';
+import { createSystemClock, readingsNow } from '../system/clock.ts';
+import { claimFor, noteOf, waiterIdFor } from './claim.ts';
+import { type JobMasters, mastersOf } from './job-masters.ts';
+
+/** Signals that a terminal sends to its foreground group: the command receives them itself. */
+const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
+/** Two Ctrl-C within this time stop the run. */
+const repeatMs = 2_000;
+
+export async function runJob(
+  settings: Settings,
+  reporter: Reporter,
+  guards: GuardSupply,
+): Promise<ExitStatus> {
+  const failing = new Set<string>();
+  let position: number | null = null;
+  const note = (line: string) => reporter.note(line);
+  const onlookers = await onlookersOf(settings, noteOf(settings), note);
+  const tell = (event: RunEvent) => {
+    if (event.kind === 'master-failing') failing.add(event.master);
+    if (event.kind === 'master-recovered') failing.delete(event.master);
+    if (event.kind === 'waiting' && event.position !== null) position ??= event.position + 1;
+    for (const onlooker of onlookers) onlooker.see(event);
+    reporter.event(event);
+  };
+  for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
+  const { addresses, replaced } = await mastersOf(settings);
+  const finished = await new Job(settings, addresses, replaced, guards, tell).run();
+  reporter.finished(finished);
+  for (const onlooker of onlookers) onlooker.finished(finished);
+  const status = exitStatusOf(finished.result, settings.conflictExitCode);
+  if (settings.reportFile !== null) {
+    const names = addresses.map(({ name }) => name);
+    const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
+    const { reportOf, writeReport } = await import('../cli/report.ts');
+    const { names: locks, note, url, traceId } = settings;
+    const seen = { position: position, masters, note, url, traceId };
+    const report = reportOf(locks, finished, seen, status.code);
+    const problem = writeReport(settings.reportFile, report);
+    if (problem !== null) reporter.error(problem);
+  }
+  return status;
+}
+
+class Job {
+  readonly #settings: Settings;
+  readonly #replaced: JobMasters['replaced'];
+  readonly #guards: GuardSupply;
+  readonly #tell: (event: RunEvent) => void;
+  readonly #clock;
+  readonly #masters: readonly RedisMaster[];
+  readonly #redlock: Redlock;
+  /** The lock of an enclosing run, which is used instead of a new one; null: none. */
+  readonly #enclosing: EnclosingLock | null;
+  readonly #isForeground: boolean;
+  readonly #runId = randomBytes(12).toString('hex');
+  readonly #recorder: Recorder;
+  #lease: Lease | null = null;
+  #onLost: Promise<void> | null = null;
+
+  constructor(
+    settings: Settings,
+    addresses: readonly MasterAddress[],
+    replaced: JobMasters['replaced'],
+    guards: GuardSupply,
+    tell: (event: RunEvent) => void,
+  ) {
+    const { prefix, restartGraceMs, protocol, historyBytes } = settings;
+    const { masterTimeoutMs, reserveMs } = settings;
+    const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
+    const registry = new ServerRegistry();
+    this.#settings = settings;
+    this.#replaced = replaced;
+    this.#guards = guards;
+    this.#tell = (event) => {
+      this.#recorder.see(event);
+      tell(event);
+    };
+    this.#isForeground = settings.foreground ?? hasTerminal();
+    this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
+    this.#masters = addresses.map(
+      (address) => new RedisMaster(address, masterSettings, registry, this.#clock),
+    );
+    const lockSettings = { masterTimeoutMs, reserveMs };
+    this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
+    const look = (address: MasterAddress) =>
+      new LockObserver(address, { prefix, restartGraceMs, protocol }, registry, this.#clock);
+    this.#enclosing =
+      settings.enclosing &&
+      new EnclosingLock(
+        settings.enclosing,
+        addresses.map(look),
+        this.#clock,
+        lockSettings,
+        this.#tell,
+      );
+    this.#recorder = new Recorder(noteOf(settings), settings.conflictExitCode, this.#clock);
+  }
+
+  async run(): Promise<Finished> {
+    const settings = this.#settings;
+    const objection = objectionTo(settings.command[0] ?? '', process.env.PATH);
+    if (objection) return endedBefore(objection);
+    const isolation = settings.isIsolated ? findIsolation() : null;
+    const guard = this.#startGuard(libcForTree());
+    const listen: Listen = (...asked) => new HolderChannel(this.#masters, ...asked);
+    const run: Run = new Run(settings, {
+      redlock: this.#enclosing ?? this.#redlock,
+      clock: this.#clock,
+      random: Math.random,
+      report: (event) => this.#report(event),
+      guard: {
+        setDeadlines: (stopInMs, killInMs) => guard.setDeadlines(stopInMs, killInMs),
+        done: () => void guard.done(),
+      },
+      acquire: (aborted) => this.#acquire(aborted, guard),
+      startChild: (lease) => {
+        this.#lease = lease;
+        return guard.start(this.#startPlan(lease, isolation));
+      },
+      suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
+      recordOf: this.#recordOf,
+      // An enclosing run is asked itself, and ends this one.
+      ...(this.#enclosing ? {} : { listen }),
+    });
+    this.#post = (event) => run.post(event);
+    const unsubscribe = subscribe(this.#isForeground, (signal) =>
+      run.post(this.#signalEvent(signal)),
+    );
+    process.on('uncaughtException', run.crash);
+    // Bun, in the executable, does not turn a rejection into an exception.
+    process.on('unhandledRejection', run.crash);
+    try {
+      const finished = await run.start();
+      await this.#onLost;
+      return finished;
+    } finally {
+      await guard.done();
+      process.off('uncaughtException', run.crash);
+      process.off('unhandledRejection', run.crash);
+      unsubscribe();
+      for (const master of this.#masters) master.close();
+    }
+  }
+
+  #post: Run['post'] = () => {};
+
+  #startGuard(libc: Libc): GuardClient {
+    const { stopSignal, graceMs, marginMs } = this.#settings;
+    const isForeground = this.#isForeground;
+    return new GuardClient({
+      supply: this.#guards,
+      config: { stopSignal, graceMs, slackMs: marginMs / 4, isForeground },
+      killAnswerMs: marginMs / 4,
+      libc,
+      readingsNow,
+      onRestart: () => this.#tell({ kind: 'guard-restarted' }),
+      onStopping: () => this.#post({ kind: 'lost', reason: 'suspended' }),
+      onFailure: () => this.#post({ kind: 'lost', reason: 'guard-lost' }),
+    });
+  }
+
+  #startPlan(lease: Lease, isolation: Isolation | null): StartPlan {
+    return {
+      command: [...(isolation ?? []), ...this.#settings.command],
+      environment: childEnvironment(process.env, lease),
+      isForeground: this.#isForeground,
+      hasNamespace: isolation !== null,
+    };
+  }
+
+  readonly #recordOf: RunParts['recordOf'] = (...facts) =>
+    this.#settings.hasHistory ? this.#recorder.ofRun(...facts) : null;
+
+  #report(event: RunEvent): void {
+    this.#tell(event);
+    if (event.kind === 'acquired')
+      for (const { name, identity } of this.#masters)
+        if (identity && !isFailed(identity) && isUnidentified(identity))
+          this.#tell({ kind: 'master-unidentified', master: name });
+    if (event.kind === 'extended' && this.#replaced() !== null) {
+      this.#post({ kind: 'lost', reason: 'masters-replaced' });
+    }
+    const { onLost } = this.#settings;
+    const reason = reasonOfLoss(event);
+    if (onLost === null || reason === null) return;
+    const environment = childEnvironment(process.env, this.#lease as Lease);
+    this.#onLost ??= runOnLost(onLost, { ...environment, REDLOCK_LOST: reason });
+  }
+
+  #interruptedAt = Number.NEGATIVE_INFINITY;
+
+  #signalEvent(signal: NodeJS.Signals): Parameters<Run['post']>[0] {
+    const isFromTerminal = this.#isForeground && terminalSignals.includes(signal) && isInFront();
+    const now = this.#clock.now();
+    const isRepeated = signal === 'SIGINT' && now - this.#interruptedAt < repeatMs;
+    if (signal === 'SIGINT') this.#interruptedAt = now;
+    return { kind: 'signal', signal, isFromTerminal, isRepeated };
+  }
+
+  async #acquire(aborted: AbortSignal, guard: GuardClient): Promise<Acquisition> {
+    const { jitterMs, waitMs, reserveMs } = this.#settings;
+    await this.#clock.sleep(Math.random() * jitterMs, aborted);
+    const lock = this.#enclosing ?? this.#redlock;
+    const parts = {
+      clock: this.#clock,
+      servers: this.#enclosing ? [] : this.#masters,
+      wait: (leftMs: number | null) => this.#wait(leftMs, aborted),
+      release: (claim: Claim) => lock.release(claim),
+      ready: (lease: Lease) => this.#ready(lease, guard),
+    };
+    const acquisition = await acquire(parts, { waitMs, aborted, reserveMs, isIdentifying: true });
+    if (acquisition.kind === 'not-ready') throw new RunError(acquisition.why);
+    return acquisition;
+  }
+
+  /** Resolves with null when a guard has confirmed the deadlines of this lease, or with why not. */
+  async #ready(lease: Lease, guard: GuardClient): Promise<string | null> {
+    const why = await guard.confirm(...deadlinesOf(lease, this.#settings, this.#clock));
+    if (why !== null) return `guard: no process to guard the command: ${why} (try again)`;
+    const replaced = this.#replaced();
+    return replaced && `${replaced} (try again)`;
+  }
+
+  /** What each attempt of a run that does not wait leaves in the history where it is refused. */
+  #skips(leftMs: number | null): () => Pick<Claim, 'skip'> {
+    const { hasHistory, retries } = this.#settings;
+    if (!hasHistory || (leftMs !== 0 && !retries)) return () => ({});
+    const line = this.#recorder.ofSkip(this.#runId);
+    const { host } = noteOf(this.#settings);
+    let attemptCount = 0;
+    return () => ({ skip: { line, host, run: this.#runId, isRepeated: attemptCount++ > 0 } });
+  }
+
+  async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
+    const { giveUpAfterMs, retries, hasHistory, names, maxWaiters } = this.#settings;
+    if (this.#enclosing) return this.#enclosing.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
+    const skip = this.#skips(leftMs);
+    const parts = {
+      redlock: this.#redlock,
+      clock: this.#clock,
+      random: Math.random,
+      report: (event: RunEvent) => this.#report(event),
+      newClaim: () => ({ ...claimFor(this.#settings), ...skip() }),
+      waiterId: waiterIdFor(this.#settings, this.#runId),
+      recordOf: (claim: Claim, acquisition: NotAcquired) =>
+        hasHistory
+          ? this.#recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined)
+          : null,
+    };
+    const limits = { giveUpAfterMs, maxWaiters, aborted };
+    if (heldNames(process.env).some((name) => names.includes(name))) {
+      // If an enclosing run holds the lock, this run would wait for itself.
+      const acquisition = await waitForLock(parts, { ...limits, waitMs: 0, retries: null });
+      if (acquisition.kind !== 'busy') return acquisition;
+      if (isHeldAround(process.env, names, acquisition)) return { kind: 'nested' };
+      if (leftMs === 0) return acquisition;
+    }
+    return waitForLock(parts, { ...limits, waitMs: leftMs, retries });
+  }
+}

@@ -1,0 +1,106 @@
+// The command line of redlockctl: what is accepted and refused, and that the tables of verbs and
+// options agree.
+
+import { describe, expect, it } from 'vitest';
+import { renderHelp } from '../../../src/cli/help.ts';
+import { parseWords } from '../../../src/ctl/arguments.ts';
+import { renderHelp as renderCtlHelp, renderVerbHelp } from '../../../src/ctl/help.ts';
+import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
+
+function words(...argv: string[]) {
+  const parsed = parseWords(argv);
+  if (parsed.kind !== 'verb') throw new Error('printed');
+  return parsed;
+}
+
+it.each([
+  [['status', 'a', 'b'], 'status', ['a', 'b']],
+  [['--json', 'status', 'a'], 'status', ['a']],
+  [['status', 'a', '--json'], 'status', ['a']],
+  [['list'], 'list', []],
+  [['--master', 'redis://h', 'list', 'x*'], 'list', ['x*']],
+  [['status', '--', '--json'], 'status', ['--json']],
+])('%j', (argv, verb, operands) => {
+  expect(words(...argv)).toMatchObject({ row: { verb }, operands });
+});
+
+it.each([
+  [[], 'VERB: missing'],
+  [['lock', 'a'], '"lock": unknown verb (did you mean acquire or hold?)'],
+  [['unlock', 'a'], '"unlock": unknown verb (did you mean release, or break'],
+  [['help', 'statsu'], '"statsu": unknown verb (did you mean status?)'],
+  [['statsu', '--help'], '"statsu": unknown verb (did you mean status?)'],
+  [['statsu', 'a'], '"statsu": unknown verb (did you mean status?)'],
+  [
+    ['acquire', '{x}:queue'],
+    'acquire: "{x}:queue": is called like what the masters keep beside a lock',
+  ],
+  [['hold', 'x}:fence'], 'hold: "x}:fence": is called like what'],
+  [['status'], 'status: NAME... missing (write redlockctl status NAME...)'],
+  [['break', 'a', 'b'], 'break: "b": one word too many'],
+  [['status', ''], 'status: "": empty'],
+  [['status', 'a', '--yes'], '--yes: not an option of status'],
+  [['break', 'a', '--token'], '--token: no value (write --token T)'],
+  [['list', '--jsno'], '"--jsno": unknown option (did you mean --json?)'],
+  [['list', '--ttl', '3s'], '--ttl: not an option of list'],
+  [['list', '--kill-after', '3s'], 'unknown option'],
+])('%j is refused: %s', (argv, message) => {
+  expect(() => words(...argv)).toThrow(message);
+});
+
+it('switches and values of the verb', () => {
+  const { has, textOf, flags } = words('break', 'a', '-y', '--token', 'T', '--prefix', 'p:');
+  expect([
+    has('--yes'),
+    has('--json'),
+    textOf('--token'),
+    flags.values.get('prefix')?.text,
+  ]).toEqual([true, false, 'T', 'p:']);
+});
+
+it.each<[string[], string | undefined]>([
+  [['help'], undefined],
+  [['--help'], undefined],
+  [['help', 'status'], 'status'],
+  [['status', '--help'], 'status'],
+  [['--help', 'status'], 'status'],
+  [['acquire', 'x', '-h'], 'acquire'],
+])('%j is help of %s', (argv, verb) => {
+  const asked = parseWords(argv);
+  expect([asked.kind, asked.kind === 'help' && asked.row?.verb]).toEqual(['help', verb]);
+});
+
+it.each(verbTable)('the help of $verb has its options, and no other verb', (row) => {
+  const help = renderVerbHelp(row);
+  expect(help).toMatch(new RegExp(`^Usage: redlockctl ${row.verb}\\b`));
+  for (const { long } of row.options) expect(help).toContain(`${long}`);
+  for (const { verb } of verbTable.filter((other) => other !== row))
+    expect(help).not.toContain(`redlockctl ${verb} `);
+  expect(Math.max(...help.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100);
+});
+
+describe('--help', () => {
+  it.each(allOptions.map(({ long, description }) => [long, description]))(
+    'has %s',
+    (long, description) => {
+      expect(renderCtlHelp()).toContain(long);
+      expect(renderCtlHelp()).toContain(description.slice(0, 40));
+    },
+  );
+
+  it('has every verb, shares the texts of redlock-run, and has at most 100 columns', () => {
+    for (const { verb, summary } of verbTable)
+      expect(renderCtlHelp()).toMatch(new RegExp(`^  ${verb}.*${summary.slice(0, 20)}`, 'm'));
+    const shared = renderHelp()
+      .split('\n')
+      .filter((line) => /^ +--(master|config|local|prefix) /.test(line));
+    for (const line of shared) expect(renderCtlHelp()).toContain(line);
+    expect(
+      Math.max(
+        ...renderCtlHelp()
+          .split('\n')
+          .map(({ length }) => length),
+      ),
+    ).toBeLessThanOrEqual(100);
+  });
+});
