@@ -33,6 +33,16 @@ const standalone = {
   },
 };
 
+/** The core of the suites, on each server that REDIS_SERVERS names: `npm test -- --project servers`. */
+const servers = suite('servers', {
+  ...onRealTime,
+  include: [
+    'redis/{access,connections,fence,forms,identity,lost,master,queue,replies,scripts,server-kinds}',
+    'cli/{exit-code,forms,history,keep-alive,membership,rotation,sentinel}',
+    'ctl/{acl,doctor,states,steps}',
+  ].map((files) => `test/${files}.test.ts`),
+});
+
 export default defineConfig({
   test: {
     projects: [
@@ -48,6 +58,7 @@ export default defineConfig({
       ...(process.argv.includes('mutants')
         ? [suite('mutants', { ...simulated, include: [rareMutants], testTimeout: 300_000 })]
         : []),
+      ...(process.argv.includes('servers') ? [servers] : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
     // Twice the cores of a small machine: most tests wait for something most of the time. The long ones do not.

@@ -1,16 +1,41 @@
 // @ts-check
 // `npm test [-- ARGS]`: all suites, on real servers. ARGS are those of vitest, such as `--project
 // unit` or a part of a file name; the exit code is that of vitest. `--project standalone` tests the
-// executable instead of the built programs, which are compiled first.
+// executable instead of the built programs, which are compiled first. `--project servers` runs once
+// for each server program in REDIS_SERVERS, a list of paths with colons.
 
 import { join } from 'node:path';
-import { root, script, show } from './program.js';
+import { Failure, root, say, script, show } from './program.js';
 import { setUp } from './setup.js';
 import { buildStandalone } from './standalone.js';
 
+const words = process.argv.slice(2);
+/** On a terminal vitest shows its progress itself; a reporter that is asked for is alone. */
+const progress =
+  process.stdout.isTTY || words.some((word) => word.startsWith('--reporter'))
+    ? []
+    : ['--reporter=default', `--reporter=${join(root, 'scripts', 'test-progress.js')}`];
+
 await script(async () => {
+  say(
+    words.length === 0
+      ? 'all suites on real servers, about 4 minutes on two cores; ' +
+          'npm test -- --project unit takes 20 seconds'
+      : `the tests of ${words.join(' ')}`,
+  );
   await setUp({ server: true });
   if (process.argv.includes('standalone')) await buildStandalone();
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  return show(process.execPath, [vitest, 'run', ...process.argv.slice(2)]);
+  const run = () => show(process.execPath, [vitest, 'run', ...progress, ...words]);
+  if (!process.argv.includes('servers')) return run();
+  const paths = (process.env.REDIS_SERVERS ?? '').split(':').filter(Boolean);
+  if (paths.length === 0)
+    throw new Failure(64, 'REDIS_SERVERS: empty (list server programs with colons)');
+  let status = 0;
+  for (const path of paths) {
+    process.env.REDIS_SERVER = path;
+    await show(path, ['--version']);
+    status = (await run()) || status;
+  }
+  return status;
 });

@@ -7,6 +7,7 @@ import { SourceMap } from 'node:module';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { exitCode } from '../text/exit-codes.ts';
 import { oneLine, printableLines } from '../text/printable.ts';
+import { prefixOf } from './journal.ts';
 
 /** An error with one line for people and the exit code that belongs to it. */
 export type Expected = Error & { readonly exitCode: number };
@@ -26,7 +27,7 @@ export function reportFailure(
 ): number {
   process.stderr.on('error', () => {});
   if (error instanceof UsageError || error instanceof ConfigError || isUnavailable(error)) {
-    process.stderr.write(`${program}: ${oneLine(error.message)}\n`);
+    process.stderr.write(`${prefixOf('error')}${program}: ${oneLine(error.message)}\n`);
     return error.exitCode;
   }
   const stack = originalStack((error instanceof Error && error.stack) || String(error));

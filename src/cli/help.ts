@@ -28,9 +28,9 @@ export function endOfHelp(
     'Exit status:',
     ...exitCodesOf(program).flatMap(([code, text]) => entry(code, text, 10)),
     '',
-    'Examples:',
+    ...(lines.length === 0 ? [] : ['Examples:']),
     ...lines.flatMap(([line, text]) => entry(line, text, 48)),
-    '',
+    ...(lines.length === 0 ? [] : ['']),
   ];
 }
 
@@ -42,7 +42,7 @@ export function renderHelp(): string {
     ...optionEntries(optionTable.filter((row) => row.group === group)),
   ]);
   return [
-    'Usage: redlock-run [options] NAME -- COMMAND [ARG...]',
+    'Usage: redlock-run [options] NAME... -- COMMAND [ARG...]',
     '       redlock-run [options] NAME [options] COMMAND [ARG...]',
     '       redlock-run [options] NAME -c STRING',
     '',

@@ -81,9 +81,19 @@ function rowsOf(settings: Settings): Row[] {
     from('conflict exit code', 'conflictExitCode', String(settings.conflictExitCode)),
     from('jitter', 'jitter', renderDuration(settings.jitterMs)),
     from('hold at least', 'holdAtLeast', renderDuration(settings.holdAtLeastMs)),
+    ...(settings.holdOn === 'always' ? [] : [from('hold on', 'holdOn', settings.holdOn)]),
+    ...(settings.maxWaiters === null
+      ? []
+      : [from('max waiters', 'maxWaiters', String(settings.maxWaiters))]),
     from('restart grace', 'restartGrace', renderDuration(settings.restartGraceMs)),
     from('fencing', 'fencing', settings.isFenced ? 'yes' : 'no'),
     from('history', 'history', settings.hasHistory ? 'yes' : 'no'),
+    ...(settings.sources.historyBytes === 'default'
+      ? []
+      : [from('history bytes', 'historyBytes', String(settings.historyBytes))]),
+    ...(settings.note === null ? [] : [from('note', 'note', quoted(settings.note, 200))]),
+    ...(settings.label === null ? [] : [from('label', 'label', quoted(settings.label))]),
+    ...(settings.url === null ? [] : [{ label: 'url', value: settings.url, source: 'the CI job' }]),
     from('reentrant', 'reentrant', settings.isReentrant ? 'yes' : 'no'),
     from(
       'foreground',
@@ -93,6 +103,7 @@ function rowsOf(settings: Settings): Row[] {
     from('keep background', 'keepBackground', settings.keepsBackground ? 'yes' : 'no'),
     from('isolate', 'isolate', settings.isIsolated ? 'yes' : 'no'),
     ...(settings.onLost === null ? [] : [from('on lost', 'onLost', quoted(settings.onLost, 4096))]),
+    ...(settings.notify === null ? [] : [from('notify', 'notify', quoted(settings.notify, 4096))]),
     from('max run', 'maxRun', limit(settings.maxRunMs, 'none')),
     from('log format', 'logFormat', settings.logFormat),
     ...(settings.reportFile === null

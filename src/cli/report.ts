@@ -38,6 +38,10 @@ export interface RunReport {
   readonly extensions: number;
   /** The fencing number that the command was given; null: none. */
   readonly fence: number | null;
+  /** What --note says, the page of the CI job, and the trace in $TRACEPARENT; null: none. */
+  readonly note: string | null;
+  readonly url: string | null;
+  readonly traceId: string | null;
   readonly masters: { readonly ok: readonly string[]; readonly failed: readonly string[] };
 }
 
@@ -48,7 +52,7 @@ const longestFullMs = 2_000;
 export function reportOf(
   names: readonly string[],
   { result, waitMs, runMs, extensionCount, fence }: Finished,
-  seen: Pick<RunReport, 'position' | 'masters'>,
+  seen: Pick<RunReport, 'position' | 'masters' | 'note' | 'url' | 'traceId'>,
   status: number,
 ): RunReport {
   const { childExit } = result;
@@ -64,6 +68,9 @@ export function reportOf(
     status,
     extensions: extensionCount,
     fence,
+    note: seen.note,
+    url: seen.url,
+    traceId: seen.traceId,
     masters: seen.masters,
   };
 }
@@ -73,7 +80,7 @@ export function writeReport(file: string, report: RunReport): string | null {
   const text = jsonLine(report);
   try {
     const { path, kind, mode } = reportTarget(file);
-    if (kind === 'replaced') replace(path, text, mode);
+    if (kind === 'replaced') replaceFile(path, text, mode);
     else writeInto(path, text, kind === 'overwritten' ? openFlags.overwritten : openFlags.appended);
     return null;
   } catch (error) {
@@ -82,7 +89,8 @@ export function writeReport(file: string, report: RunReport): string | null {
   }
 }
 
-function replace(path: string, text: string, mode: number | null): void {
+/** Writes a file in one step; `mode`: of the file that it replaces, or null. Throws as fs does. */
+export function replaceFile(path: string, text: string, mode: number | null): void {
   const draft = `${path}.${randomUUID()}`;
   try {
     const fd = openSync(draft, 'wx', mode ?? 0o666);

@@ -1,13 +1,16 @@
 // The events and the end of a run as lines for people: `what: which: why (what to do)`. Pure. The
 // reporter decides which of them are printed, and when.
 
+import { parseFreeze } from '../lock/freeze.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { Finished } from '../run/run.ts';
 import type { ChildExit, RunResult, StopReason } from '../run/supervisor.ts';
 import {
+  failureLine,
   failuresLine,
   holderLine,
+  personLine,
   roughly,
   supersededLine,
   waiterLine,
@@ -15,12 +18,15 @@ import {
 } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
 
+/** An attempt has ended, and the wait goes on: the reporter tells of it by a notice. */
+export type WaitEvent = Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>;
+
 /** The line of an event, as -v prints it. */
-export function eventLine(names: readonly string[], event: RunEvent): string {
+export function eventLine(names: readonly string[], event: Exclude<RunEvent, WaitEvent>): string {
   const which = whichOf(names);
   switch (event.kind) {
     case 'master-failing': {
-      const why = `${event.failed.message} (the lock needs only a quorum of the masters)`;
+      const why = `${failureLine(event.failed)}; the lock needs only a quorum of the masters`;
       return `warning: ${event.master}: ${why}`;
     }
     case 'master-recovered':
@@ -32,20 +38,18 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
       const why = `its clock went ${jump}, and its keys expire by it`;
       return `warning: ${event.master}: ${why} (let NTP slew the clock, never step it)`;
     }
+    case 'master-unidentified': {
+      const why = 'refuses INFO or ROLE: a replica or a restart could not be seen';
+      return `warning: ${event.master}: ${why} (grant both, or ask the provider)`;
+    }
     case 'fence-write-back':
       return `fence: ${which}: masters counted differently, writing ${event.fence} back`;
-    case 'waiting': {
-      const holder = holderLine(event.holder, event.remainingMs, event.holderCount);
-      return `waiting: ${which}: ${positionLine(event.position)}${holder}`;
-    }
-    case 'no-quorum':
-      return `waiting: ${which}: no quorum answers: ${failuresLine(event.failures)}`;
     case 'acquired': {
-      const where = `on ${event.grantedCount} masters in ${roughly(event.elapsedMs)}`;
+      const where = `on ${masters(event.grantedCount)} in ${roughly(event.elapsedMs)}`;
       return `acquired: ${which}: ${where}, after waiting ${roughly(event.waitMs)}`;
     }
     case 'extended': {
-      const where = `on ${event.extendedCount} masters in ${roughly(event.elapsedMs)}`;
+      const where = `on ${masters(event.extendedCount)} in ${roughly(event.elapsedMs)}`;
       return `extended: ${which}: ${where}`;
     }
     case 'extension-failed': {
@@ -54,7 +58,7 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
     }
     case 'released': {
       const kept = event.keepMs > 0 ? `, kept for another ${roughly(event.keepMs)}` : '';
-      return `released: ${which}: on ${event.releasedCount} masters${kept}`;
+      return `released: ${which}: on ${masters(event.releasedCount)}${kept}`;
     }
     case 'release-unconfirmed': {
       const what = `not released on a quorum: ${failuresLine(event.failures)}`;
@@ -101,18 +105,22 @@ export function eventLine(names: readonly string[], event: RunEvent): string {
   }
 }
 
-/** The line about an end that the exit code alone leaves unclear; null: the exit code is enough. */
+/**
+ * The line about an end that the exit code alone leaves unclear; null: the exit code is enough.
+ * `canWait`: the run was not told to try only once.
+ */
 export function endingLine(
   names: readonly string[],
   command: readonly string[],
   finished: Finished,
+  canWait = true,
 ): string | null {
   const { result, unconfirmedMs } = finished;
   const which = whichOf(names);
   const { cause, childExit } = result;
   switch (cause.kind) {
     case 'not-acquired':
-      return notAcquiredLine(which, cause.acquisition);
+      return notAcquiredLine(which, cause.acquisition, canWait);
     case 'lost': {
       const since = unconfirmedMs === null ? '' : `, unconfirmed for ${roughly(unconfirmedMs)}`;
       return `lost: ${which}: ${lossLine(cause)}${since}; the command ${stopLine(result)}`;
@@ -120,6 +128,10 @@ export function endingLine(
     case 'replaced': {
       const why = `given up for ${waiterLine(cause.by)}`;
       return `replaced: ${which}: ${why}; the command ${stopLine(result)}`;
+    }
+    case 'stopped': {
+      const why = `asked by ${personLine(cause.by)}`;
+      return `stopped: ${which}: ${why}; the command ${stopLine(result)}`;
     }
     case 'max-run': {
       const why = `the command ran too long and ${stopWord(result)}`;
@@ -137,12 +149,15 @@ export function endingLine(
 /** Why a command could not be started. */
 export function commandLine(exit: ChildExit, file: string): string {
   const which = `command: ${quoted(file)}`;
+  const advice = / /.test(file)
+    ? 'write its words without quotes, or -c STRING for a shell'
+    : 'check the name and PATH';
   return exit.kind === 'not-found'
-    ? `${which}: not found (check the name and PATH)`
+    ? `${which}: not found (${advice})`
     : `${which}: cannot be executed: ${exitLine(exit)} (check its permissions)`;
 }
 
-function notAcquiredLine(which: string, acquisition: NotAcquired): string | null {
+function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boolean): string | null {
   switch (acquisition.kind) {
     case 'nested': {
       const why = 'held by an enclosing run, which cannot end while this one waits';
@@ -156,13 +171,18 @@ function notAcquiredLine(which: string, acquisition: NotAcquired): string | null
       return `lost: ${which}: ${why}; the command was not started`;
     }
     case 'busy': {
-      const { holder, freeInMs, holderCount } = acquisition;
-      return `busy: ${which}: ${holderLine(holder, freeInMs, holderCount)} (wait longer with -w)`;
+      const { holder, freeInMs, holderCount, queuedCount } = acquisition;
+      const held = holderLine(holder, freeInMs, holderCount);
+      if (queuedCount !== undefined) {
+        const queue = `${queuedCount} waiting already; ${held}`;
+        return `busy: ${which}: ${queue} (try later, or raise --max-waiters)`;
+      }
+      const longer = canWait ? 'wait longer with -w' : 'wait with -w';
+      const advice = parseFreeze(holder) ? 'redlockctl thaw ends it' : longer;
+      return `busy: ${which}: ${held} (${advice})`;
     }
-    case 'unreachable': {
-      const advice = 'check that a majority of the masters is up';
-      return `no quorum: ${which}: ${failuresLine(acquisition.failures)} (${advice})`;
-    }
+    case 'unreachable':
+      return `no quorum: ${which}: ${failuresLine(acquisition.failures)}`;
     case 'too-slow': {
       const why = `the masters took ${roughly(acquisition.elapsedMs)}, too long for this ttl`;
       return `no quorum: ${which}: ${why} (raise --ttl)`;
@@ -182,17 +202,20 @@ function causeLine(cause: StopReason): string {
       return `told to stop by ${cause.signal}`;
     case 'replaced':
       return `given up for ${waiterLine(cause.by)}`;
+    case 'stopped':
+      return `asked to stop by ${personLine(cause.by)}`;
     default:
       return cause.kind;
   }
 }
 
-function lossLine({ reason }: Extract<StopReason, { kind: 'lost' }>): string {
+function lossLine({ reason, by }: Extract<StopReason, { kind: 'lost' }>): string {
+  if (by) return `broken by ${personLine(by)}`;
   switch (reason) {
     case 'taken':
       return 'taken: masters show the value of another client';
     case 'expired':
-      return 'expired: too few masters still show our value';
+      return 'expired: too few masters still show our value: it ran out, or was broken';
     case 'unreachable':
       return 'unreachable: no quorum extended it in time';
     case 'suspended':
@@ -236,12 +259,10 @@ function exitLine(exit: ChildExit): string {
   }
 }
 
-function processes(count: number): string {
-  return count === 1 ? '1 process' : `${count} processes`;
+function masters(count: number): string {
+  return count === 1 ? '1 master' : `${count} masters`;
 }
 
-/** "position 2 in the queue; " for the position 1: people count from one. */
-function positionLine(position: number | null): string {
-  if (position === null) return '';
-  return position === 0 ? 'first in the queue; ' : `position ${position + 1} in the queue; `;
+function processes(count: number): string {
+  return count === 1 ? '1 process' : `${count} processes`;
 }

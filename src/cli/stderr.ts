@@ -5,7 +5,7 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 
-/** The part of a stream that the reporter and the spinner need. */
+/** The part of a stream that the reporter and the notice of a wait need. */
 export interface Output {
   readonly isTTY?: boolean | undefined;
   /** The width of the terminal; 0: it is not known, as under script(1) in CI. */

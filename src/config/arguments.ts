@@ -9,6 +9,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { objectionToNames } from '../redis/keys.ts';
 import { parseDuration } from '../text/duration.ts';
 import { UsageError, ValueError } from '../text/errors.ts';
+import { isOpposite, optionMeantBy, suspicionOfSignal } from '../text/meant.ts';
 import { quoted } from '../text/quote.ts';
 import { isScalarKey, type ScalarKey } from './keys.ts';
 import { type OptionRow, optionTable } from './options.ts';
@@ -24,6 +25,8 @@ export interface RunWords {
   readonly command: readonly string[];
   readonly dryRun: boolean;
   readonly flags: Flags;
+  /** Words that were most likely not meant so: one line each. */
+  readonly cautions: readonly string[];
 }
 
 export type Words = PrintWords | RunWords;
@@ -43,12 +46,14 @@ export function parseWords(argv: readonly string[]): Words {
   if (unknown !== undefined) throw unknownOption(optionTable, unknown);
   const words = cut < 0 ? command : argv.slice(cut + 1);
   const flags = readFlags(given);
+  const suspicion = suspicionOfSignal(left.slice(0, left.length - command.length));
   return {
     kind: 'run',
     names: checked(names),
-    command: commandOf(given, words),
+    command: commandOf(given, words, names),
     dryRun: given.has('--dry-run'),
     flags,
+    cautions: suspicion === null ? [] : [suspicion],
   };
 }
 
@@ -85,12 +90,18 @@ function checked(names: readonly string[]): readonly string[] {
   return names;
 }
 
-function commandOf(given: Readonly<GivenOptions>, words: readonly string[]): readonly string[] {
+function commandOf(
+  given: Readonly<GivenOptions>,
+  words: readonly string[],
+  names: readonly string[],
+): readonly string[] {
   const script = textOf(given.get('--command'));
   if (script === null) {
     if (words.length > 0) return words;
+    const last = quoted(names.at(-1) ?? '');
     throw new UsageError(
-      'COMMAND: missing (write redlock-run [options] NAME... -- COMMAND; see --help)',
+      `COMMAND: missing: ${last} was taken for NAME ` +
+        '(write redlock-run [options] NAME... -- COMMAND; see --help)',
     );
   }
   if (words[0] !== undefined) {
@@ -226,13 +237,17 @@ export function unknownOption(rows: readonly OptionRow[], word: string): UsageEr
   const flag = word.replace(/=.*$/s, '');
   if (rows.some((row) => row.long === flag))
     return new UsageError(`${flag}: takes no value (write ${flag})`);
+  const meant = optionMeantBy(flag);
+  if (meant !== null && rows.some(({ long }) => long === meant))
+    return new UsageError(`${quoted(flag)}: unknown option (did you mean ${meant}?)`);
   let suggestion = 'see --help';
   try {
     createProgram(rows, new Map()).parse([flag], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    suggestion =
-      /\(D(id you mean .*\?)\)$/s.exec(error.message)?.[1]?.replace(/^/, 'd') ?? suggestion;
+    const [, guess = '', guessed = ''] =
+      /\(D(id you mean .*?(--[a-z-]+)\?)\)$/s.exec(error.message) ?? [];
+    if (guess !== '' && !isOpposite(flag, guessed)) suggestion = `d${guess}`;
   }
   return new UsageError(`${quoted(flag)}: unknown option (${suggestion})`);
 }

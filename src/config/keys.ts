@@ -2,35 +2,7 @@
 // settings and the man pages are made from it; .redlockrc.example is compared with it. A default is
 // written as a user would write it, and read like any other text.
 
-/**
- * How the text of a value is read: see values.ts. `limit` is a duration or `none`, `patience` is a
- * duration or `forever`.
- */
-export type ValueKind =
-  | 'duration'
-  | 'patience'
-  | 'limit'
-  | 'count'
-  | 'slots'
-  | 'status'
-  | 'signal'
-  | 'format'
-  | 'protocol'
-  | 'boolean'
-  | 'text'
-  | 'path'
-  | 'masters'
-  | 'tls';
-
-export interface KeyRow {
-  readonly key: string;
-  readonly kind: ValueKind;
-  /** The default; null when there is none, or when it is computed from other values. */
-  readonly default: string | null;
-  /** The default as help and example say it; must be given where `default` is null. */
-  readonly defaultText?: string;
-  readonly description: string;
-}
+import type { KeyRow } from './key-row.ts';
 
 export const keyTable = [
   {
@@ -137,6 +109,12 @@ export const keyTable = [
     description: 'keep the lock for at least this long after it was acquired',
   },
   {
+    key: 'holdOn',
+    kind: 'holdOn',
+    default: 'always',
+    description: 'after which runs holdAtLeast keeps the lock: success (exit code 0), or always',
+  },
+  {
     key: 'shared',
     kind: 'boolean',
     default: 'false',
@@ -154,6 +132,13 @@ export const keyTable = [
     kind: 'boolean',
     default: 'false',
     description: 'as supersede, and a holder with this setting is stopped first (exit 79)',
+  },
+  {
+    key: 'maxWaiters',
+    kind: 'count',
+    default: null,
+    defaultText: 'none',
+    description: 'exit 75 at once when this many waiters are in the queue already',
   },
   {
     key: 'maxRun',
@@ -181,6 +166,26 @@ export const keyTable = [
     description: 'store a line about the run on the masters',
   },
   {
+    key: 'historyBytes',
+    kind: 'bytes',
+    default: '64MB',
+    description: 'what the histories of all locks under the prefix take on each master at most',
+  },
+  {
+    key: 'note',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'a line for people: why; shown with the holder, in queue, history and report',
+  },
+  {
+    key: 'label',
+    kind: 'text',
+    default: null,
+    defaultText: "the command's base name",
+    description: "what the holder's line calls this run",
+  },
+  {
     key: 'reentrant',
     kind: 'boolean',
     default: 'false',
@@ -192,6 +197,13 @@ export const keyTable = [
     default: null,
     defaultText: 'none',
     description: 'a command to run once when the lock is lost',
+  },
+  {
+    key: 'notify',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'a command to run at waiting, acquired, busy, lost and released',
   },
   {
     key: 'foreground',
@@ -240,6 +252,20 @@ export const keyTable = [
     description: 'file with the password for masters without one of their own',
   },
   {
+    key: 'passwordCommand',
+    kind: 'text',
+    default: null,
+    defaultText: 'none',
+    description: 'a shell command that prints the password, for passwords that change',
+  },
+  {
+    key: 'passwordTtl',
+    kind: 'duration',
+    default: null,
+    defaultText: 'until a login is refused',
+    description: 'how long the output of passwordCommand counts; shorter than a token lasts',
+  },
+  {
     key: 'tls',
     kind: 'tls',
     default: null,
@@ -249,6 +275,10 @@ export const keyTable = [
 ] as const satisfies readonly KeyRow[];
 
 export type ConfigKey = (typeof keyTable)[number]['key'];
+/** The keys under `tls`. Their environment twins serve masters without a `tls` of their own. */
+export const tlsKeys = ['caFile', 'certFile', 'keyFile', 'servername'] as const;
+export type TlsKey = (typeof tlsKeys)[number];
+
 /** Keys with one text as value. All have an environment twin. */
 export type ScalarKey = Exclude<ConfigKey, 'masters' | 'tls'>;
 
@@ -270,7 +300,7 @@ export interface Given {
 export type Layer = ReadonlyMap<ScalarKey, Given>;
 
 /** The environment twin of a key: `masterTimeout` is REDLOCK_MASTER_TIMEOUT. */
-export function environmentName(key: ConfigKey): string {
+export function environmentName(key: ConfigKey | TlsKey): string {
   return `REDLOCK_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 

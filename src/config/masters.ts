@@ -8,11 +8,11 @@ import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../r
 import type { Protocol } from '../redis/protocol.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quotedAddress } from '../text/quote.ts';
-import { logIn, readDefaultLogin } from './credentials.ts';
 import type { Layer, LayerName } from './keys.ts';
+import { logIn, readDefaultLogin } from './login/credentials.ts';
 import type { MasterEntry } from './schema.ts';
 import { choose, errorWith, type MasterSources, type Sources } from './sources.ts';
-import { readBoolean, readDuration, readProtocol, readText } from './values.ts';
+import { readBoolean, readBytes, readDuration, readProtocol, readText } from './values.ts';
 
 export interface MasterSettings {
   /** Empty when local. */
@@ -23,6 +23,8 @@ export interface MasterSettings {
   /** May be empty. */
   readonly prefix: string;
   readonly protocol: Protocol;
+  /** What the histories of all locks under the prefix take on each master at most. */
+  readonly historyBytes: number;
   /** How long a master does not vote after a restart that may have lost locks. */
   readonly restartGraceMs: number;
   /** Absolute path of the configuration file that was read. */
@@ -40,8 +42,10 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   const prefix = sources.must('prefix', readText);
   const directory = sources.get('localDirectory', readText)?.given ?? null;
   const chosen = await chooseMasters(sources.ofMasters);
-  // With fewer than three masters no majority is left without the one that restarted.
-  const restartGraceMs = chosen.masters.length < 3 ? 0 : ttlMs;
+  // With fewer than three masters no majority is left without the one that restarted. A primary
+  // behind sentinels is replaced by another one, which may have forgotten locks.
+  const isGraced = chosen.masters.length >= 3 || chosen.masters.some((one) => one.sentinels);
+  const restartGraceMs = isGraced ? ttlMs : 0;
   const protocol = sources.must('protocol', readProtocol);
   const count = chosen.local
     ? 'the local ones are three'
@@ -54,6 +58,7 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
   return {
     prefix,
     protocol,
+    historyBytes: sources.must('historyBytes', readBytes),
     localDirectory: directory === null ? null : resolve(directory.base, directory.text),
     restartGraceMs: sources.get('restartGrace', readDuration)?.value ?? restartGraceMs,
     masters: chosen.masters,
@@ -120,9 +125,12 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
   const warnings = new Set(evenness(stage.list.length));
   const warn = (line: string) => warnings.add(line);
   const login = await readDefaultLogin(
-    [from.environment, from.file?.layer ?? new Map()],
-    from.file?.tls ?? null,
-    from.fileBase,
+    {
+      layers: [from.environment, from.file?.layer ?? new Map()],
+      tls: from.file?.tls ?? null,
+      tlsVariables: from.tlsVariables,
+      base: from.fileBase,
+    },
     warn,
   );
   const masters: MasterAddress[] = [];
@@ -131,7 +139,8 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
     const address = parseEntry(entry, stage.layer, subject);
     isVisible ||= stage.layer === 'flag' && address.password !== undefined;
     const master = await logIn(address, entry, login, stage.base, warn, subject);
-    if (master.username !== undefined && master.password === undefined) {
+    const hasPassword = master.password !== undefined || master.passwordSource !== undefined;
+    if (master.username !== undefined && !hasPassword) {
       throw errorWith({ layer: stage.layer, subject }, `${master.name}: ${userAlone}`);
     }
     masters.push(master);
@@ -150,7 +159,7 @@ export async function chooseMasters(from: MasterSources): Promise<ChosenMasters>
 function stagesOf(from: MasterSources): Stage[] {
   const listed = (texts: readonly string[], subject: string) =>
     texts.map((url) => ({ entry: { url }, subject }));
-  const variable = from.variable ? from.variable.split(',').map((text) => text.trim()) : [];
+  const variable = from.variable ? urlsIn(from.variable) : [];
   return [
     {
       layer: 'flag',
@@ -176,6 +185,20 @@ function stagesOf(from: MasterSources): Stage[] {
   ];
 }
 
+/** The URLs of a list; one of sentinels reaches to the first comma after its /NAME. */
+function urlsIn(list: string): string[] {
+  const urls: string[] = [];
+  for (let rest = list; rest !== ''; ) {
+    const [, start = ''] = /^(\s*(?:rediss?|valkeys?)\+sentinel:\/\/[^/]*)/i.exec(rest) ?? [];
+    const comma = rest.indexOf(',', start.length);
+    urls.push((comma < 0 ? rest : rest.slice(0, comma)).trim());
+    if (comma < 0) break;
+    rest = rest.slice(comma + 1);
+    if (rest === '') urls.push('');
+  }
+  return urls;
+}
+
 function refuseBoth({ layer, values, list }: Stage): void {
   const given = values.get('local');
   if (given === undefined || given.text === 'false' || given.text === '0' || list.length === 0)
@@ -191,7 +214,8 @@ function parseEntry(entry: MasterEntry, layer: LayerName, subject: string): Mast
     return parseAddress(entry.url);
   } catch (error) {
     if (!(error instanceof AddressError)) throw error;
-    const isList = layer === 'flag' && /^(?!rediss?\+sentinel:).*,\s*\S/is.test(entry.url);
+    const isList =
+      layer === 'flag' && /^(?!(rediss?|valkeys?)\+sentinel:).*,\s*\S/is.test(entry.url);
     const why = 'a list, and --master takes one URL (give --master once for each)';
     const message = isList ? `${quotedAddress(entry.url)}: ${why}` : error.message;
     throw errorWith({ layer, subject }, message);

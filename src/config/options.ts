@@ -31,8 +31,8 @@ export const optionTable: readonly OptionRow[] = [
     key: 'masters',
     repeatable: true,
     description:
-      'a master: redis://[user[:pass]@]host[:port][/db], rediss://, unix:///path ' +
-      '(repeat; default from config)',
+      'a master: redis://[user[:pass]@]host[:port][/db], rediss://, unix:///path or ' +
+      'redis+sentinel://[user[:pass]@]host:port,host:port/NAME[/db] (repeat; default from config)',
   },
   {
     group: 'Lock',
@@ -73,6 +73,13 @@ export const optionTable: readonly OptionRow[] = [
   },
   {
     group: 'Lock',
+    long: '--hold-on',
+    argument: 'success|always',
+    key: 'holdOn',
+    description: describe('holdOn'),
+  },
+  {
+    group: 'Lock',
     long: '--reentrant',
     key: 'reentrant',
     description: keyRow('reentrant').description,
@@ -90,6 +97,14 @@ export const optionTable: readonly OptionRow[] = [
     key: 'history',
     says: 'false',
     description: 'store no line about the run on the masters',
+  },
+  { group: 'Lock', long: '--note', argument: 'TEXT', key: 'note', description: describe('note') },
+  {
+    group: 'Lock',
+    long: '--label',
+    argument: 'TEXT',
+    key: 'label',
+    description: describe('label'),
   },
   {
     group: 'Waiting',
@@ -150,6 +165,13 @@ export const optionTable: readonly OptionRow[] = [
   },
   {
     group: 'Waiting',
+    long: '--max-waiters',
+    argument: 'N',
+    key: 'maxWaiters',
+    description: describe('maxWaiters'),
+  },
+  {
+    group: 'Waiting',
     long: '--jitter',
     argument: 'DUR',
     key: 'jitter',
@@ -190,6 +212,13 @@ export const optionTable: readonly OptionRow[] = [
     argument: 'CMD',
     key: 'onLost',
     description: describe('onLost'),
+  },
+  {
+    group: 'Command',
+    long: '--notify',
+    argument: 'CMD',
+    key: 'notify',
+    description: describe('notify'),
   },
   {
     group: 'Command',

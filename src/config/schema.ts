@@ -6,21 +6,19 @@ import * as v from 'valibot';
 import { ConfigError } from '../text/errors.ts';
 import { nearest } from '../text/nearest.ts';
 import { quoted } from '../text/quote.ts';
-import { type ConfigKey, keyTable, type ValueKind } from './keys.ts';
+import type { ValueKind } from './key-row.ts';
+import { type ConfigKey, keyTable, type TlsKey } from './keys.ts';
 import { type DataPath, renderPath, type YamlData } from './yaml.ts';
 
-export interface TlsEntry {
-  readonly caFile?: string | undefined;
-  readonly certFile?: string | undefined;
-  readonly keyFile?: string | undefined;
-  readonly servername?: string | undefined;
-}
+export type TlsEntry = Readonly<Partial<Record<TlsKey, string | undefined>>>;
 
 export interface MasterEntry {
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   readonly passwordFile?: string | undefined;
+  readonly passwordCommand?: string | undefined;
+  readonly passwordTtl?: string | number | undefined;
   readonly tls?: TlsEntry | undefined;
 }
 
@@ -50,6 +48,8 @@ const master = v.strictObject(
     username: v.optional(text),
     password: v.optional(text),
     passwordFile: v.optional(text),
+    passwordCommand: v.optional(text),
+    passwordTtl: v.optional(textOrNumber('not a duration (write 10m; a bare number is seconds)')),
     tls: v.optional(tls),
   },
   say('neither a URL nor a mapping with a url'),
@@ -65,6 +65,8 @@ const schemas: Readonly<Record<ValueKind, v.GenericSchema>> = {
   limit: textOrNumber('not a duration (write 30s or none; a bare number is seconds)'),
   count: textOrNumber('not a count (write 3)'),
   slots: textOrNumber('not a number of slots (write a number from 1 to 1000)'),
+  bytes: textOrNumber('not a size (write 64MB)'),
+  holdOn: v.string(say('neither success nor always')),
   status: textOrNumber('not an exit status (write a number from 0 to 255)'),
   signal: textOrNumber('not a signal (write TERM, INT, HUP, KILL or a number)'),
   format: v.string(say('not a log format (write text or json)')),
@@ -112,8 +114,10 @@ export function refuseCommandsAndSecrets(path: string, yaml: YamlData): void {
 }
 
 function wrongKey(issue: { expected: string | null }, keyPath: DataPath): string {
-  if (issue.expected !== 'never')
-    return `${renderPath(keyPath.slice(0, -1))}: ${keyPath.at(-1)} is missing`;
+  if (issue.expected !== 'never') {
+    const advice = keyPath.at(-1) === 'url' ? ' (write url: redis://host:6379)' : '';
+    return `${renderPath(keyPath.slice(0, -1))}: ${keyPath.at(-1)} is missing${advice}`;
+  }
   const word = String(keyPath.at(-1));
   const parent =
     keyPath
@@ -122,6 +126,6 @@ function wrongKey(issue: { expected: string | null }, keyPath: DataPath): string
       .at(-1) ?? '';
   const suggestion = nearest(word, knownKeys[parent] ?? []);
   const shown = [...keyPath.slice(0, -1), /^[\w-]{1,40}$/.test(word) ? word : quoted(word, 40)];
-  const advice = suggestion === null ? 'see .redlockrc.example' : `did you mean ${suggestion}?`;
+  const advice = suggestion === null ? 'see man redlockrc' : `did you mean ${suggestion}?`;
   return `${renderPath(shown)}: unknown key (${advice})`;
 }

@@ -6,6 +6,7 @@ import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
 import type { EnclosingLease, Preemptible } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
 import { enclosingLeaseOf } from '../run/held.ts';
+import { ciJobUrl, traceIdOf } from '../system/ci-job.ts';
 import { renderDuration } from '../text/duration.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import type { RunWords } from './arguments.ts';
@@ -17,8 +18,10 @@ import {
   readBoolean,
   readCount,
   readDuration,
+  readHoldOn,
   readLimit,
   readLogFormat,
+  readNote,
   readPatience,
   readPositiveDuration,
   readSignal,
@@ -42,19 +45,32 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly waitMs: number | null;
   /** A count of retries instead of a wait; null: none. */
   readonly retries: Retries | null;
+  /** The length of the queue from which on it is not entered; null: none. */
+  readonly maxWaiters: number | null;
   /** 0 to 255. */
   readonly conflictExitCode: number;
   readonly jitterMs: number;
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
+  readonly holdOn: 'success' | 'always';
   readonly isFenced: boolean;
   readonly isReentrant: boolean;
   /** The lock of the enclosing run, with --reentrant; null: the lock is to be acquired. */
   readonly enclosing: EnclosingLease | null;
   /** Whether the run stores a line in the history of the lock. */
   readonly hasHistory: boolean;
+  /** For people, on one line; null: none. */
+  readonly note: string | null;
+  /** What the holder record calls the run; null: the command's base name. */
+  readonly label: string | null;
+  /** The page of the CI job; null: none. */
+  readonly url: string | null;
+  /** The trace that the run is part of: 32 hexadecimal digits; null: none. */
+  readonly traceId: string | null;
   /** A shell command, or null. */
   readonly onLost: string | null;
+  /** A shell command, or null. */
+  readonly notify: string | null;
   /** Null: depends on whether there is a terminal. */
   readonly foreground: boolean | null;
   readonly keepsBackground: boolean;
@@ -99,10 +115,17 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     jitterMs: must('jitter', readDuration),
     stopSignal: must('signal', readSignal),
     holdAtLeastMs: must('holdAtLeast', readDuration),
+    holdOn: must('holdOn', readHoldOn),
+    maxWaiters: get('maxWaiters', readCount)?.value ?? null,
+    notify: get('notify', readText)?.value ?? null,
     isFenced: must('fencing', readBoolean),
     isReentrant,
     enclosing,
     hasHistory: must('history', readBoolean),
+    note: get('note', readNote)?.value ?? null,
+    label: get('label', readNote)?.value ?? null,
+    url: ciJobUrl(request.environment),
+    traceId: traceIdOf(request.environment),
     onLost: get('onLost', readText)?.value ?? null,
     foreground: get('foreground', readBoolean)?.value ?? null,
     ...checkedContainment(get('keepBackground', readBoolean), get('isolate', readBoolean)),
@@ -128,6 +151,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     ...values,
     isFenced: values.isFenced && !isOld,
     ...masters,
+    cautions: [...words.cautions, ...masters.cautions],
     verbosity: words.flags.verbosity,
     sources: {
       ...masters.sources,

@@ -19,6 +19,8 @@ import {
   type Layer,
   type LayerName,
   type ScalarKey,
+  type TlsKey,
+  tlsKeys,
 } from './keys.ts';
 import { findConfigFile } from './search.ts';
 import { readText, suspicionOfTtl } from './values.ts';
@@ -46,6 +48,8 @@ export interface MasterSources {
   readonly environment: Layer;
   /** $REDLOCK_MASTERS: URLs separated by commas; empty counts as unset. */
   readonly variable: string | undefined;
+  /** The environment twins of the keys under `tls`. */
+  readonly tlsVariables: Readonly<Partial<Record<TlsKey, Given>>>;
   readonly file: ConfigFile | null;
   /** Where relative paths of the configuration file start. */
   readonly fileBase: string;
@@ -127,6 +131,7 @@ export class Sources {
       masterFlags: this.#flags.masters,
       environment: this.#variables,
       variable: environment.REDLOCK_MASTERS,
+      tlsVariables: Object.fromEntries(variablesFor(tlsKeys, environment, cwd)),
       file: this.file,
       fileBase: this.file === null ? cwd : dirname(this.file.path),
       cwd,
@@ -174,7 +179,15 @@ export function environmentLayer(
   environment: NodeJS.ProcessEnv,
   cwd: string,
 ): Layer {
-  const layer = new Map<ScalarKey, Given>();
+  return variablesFor(keys, environment, cwd);
+}
+
+function variablesFor<Key extends ScalarKey | TlsKey>(
+  keys: readonly Key[],
+  environment: NodeJS.ProcessEnv,
+  cwd: string,
+): Map<Key, Given> {
+  const layer = new Map<Key, Given>();
   for (const key of keys) {
     const subject = environmentName(key);
     const text = environment[subject];
@@ -216,7 +229,10 @@ function flagLayer(flags: Flags, cwd: string): Layer {
   return layer;
 }
 
-const settings = [...keyTable.map(({ key }) => environmentName(key)), 'REDLOCK_CONFIG'];
+const settings = [
+  ...[...keyTable.map(({ key }) => key), ...tlsKeys].map(environmentName),
+  'REDLOCK_CONFIG',
+];
 
 /** Variables that redlock-run itself sets for commands, guards and hooks. */
 const givenToOthers =

@@ -6,7 +6,8 @@ import { constants } from 'node:os';
 import type { Protocol } from '../redis/protocol.ts';
 import { isBareNumber, parseDuration, renderDuration } from '../text/duration.ts';
 import { ValueError } from '../text/errors.ts';
-import { quoted } from '../text/quote.ts';
+import { unprintable } from '../text/printable.ts';
+import { quoted, withoutPasswords } from '../text/quote.ts';
 
 const longestTimerMs = 2 ** 31 - 1;
 const longestTtlMs = 24 * 3_600_000;
@@ -114,6 +115,27 @@ export function readLogFormat(text: string): 'text' | 'json' {
   return text;
 }
 
+const unitBytes = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 } as const;
+const leastHistoryBytes = 1024 ** 2;
+
+/** A size in bytes: `64MB`, `1GB`; at least one megabyte. */
+export function readBytes(text: string): number {
+  const [, digits, unit = ''] = /^(\d{1,12}) ?([KMG]i?B|)$/i.exec(text) ?? [];
+  if (digits === undefined) throw new ValueError(`${quoted(text)}: not a size (write 64MB)`);
+  const name = unit.toUpperCase().replace('I', '') as keyof typeof unitBytes;
+  const bytes = Number(digits) * unitBytes[name];
+  if (bytes < leastHistoryBytes || !Number.isSafeInteger(bytes))
+    throw new ValueError(`${quoted(text)}: less than 1MB, or too much (write 64MB)`);
+  return bytes;
+}
+
+/** After which runs --hold-at-least keeps the lock. */
+export function readHoldOn(text: string): 'success' | 'always' {
+  if (text !== 'success' && text !== 'always')
+    throw new ValueError(`${quoted(text)}: neither success nor always (write one of them)`);
+  return text;
+}
+
 const protocols: readonly Protocol[] = ['redlock', 'setnx', 'setnx-ms'];
 
 /** The form of the key on the masters. */
@@ -132,4 +154,13 @@ export function readBoolean(text: string): boolean {
 
 export function readText(text: string): string {
   return text;
+}
+
+/**
+ * A text for people, on one line, without the passwords of URLs; null where nothing is left. What
+ * is too long for its place is cut there.
+ */
+export function readNote(text: string): string | null {
+  const line = text.replace(new RegExp(`${unprintable.source}|\\s`, 'gu'), ' ').replace(/ +/g, ' ');
+  return withoutPasswords(line.trim().slice(0, 4_096)) || null;
 }

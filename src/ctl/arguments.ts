@@ -26,9 +26,15 @@ export interface VerbWords {
   readonly has: (long: string) => boolean;
   /** The value of an option of the verb, or null. */
   readonly textOf: (long: string) => string | null;
+  /** The values of an option of the verb that may be repeated. */
+  readonly textsOf: (long: string) => readonly string[];
 }
 
-export type Words = VerbWords | PrintWords;
+/** `row`: the verb whose help is asked for; null: all of it. */
+export type Words =
+  | VerbWords
+  | Exclude<PrintWords, { kind: 'help' }>
+  | { readonly kind: 'help'; readonly row: VerbRow | null };
 
 /**
  * Parses `argv`, without the name of the program.
@@ -37,14 +43,17 @@ export type Words = VerbWords | PrintWords;
 export function parseWords(argv: readonly string[]): Words {
   const given = new Map() as GivenOptions;
   const { operands, unknown } = readOptions(allOptions, given, argv);
-  if (given.has('--help')) return { kind: 'help' };
+  const isHelp = operands[0] === 'help';
+  if (given.has('--help') || isHelp) {
+    const about = operands[isHelp ? 1 : 0];
+    return { kind: 'help', row: about === undefined ? null : rowOf(about) };
+  }
   if (given.has('--version')) return { kind: 'version' };
   if (unknown[0] !== undefined) throw unknownOption(allOptions, unknown[0]);
   const [verb, ...rest] = operands;
   if (verb === undefined)
     throw new UsageError(`VERB: missing (write one of ${verbNames.join(', ')}; see --help)`);
-  const row = verbTable.find((candidate) => candidate.verb === verb);
-  if (row === undefined) throw unknownVerb(verb);
+  const row = rowOf(verb);
   const known = [...sharedOptions, ...row.options].map(({ long }) => long);
   for (const long of given.keys()) {
     if (!known.includes(long))
@@ -61,7 +70,8 @@ export function parseWords(argv: readonly string[]): Words {
   // The word that is being completed may be empty.
   if (rest.includes('') && row.verb !== 'completion')
     throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
-  const objection = row.verb === 'acquire' || row.verb === 'hold' ? objectionToNames(rest) : null;
+  const isNamed = ['acquire', 'hold', 'freeze'].includes(row.verb);
+  const objection = isNamed ? objectionToNames(rest) : null;
   if (objection !== null) throw new UsageError(`${row.verb}: ${objection}`);
   // The verb is about the masters of --local.
   if (row.verb === 'local') given.set('--local', true);
@@ -72,12 +82,42 @@ export function parseWords(argv: readonly string[]): Words {
     flags: readFlags(given),
     has: (long) => given.has(long),
     textOf: (long) => optionText(given.get(long)),
+    textsOf: (long) => [given.get(long) ?? []].flat().filter((text) => typeof text === 'string'),
   };
 }
 
+/** @throws UsageError */
+function rowOf(verb: string): VerbRow {
+  const row = verbTable.find((candidate) => candidate.verb === verb);
+  if (row === undefined) throw unknownVerb(verb);
+  return row;
+}
+
+/** What users of other programs type, and the verbs that do it. */
+const verbsMeant: Readonly<Record<string, string>> = {
+  lock: 'acquire or hold',
+  take: 'acquire or hold',
+  unlock: 'release, or break for the lock of another process',
+  free: 'release, or break for the lock of another process',
+  delete: 'break',
+  del: 'break',
+  rm: 'break',
+  steal: 'break',
+  renew: 'extend',
+  refresh: 'extend',
+  show: 'status',
+  get: 'status',
+  info: 'status',
+  ls: 'list',
+  ps: 'list',
+  log: 'history',
+  logs: 'history',
+  watch: 'top, or status --watch',
+  ping: 'doctor',
+};
+
 function unknownVerb(verb: string): UsageError {
-  const suggestion = nearest(verb, verbNames);
-  const hint =
-    suggestion === null ? `one of ${verbNames.join(', ')}` : `did you mean ${suggestion}?`;
+  const suggestion = Object.hasOwn(verbsMeant, verb) ? verbsMeant[verb] : nearest(verb, verbNames);
+  const hint = suggestion ? `did you mean ${suggestion}?` : `one of ${verbNames.join(', ')}`;
   return new UsageError(`${quoted(verb)}: unknown verb (${hint})`);
 }

@@ -1,14 +1,16 @@
 // `redlockctl break NAME`: takes a lock away from the holder that it has shown. It removes exactly
 // the bytes that it has shown, so another holder's lock is left alone. It stops no command itself:
-// the holder's redlock-run notices with its next extension, stops the command and exits 79. Until
-// then the command still runs, and that of the next holder may have started; the fencing number
-// protects the resource in the meantime. With --safely a value of redlockctl replaces the holder's,
-// for the rest of the holder's lease, which is longer than its command may run.
+// the holder's redlock-run is told and extends at once, or notices with its next extension. Then it
+// stops the command and exits 79. Until then the command still runs, and that of the next holder
+// may have started; the fencing number protects the resource in the meantime. With --safely a value
+// of redlockctl replaces the holder's, for the rest of the holder's lease, which is longer than its
+// command may run.
 
 import { randomBytes } from 'node:crypto';
+import { renderRequest } from '../lock/holder-request.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { ReleaseReply } from '../lock/types.ts';
-import { renderValue } from '../lock/value.ts';
+import { askedIdOf, parseValue, renderValue } from '../lock/value.ts';
 import { UsageError } from '../text/errors.ts';
 import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
@@ -16,16 +18,17 @@ import { roughly } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
 import { withEndings } from './history/ended-runs.ts';
+import { holdingsOf } from './holdings.ts';
 import {
   type Holder,
   holdingsByToken,
-  holdingsOf,
   lockStateOf,
   type MasterReport,
   type State,
 } from './lock-state.ts';
 import { headlineOf, renderLock } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
+import { actLine, newId, personOf, recordAct } from './people/person.ts';
 import { codeOf } from './status.ts';
 
 /**
@@ -53,10 +56,9 @@ export async function breakLock(call: Call): Promise<number> {
   return code;
 }
 
-async function attempt(
-  { words, settings, clock, note, tell, ask }: Call,
-  name: string,
-): Promise<Broken> {
+async function attempt(call: Call, name: string): Promise<Broken> {
+  const { words, settings, clock, note, tell, ask } = call;
+  const by = personOf(call);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
   const [lock = lockStateOf(name, [])] = await withEndings(query, [lockStateOf(name, reports)]);
@@ -100,16 +102,31 @@ async function attempt(
     if (!/^y(es)?$/i.test(answer.trim())) return refused('not confirmed: left alone');
   }
   query.reset();
+  const { token = '' } = parseValue(value);
   if (!isSafe) return told(await query.remove(name, value, sharing), effect);
-  const by = renderValue(randomBytes(20).toString('base64url'), note());
+  const guarding = renderValue(randomBytes(20).toString('base64url'), note());
   const { remainingMs } = lock;
   const until = holder.kind === 'redlock-run' ? ', by when it has stopped' : '';
   const kept =
     remainingMs === null ? '' : `; others are kept out for another ${roughly(remainingMs)}${until}`;
-  return told(await query.replace(name, value, by), `${effect}${kept}`);
+  return told(await query.replace(name, value, guarding), `${effect}${kept}`);
+
+  /** Records what was broken, and the person, and makes a living holder look at once. */
+  async function told(replies: readonly ReleaseReply[], effect: string): Promise<Broken> {
+    const result = await judgedAfterALook(replies, effect);
+    if (result.outcome !== 'broken') return result;
+    const request = { kind: 'broken', id: newId(), token, by } as const;
+    const message = renderRequest(request);
+    await query.ask((master) => master.publish(name, askedIdOf(token), message));
+    await recordAct(query, name, actLine('break', by, token));
+    return result;
+  }
 
   /** Prints why a master has not confirmed, and returns the result. */
-  async function told(replies: readonly ReleaseReply[], effect: string): Promise<Broken> {
+  async function judgedAfterALook(
+    replies: readonly ReleaseReply[],
+    effect: string,
+  ): Promise<Broken> {
     for (const [at, reply] of replies.entries()) {
       if (reply.kind === 'failed') tell(`${query.observers[at]?.name}: ${reply.message}`);
     }
@@ -137,9 +154,9 @@ export function effectOn(holder: Holder | undefined, state: State, isSafe: boole
     return 'the program that set it is not told, and may go on as if it held the lock';
   if (holder.endedAt !== null) return 'nothing is stopped: its run has ended';
   if (/^redlockctl\b/.test(holder.label ?? ''))
-    return 'its holder finds out with the next extend or check';
+    return 'its holder finds out at once, or with the next extend or check';
   const risk = isSafe ? '' : ', perhaps after another has begun';
-  const when = 'when it next extends, a third of its ttl at most';
+  const when = 'at once, or when it next extends if it does not hear';
   return `its redlock-run, if alive, stops the command ${when}${risk}`;
 }
 

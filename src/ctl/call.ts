@@ -1,6 +1,7 @@
 // One call of redlockctl: what a verb is given. Verbs return their exit code and touch no global.
 // Messages for people go to stderr, so that stdout can always be redirected to a file.
 
+import type { Output as StderrOutput } from '../cli/stderr.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { HolderNote } from '../lock/value.ts';
 import type { VerbWords } from './arguments.ts';
@@ -47,6 +48,8 @@ export interface Call {
   readonly print: (text: string, overLines?: number) => void;
   /** Resolves when all that was printed has been written. */
   readonly flushed: () => Promise<void>;
+  /** stderr, for a line that changes. */
+  readonly stderr: StderrOutput;
   /** To stderr, for people. */
   readonly tell: (text: string) => void;
   /** Asks a person; null without a terminal to ask on. */

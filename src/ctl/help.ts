@@ -9,6 +9,7 @@ export const examples: readonly (readonly [string, string])[] = [
   ['redlockctl status deploy --watch', 'the same, every second'],
   ["redlockctl list 'deploy-*'", 'which of the deploys run now?'],
   ['redlockctl history deploy --html deploy.html', 'what ran when, and what did not run'],
+  ['redlockctl wait deploy -w 10m', 'until the deploy is over'],
   ['redlockctl break deploy', 'take the lock from its holder, after asking'],
 ];
 
@@ -29,7 +30,28 @@ export function renderHelp(): string {
     'nearest parent, $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc;',
     'REDLOCK_MASTERS and the other variables.',
     '',
+    'redlockctl VERB --help, or redlockctl help VERB, shows one verb alone.',
+    '',
     ...endOfHelp('ctl', examples),
+  ].join('\n');
+}
+
+/** The help of one verb, at most 100 columns wide, ends with a newline. */
+export function renderVerbHelp(row: VerbRow): string {
+  const own = row.options.map((option) => ({ ...option, group: 'Output' as const }));
+  return [
+    `Usage: redlockctl ${synopsisOf(row)}${own.length === 0 ? '' : ' [options]'}`,
+    '',
+    ...entry('', row.summary, 2),
+    ...(own.length === 0 ? [] : ['', 'Options:', ...optionEntries(own)]),
+    '',
+    'Options of all verbs, as in redlock-run:',
+    ...optionEntries(sharedOptions),
+    '',
+    ...endOfHelp(
+      'ctl',
+      examples.filter(([line]) => line.startsWith(`redlockctl ${row.verb} `)),
+    ),
   ].join('\n');
 }
 

@@ -7,12 +7,14 @@ import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
 import { roughly } from '../text/lines.ts';
 import { printable } from '../text/printable.ts';
+import { reasonBehind } from '../text/reason.ts';
 import type { Call } from './call.ts';
 import { withEndings } from './history/ended-runs.ts';
 import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
-import { renderTable } from './table.ts';
+import { renderTable } from './output.ts';
+import { describeFreeze } from './people/shown-freeze.ts';
 
 export async function list({ words, settings, clock, print, tell }: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
@@ -28,7 +30,9 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
   }
-  print(words.has('--json') ? jsonLine({ locks, leftOut }) : renderTable(head, locks.map(rowOf)));
+  if (words.has('--json')) print(jsonLine({ locks, leftOut }));
+  else if (locks.length > 0) print(renderTable(head, locks.map(rowOf)));
+  else tell(words.operands[0] === undefined ? 'no locks' : 'no locks match');
   if (leftOut > 0 && !words.has('--json')) tell(leftOutLine(leftOut));
   if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
   const answeredCount = failures.filter((failed) => failed === null).length;
@@ -63,8 +67,15 @@ function rowOf({
   remainingMs,
   votes,
   queue,
+  freeze,
 }: LockState): string[] {
   const [first] = holders;
+  if (state === 'frozen' && freeze) {
+    const end = freeze.remainingMs === null ? 'for ever' : roughly(freeze.remainingMs);
+    const waiting = queue.length === 0 ? '' : String(queue.length);
+    const held = [`${freeze.votes}/${masters}`, end, waiting, describeFreeze(freeze)];
+    return [printable(name, 60), state, ...held];
+  }
   const isKnown = first !== undefined && state !== 'unknown' && state !== 'unfit';
   const left =
     state === 'orphan'
@@ -78,15 +89,21 @@ function rowOf({
     queue.length === 0 ? '' : String(queue.length),
     first === undefined
       ? ''
-      : sharing === 'exclusive'
-        ? briefly(first)
-        : together({ sharing, slots, holders }),
+      : withFreeze(
+          freeze,
+          sharing === 'exclusive' ? briefly(first) : together({ sharing, slots, holders }),
+        ),
   ];
 }
 
-function briefly({ kind, user, host, pid, label, token, endedAt }: Holder): string {
+/** The holder, and what bars the next one. */
+function withFreeze(freeze: LockState['freeze'], holder: string): string {
+  return freeze === null ? holder : `${holder}; ${describeFreeze(freeze)}`;
+}
+
+function briefly({ kind, user, host, pid, label, token, endedAt, ...reason }: Holder): string {
   if (kind === 'redlock-run') {
-    const holder = printable(`${user}@${host} ${pid} ${label}`, 60);
+    const holder = printable(`${user}@${host} ${pid} ${label}`, 60) + reasonBehind(reason);
     return endedAt === null ? holder : `ended: ${holder}`;
   }
   if (kind !== 'string') return `another program: a ${kind}`;

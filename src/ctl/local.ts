@@ -14,7 +14,7 @@ import { jsonLine } from '../text/json.ts';
 import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
 import { MasterQuery } from './master-query.ts';
-import { renderTable } from './table.ts';
+import { renderTable } from './output.ts';
 
 export async function local(call: Call): Promise<number> {
   const [action = ''] = call.words.operands;

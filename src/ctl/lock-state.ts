@@ -3,17 +3,20 @@
 // verdict comes from the function that decides attempts, so redlockctl and redlock-run agree.
 
 import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
-import type { AcquireReply, Failed, FailureCause, Sharing } from '../lock/types.ts';
-import { isMark, parseValue } from '../lock/value.ts';
+import type { AcquireReply, Failed, FailureCause } from '../lock/types.ts';
+import { parseValue, waitingProcess } from '../lock/value.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/bytes.ts';
+import { type Holding, holdingsOf } from './holdings.ts';
+import { type ShownFreeze, shownFreezeOf } from './people/shown-freeze.ts';
 
 /**
  * free: a quorum is free. orphan: a quorum is free, and a minority shows a value, which keeps no
- * client out. held: a quorum shows one value. split: no value has a quorum, and none can get one.
- * unknown: too few masters can tell. unfit: the list has a server that must not be in it.
+ * client out. held: a quorum shows one value. frozen: a quorum shows a freeze, and none a holder.
+ * split: no value has a quorum, and none can get one. unknown: too few masters can tell. unfit: the
+ * list has a server that must not be in it.
  */
-export type State = 'free' | 'orphan' | 'held' | 'split' | 'unknown' | 'unfit';
+export type State = 'free' | 'orphan' | 'held' | 'frozen' | 'split' | 'unknown' | 'unfit';
 
 export interface Holder {
   /** `redlock-run`, another program's `string`, or another type of key, such as `hash`. */
@@ -25,8 +28,12 @@ export interface Holder {
   readonly user: string | null;
   /** ISO 8601, by the holder's clock. */
   readonly since: string | null;
-  /** The command's base name. */
+  /** What --label says, else the command's base name. */
   readonly label: string | null;
+  /** What --note says; null: nothing. */
+  readonly note: string | null;
+  /** The page of its CI job; null: none. */
+  readonly url: string | null;
   /** The number of its slot, from 1; null: the lock has no slots. */
   readonly slot: number | null;
   /** The number of masters that show it. */
@@ -40,7 +47,7 @@ export interface Holder {
 
 export interface MasterVote {
   readonly master: string;
-  readonly vote: 'free' | 'held' | 'failed';
+  readonly vote: 'free' | 'held' | 'frozen' | 'failed';
   /** The index of its holder in `holders`, of several the first; null: it shows none. */
   readonly holder: number | null;
   /** null: not held, or it never expires by itself. */
@@ -74,11 +81,21 @@ export interface LockState {
    */
   readonly fence: number | null;
   readonly votes: readonly MasterVote[];
+  /** What bars new holders, perhaps on too few masters; null: nothing does. */
+  readonly freeze: ShownFreeze | null;
   /** The head of the wait queue first; `place` counts from 1. */
   readonly queue: readonly {
     readonly position: number;
     readonly id: string;
     readonly waitedMs: number;
+    /** Of the process that waits; null: its id does not tell. */
+    readonly pid: number | null;
+    readonly host: string | null;
+    readonly user: string | null;
+    /** The command's base name, or its --label. */
+    readonly label: string | null;
+    /** The beginning of what its --note says; null: nothing. */
+    readonly note: string | null;
   }[];
 }
 
@@ -95,10 +112,11 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
   const values = [...new Set(views.flatMap(({ holdings }) => holdings.map(({ value }) => value)))];
   const votesFor = (value: string) => views.filter((view) => standsOn(view, value)).length;
   values.sort((a, b) => votesFor(b) - votesFor(a));
-  const shown = views.flatMap(({ value }) => value ?? []);
+  const shown = views.flatMap(({ snapshot, value }) => (snapshot?.type ? (value ?? []) : []));
   const counts = [...new Set(shown)].map(
     (value) => shown.filter((other) => other === value).length,
   );
+  const freeze = shownFreezeOf(views.map(({ snapshot }) => snapshot?.freeze ?? null));
   const holders = values.map((value) => holderOf(value, views, votesFor(value)));
   const first = views.flatMap(({ holdings }) =>
     holdings.filter(({ value }) => value === values[0]),
@@ -106,9 +124,9 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
   const votes = views.map(
     (view): MasterVote => ({
       master: view.master,
-      vote: view.failed ? 'failed' : view.value === null ? 'free' : 'held',
+      vote: view.failed ? 'failed' : voteOf(view),
       holder: view.holdings[0] === undefined ? null : values.indexOf(view.holdings[0].value),
-      remainingMs: view.snapshot?.remainingMs ?? null,
+      remainingMs: remainingOn(view),
       fence: view.snapshot?.fence ?? null,
       failure: view.failed && { cause: view.failed.cause, message: view.failed.message },
     }),
@@ -118,7 +136,7 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
   );
   return {
     name,
-    state: stateOf(views, counts, quorum),
+    state: stateOf(views, counts, freeze?.votes ?? 0, quorum),
     masters: reports.length,
     quorum,
     sharing: first?.kind ?? 'exclusive',
@@ -129,6 +147,7 @@ export function lockStateOf(name: string, reports: readonly MasterReport[]): Loc
       fences.find((fence) => fences.filter((other) => other === fence).length >= quorum) ?? null,
     votes,
     queue: queueOf(views),
+    freeze,
   };
 }
 
@@ -148,7 +167,7 @@ function tokenOf(value: string): string {
 interface MasterView {
   readonly master: string;
   readonly snapshot: LockSnapshot | null;
-  /** The value for which an attempt would be refused; null: none. */
+  /** The value, of a holder or a freeze, for which an attempt would be refused; null: none. */
   readonly value: string | null;
   readonly holdings: readonly Holding[];
   readonly failed: Failed | null;
@@ -157,7 +176,8 @@ interface MasterView {
 function viewOf({ master, snapshot, graceFailure }: MasterReport): MasterView {
   if ('kind' in snapshot)
     return { master, snapshot: null, value: null, holdings: [], failed: snapshot };
-  const value = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
+  const held = snapshot.type === null ? null : (snapshot.value ?? `(a ${snapshot.type})`);
+  const value = held ?? snapshot.freeze?.value ?? null;
   return {
     master,
     snapshot,
@@ -167,7 +187,23 @@ function viewOf({ master, snapshot, graceFailure }: MasterReport): MasterView {
   };
 }
 
-function stateOf(views: readonly MasterView[], counts: readonly number[], quorum: number): State {
+/** The vote of a master that answers. */
+function voteOf({ snapshot, value }: MasterView): MasterVote['vote'] {
+  if (value === null) return 'free';
+  return snapshot?.type ? 'held' : 'frozen';
+}
+
+/** null: it does not expire, or there is nothing that could. */
+function remainingOn({ snapshot }: MasterView): number | null {
+  return (snapshot?.type ? snapshot.remainingMs : snapshot?.freeze?.remainingMs) ?? null;
+}
+
+function stateOf(
+  views: readonly MasterView[],
+  counts: readonly number[],
+  freezeVotes: number,
+  quorum: number,
+): State {
   const replies = views.map(({ value, failed }): AcquireReply => {
     if (failed) return failed;
     if (value === null) return { kind: 'granted', fence: null };
@@ -177,7 +213,8 @@ function stateOf(views: readonly MasterView[], counts: readonly number[], quorum
     case 'granted':
       return counts.length > 0 ? 'orphan' : 'free';
     case 'busy':
-      return (counts[0] ?? 0) >= quorum ? 'held' : 'split';
+      if (counts.some((count) => count >= quorum)) return 'held';
+      return freezeVotes >= quorum ? 'frozen' : 'split';
     case 'unfit':
       return 'unfit';
     default:
@@ -200,6 +237,8 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
     user: null,
     since: null,
     label: null,
+    note: null,
+    url: null,
     slot,
     votes,
     endedAt: null,
@@ -208,14 +247,15 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
   const { note } = parseValue(value);
   const token = isCut(value) ? null : tokenOf(value);
   if (note === null) return { kind: 'string', token, ...noNote };
-  const { host, pid, user, since, label } = note;
-  return { kind: 'redlock-run', token, host, pid, user, since, label, slot, votes, endedAt: null };
+  const { host, pid, user, since, label, note: reason = null, url = null } = note;
+  const record = { host, pid, user, since, label, note: reason, url };
+  return { kind: 'redlock-run', token, ...record, slot, votes, endedAt: null };
 }
 
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {
   const freeCount = votes.filter(({ vote }) => vote === 'free').length;
   if (freeCount >= quorum) return null;
-  const held = votes.filter(({ vote }) => vote === 'held');
+  const held = votes.filter(({ vote }) => vote === 'held' || vote === 'frozen');
   const expiries = held
     .map(({ remainingMs }) => remainingMs ?? Number.POSITIVE_INFINITY)
     .sort((a, b) => a - b);
@@ -230,32 +270,8 @@ function queueOf(views: readonly MasterView[]): LockState['queue'] {
     waited.set(id, Math.max(waitedMs, waited.get(id) ?? 0));
   }
   const inOrder = [...waited].sort(([, a], [, b]) => b - a);
-  return inOrder.map(([id, waitedMs], index) => ({ position: index + 1, id, waitedMs }));
-}
-
-/** One holder, as one master shows it. */
-export interface Holding {
-  /** The value; of a key that is no string its type in parentheses, which cannot be compared. */
-  readonly value: string;
-  readonly sharing: Sharing;
-  /** null: it never expires by itself. */
-  readonly remainingMs: number | null;
-}
-
-/**
- * What holds the lock on one master: the value of its key, or for a shared lock the values beside
- * it. *Note:* a key that says "shared" and has no holder beside it still keeps others out until it
- * expires.
- */
-export function holdingsOf({ type, value, remainingMs, holders }: LockSnapshot): Holding[] {
-  if (type === null) return [];
-  if (value === null)
-    return [{ value: `(a ${type})`, sharing: { kind: 'exclusive' }, remainingMs }];
-  if (!isMark(value)) return [{ value, sharing: { kind: 'exclusive' }, remainingMs }];
-  const slotCount = Number(/^slots (\d+)$/.exec(value)?.[1] ?? 0);
-  return holders.map((holder) => ({
-    value: holder.value,
-    sharing: slotCount === 0 ? { kind: 'shared' } : { kind: 'slots', slotCount, slot: holder.slot },
-    remainingMs: holder.remainingMs,
-  }));
+  const unknown = { pid: null, host: null, user: null, label: null, note: null };
+  return inOrder.map(([id, waitedMs], index) => {
+    return { position: index + 1, id, waitedMs, ...(waitingProcess(id) ?? unknown) };
+  });
 }

@@ -5,8 +5,10 @@ import { parseWaiterId } from '../lock/value.ts';
 import { roughly } from '../text/lines.ts';
 import { printable } from '../text/printable.ts';
 import { quoted } from '../text/quote.ts';
+import { reasonBehind, reasonParts } from '../text/reason.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
-import { renderTable } from './table.ts';
+import { renderTable } from './output.ts';
+import { describeFreeze } from './people/shown-freeze.ts';
 
 /** Several lines, ends with a newline. */
 export function renderLock(lock: LockState): string {
@@ -15,10 +17,10 @@ export function renderLock(lock: LockState): string {
     ['MASTER', 'VOTE', 'LEFT', ''],
     lock.votes.map((vote) => [vote.master, vote.vote, leftOf(vote), remarkOn(vote, lock)]),
   );
-  const rows = queue.map(({ position, id, waitedMs }) => [
-    String(position),
-    roughly(waitedMs),
-    waiterOf(id),
+  const rows = queue.map((waiter) => [
+    String(waiter.position),
+    roughly(waiter.waitedMs),
+    waiterOf(waiter),
   ]);
   const waiters =
     queue.length === 0 ? '' : `\n${renderTable(['POSITION', 'WAITING FOR', 'WAITER'], rows)}`;
@@ -29,16 +31,22 @@ export function renderLock(lock: LockState): string {
 export function headlineOf(lock: LockState): string {
   const { state, holders, votes, masters, quorum, remainingMs, queue } = lock;
   const first = holders[0];
-  const waiting = queue.length === 0 ? '' : `; ${queue.length} waiting`;
+  const frozen = lock.freeze && describeFreeze(lock.freeze);
+  const isFrozen = lock.freeze !== null && lock.freeze.votes >= quorum;
+  const also = isFrozen && state === 'held' ? `; ${frozen}` : '';
+  const waiting = `${also}${queue.length === 0 ? '' : `; ${queue.length} waiting`}`;
   switch (state) {
     case 'free':
-      return `free${waiting}`;
+      if (lock.freeze === null) return `free${waiting}`;
+      return `free; a freeze on ${lock.freeze.votes} of ${masters} masters bars no run${waiting}`;
     case 'held':
       if (lock.sharing !== 'exclusive') return `${together(lock)}; ${endOf(remainingMs)}${waiting}`;
       return (
         `held by ${first ? describe(first) : 'an unknown holder'}; ` +
         `on ${first?.votes} of ${masters} masters; ${keptFor(lock) ?? endOf(remainingMs)}${waiting}`
       );
+    case 'frozen':
+      return `${frozen ?? 'frozen'}; on ${lock.freeze?.votes} of ${masters} masters${waiting}`;
     case 'orphan':
       return (
         `free; a remainder on ${first?.votes} of ${masters} masters, ` +
@@ -80,9 +88,8 @@ export function describe(holder: Holder): string {
   if (holder.kind === 'redlock-run') {
     const { user, host, pid, label, since, endedAt } = holder;
     const end = endedAt === null ? [] : [`ended ${endedAt}`];
-    return [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end]
-      .map((part) => printable(part ?? ''))
-      .join(', ');
+    const parts = [`${user}@${host}`, `pid ${pid}`, label, `since ${since}`, ...end];
+    return parts.map((part) => printable(part ?? '')).join(', ') + reasonBehind(holder);
   }
   if (holder.kind === 'string') return `another program (${foreignValue(holder, 40)})`;
   return `another program (a key of type ${holder.kind})`;
@@ -136,16 +143,18 @@ function togetherRow({ masters, slots }: LockState, holder: Holder): string[] {
   return slots === null ? row.slice(1) : row;
 }
 
-/** "pid 4711 on web1", with how it waits; the id, if that does not tell the process. */
-function waiterOf(id: string): string {
-  const { traits, who: owner } = parseWaiterId(id);
-  const [, pid, host] = /^(\d+)@(.*)$/s.exec(owner ?? '') ?? [];
-  if (pid === undefined) return printable(id);
-  return printable([`pid ${pid} on ${host}`, ...traits].join(', '));
+/** "ops@web1, pid 4711, deploy.sh", how it waits and why; the id, if that does not tell it. */
+function waiterOf({ id, pid, host, user, label, note }: LockState['queue'][number]): string {
+  if (pid === null || host === null) return printable(id);
+  const where = user === null ? host : `${user}@${host}`;
+  const what = label === null ? [] : [label];
+  const { traits } = parseWaiterId(id);
+  const parts = [where, `pid ${pid}`, ...what, ...traits, ...reasonParts({ note })];
+  return printable(parts.join(', '), 160);
 }
 
 function leftOf({ vote, remainingMs }: MasterVote): string {
-  if (vote !== 'held') return '';
+  if (vote !== 'held' && vote !== 'frozen') return '';
   return remainingMs === null ? 'for ever' : roughly(remainingMs);
 }
 

@@ -3,16 +3,15 @@
 // frozen master costs one time-out, and not one for each of ten thousand locks. The total time and
 // the amount that one master may take are bounded as well.
 
-import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
-import { type MasterAddress, parseAddress } from '../redis/address.ts';
 import { failed, isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
-import type { Page, SeenLine } from '../redis/snapshot.ts';
+import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { roughly } from '../text/lines.ts';
 import { quoted } from '../text/quote.ts';
+import { addressesOf } from './addresses.ts';
 import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
 import type { CtlSettings } from './settings.ts';
 
@@ -42,15 +41,6 @@ const usualLimits = {
   nameCount: 100_000,
   nameChars: 20_000_000,
 };
-
-/** The masters of the settings, and the local ones that are running. Throws LocalError. */
-export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
-  const own = settings.local ? await localMasters(settings.localDirectory) : [];
-  return [
-    ...settings.masters,
-    ...own.map(({ socket }) => parseAddress(`unix://${encodeURI(socket)}`)),
-  ];
-}
 
 export class MasterQuery {
   readonly observers: readonly LockObserver[];
@@ -135,8 +125,17 @@ export class MasterQuery {
   }
 
   /** The names of all locks that match the glob on any master, sorted, each once; by SCAN. */
-  names(pattern: string): Promise<string[]> {
-    return this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize));
+  async names(pattern: string): Promise<string[]> {
+    const [held, frozen] = [
+      await this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize)),
+      await this.frozenNames(pattern),
+    ];
+    return frozen.length === 0 ? held : [...new Set([...held, ...frozen])].sort();
+  }
+
+  /** As `names`, of the locks that are frozen on any master. */
+  frozenNames(pattern: string): Promise<string[]> {
+    return this.#collected((observer, cursor) => observer.freezePage(cursor, pattern, pageSize));
   }
 
   /** The names of all locks that have a history on any master, sorted, each once. */
@@ -144,15 +143,15 @@ export class MasterQuery {
     return this.#collected((observer, cursor) => observer.historyPage(cursor, pageSize));
   }
 
-  /** For each of these locks the history on each master, newest first; empty where that fails. */
+  /** For each of these locks the history on each master; empty where that fails. */
   async histories(
     names: readonly string[],
     mostLines: number,
-  ): Promise<(readonly (readonly SeenLine[])[])[]> {
+  ): Promise<(readonly SeenHistory[])[]> {
     const ofEach = await Promise.all(
       this.observers.map((observer) => this.#historiesOn(observer, names, mostLines)),
     );
-    return names.map((_, index) => ofEach.map((histories) => histories[index] ?? []));
+    return names.map((_, index) => ofEach.map((histories) => histories[index] ?? noHistory));
   }
 
   /** Removes exactly this value from every master that shows it. */
@@ -233,8 +232,8 @@ export class MasterQuery {
     observer: LockObserver,
     names: readonly string[],
     mostLines: number,
-  ): Promise<(readonly SeenLine[])[]> {
-    const all: (readonly SeenLine[])[] = [];
+  ): Promise<SeenHistory[]> {
+    const all: SeenHistory[] = [];
     while (all.length < names.length) {
       const batch = names.slice(all.length, all.length + historyBatchSize);
       const answer = await this.#askOne(observer, () => observer.history(batch, mostLines));

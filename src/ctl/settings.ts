@@ -5,13 +5,21 @@
 import type { Flags } from '../config/arguments.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
 import { type ExecutionContext, Sources } from '../config/sources.ts';
-import { readBoolean, readPatience, readPositiveDuration, readTtl } from '../config/values.ts';
+import {
+  readBoolean,
+  readDuration,
+  readPatience,
+  readPositiveDuration,
+  readTtl,
+} from '../config/values.ts';
 import { runTimings } from '../lock/timings.ts';
 
 export interface CtlSettings extends MasterSettings {
   readonly ttlMs: number;
-  /** How long `acquire` waits; null: for ever. */
+  /** How long `acquire` and `wait` wait; null: for ever. */
   readonly waitMs: number | null;
+  /** How long `wait` goes on without a quorum that answers. */
+  readonly giveUpAfterMs: number;
   /** Whether `hold` writes a line into the history of the lock. */
   readonly hasHistory: boolean;
   /** How long one master may take to answer one question. */
@@ -25,7 +33,15 @@ export async function readSettings(flags: Flags, around: ExecutionContext): Prom
   const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
   const timings = runTimings(ttlMs, masterTimeoutMs, null);
   const waitMs = sources.must('wait', readPatience);
+  const giveUpAfterMs = sources.must('giveUpAfter', readDuration);
   const hasHistory = sources.must('history', readBoolean);
   const masters = await readMasterSettings(sources, ttlMs);
-  return { ...masters, ttlMs, waitMs, hasHistory, masterTimeoutMs: timings.masterTimeoutMs };
+  return {
+    ...masters,
+    ttlMs,
+    waitMs,
+    giveUpAfterMs,
+    hasHistory,
+    masterTimeoutMs: timings.masterTimeoutMs,
+  };
 }

@@ -4,6 +4,7 @@
 import stringWidth from 'string-width';
 import { exitCode } from '../text/exit-codes.ts';
 import { jsonLine } from '../text/json.ts';
+import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
 import { withEndings } from './history/ended-runs.ts';
 import type { LockState, State } from './lock-state.ts';
@@ -16,14 +17,24 @@ export const codeOf: Readonly<Record<State, number>> = {
   free: exitCode.ok,
   orphan: exitCode.ok,
   held: exitCode.busy,
+  frozen: exitCode.busy,
   split: exitCode.busy,
   unknown: exitCode.unreachable,
   unfit: exitCode.config,
 };
 
-export async function status({ words, settings, clock, print, columns }: Call): Promise<number> {
+export async function status({
+  words,
+  settings,
+  clock,
+  print,
+  tell,
+  columns,
+}: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
   const names = words.operands;
+  for (const name of names.filter((one) => /[*?[]/.test(one)))
+    tell(`${quoted(name)} is taken for a name (redlockctl list ${quoted(name)} takes a pattern)`);
   const render = (locks: readonly LockState[]) =>
     words.has('--json') ? jsonLine({ locks }) : locks.map(renderLock).join('\n');
   if (!words.has('--watch')) {

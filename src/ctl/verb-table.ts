@@ -8,12 +8,17 @@ export const verbNames = [
   'list',
   'top',
   'history',
+  'wait',
+  'stop',
   'break',
+  'freeze',
+  'thaw',
   'acquire',
   'hold',
   'extend',
   'release',
   'check',
+  'metrics',
   'doctor',
   'acl',
   'local',
@@ -42,12 +47,31 @@ function ofRun(long: string): VerbOption {
 }
 
 const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
+const onceTtl: VerbOption = {
+  ...ttl,
+  description: 'how long the lock is held from now on; nothing else extends it (default: 30s)',
+};
 const json: VerbOption = { long: '--json', description: 'print one JSON object' };
 const yes: VerbOption = { short: '-y', long: '--yes', description: 'do not ask' };
 const token: VerbOption = {
   long: '--token',
   argument: 'T',
   description: 'only if the holder has this token',
+};
+const note: VerbOption = {
+  long: '--note',
+  argument: 'WHY',
+  description: 'why, for the holder and for the history of the lock',
+};
+const until: VerbOption = {
+  long: '--until',
+  argument: 'TIME',
+  description: 'end it by itself then: 18:00, 2026-12-01 or 2026-12-01T18:00 (local time)',
+};
+const forTime: VerbOption = {
+  long: '--for',
+  argument: 'DUR',
+  description: 'end it by itself after so long',
 };
 const background: VerbOption = {
   long: '--background',
@@ -64,6 +88,22 @@ const strict: VerbOption = {
   long: '--strict',
   description: 'exit 1 for warnings, and for checks with the result unknown',
 };
+const accept: VerbOption = {
+  long: '--accept',
+  argument: 'FINDING...',
+  repeatable: true,
+  description:
+    'with --strict: these checks may end with a warning or unknown, as mode or hosts (repeat)',
+};
+const textfile: VerbOption = {
+  long: '--textfile',
+  argument: 'FILE',
+  description: 'write them in one step into a file, for the textfile collector (.prom)',
+};
+const repairFreezes: VerbOption = {
+  long: '--repair-freezes',
+  description: 'set freezes again on masters that have forgotten them, as the history tells',
+};
 const safely: VerbOption = {
   long: '--safely',
   description:
@@ -79,6 +119,16 @@ const watch: VerbOption = {
   description: 'look again every second, until interrupted',
 };
 
+const succeededWithin: VerbOption = {
+  long: '--succeeded-within',
+  argument: 'DUR',
+  description: 'by the history: exit 1 unless a run of NAME has ended with 0 so lately',
+};
+const maxSkips: VerbOption = {
+  long: '--max-skips',
+  argument: 'N',
+  description: 'by the history: exit 1 when more runs were skipped since the last success',
+};
 const since: VerbOption = {
   long: '--since',
   argument: 'DUR',
@@ -130,13 +180,49 @@ export const verbTable: readonly VerbRow[] = [
     options: [since, html, svg, json],
   },
   {
+    verb: 'wait',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'wait until a lock is free, without taking it; exits 75 when it is still held',
+    options: [wait, json],
+  },
+  {
+    verb: 'stop',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary:
+      'ask the holder to stop its command as --signal and --kill-after say, and wait for the ' +
+      'release, one minute at most (-w)',
+    options: [note, wait, json],
+  },
+  {
     verb: 'break',
     operands: 'NAME',
     least: 1,
     most: 1,
     summary:
       'take a lock from the holder that is shown; its redlock-run stops the command and exits 79',
-    options: [safely, token, yes, json],
+    options: [safely, token, note, yes, json],
+  },
+  {
+    verb: 'freeze',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary:
+      'let no new run start under a lock until it is thawed; the present one goes on; --note is ' +
+      'needed, and shown to all that wait',
+    options: [note, until, forTime, json],
+  },
+  {
+    verb: 'thaw',
+    operands: 'NAME',
+    least: 1,
+    most: 1,
+    summary: 'end a freeze, no matter which person has set it',
+    options: [note, json],
   },
   {
     verb: 'acquire',
@@ -144,7 +230,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'acquire a lock for one --ttl, for several steps, and print its token; not extended',
-    options: [ttl, wait, nonblock, json],
+    options: [onceTtl, wait, nonblock, json],
   },
   {
     verb: 'hold',
@@ -161,7 +247,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'extend a lock to another --ttl from now; exits 79 when it was lost',
-    options: [ttl, token, json],
+    options: [onceTtl, token, json],
   },
   {
     verb: 'release',
@@ -177,17 +263,27 @@ export const verbTable: readonly VerbRow[] = [
     least: 0,
     most: 1,
     summary:
-      'is the lock of this run held? exits 79 when it was lost; outside a run: NAME and --token',
-    options: [token, json],
+      'is the lock of this run held? exits 79 when it was lost; outside a run: NAME and --token; ' +
+      'or: does the job of this NAME still run?',
+    options: [token, succeededWithin, maxSkips, json],
+  },
+  {
+    verb: 'metrics',
+    operands: '',
+    least: 0,
+    most: 0,
+    summary: 'print locks, runs and masters for Prometheus, or write them for the node exporter',
+    options: [textfile, json],
   },
   {
     verb: 'doctor',
     operands: '',
     least: 0,
-    most: 0,
+    // More findings behind --accept.
+    most: 50,
     summary:
       'check whether the masters are fit for locks: what is wrong, why it matters, how to fix it',
-    options: [strict, json],
+    options: [strict, accept, repairFreezes, json],
   },
   {
     verb: 'acl',

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
 import type { Claim } from '../lock/types.ts';
-import { newClaim, waiterIdOf } from '../lock/value.ts';
+import { newClaim, waiterIdOf, whoOf } from '../lock/value.ts';
 import { userName } from '../system/user.ts';
 import type { Form } from './form.ts';
 import { usageError } from './messages.ts';
@@ -29,19 +29,13 @@ export class Claims {
 
   /** @throws RedlockError `usage` for a bad token of the program */
   next({ form, ttlMs, isFenced, label }: Wish): Claim {
-    const note = {
-      host: os.hostname(),
-      pid: process.pid,
-      user: userName(),
-      since: new Date().toISOString(),
-      label: label ?? basename(process.argv[1] ?? process.execPath),
-    };
+    const note = { ...ourselves(label), since: new Date().toISOString() };
     return newClaim({ ...form, ttlMs, isFenced }, this.#token(), note);
   }
 
   /** The id of a waiter in the wait queue, new at every call. */
-  waiterId(form: Form): string {
-    return waiterIdOf(form, randomBytes(12).toString('hex'), `${process.pid}@${os.hostname()}`);
+  waiterId(form: Form, label: string | null): string {
+    return waiterIdOf(form, randomBytes(12).toString('hex'), whoOf(ourselves(label)));
   }
 
   #token(): string {
@@ -57,4 +51,14 @@ export class Claims {
     this.#lastToken = token;
     return token;
   }
+}
+
+/** This process, as other clients see it. */
+function ourselves(label: string | null) {
+  return {
+    host: os.hostname(),
+    pid: process.pid,
+    user: userName(),
+    label: label ?? basename(process.argv[1] ?? process.execPath),
+  };
 }

@@ -18,7 +18,7 @@ export interface IoredisClient {
 }
 
 /**
- * `redis://[user[:password]@]host[:port][/db]`, `rediss://`, `unix:///path`, or a client of
- * ioredis.
+ * `redis://[user[:password]@]host[:port][/db]`, `rediss://`, `unix:///path`,
+ * `redis+sentinel://[user[:password]@]host:port,host:port/NAME[/db]`, or a client of ioredis.
  */
 export type MasterSource = string | IoredisClient;

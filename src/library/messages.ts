@@ -29,8 +29,7 @@ export function notAcquiredError(
     }
     case 'unreachable': {
       const { failures } = acquisition;
-      const advice = 'check that a majority of the masters is up';
-      const message = `no quorum: ${which}: ${failuresLine(failures)} (${advice})`;
+      const message = `no quorum: ${which}: ${failuresLine(failures)}`;
       return new RedlockError('unreachable', message, { failures });
     }
     case 'too-slow': {

@@ -172,7 +172,7 @@ export class Redlock implements AsyncDisposable {
       random: Math.random,
       report,
       newClaim: () => this.#claims.next({ form, ttlMs, isFenced: fence, label }),
-      waiterId: this.#claims.waiterId(form),
+      waiterId: this.#claims.waiterId(form, label),
     };
     const patience = { giveUpAfterMs, retries: retries ? retriesOf(retries) : null, aborted };
     const { reserveMs } = timings;

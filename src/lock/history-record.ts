@@ -3,7 +3,8 @@
 // *Note:* it holds durations and no time of day. The master that keeps it adds its own, so that the
 // runs of hosts whose clocks differ stand in the right order.
 
-import { bounded, cut, type HolderNote, isNote, parseValue } from './value.ts';
+import { boundedPerson, isPerson, type Person } from './holder-request.ts';
+import { bounded, cut, type HolderNote, isNote, parseValue, reasonOf } from './value.ts';
 
 /**
  * What held the lock when a run was refused. `note` is null for another program's value, of which
@@ -32,6 +33,8 @@ export interface RunRecord extends Omit<HolderNote, 'since'> {
   readonly fence: number | null;
   /** The holder of the lock when the run was last refused; null: it never was. */
   readonly blocker: Blocker | null;
+  /** The person that asked the holder to stop, or broke its lock; absent: none is known. */
+  readonly stoppedBy?: Person;
 }
 
 /** The longest token that is kept, and the longest part of another program's value. */
@@ -54,6 +57,12 @@ export function parseRecord(line: string): RunRecord | null {
   } catch {
     return null;
   }
+}
+
+/** Whether a line tells of a command that ended by itself with exit code 0. */
+export function isSuccess(line: string): boolean {
+  const record = parseRecord(line);
+  return record?.outcome === 'ran' && record.exitCode === 0;
 }
 
 /** What is kept of the value of the holder; null for none. */
@@ -79,6 +88,7 @@ function withinBounds(record: RunRecord): RunRecord {
     status,
     fence,
     blocker,
+    stoppedBy,
   } = record;
   return {
     token: token.slice(0, mostChars.token),
@@ -86,6 +96,7 @@ function withinBounds(record: RunRecord): RunRecord {
     pid,
     user: cut(user),
     label: cut(label),
+    ...reasonOf(record),
     outcome: cut(outcome),
     waitMs: duration(waitMs),
     heldMs: heldMs === null ? null : duration(heldMs),
@@ -97,6 +108,7 @@ function withinBounds(record: RunRecord): RunRecord {
       token: blocker.token.slice(0, mostChars.token),
       note: blocker.note && bounded(blocker.note),
     },
+    ...(stoppedBy ? { stoppedBy: boundedPerson(stoppedBy) } : {}),
   };
 }
 
@@ -114,7 +126,8 @@ function isRecord(record: unknown): record is RunRecord {
     ['pid', 'waitMs', 'status'].every((field) => Number.isFinite(record[field])) &&
     [heldMs, exitCode, fence].every((number) => number === null || Number.isFinite(number)) &&
     (signal === null || typeof signal === 'string') &&
-    (blocker === null || isBlocker(blocker))
+    (blocker === null || isBlocker(blocker)) &&
+    (record.stoppedBy === undefined || isPerson(record.stoppedBy))
   );
 }
 

@@ -5,6 +5,8 @@
 // sleeping machine) the clock is read first: if stopping is due, the work is stopped, not extended.
 
 import type { Report } from './events.ts';
+import type { HolderChannel, Listen } from './holder-channel.ts';
+import type { Person } from './holder-request.ts';
 import type { Clock, Random } from './ports.ts';
 import type { HeldLock, Lease, LossReason } from './redlock.ts';
 import type { Claim } from './types.ts';
@@ -35,9 +37,14 @@ export interface LeaseKeeperParts {
   readonly report: Report;
   /** An extension has confirmed the lease. */
   readonly onConfirmed?: (lease: Lease) => void;
-  readonly onLost: (reason: KeeperLossReason) => void;
+  /** `brokenBy`: who has said that it broke the lock; null: no person has. */
+  readonly onLost: (reason: KeeperLossReason, brokenBy: Person | null) => void;
   /** A quorum names this waiter, for which the lock would be given up. The lease goes on. */
   readonly onWanted?: (by: string) => void;
+  /** Subscribes to what people ask; absent: they are not listened to. */
+  readonly listen?: Listen;
+  /** A person asks the holder to stop. The lease goes on. */
+  readonly onStopAsked?: (by: Person) => void;
   readonly onKillDue?: () => void;
   /** An error that is a bug of redlock-run. */
   readonly onBug: (bug: unknown) => void;
@@ -47,6 +54,12 @@ export interface LeaseKeeperParts {
  * An alarm that is later than this was not delayed by a busy machine: this process was suspended.
  */
 const suspendedMs = 500;
+
+/**
+ * When listening begins: work that has ended by then costs the masters no second connection, and no
+ * person is so quick as to stop it. It is late enough for a command to have been started.
+ */
+const listenAfterMs = 250;
 
 /** The instant when stopping the work under this lease must begin, unless it is extended before. */
 export function stopAtOf(lease: Lease, reserveMs: number): number {
@@ -60,6 +73,10 @@ export class LeaseKeeper {
   readonly #ended = new AbortController();
   #lease: Lease;
   #extensionCount = 0;
+  #channel: HolderChannel | null = null;
+  #brokenBy: Person | null = null;
+  /** Aborts when the lease has to be extended before its time. */
+  #early = new AbortController();
 
   constructor(lease: Lease, settings: LeaseKeeperSettings, parts: LeaseKeeperParts) {
     this.#lease = lease;
@@ -72,6 +89,7 @@ export class LeaseKeeper {
     const { onBug } = this.#parts;
     this.#soundAlarms().catch(onBug);
     this.#keepExtending().catch(onBug);
+    this.#listen().catch(onBug);
   }
 
   /** As it was confirmed last. */
@@ -104,11 +122,12 @@ export class LeaseKeeper {
   /** Sends no further extension. The lease that is confirmed stays valid to its end. */
   stopExtending(): void {
     this.#extendingEnded.abort();
+    this.#channel?.close();
   }
 
   /** Ends the extensions and the alarms: no work runs under the lease any more. */
   end(): void {
-    this.#extendingEnded.abort();
+    this.stopExtending();
     this.#ended.abort();
   }
 
@@ -129,12 +148,16 @@ export class LeaseKeeper {
       for (;;) {
         const nextAt = Math.max(this.#lease.startedAt + extendEveryMs, notBefore);
         const pauseMs = nextAt - clock.now();
-        await (subscriptions ? subscriptions.pause(pauseMs, ended) : clock.sleep(pauseMs, ended));
+        const over = AbortSignal.any([ended, this.#early.signal]);
+        if (!over.aborted)
+          await (subscriptions ? subscriptions.pause(pauseMs, over) : clock.sleep(pauseMs, over));
         subscriptions?.forgetWakeUps();
+        this.#channel?.renew();
+        if (this.#early.signal.aborted) this.#early = new AbortController();
         if (ended.aborted || clock.now() >= stopAtOf(this.#lease, reserveMs)) return;
         const extension = await this.#extend();
         if (ended.aborted) return;
-        if (extension.kind === 'lost') return onLost(extension.reason);
+        if (extension.kind === 'lost') return onLost(extension.reason, this.#brokenBy);
         if (extension.kind === 'unreachable') notBefore = clock.now() + this.#retryMs();
         else if (extension.wantedBy !== null) {
           onWanted?.(extension.wantedBy);
@@ -144,6 +167,20 @@ export class LeaseKeeper {
     } finally {
       subscriptions?.close();
     }
+  }
+
+  /** Begins to listen for what people ask, if the work does not end in a moment. */
+  async #listen(): Promise<void> {
+    const { clock, listen } = this.#parts;
+    const ended = this.#extendingEnded.signal;
+    if (listen === undefined) return;
+    await clock.sleep(listenAfterMs, ended);
+    if (ended.aborted) return;
+    this.#channel = listen(this.#lease.claim, ({ kind, by }) => {
+      if (kind === 'stop') return this.#parts.onStopAsked?.(by);
+      this.#brokenBy = by;
+      this.#early.abort();
+    });
   }
 
   async #extend() {
@@ -176,7 +213,7 @@ export class LeaseKeeper {
     const { onLost, onKillDue } = this.#parts;
     const lateMs = await this.#reach(reserveMs);
     if (lateMs === null) return;
-    onLost(lateMs > suspendedMs ? 'suspended' : 'unreachable');
+    onLost(lateMs > suspendedMs ? 'suspended' : 'unreachable', null);
     if (killReserveMs === undefined) return;
     if ((await this.#reach(killReserveMs)) !== null) onKillDue?.();
   }

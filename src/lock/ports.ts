@@ -53,8 +53,8 @@ export interface Master {
   rollback(claim: Claim): Promise<ReleaseReply>;
   /** Only leaves the queue: for a holder of the lock, on a master that has refused it. */
   dequeue(claim: Claim): Promise<ReleaseReply>;
-  /** Calls back whenever this master wakes the waiter of the claim. */
-  subscribe(claim: Claim, onWakeUp: () => void): Promise<Subscription | Failed>;
+  /** Calls back whenever this master wakes the waiter of the claim; a wake-up has no `message`. */
+  subscribe(claim: Claim, onWakeUp: (message: string) => void): Promise<Subscription | Failed>;
 }
 
 /** Elapsed time. It may run ahead of true time, and never behind it by more than the drift. */

@@ -1,11 +1,11 @@
 // Redlock: acquire, extend and release, one round over all masters each. Read it beside the
-// distlock page, step by step:
-// https://redis.io/docs/latest/develop/use/patterns/distributed-locks/#the-redlock-algorithm It
-// does not wait, retry or keep a lease (wait.ts, lease-keeper.ts). No round waits for the slowest
-// master: what a straggler grants after the verdict is used or rolled back.
+// distlock page: https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
+// It does not wait, retry or keep a lease (wait.ts, lease-keeper.ts). No round waits for the
+// slowest master: what a straggler grants after the verdict is used or rolled back.
 
 import assert from 'node:assert';
 import type { Report } from './events.ts';
+import { completed, lagging } from './failures.ts';
 import type { Clock, Master } from './ports.ts';
 import {
   acquireVerdictOf,
@@ -25,17 +25,14 @@ import type {
   Claim,
   ExtendReply,
   Extension,
-  Failed,
   Lease,
+  MasterFailure,
   Released,
   ReleaseReply,
 } from './types.ts';
 import { Subscriptions } from './wait-queue.ts';
 
 export type { Attempt, Extension, Lease, LossReason, Released } from './types.ts';
-
-/** The failure of a master to which a release was sent, and whose answer was not waited for. */
-const lagging: Failed = { kind: 'failed', cause: 'timeout', message: 'has not been answering' };
 
 export interface RedlockSettings {
   /** How long one master may take to answer. */
@@ -51,6 +48,8 @@ export type HeldLock = Pick<Redlock, 'extend' | 'release' | 'settled' | 'subscri
 
 export class Redlock {
   readonly masterCount: number;
+  /** These failures, with what is known of all masters that fail at present. */
+  readonly completed = (known: readonly MasterFailure[]) => completed(known, this.#set.failures());
   readonly #set: MasterSet<Master>;
   readonly #clock: Clock;
   readonly #reserveMs: number;
@@ -73,8 +72,8 @@ export class Redlock {
   }
 
   /**
-   * Steps 1 to 5 of the page. The rollback of a failed attempt has begun when this resolves. So has
-   * that of an attempt that `aborted` has cut short, whatever it returns.
+   * Steps 1 to 5 of the page. The rollback of a failed attempt has begun when this resolves, also
+   * of one that `aborted` has cut short, whatever it returns.
    */
   async attempt(claim: Claim, aborted?: AbortSignal): Promise<Attempt> {
     const startedAt = this.#clock.now();

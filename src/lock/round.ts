@@ -3,6 +3,7 @@
 // straggler grants has to be used or rolled back. This file knows nothing of locks.
 
 import type { Report } from './events.ts';
+import { moreTelling } from './failures.ts';
 import { MasterTimes } from './master-clock.ts';
 import type { Clock } from './ports.ts';
 import type { Extended, Failed, MasterFailure } from './types.ts';
@@ -53,7 +54,8 @@ export class MasterSet<Peer extends Named> {
   readonly #report: Report;
   readonly #owedCount = new Map<Peer, number>();
   readonly #stragglers = new Set<Peer>();
-  readonly #failing = new Set<Peer>();
+  /** The masters that fail, each with its most telling failure since it began to. */
+  readonly #failing = new Map<Peer, Failed>();
   readonly #times = new MasterTimes();
 
   constructor(masters: readonly Peer[], clock: Clock, masterTimeoutMs: number, report: Report) {
@@ -66,6 +68,11 @@ export class MasterSet<Peer extends Named> {
   /** The masters that owe an answer to a round which ended without them. */
   stragglers(): readonly Peer[] {
     return [...this.#stragglers];
+  }
+
+  /** The masters that fail at present, in their order, each with its most telling failure. */
+  failures(): MasterFailure[] {
+    return failuresIn(inOrderOf(this.masters, this.#failing));
   }
 
   /**
@@ -105,7 +112,9 @@ export class MasterSet<Peer extends Named> {
       };
       cancelled?.addEventListener('abort', cancel, { once: true });
       const tell = (master: Peer, vote: Vote | Failed) => {
-        this.#noteFailure(master, vote);
+        // A request that was withdrawn before it was sent says nothing of the master.
+        const isWithdrawn = withdrawn.signal.aborted && isFailed(vote) && vote.isVague === true;
+        if (!isWithdrawn) this.#noteFailure(master, vote);
         onVote?.(master, vote);
       };
       const receive = (master: Peer, vote: Vote | Failed) => {
@@ -146,10 +155,11 @@ export class MasterSet<Peer extends Named> {
   }
 
   #noteFailure(master: Peer, vote: AnyVote): void {
-    if (isFailed(vote) && !this.#failing.has(master)) {
-      this.#failing.add(master);
-      this.#report({ kind: 'master-failing', master: master.name, failed: vote });
-    } else if (!isFailed(vote) && this.#failing.delete(master)) {
+    if (isFailed(vote)) {
+      const known = this.#failing.get(master);
+      this.#failing.set(master, known ? moreTelling(known, vote) : vote);
+      if (!known) this.#report({ kind: 'master-failing', master: master.name, failed: vote });
+    } else if (this.#failing.delete(master)) {
       this.#report({ kind: 'master-recovered', master: master.name });
     }
   }
@@ -215,5 +225,10 @@ async function sleepAwake(clock: Clock, durationMs: number, cancelled: AbortSign
 }
 
 function noAnswer(masterTimeoutMs: number): Failed {
-  return { kind: 'failed', cause: 'timeout', message: `no answer within ${masterTimeoutMs} ms` };
+  return {
+    kind: 'failed',
+    cause: 'timeout',
+    message: `no answer within ${masterTimeoutMs} ms`,
+    advice: 'see that it runs, is not overloaded, and is not cut off',
+  };
 }

@@ -34,6 +34,20 @@ export type Preemptible = 'never' | 'position' | 'lock';
 export const alone = { sharing: { kind: 'exclusive' }, preemptible: 'never' } as const;
 
 /**
+ * What a run leaves in the history that is refused and does not wait. The masters keep one line for
+ * each host, with a count.
+ */
+export interface Skip {
+  /** As in history-record.ts, without the holder, which the masters add. */
+  readonly line: string;
+  readonly host: string;
+  /** The same in all attempts of a run, which is counted once. Without a space. */
+  readonly run: string;
+  /** Whether it was refused before: a master that grants now forgets that. */
+  readonly isRepeated: boolean;
+}
+
+/**
  * What one client asks of the masters. The value is unique, new for every attempt, and proves
  * ownership.
  */
@@ -48,6 +62,8 @@ export interface Claim {
   readonly ttlMs: number;
   /** Whether the masters count for a fencing number: see quorum.ts. */
   readonly isFenced: boolean;
+  /** What the masters keep of it when they refuse it; absent: nothing. */
+  readonly skip?: Skip;
   /** null: does not wait, so it never enters the queue, and is refused while others are in it. */
   readonly waiter: Waiter | null;
 }
@@ -65,6 +81,10 @@ export interface Failed {
   readonly cause: FailureCause;
   /** One line for people, without secrets. */
   readonly message: string;
+  /** What to do about it, where the message does not say so. */
+  readonly advice?: string;
+  /** It says only that there is no connection, not why. */
+  readonly isVague?: true;
 }
 
 export interface MasterFailure {

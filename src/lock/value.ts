@@ -11,8 +11,12 @@ export interface HolderNote {
   readonly pid: number;
   readonly user: string;
   readonly since: string;
-  /** The command's base name, never its arguments: those may hold secrets. */
+  /** What --label says; else the command's base name, never its arguments: secrets. */
   readonly label: string;
+  /** What --note says, on one line; absent: nothing. */
+  readonly note?: string;
+  /** The page of the CI job; absent: there is none. */
+  readonly url?: string;
 }
 
 export interface Holder {
@@ -23,6 +27,10 @@ export interface Holder {
 
 /** The longest text in a note. More does not help a reader, and every history would keep it. */
 const mostNoteChars = 80;
+/** The longest --note, and the longest address of a CI job: see system/ci-job.ts. */
+export const mostReasonChars = { note: 200, url: 250 };
+/** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
+const mostValueBytes = 1_000;
 
 /** What a claim asks for, beside its value: a lock held alone by default. */
 export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
@@ -34,7 +42,22 @@ export function newClaim(wish: Wish, token: string, note: HolderNote): Claim {
 }
 
 export function renderValue(token: string, note: HolderNote): string {
-  return `${token} ${JSON.stringify(bounded(note))}`;
+  const { note: reason = '', url, ...identity } = bounded(note);
+  const withUrl = url === undefined ? identity : { ...identity, url };
+  const render = (text: string) =>
+    `${token} ${JSON.stringify(text === '' ? withUrl : { ...withUrl, note: text })}`;
+  // What has more bytes than characters may not fit. Then the end of the note is left out.
+  let kept = [...reason];
+  while (kept.length > 0 && bytesIn(render(kept.join(''))) > mostValueBytes)
+    kept = kept.slice(0, Math.floor(kept.length * 0.9));
+  const value = render(kept.join(''));
+  return url === undefined || bytesIn(value) <= mostValueBytes
+    ? value
+    : `${token} ${JSON.stringify(identity)}`;
+}
+
+function bytesIn(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 export function parseValue(value: string): Holder {
@@ -60,14 +83,35 @@ export function isNote(note: unknown): note is HolderNote {
 }
 
 /** The known fields of a note, none too long. */
-export function bounded({ host, pid, user, since, label }: HolderNote): HolderNote {
-  return { host: cut(host), pid, user: cut(user), since: cut(since), label: cut(label) };
+export function bounded({ host, pid, user, since, label, ...reason }: HolderNote): HolderNote {
+  const identity = { host: cut(host), pid, user: cut(user), since: cut(since), label: cut(label) };
+  return { ...identity, ...reasonOf(reason) };
+}
+
+/** Note and address as they are kept. Other clients may have written anything there. */
+export function reasonOf({
+  note,
+  url,
+}: {
+  readonly note?: unknown;
+  readonly url?: unknown;
+}): Pick<HolderNote, 'note' | 'url'> {
+  const isUrl = typeof url === 'string' && url !== '' && url.length <= mostReasonChars.url;
+  return {
+    ...(typeof note === 'string' && note !== '' ? { note: cut(note, mostReasonChars.note) } : {}),
+    ...(isUrl ? { url } : {}),
+  };
+}
+
+/** The first characters of a reason that a person gives. */
+export function cutNote(text: string): string {
+  return cut(text, mostReasonChars.note);
 }
 
 /** The first characters of a text; never half of a surrogate pair. */
-export function cut(text: string): string {
-  if (text.length <= mostNoteChars) return text;
-  return [...text.slice(0, 2 * mostNoteChars)].slice(0, mostNoteChars).join('');
+export function cut(text: string, mostChars = mostNoteChars): string {
+  if (text.length <= mostChars) return text;
+  return [...text.slice(0, 2 * mostChars)].slice(0, mostChars).join('');
 }
 
 /**
@@ -116,13 +160,44 @@ export type Trait = 'shared' | 'newest' | 'replace';
 
 export interface WaiterName {
   readonly traits: readonly Trait[];
-  /** `<pid>@<host>`, for people; null: unknown. */
+  /** For people: see whoOf; null: unknown. */
   readonly who: string | null;
 }
 
 const known: readonly string[] = ['shared', 'newest', 'replace'] satisfies Trait[];
 
-/** `<traits>:<random>:<pid>@<host>`. `random` makes the id unique, and contains no colon. */
+/** A process that waits, as its id tells; null: unknown, as from an older version. */
+export interface WaitingProcess {
+  readonly pid: number;
+  readonly host: string;
+  readonly user: string | null;
+  /** The command's base name, or its --label. */
+  readonly label: string | null;
+  /** The beginning of its --note; null: none. */
+  readonly note: string | null;
+}
+
+/**
+ * The end of a waiter's id: `<pid>@<host>/<user>/<label>`, and `/<note>` where there is one.
+ * redlockctl reads ids of 200 characters.
+ */
+export function whoOf({ host, pid, user, label, note }: Omit<HolderNote, 'since'>): string {
+  const name = cut(label.replaceAll('/', '-'), 40);
+  return `${pid}@${cut(host, 64)}/${cut(user, 24)}/${name}${note ? `/${note}` : ''}`;
+}
+
+/** The process that waits under this id; null: the id does not tell. */
+export function waitingProcess(id: string): WaitingProcess | null {
+  const form = /^(\d{1,10})@([^/]*)(?:\/([^/]*)\/([^/]*)(?:\/(.*))?)?$/s;
+  const match = form.exec(parseWaiterId(id).who ?? '');
+  if (match === null) return null;
+  const [, pid, host = '', user = null, label = null, note = null] = match;
+  return { pid: Number(pid), host, user, label, note };
+}
+
+/**
+ * `<traits>:<random>:<process>`: see whoOf. `random` makes the id unique and has no colon.
+ */
 export function waiterIdOf(
   { sharing, preemptible }: Pick<Claim, 'sharing' | 'preemptible'>,
   random: string,
@@ -136,11 +211,11 @@ export function waiterIdOf(
 }
 
 export function parseWaiterId(id: string): WaiterName {
-  const [traits = '', , ...who] = id.split(':');
-  if (who.length === 0) return { traits: [], who: null };
+  const [traits = '', , ...rest] = id.split(':');
+  if (rest.length === 0) return { traits: [], who: null };
   return {
     traits: traits.split(',').filter((trait): trait is Trait => known.includes(trait)),
-    who: who.join(':'),
+    who: rest.join(':'),
   };
 }
 
@@ -152,4 +227,9 @@ export function holderIdOf(token: string): string {
 /** The id under which a holder daemon is woken when another process releases its lock by token. */
 export function keeperIdOf(token: string): string {
   return `keeper:${token}`;
+}
+
+/** The id under which a holder receives the requests of people: see holder-request.ts. */
+export function askedIdOf(token: string): string {
+  return `asked:${token}`;
 }

@@ -1,12 +1,11 @@
 // Waits for a lock: attempts it until it is acquired, the time is up, or the caller aborts. The
-// masters keep the queue of waiters: first come, first served.
-// *Note:* "refused" and "no quorum" are never mixed. A wait for a busy lock may last for ever; a
-// wait for a quorum ends after a while, because an outage reported as contention silently skips
-// jobs.
+// masters keep the queue of waiters: first come, first served. *Note:* "refused" and "no quorum"
+// are never mixed. A wait for a busy lock may last for ever; a wait for a quorum ends after a
+// while, because an outage reported as contention silently skips jobs.
 
 import type { Report } from './events.ts';
+import { type Failure, failuresOf, hasQuorumAnswered, isMisconfigured } from './failed-attempt.ts';
 import type { Clock, Random } from './ports.ts';
-import { quorumOf } from './quorum.ts';
 import type { Redlock } from './redlock.ts';
 import type { Attempt, Claim, Lease, MasterFailure } from './types.ts';
 import type { Subscriptions } from './wait-queue.ts';
@@ -20,6 +19,8 @@ export type Acquisition =
       readonly holder: string;
       readonly holderCount: number;
       readonly freeInMs: number | null;
+      /** So many waiters were in the queue already, and no more were wanted. Absent: not that. */
+      readonly queuedCount?: number;
     }
   | { readonly kind: 'unreachable'; readonly failures: readonly MasterFailure[] }
   | { readonly kind: 'too-slow'; readonly elapsedMs: number }
@@ -53,6 +54,8 @@ export interface WaitLimits {
   readonly giveUpAfterMs: number;
   /** Bounds the attempts by their number, and by nothing else. */
   readonly retries?: Retries | null;
+  /** Gives up where so many waiters are in the queue already; null: waits behind any number. */
+  readonly maxWaiters?: number | null;
   readonly aborted: AbortSignal;
 }
 
@@ -94,7 +97,9 @@ export async function waitForLock(parts: WaitParts, limits: WaitLimits): Promise
   // missing.
   const longEnough = acquisition.kind === 'aborted' ? [parts.clock.sleep(abortedMs)] : [];
   await Promise.race([parts.redlock.settled(), ...longEnough]);
-  return acquisition;
+  if (acquisition.kind !== 'unreachable') return acquisition;
+  // Masters that the verdict did not wait for have answered by now.
+  return { ...acquisition, failures: parts.redlock.completed(acquisition.failures) };
 }
 
 class Wait {
@@ -110,6 +115,8 @@ class Wait {
    */
   #attemptCount = 0;
   #hasTried = false;
+  /** How many waiters were before us when we entered the queue; null: we have not yet. */
+  #queuedCount: number | null = null;
   /** How many attempts in a row saw no holder and no waiter before us. */
   #splitCount = 0;
   /** How often another slot was tried since the last pause. */
@@ -140,6 +147,8 @@ class Wait {
         if (aborted.aborted) break;
         if (this.#takesFreeSlot(attempt)) continue;
         if (this.#isOver(attempt)) return this.#leave(resultOf(attempt, redlock.masterCount));
+        const crowded = this.#crowded(attempt);
+        if (crowded) return this.#leave(crowded);
         await this.#goOn(attempt);
       }
       return this.#leave({ kind: 'aborted' });
@@ -197,9 +206,20 @@ class Wait {
     return attempt.kind !== 'busy' || attempt.isHeld || this.#attemptCount > splitRetryCount;
   }
 
+  /** The end of a wait that finds too many in the queue on its arrival; null: it goes on. */
+  #crowded(attempt: Failure): NotAcquired | null {
+    const { maxWaiters } = this.#limits;
+    if (attempt.kind !== 'busy' || attempt.position === null || this.#queuedCount !== null)
+      return null;
+    this.#queuedCount = attempt.position;
+    if (typeof maxWaiters !== 'number' || attempt.position < maxWaiters) return null;
+    const { holder, holderCount, freeInMs, position: queuedCount } = attempt;
+    return { kind: 'busy', holder, holderCount, freeInMs, queuedCount };
+  }
+
   /** Reports the refusal, enters the queue if that is to be done, and pauses. */
   async #goOn(attempt: Failure): Promise<void> {
-    const { clock, report } = this.#parts;
+    const { clock, report, redlock } = this.#parts;
     const { waitMs, aborted, retries } = this.#limits;
     const waitedMs = clock.now() - this.#beganAt;
     this.#slotCount = 0;
@@ -208,7 +228,7 @@ class Wait {
       report({ kind: 'waiting', holder, holderCount, remainingMs, position, waitedMs });
       if (waitMs !== 0 && !retries && !this.#subscriptions) return this.#join(attempt.arrivalUs);
     } else if (attempt.kind === 'unreachable') {
-      report({ kind: 'no-quorum', failures: attempt.failures, waitedMs });
+      report({ kind: 'no-quorum', failures: redlock.completed(attempt.failures), waitedMs });
     }
     if (retries) {
       const { delayMs, delayMsAfter, jitterMs } = retries;
@@ -260,8 +280,6 @@ class Wait {
   }
 }
 
-type Failure = Exclude<Attempt, { kind: 'acquired' }>;
-
 function resultOf(attempt: Failure, masterCount: number): NotAcquired {
   if (isMisconfigured(attempt, masterCount))
     return { kind: 'misconfigured', failures: failuresOf(attempt) };
@@ -276,22 +294,4 @@ function resultOf(attempt: Failure, masterCount: number): NotAcquired {
     default:
       return { kind: 'unreachable', failures: attempt.failures };
   }
-}
-
-/** Whether a server is unfit, or so many masters refuse access that no quorum can ever answer. */
-function isMisconfigured(attempt: Failure, masterCount: number): boolean {
-  if (attempt.kind === 'unfit') return true;
-  const deniedCount = failuresOf(attempt).filter(({ failed }) => failed.cause === 'denied').length;
-  return deniedCount > masterCount - quorumOf(masterCount);
-}
-
-/** A master that restarted too recently to vote has answered too: it is worth waiting for. */
-function hasQuorumAnswered(attempt: Failure, masterCount: number): boolean {
-  if (attempt.kind === 'busy' || attempt.kind === 'too-slow') return true;
-  const mute = failuresOf(attempt).filter(({ failed }) => failed.cause !== 'restarted');
-  return mute.length <= masterCount - quorumOf(masterCount);
-}
-
-function failuresOf(attempt: Failure): readonly MasterFailure[] {
-  return attempt.kind === 'unfit' || attempt.kind === 'unreachable' ? attempt.failures : [];
 }

@@ -6,8 +6,11 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { Claim, Sharing } from '../lock/types.ts';
-import { type HolderNote, newClaim, onSomeSlot, waiterIdOf } from '../lock/value.ts';
+import { type HolderNote, newClaim, onSomeSlot, waiterIdOf, whoOf } from '../lock/value.ts';
 import { userName } from '../system/user.ts';
+
+/** The masters tell no more of a waiter's id. */
+const mostIdBytes = 200;
 
 /** A claim with a value that was never used before. */
 export function claimFor(settings: Settings): Claim {
@@ -18,17 +21,24 @@ export function claimFor(settings: Settings): Claim {
 }
 
 export function waiterIdFor(settings: Settings, runId: string): string {
-  return waiterIdOf(
-    { sharing: sharingOf(settings), preemptible: settings.preemptible },
-    runId,
-    `${process.pid}@${os.hostname()}`,
-  );
+  const { preemptible, note } = settings;
+  const traits = { sharing: sharingOf(settings), preemptible };
+  const record = noteOf(settings);
+  for (let kept = note ?? ''; ; kept = [...kept].slice(0, -1).join('').trimEnd()) {
+    const id = waiterIdOf(traits, runId, whoOf({ ...record, note: kept }));
+    if (kept === '' || Buffer.byteLength(id) <= mostIdBytes) return id;
+  }
 }
 
 /** The holder record without its time, for the lock and for its history. */
-export function noteOf({ command }: Settings): Omit<HolderNote, 'since'> {
+export function noteOf({ command, label, note, url }: Settings): Omit<HolderNote, 'since'> {
   ourselves ??= { host: os.hostname(), pid: process.pid, user: userName() };
-  return { ...ourselves, label: path.basename(command[0] ?? '') };
+  return {
+    ...ourselves,
+    label: label ?? path.basename(command[0] ?? ''),
+    ...(note === null ? {} : { note }),
+    ...(url === null ? {} : { url }),
+  };
 }
 
 /** Found out once: the system reads files for it, and every attempt needs it. */

@@ -2,6 +2,7 @@
 
 import type { Settings } from '../config/settings.ts';
 import { type MasterAddress, parseAddress } from '../redis/address.ts';
+import { readPasswords } from '../redis/passwords.ts';
 
 export interface JobMasters {
   readonly addresses: readonly MasterAddress[];
@@ -9,9 +10,12 @@ export interface JobMasters {
   readonly replaced: () => string | null;
 }
 
-/** Starts the local masters that are missing. Throws LocalError. */
+/** Starts the local masters that are missing. Throws LocalError, ConfigError. */
 export async function mastersOf(settings: Settings): Promise<JobMasters> {
-  if (!settings.local) return { addresses: settings.masters, replaced: () => null };
+  if (!settings.local) {
+    await readPasswords(settings.masters);
+    return { addresses: settings.masters, replaced: () => null };
+  }
   const { startLocalMasters } = await import('../local/local-masters.ts');
   const { rememberServers } = await import('../local/same-servers.ts');
   const directory = settings.localDirectory;

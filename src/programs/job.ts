@@ -2,15 +2,18 @@
 // passes the events to the reporter. It decides nothing about the lock or the command.
 
 import { randomBytes } from 'node:crypto';
+import { onlookersOf } from '../cli/onlookers.ts';
 import type { Reporter } from '../cli/reporter.ts';
 import type { Settings } from '../config/settings.ts';
 import { acquire } from '../lock/acquire.ts';
+import { HolderChannel, type Listen } from '../lock/holder-channel.ts';
 import { type Lease, Redlock } from '../lock/redlock.ts';
 import type { Claim } from '../lock/types.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from '../lock/wait.ts';
 import type { MasterAddress } from '../redis/address.ts';
 import { EnclosingLock } from '../redis/enclosing-lock.ts';
-import { ServerRegistry } from '../redis/identity.ts';
+import { isFailed } from '../redis/errors.ts';
+import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { endedBefore, objectionTo } from '../run/command.ts';
@@ -48,22 +51,28 @@ export async function runJob(
 ): Promise<ExitStatus> {
   const failing = new Set<string>();
   let position: number | null = null;
+  const note = (line: string) => reporter.note(line);
+  const onlookers = await onlookersOf(settings, noteOf(settings), note);
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
     if (event.kind === 'waiting' && event.position !== null) position ??= event.position + 1;
+    for (const onlooker of onlookers) onlooker.see(event);
     reporter.event(event);
   };
   for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
   const finished = await new Job(settings, addresses, replaced, guards, tell).run();
   reporter.finished(finished);
+  for (const onlooker of onlookers) onlooker.finished(finished);
   const status = exitStatusOf(finished.result, settings.conflictExitCode);
   if (settings.reportFile !== null) {
     const names = addresses.map(({ name }) => name);
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
     const { reportOf, writeReport } = await import('../cli/report.ts');
-    const report = reportOf(settings.names, finished, { position: position, masters }, status.code);
+    const { names: locks, note, url, traceId } = settings;
+    const seen = { position: position, masters, note, url, traceId };
+    const report = reportOf(locks, finished, seen, status.code);
     const problem = writeReport(settings.reportFile, report);
     if (problem !== null) reporter.error(problem);
   }
@@ -93,7 +102,9 @@ class Job {
     guards: GuardSupply,
     tell: (event: RunEvent) => void,
   ) {
-    const { prefix, restartGraceMs, protocol, masterTimeoutMs, reserveMs } = settings;
+    const { prefix, restartGraceMs, protocol, historyBytes } = settings;
+    const { masterTimeoutMs, reserveMs } = settings;
+    const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
     const registry = new ServerRegistry();
     this.#settings = settings;
     this.#replaced = replaced;
@@ -105,8 +116,7 @@ class Job {
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
     this.#masters = addresses.map(
-      (address) =>
-        new RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, this.#clock),
+      (address) => new RedisMaster(address, masterSettings, registry, this.#clock),
     );
     const lockSettings = { masterTimeoutMs, reserveMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
@@ -130,6 +140,7 @@ class Job {
     if (objection) return endedBefore(objection);
     const isolation = settings.isIsolated ? findIsolation() : null;
     const guard = this.#startGuard(libcForTree());
+    const listen: Listen = (...asked) => new HolderChannel(this.#masters, ...asked);
     const run: Run = new Run(settings, {
       redlock: this.#enclosing ?? this.#redlock,
       clock: this.#clock,
@@ -146,6 +157,8 @@ class Job {
       },
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
       recordOf: this.#recordOf,
+      // An enclosing run is asked itself, and ends this one.
+      ...(this.#enclosing ? {} : { listen }),
     });
     this.#post = (event) => run.post(event);
     const unsubscribe = subscribe(this.#isForeground, (signal) =>
@@ -198,6 +211,10 @@ class Job {
 
   #report(event: RunEvent): void {
     this.#tell(event);
+    if (event.kind === 'acquired')
+      for (const { name, identity } of this.#masters)
+        if (identity && !isFailed(identity) && isUnidentified(identity))
+          this.#tell({ kind: 'master-unidentified', master: name });
     if (event.kind === 'extended' && this.#replaced() !== null) {
       this.#post({ kind: 'lost', reason: 'masters-replaced' });
     }
@@ -242,22 +259,33 @@ class Job {
     return replaced && `${replaced} (try again)`;
   }
 
+  /** What each attempt of a run that does not wait leaves in the history where it is refused. */
+  #skips(leftMs: number | null): () => Pick<Claim, 'skip'> {
+    const { hasHistory, retries } = this.#settings;
+    if (!hasHistory || (leftMs !== 0 && !retries)) return () => ({});
+    const line = this.#recorder.ofSkip(this.#runId);
+    const { host } = noteOf(this.#settings);
+    let attemptCount = 0;
+    return () => ({ skip: { line, host, run: this.#runId, isRepeated: attemptCount++ > 0 } });
+  }
+
   async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
-    const { giveUpAfterMs, retries, hasHistory, names } = this.#settings;
+    const { giveUpAfterMs, retries, hasHistory, names, maxWaiters } = this.#settings;
     if (this.#enclosing) return this.#enclosing.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
+    const skip = this.#skips(leftMs);
     const parts = {
       redlock: this.#redlock,
       clock: this.#clock,
       random: Math.random,
       report: (event: RunEvent) => this.#report(event),
-      newClaim: () => claimFor(this.#settings),
+      newClaim: () => ({ ...claimFor(this.#settings), ...skip() }),
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
         hasHistory
           ? this.#recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined)
           : null,
     };
-    const limits = { giveUpAfterMs, aborted };
+    const limits = { giveUpAfterMs, maxWaiters, aborted };
     if (heldNames(process.env).some((name) => names.includes(name))) {
       // If an enclosing run holds the lock, this run would wait for itself.
       const acquisition = await waitForLock(parts, { ...limits, waitMs: 0, retries: null });

@@ -3,12 +3,12 @@
 // the tables are here.
 
 import { examples, spellingsOf } from '../cli/help.ts';
-import { type Part, renderPage, type Section } from '../cli/roff.ts';
-import { defaultTextOf, environmentName, keyTable } from '../config/keys.ts';
+import { defaultTextOf, environmentName, keyTable, tlsKeys } from '../config/keys.ts';
 import { type OptionRow, optionTable } from '../config/options.ts';
 import { examples as ctlExamples, synopsisOf } from '../ctl/help.ts';
 import { sharedOptions, verbTable } from '../ctl/verb-table.ts';
 import { exitCodesOf } from '../text/exit-codes.ts';
+import { type Part, renderPage, type Section } from './roff.ts';
 
 const paragraph = (text: string): Part => ({ kind: 'paragraph', text });
 const terms = (...rows: readonly (readonly [string, string])[]): Part => ({
@@ -30,6 +30,21 @@ const search =
   '/etc/redlockrc. A file that is found, and not named, must belong to the caller or root, ' +
   'and no other user may be able to write it. An option beats the environment, the ' +
   'environment beats the file.';
+
+const twins =
+  'Each key of redlockrc(5) has a variable: ttl is REDLOCK_TTL, restartGrace is ' +
+  'REDLOCK_RESTART_GRACE. REDLOCK_MASTERS is a list of URLs separated by commas; REDLOCK_CONFIG ' +
+  'names the configuration file. COMMAND gets the environment of the caller, and these:';
+/** The variables that COMMAND gets. */
+const givenToCommand: readonly (readonly [string, string])[] = [
+  ['REDLOCK_NAME', 'the name of the lock; of several the first'],
+  ['REDLOCK_NAMES', 'all names of this run, separated by commas'],
+  ['REDLOCK_TOKEN', 'the random value that proves ownership'],
+  ['REDLOCK_FENCE', 'the fencing number, larger for every later holder; empty with --no-fence'],
+  ['REDLOCK_TTL_MS', 'the validity asked of the masters'],
+  ['REDLOCK_HELD', 'the names held by this run and the enclosing runs, outermost first'],
+  ['REDLOCK_HELD_LEASES', 'token, fencing number and validity of each of those'],
+];
 
 /** The pages by file name, such as `redlock-run.1`. */
 export function renderManual(version: string): ReadonlyMap<string, string> {
@@ -77,7 +92,7 @@ function runSections(): Section[] {
         {
           kind: 'block',
           lines: [
-            'redlock-run [options] NAME -- COMMAND [ARG...]',
+            'redlock-run [options] NAME... -- COMMAND [ARG...]',
             'redlock-run [options] NAME [options] COMMAND [ARG...]',
             'redlock-run [options] NAME -c STRING',
           ],
@@ -101,6 +116,10 @@ function runSections(): Section[] {
           'When the lock is lost, COMMAND and its whole process tree are ended before another ' +
             'client can acquire it.',
         ),
+        paragraph(
+          'With several names all of these locks are held, or none. Two runs that name the same ' +
+            'locks in another order do not block each other.',
+        ),
       ],
     },
     ...groups.map(
@@ -110,6 +129,7 @@ function runSections(): Section[] {
       }),
     ),
     { title: 'DURATIONS', parts: [paragraph(durations)] },
+    { title: 'ENVIRONMENT', parts: [paragraph(twins), terms(...givenToCommand)] },
     { title: 'EXIT STATUS', parts: [terms(...exitCodesOf('run'))] },
     { title: 'FILES', parts: [paragraph(`${search} See redlockrc(5).`)] },
     { title: 'EXAMPLES', parts: exampleParts(examples) },
@@ -155,7 +175,8 @@ function ctlSections(): Section[] {
 
 function fileSections(): Section[] {
   const keys = keyTable.map(({ key, description }) => {
-    const twin = key === 'tls' ? '' : ` Environment: ${environmentName(key)}.`;
+    const twins = key === 'tls' ? tlsKeys : [key];
+    const twin = ` Environment: ${twins.map(environmentName).join(', ')}.`;
     return [key, `${description} (default: ${defaultTextOf(key)}).${twin}`] as const;
   });
   return [

@@ -3,6 +3,7 @@
 
 import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { renderHelp, renderVersion } from '../cli/help.ts';
+import { isJournal } from '../cli/journal.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
 import { openStderr } from '../cli/stderr.ts';
@@ -14,6 +15,7 @@ import { areTooFew, checkDescriptors, tooFew } from '../run/descriptors.ts';
 import { RunError } from '../run/errors.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import { raiseAgain } from '../run/signals.ts';
+import { leaveTerminal } from '../run/terminal.ts';
 import { OutputError } from '../text/errors.ts';
 
 /** The number of masters of --local. */
@@ -33,9 +35,8 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (words.dryRun) return await print(renderPlan(settings));
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
-    const { leaveTerminal } = await import('../run/terminal.ts');
     const stderr = openStderr();
-    const reporter = new Reporter(settings, stderr.output);
+    const reporter = new Reporter(settings, stderr.output, isJournal(process.env));
     for (const caution of settings.cautions) reporter.warn(caution);
     const { code, signal } = await runJob(settings, reporter, guards).finally(stderr.flush);
     leaveTerminal();

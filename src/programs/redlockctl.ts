@@ -10,13 +10,14 @@ import { checkArgumentBytes } from '../config/arguments.ts';
 import { executionContext } from '../config/sources.ts';
 import { parseWords } from '../ctl/arguments.ts';
 import type { Call } from '../ctl/call.ts';
-import { renderHelp } from '../ctl/help.ts';
+import { renderHelp, renderVerbHelp } from '../ctl/help.ts';
 import { Output } from '../ctl/output.ts';
 import { readSettings } from '../ctl/settings.ts';
 import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
 import { LocalError } from '../local/errors.ts';
 import type { HolderNote } from '../lock/value.ts';
+import { ciJobUrl } from '../system/ci-job.ts';
 import { createSystemClock } from '../system/clock.ts';
 import { userName } from '../system/user.ts';
 import { printableLines } from '../text/printable.ts';
@@ -30,14 +31,19 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   list: async () => (await import('../ctl/list.ts')).list,
   top: async () => (await import('../ctl/top/top.ts')).top,
   history: async () => (await import('../ctl/history/history.ts')).history,
+  stop: async () => (await import('../ctl/people/stop.ts')).stop,
   break: async () => (await import('../ctl/break.ts')).breakLock,
+  freeze: async () => (await import('../ctl/people/freeze.ts')).freeze,
+  thaw: async () => (await import('../ctl/people/freeze.ts')).thaw,
   acquire: async () => (await import('../ctl/steps/acquire.ts')).acquireLock,
   hold: async () => (await import('../ctl/steps/hold.ts')).hold,
   extend: async () => (await import('../ctl/steps/steps.ts')).extend,
   release: async () => (await import('../ctl/steps/steps.ts')).release,
   check: async () => (await import('../ctl/steps/steps.ts')).check,
+  metrics: async () => (await import('../ctl/metrics/metrics.ts')).metrics,
   doctor: async () => (await import('../ctl/doctor/doctor.ts')).doctor,
-  acl: async () => (await import('../ctl/acl.ts')).acl,
+  acl: async () => (await import('../ctl/doctor/acl.ts')).acl,
+  wait: async () => (await import('../ctl/steps/wait.ts')).waitUntilFree,
   local: async () => (await import('../ctl/local.ts')).local,
 };
 
@@ -67,7 +73,8 @@ async function answer(
   checkArgumentBytes(argv);
   const words = parseWords(argv);
   if (words.kind !== 'verb') {
-    output.print(words.kind === 'help' ? renderHelp() : renderVersion('redlockctl'));
+    if (words.kind === 'version') output.print(renderVersion('redlockctl'));
+    else output.print(words.row === null ? renderHelp() : renderVerbHelp(words.row));
     return 0;
   }
   const around = executionContext(environment);
@@ -94,6 +101,7 @@ async function answer(
     // Moves back to the first of these lines and clears what follows.
     print: (text, over = 0) =>
       output.print((over === 0 ? '' : `\x1b[${over}F\x1b[J`) + printableLines(text)),
+    stderr,
     tell,
     ask: stdin.isTTY && stderr.isTTY ? ask : null,
     columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : null,
@@ -103,7 +111,9 @@ async function answer(
 
 function note(): HolderNote {
   const since = new Date().toISOString();
-  return { host: os.hostname(), pid: process.pid, user: userName(), since, label: 'redlockctl' };
+  const url = ciJobUrl(process.env);
+  const identity = { host: os.hostname(), pid: process.pid, user: userName(), since };
+  return { ...identity, label: 'redlockctl', ...(url === null ? {} : { url }) };
 }
 
 /** Aborts at a signal. At its exit the program dies of the signal, after the rollback. */

@@ -4,6 +4,7 @@
 // path.
 
 import { isIPv6 } from 'node:net';
+import type { Failed } from '../lock/types.ts';
 import { quotedAddress, schemeLength } from '../text/quote.ts';
 
 /** File contents (PEM), not file names. */
@@ -14,7 +15,31 @@ export interface TlsOptions {
   readonly servername?: string;
 }
 
-/** Either host and port, or the path of a unix socket. */
+/** A password that changes. */
+export interface PasswordSource {
+  /**
+   * The password to log in with now, or why there is none. `refused`: the one that a server has
+   * just refused. Never rejects.
+   */
+  password(refused?: string): Promise<string | Failed>;
+  /** In how many ms an open connection logs in anew; null: never. */
+  renewInMs(): number | null;
+}
+
+export interface SentinelHost {
+  /** IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where to ask for the address of a primary. */
+export interface Sentinels {
+  /** The name under which they watch it. */
+  readonly primary: string;
+  readonly hosts: readonly SentinelHost[];
+}
+
+/** Either host and port, or the path of a unix socket, or sentinels. */
 export interface MasterAddress {
   /** For messages: `redis://***@10.0.0.1:6379/2`. */
   readonly name: string;
@@ -22,9 +47,12 @@ export interface MasterAddress {
   readonly host?: string;
   readonly port?: number;
   readonly path?: string;
+  readonly sentinels?: Sentinels;
   readonly db: number;
   readonly username?: string;
   readonly password?: string;
+  /** Asked at each connection; without it the password does not change. */
+  readonly passwordSource?: PasswordSource;
   /** Present means TLS. */
   readonly tls?: TlsOptions;
 }
@@ -45,17 +73,20 @@ interface Login {
 
 const schemes = /^(redis|rediss|valkey|valkeys|unix)$/;
 const forms = 'redis://[user[:password]@]host[:port][/db], rediss://… or unix:///path';
+const sentinelForm = 'redis+sentinel://[user[:password]@]host:port,host:port/NAME[/db]';
+const sentinelPort = 26_379;
 
 /**
  * Reads `redis://[user[:pass]@]host[:port][/db]`, `rediss://`, `valkey://`, `valkeys://`,
- * `unix://[user:pass@]/path[?db=N]`, `host:port` or `host`; IPv6 in brackets, credentials
+ * `unix://[user:pass@]/path[?db=N]`, `redis+sentinel://[user[:pass]@]host:port,…/NAME[/db]`,
+ * `host:port` or `host`; IPv6 in brackets, credentials
  * percent-encoded, port 6379 and database 0 unless given.
  * @throws AddressError
  */
 export function parseAddress(text: string): MasterAddress {
   if (text === '') throw new AddressError(text, `no address (write ${forms})`);
   if (/[\s\p{Cc}]/u.test(text))
-    throw new AddressError(text, 'contains a space or a control character');
+    throw new AddressError(text, 'contains a space or a control character (one URL each)');
   const separator = schemeLength(text);
   if (separator < 0) {
     if (/^(rediss?|valkeys?|unix):(?!\d+$)/i.test(text)) {
@@ -65,13 +96,12 @@ export function parseAddress(text: string): MasterAddress {
     return parseServer(text, 'redis', text);
   }
   const scheme = text.slice(0, separator).toLowerCase().replace('valkey', 'redis');
-  if (/^rediss?\+sentinel$/.test(scheme)) {
-    const why = `${scheme}:// is not supported yet (list independent masters as redis://host)`;
-    throw new AddressError(text, why);
-  }
-  if (!schemes.test(scheme)) throw new AddressError(text, `unknown scheme (write ${forms})`);
+  const isSentinel = /^rediss?\+sentinel$/.test(scheme);
+  if (!isSentinel && !schemes.test(scheme))
+    throw new AddressError(text, `unknown scheme (write ${forms})`);
   if (text.includes('#')) throw new AddressError(text, 'contains a # (write %23 in a password)');
   const rest = text.slice(separator + 3);
+  if (isSentinel) return parseSentinels(text, scheme, rest);
   return scheme === 'unix' ? parseSocket(text, rest) : parseServer(text, scheme, rest);
 }
 
@@ -80,6 +110,10 @@ export function parseAddress(text: string): MasterAddress {
  * `10.0.0.1:6379` or `unix:/path`.
  */
 export function endpointOf(address: MasterAddress): string {
+  if (address.sentinels !== undefined) {
+    const { hosts, primary } = address.sentinels;
+    return `${hosts.map(shownHost).sort().join(',').toLowerCase()}/${primary}`;
+  }
   if (address.path !== undefined) return `unix:${address.path}`;
   return `${bracketed(address.host ?? '').toLowerCase()}:${address.port}`;
 }
@@ -100,6 +134,30 @@ function parseServer(text: string, scheme: string, rest: string): MasterAddress 
   const db = parseDb(text, dbText === '' ? '0' : dbText);
   const name = `${scheme}://${shown(login)}${bracketed(host)}:${port}${db === 0 ? '' : `/${db}`}`;
   return { name, host, port, db, ...login, ...(scheme === 'rediss' ? { tls: {} } : {}) };
+}
+
+function parseSentinels(text: string, scheme: string, rest: string): MasterAddress {
+  const at = rest.lastIndexOf('@');
+  const login = parseLogin(text, at < 0 ? null : rest.slice(0, at));
+  const [hostList = '', primary = '', dbText = '', ...others] = rest.slice(at + 1).split('/');
+  if (primary === '') throw new AddressError(text, `no /NAME of a primary (write ${sentinelForm})`);
+  if (!/^[\w.-]{1,200}$/.test(primary) || others.length > 0)
+    throw new AddressError(text, `not a name that sentinels give (write ${sentinelForm})`);
+  const hosts = hostList.split(',').map((one): SentinelHost => {
+    const [, hostText = '', portText] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(one) ?? [];
+    if (hostText === '') throw new AddressError(text, `no host (write ${sentinelForm})`);
+    const host = parseHost(text, hostText);
+    return { host, port: portText === undefined ? sentinelPort : parsePort(text, portText) };
+  });
+  const db = parseDb(text, dbText === '' ? '0' : dbText);
+  const path = `${primary}${db === 0 ? '' : `/${db}`}`;
+  const name = `${scheme}://${shown(login)}${hosts.map(shownHost).join(',')}/${path}`;
+  const tls = scheme.startsWith('rediss') ? { tls: {} } : {};
+  return { name, sentinels: { primary, hosts }, db, ...login, ...tls };
+}
+
+function shownHost({ host, port }: SentinelHost): string {
+  return `${bracketed(host)}:${port}`;
 }
 
 function parseSocket(text: string, rest: string): MasterAddress {

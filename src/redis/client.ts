@@ -6,8 +6,8 @@
 
 import { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
-import type { MasterAddress } from './address.ts';
-import { failedBy } from './errors.ts';
+import type { MasterAddress, PasswordSource } from './address.ts';
+import { failedBy, isFailed, isRefusedLogin, silentTls } from './errors.ts';
 import { ReplyGuard } from './reply-guard.ts';
 
 /** A silent host delays a connection by no more than this; a refused connection fails at once. */
@@ -71,17 +71,28 @@ const plain = {
   scripts: undefined,
 };
 
-/** Connects and logs in. No reply may have more than `mostBytes`. Never rejects. */
+export interface OpenOptions {
+  /** The most that one reply may have. */
+  readonly mostBytes?: number | undefined;
+  /** Whether it logs in anew when a password ends; not on a connection that only subscribes. */
+  readonly isRenewing?: boolean;
+}
+
+/** Connects and logs in. Never rejects. */
 export async function openClient(
   origin: Origin,
-  mostBytes = mostBytesOfReply,
+  { mostBytes = mostBytesOfReply, isRenewing = false }: OpenOptions = {},
 ): Promise<OpenedClient | Failed> {
   const isDuplicate = 'duplicate' in origin;
+  const source = isDuplicate ? undefined : origin.passwordSource;
+  const given = source ? await source.password() : isDuplicate ? undefined : origin.password;
+  if (isFailed(given)) return given;
   const client = isDuplicate
     ? origin.duplicate({ ...safe, ...plain })
     : new Redis({ ...endpointOptions(origin), ...safe });
   // The first error is the cause of those that follow.
   let cause: unknown = null;
+  let isConnected = false;
   client.on('error', (error) => {
     cause ??= error;
   });
@@ -90,17 +101,27 @@ export async function openClient(
     guard.asked();
     return send();
   };
-  const whyFailed = (error: unknown) => guard.problem ?? failedBy(error, cause);
-  try {
-    await verifying(() => client.connect());
-    await inTime(client, [
+  const whyFailed = (error: unknown) => {
+    if (guard.problem) return guard.problem;
+    const { code } = (cause ?? {}) as { code?: string };
+    if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
+    const failure = failedBy(error, cause);
+    return failure.isVague ? (guard.lastWords ?? failure) : failure;
+  };
+  const call: Call = (command, ...words) => ask(() => client.call(command, ...words));
+  const enter = (password: string | undefined) =>
+    inTime(client, [
       // A duplicate logs in by itself.
-      isDuplicate || origin.password === undefined
-        ? null
-        : logIn(origin, (command, ...words) => ask(() => client.call(command, ...words))),
+      isDuplicate || password === undefined ? null : logIn(origin.username, password, call),
       // In another database our key would exclude no other client.
       origin.db === 0 ? null : ask(() => client.select(origin.db)),
     ]);
+  try {
+    await verifying(() => client.connect());
+    isConnected = true;
+    if (source === undefined) await enter(given);
+    else await enterAgain(source, given ?? '', enter);
+    if (source && isRenewing && !isDuplicate) renewLater(client, source, origin.username, call);
     return { client, ask, whyFailed };
   } catch (error) {
     // A client that has ended would only set a timer, which keeps the program alive.
@@ -127,11 +148,48 @@ async function inTime(client: Redis, answers: readonly (Promise<unknown> | null)
   if (refused) throw refused.reason;
 }
 
-/** Logs in. A server that needs no password is no failure. */
-async function logIn(
-  { username, password = '' }: MasterAddress,
-  call: (command: string, ...words: string[]) => Promise<unknown>,
+type Call = (command: string, ...words: string[]) => Promise<unknown>;
+
+/** Logs in, and once more where the password has been changed in the meantime. */
+async function enterAgain(
+  source: PasswordSource,
+  password: string,
+  enter: (password: string) => Promise<unknown>,
 ): Promise<void> {
+  try {
+    await enter(password);
+  } catch (error) {
+    const next = isRefusedLogin(error) ? await source.password(password) : password;
+    if (isFailed(next) || next === password) throw error;
+    await enter(next);
+  }
+}
+
+/**
+ * Logs in anew before a password ends, as long as the connection is open. Where that fails the
+ * connection goes on as it is, and the next one logs in with what there is then.
+ */
+function renewLater(
+  client: Redis,
+  source: PasswordSource,
+  username: string | undefined,
+  call: Call,
+): void {
+  const delayMs = source.renewInMs();
+  if (delayMs === null) return;
+  const timer = setTimeout(async () => {
+    const password = await source.password();
+    if (client.status !== 'ready') return;
+    const enter = (one: string) => logIn(username, one, call);
+    if (!isFailed(password)) await enterAgain(source, password, enter).catch(() => {});
+    if (client.status === 'ready') renewLater(client, source, username, call);
+  }, delayMs);
+  timer.unref();
+  client.once('end', () => clearTimeout(timer));
+}
+
+/** Logs in. A server that needs no password is no failure. */
+async function logIn(username: string | undefined, password: string, call: Call): Promise<void> {
   try {
     await call('AUTH', ...(username === undefined ? [password] : [username, password]));
   } catch (error) {

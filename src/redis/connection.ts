@@ -7,12 +7,15 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
 import { bytesOf } from '../text/bytes.ts';
-import { type OpenedClient, type Origin, openClient } from './client.ts';
+import type { OpenedClient, Origin } from './client.ts';
 import { failed, isFailed } from './errors.ts';
 import { textsOf } from './exact-reply.ts';
 import { parseIdentity, type ServerIdentity } from './identity.ts';
 import { typeOfKey } from './keys.ts';
 import type { ScriptCall } from './script-calls.ts';
+import { scripts } from './scripts.ts';
+import { openMaster } from './sentinels.ts';
+import { kindOfError } from './server-kinds.ts';
 
 /** How a server refuses any request: not logged in, protected mode, no room for another client. */
 const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients/;
@@ -26,8 +29,10 @@ export class Connection {
   readonly #unanswered: number[] = [];
   readonly #ask: OpenedClient['ask'];
   readonly #whyFailed: OpenedClient['whyFailed'];
+  #rejection: Failed | null = null;
   #isClosed = false;
   #identified: ServerIdentity | Failed | null = null;
+  #promotedAs: Promise<string | null> | null = null;
 
   private constructor({ client, ask, whyFailed }: OpenedClient, clock: Clock) {
     this.#client = client;
@@ -46,13 +51,18 @@ export class Connection {
     clock: Clock,
     mostBytes?: number,
   ): Promise<Connection | Failed> {
-    const opened = await openClient(origin, mostBytes);
+    const opened = await openMaster(origin, { mostBytes, isRenewing: true });
     return isFailed(opened) ? opened : new Connection(opened, clock);
   }
 
   /** The server's identity; null until it is known. */
   get identified(): ServerIdentity | Failed | null {
     return this.#identified;
+  }
+
+  /** Why the server can never vote, as far as an error reply has told; null: none has. */
+  get rejection(): Failed | null {
+    return this.#rejection;
   }
 
   get isOpen(): boolean {
@@ -79,6 +89,10 @@ export class Connection {
   /** Runs a script. If it fails because a key has the wrong type, the failure names that key. */
   async run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
     const reply = await this.eval(script, keys, ...words);
+    // Another server may answer at the address by now. A request that is under way here must not be
+    // overtaken by its release on another connection.
+    const isStale = isFailed(reply) && kindOfError(reply.message)?.isStale;
+    if (isStale && this.#unanswered.length === 0) this.close();
     return isFailed(reply) && reply.message.startsWith('WRONGTYPE')
       ? this.#wrongTypeAmong(keys, reply)
       : reply;
@@ -140,6 +154,31 @@ export class Connection {
     );
   }
 
+  /**
+   * The replication id under which a former replica has become a primary; null: it was never a
+   * replica since its start, or does not say.
+   */
+  promotedAs(): Promise<string | null> {
+    this.#promotedAs ??= this.#readPromotion();
+    return this.#promotedAs;
+  }
+
+  async #readPromotion(): Promise<string | null> {
+    const info = String(await this.#send(() => this.#client.info('replication')));
+    const id = (field: string) => new RegExp(`^${field}:(\\w{1,64})`, 'm').exec(info)?.[1] ?? '';
+    return /[^0]/.test(id('master_replid2')) ? id('master_replid') : null;
+  }
+
+  /**
+   * For how many ms this promotion has been known on the server (scripts/promoted.lua). `isNoting`:
+   * whether the server notes it where it has not been known yet.
+   */
+  async firstSeenMs(key: string, id: string, isNoting: boolean): Promise<number | Failed> {
+    const reply = await this.eval(scripts.promoted, [key], id, isNoting ? '1' : '0');
+    if (isFailed(reply)) return reply;
+    return typeof reply === 'number' ? reply : failed('reply', 'an unexpected reply to a script');
+  }
+
   async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
     this.#unanswered.push(this.#clock.now());
     try {
@@ -170,6 +209,7 @@ export class Connection {
 
   #failedBy(error: unknown): Failed {
     const failure = this.#whyFailed(error);
+    if (failure.cause === 'unfit') this.#rejection = failure;
     if (failure.cause === 'connection') this.close();
     return failure;
   }

@@ -8,12 +8,12 @@ import type { Clock } from '../lock/ports.ts';
 import { quorumOf, validUntilOf } from '../lock/quorum.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
 import { countOf, failuresIn, MasterSet } from '../lock/round.ts';
-import type { MasterFailure } from '../lock/types.ts';
 import {
   alone,
   type EnclosingLease,
   type Extension,
   type Lease,
+  type MasterFailure,
   type Released,
 } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';

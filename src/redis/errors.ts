@@ -6,19 +6,26 @@
 
 import type { Failed, FailureCause } from '../lock/types.ts';
 import { printable } from '../text/printable.ts';
+import { kindOfError } from './server-kinds.ts';
 
-const connectionErrors: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  ENOENT: 'no such socket',
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'host not found (the name server does not answer)',
-  EHOSTUNREACH: 'host unreachable',
-  ENETUNREACH: 'network unreachable',
-  ETIMEDOUT: 'no connection in time',
-  EACCES: 'permission denied',
-  EPIPE: 'connection closed',
+const network = 'check the network, and the firewalls between';
+const serverLog = 'look at the log of the server, and at what is between';
+
+/** By the code of the error: what it says, and what to do. */
+const connectionErrors: Readonly<Record<string, readonly [message: string, advice: string]>> = {
+  ECONNREFUSED: ['connection refused', 'start the server, or correct its address'],
+  ECONNRESET: ['connection reset', serverLog],
+  ENOENT: ['no such socket', 'start the server, or correct its address'],
+  ENOTFOUND: ['host not found', 'correct the name'],
+  EAI_AGAIN: ['host not found: the name server does not answer', 'check the resolver'],
+  EHOSTUNREACH: ['host unreachable', network],
+  ENETUNREACH: ['network unreachable', network],
+  ETIMEDOUT: ['no connection in time', network],
+  EACCES: ['permission denied', 'check the permissions of the socket'],
+  EPIPE: ['connection closed', serverLog],
 };
+/** Those that say only that the connection has ended. */
+const vague: readonly string[] = ['ECONNRESET', 'EPIPE'];
 
 /**
  * The end of ioredis's message, in every version, about bytes that are no Redis protocol, such as
@@ -27,14 +34,17 @@ const connectionErrors: Record<string, string> = {
 const foreignBytes = /\. Please report this\.$/;
 
 /** The messages of ioredis about a connection that is ending; they do not say why. */
-const endedConnection = /^(Connection is closed|Stream isn't writeable)/;
+const endedConnection =
+  /^(Connection is closed|Stream isn't writeable|Socket closed unexpectedly|write after end)/i;
 
 /** The most that is kept of a server's error message. */
 const mostChars = 300;
 
-const deniedReply =
-  /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid password|The user executing the script can't run/;
-const wrongDatabase = /DB index is out of range/;
+/** A right that is missing in a script is told in three ways: by Redis 6, 7, and 8 or Valkey 8. */
+const deniedReply = new RegExp(
+  '^(NOAUTH|WRONGPASS|NOPERM|ERR ACL failure in script)\\b|invalid password|' +
+    "user executing the script can't run",
+);
 
 /** Node's codes for a server certificate that fails verification. */
 const untrusted =
@@ -68,19 +78,26 @@ export function failedBy(error: unknown, cause: unknown = null): Failed {
       `TLS is refused: ${tidied(message)} (set tls.certFile and tls.keyFile)`,
     );
   }
-  if (name === 'ReplyError' && wrongDatabase.test(message)) {
-    return failed('denied', `${tidied(message)} (name a database that the server has)`);
+  const kind = name === 'ReplyError' ? kindOfError(message) : null;
+  if (kind !== null) {
+    const { cause: kindCause, advice = serverLog } = kind;
+    if (kind.message !== undefined) return failed(kindCause, kind.message);
+    const told = firstSentence(tidied(message));
+    // A vote that can come back shows its advice beside those of other masters.
+    if (kindCause === 'denied') return failed(kindCause, `${told} (${advice})`);
+    return { ...failed(kindCause, told), advice };
   }
   if (name === 'ReplyError' && deniedReply.test(message)) {
     return failed('denied', `${tidied(message)} (${cureOf(message)})`);
   }
-  if (name === 'ReplyError') return failed('reply', tidied(message));
-  if (foreignBytes.test(message)) return failed('connection', 'does not speak the Redis protocol');
+  if (name === 'ReplyError') {
+    return { ...failed('reply', tidied(message)), advice: serverLog };
+  }
+  if (foreignBytes.test(message)) return foreignProtocol;
   const known = code === undefined ? undefined : connectionErrors[code];
-  return failed(
-    'connection',
-    known ?? (endedConnection.test(message) ? 'connection closed' : tidied(message)),
-  );
+  const isVague = vague.includes(code ?? '') || endedConnection.test(message);
+  const [text, advice] = known ?? [isVague ? 'connection closed' : tidied(message), serverLog];
+  return { ...failed('connection', text), advice, ...(isVague ? { isVague } : {}) };
 }
 
 /** An error reply as an error of ioredis. */
@@ -88,9 +105,26 @@ export function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
+/** The server sends bytes that are not Redis's. */
+export const foreignProtocol: Failed = {
+  ...failed('connection', 'does not speak the Redis protocol'),
+  advice: 'correct the port',
+};
+
+/** TLS was asked for, and nothing came of it in time. */
+export const silentTls: Failed = {
+  ...failed('connection', 'no TLS connection in time'),
+  advice: 'write redis:// if it does not speak TLS; else check the network',
+};
+
+/** Whether the server refuses the user or the password. */
+export function isRefusedLogin(error: unknown): boolean {
+  return /^WRONGPASS|invalid password/.test((error as Error).message);
+}
+
 function cureOf(denial: string): string {
   if (denial.startsWith('NOAUTH')) return 'set passwordFile';
-  if (/^WRONGPASS|invalid password/.test(denial)) return 'check the user and the password';
+  if (isRefusedLogin({ message: denial })) return 'check the user and the password';
   return 'give the user the rules that redlockctl acl prints';
 }
 
@@ -105,11 +139,16 @@ export function isFailed(reply: unknown): reply is Failed {
   );
 }
 
+function firstSentence(text: string): string {
+  return text.split(/\.(?= |$)/, 1)[0] ?? text;
+}
+
 /** One line, without the end that names a script by its hash. */
 function tidied(message: string): string {
   return (
     message
       .slice(0, 2 * mostChars)
+      .replace(/^ERR Error running script .*?[ -](?=[A-Z]{3,} )/s, '')
       .replace(/\s*script: [0-9a-f]{40}.*$/s, '')
       .replace(/\s+/g, ' ')
       .trim() || 'an error without words'

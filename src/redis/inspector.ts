@@ -7,22 +7,23 @@ import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
 import { Connection } from './connection.ts';
-import { failed, isFailed } from './errors.ts';
+import { isFailed } from './errors.ts';
 import type { ServerRegistry } from './identity.ts';
 import {
   channelsOf,
-  historiesOf,
-  historyKeyOf,
-  historyResourceOf,
+  freezeResourceOf,
+  freezesOf,
+  historyKeysOf,
+  historyNamesOf,
   patternOf,
   resourceOf,
 } from './keys.ts';
 import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
-import { removalOf } from './replies.ts';
-import { as, listOf, readReply, type Shape, tuple } from './reply-shapes.ts';
+import { mostValueBytes, removalOf } from './replies.ts';
+import { as, integer, listOf, oneOf, readReply, type Shape, text, tuple } from './reply-shapes.ts';
 import { graceFailureOf } from './restart.ts';
-import type { Calls, ScriptCall } from './script-calls.ts';
+import { type Calls, type ScriptCall, toFreeze, toNoteAct, toThaw } from './script-calls.ts';
 import { scripts } from './scripts.ts';
 import {
   cursorShape,
@@ -35,6 +36,11 @@ import {
   type SeenHistories,
   snapshotShape,
 } from './snapshot.ts';
+
+/** `taken`: another freeze stands there, of which `standing` is the beginning. */
+export type FreezeReply =
+  | { readonly kind: 'frozen' }
+  | { readonly kind: 'taken'; readonly standing: string };
 
 export class LockObserver {
   readonly name: string;
@@ -74,7 +80,9 @@ export class LockObserver {
     if (isFailed(connection)) return connection;
     // No command has been sent yet, so the identity may be unknown.
     await connection.identity;
-    return graceFailureOf(connection, this.#settings.restartGraceMs, this.#clock);
+    const changedAt = this.#registry.changedAt(this.name);
+    const doubtful = { connection, changedAt, clock: this.#clock, isNoting: false };
+    return graceFailureOf(doubtful, this.#settings);
   }
 
   /**
@@ -89,12 +97,18 @@ export class LockObserver {
   /** As `page`, for the resources that have a history. */
   historyPage(cursor: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.#settings;
-    return this.#scan(cursor, historiesOf(prefix), count, (key) => historyResourceOf(prefix, key));
+    const page = as(tuple(cursorShape, listOf(keyShape, mostKeys)), ([next, members]): Page => {
+      const keys = members.filter((_, at) => at % 2 === 0);
+      return { cursor: next, resources: keys.flatMap((key) => resourceOf(prefix, key) ?? []) };
+    });
+    return this.#read(page, (connection) =>
+      connection.exactly('ZSCAN', historyNamesOf(prefix), cursor, 'COUNT', count),
+    );
   }
 
-  /** The newest lines of the history of each of these. */
+  /** The history of each of these, with so many of its newest lines. */
   history(resources: readonly string[], mostLines: number): Promise<SeenHistories | Failed> {
-    const keys = resources.map((resource) => historyKeyOf(this.#settings.prefix, resource));
+    const keys = resources.flatMap((resource) => historyKeysOf(this.#settings.prefix, resource));
     return this.#run(
       { script: scripts.history, keys, words: [mostLines] },
       historiesOfAtMost(resources.length),
@@ -127,6 +141,43 @@ export class LockObserver {
     return this.#ask((connection) =>
       connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''),
     );
+  }
+
+  /** As `page`, for the resources that are frozen. */
+  freezePage(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
+    const { prefix } = this.#settings;
+    return this.#scan(cursor, freezesOf(prefix, pattern), count, (key) =>
+      freezeResourceOf(prefix, key),
+    );
+  }
+
+  /** Bars new holders for so many ms (0: until thawed), unless another freeze stands there. */
+  freeze(resource: string, value: string, forMs: number): Promise<FreezeReply | Failed> {
+    const read = as(
+      tuple(oneOf(0, 1), text(mostValueBytes)),
+      ([code, standing]): FreezeReply =>
+        code === 1 ? { kind: 'frozen' } : { kind: 'taken', standing },
+    );
+    return this.#run(toFreeze(resource, value, forMs, this.#settings.prefix), read);
+  }
+
+  /** Removes exactly this freeze; `line` is for the history, '' for none. */
+  thaw(resource: string, value: string, line: string): Promise<ReleaseReply> {
+    const { prefix, historyBytes } = this.#settings;
+    return this.#remove(toThaw(resource, value, line, prefix, historyBytes));
+  }
+
+  /** Publishes a message to the subscriber with this id. Resolves with how many received it. */
+  publish(resource: string, id: string, message: string): Promise<number | Failed> {
+    const channel = channelsOf(this.#settings.prefix, resource) + id;
+    return this.#read(integer(0), (connection) => connection.call('PUBLISH', channel, message));
+  }
+
+  /** Adds a line to the history. Resolves with whether the master has kept it. */
+  record(resource: string, line: string): Promise<boolean | Failed> {
+    const { prefix, historyBytes } = this.#settings;
+    const isKept = as(oneOf(0, 1), (code) => code === 1);
+    return this.#run(toNoteAct(resource, line, prefix, historyBytes), isKept);
   }
 
   /** Replaces the value by another one, which keeps others out for the time that was left. */
@@ -189,8 +240,7 @@ export class LockObserver {
     const reply = await send(connection);
     const identity = await connection.identity;
     if (isFailed(identity)) return identity;
-    const objection = this.#registry.admit(this.name, identity);
-    return objection === null ? reply : failed('unfit', objection);
+    return this.#registry.admit(this.name, identity) ?? reply;
   }
 }
 

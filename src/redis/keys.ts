@@ -1,11 +1,11 @@
 // The keys of a lock on a master: its own key and beside it, in the same cluster slot, the counter
 // of its fence, its queue, its waiters' signs of life, its holders where there are several, and its
-// history. Also the names that a lock may have.
+// history and its freeze. Also the names that a lock may have.
 // *Note:* the prefix may be empty, and then every key of the database looks like a lock.
 
 import { quoted } from '../text/quote.ts';
 
-const helperEnding = /\}:(fence|queue|waiters|holders|owner|history)$/;
+const helperEnding = /\}:(fence|queue|waiters|holders|owner|promotion|freeze|(\w+:)?history)$/;
 
 /**
  * Whether the key of a resource of this name could be a key beside the lock of another one: with an
@@ -31,20 +31,46 @@ export function noteKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
-/** The stream of the history. Not among KEYS: a user without a right to it can still release. */
-export function historyKeyOf(prefix: string, resource: string): string {
-  return `{${prefix}${resource}}:history`;
+/** The note of when a promoted server was first seen, one for all locks under the prefix. */
+export function promotionKeyOf(prefix: string): string {
+  return `{${prefix}}:promotion`;
 }
 
-/** The pattern for SCAN of all histories under the prefix. */
-export function historiesOf(prefix: string): string {
-  return `{${patternOf(prefix, '*')}}:history`;
+/** The freeze, which bars new holders: see lock/freeze.ts. */
+export function freezeKeyOf(prefix: string, resource: string): string {
+  return `{${prefix}${resource}}:freeze`;
 }
 
-/** The resource whose history a key is; null for any other key. */
-export function historyResourceOf(prefix: string, key: string): string | null {
-  const [start, end] = [`{${prefix}`, '}:history'];
+/** The pattern for SCAN of the freezes of locks whose names match `pattern`. */
+export function freezesOf(prefix: string, pattern: string): string {
+  return `{${patternOf(prefix, pattern)}}:freeze`;
+}
+
+/** The resource whose freeze a key is; null for any other key. */
+export function freezeResourceOf(prefix: string, key: string): string | null {
+  const [start, end] = [`{${prefix}`, '}:freeze'];
   return key.startsWith(start) && key.endsWith(end) ? key.slice(start.length, -end.length) : null;
+}
+
+/** The list of lines and the hash of facts of a history: see scripts/record.lua. */
+export function historyKeysOf(prefix: string, resource: string): [string, string] {
+  const key = `{${prefix}${resource}}`;
+  return [`${key}:runs:history`, `${key}:facts:history`];
+}
+
+/** What the keys begin with in which the masters count and order all histories of a prefix. */
+export function historyIndexOf(prefix: string): string {
+  return `{${prefix}}`;
+}
+
+/** The sorted set of all keys of locks that have a history. */
+export function historyNamesOf(prefix: string): string {
+  return `${historyIndexOf(prefix)}:names:history`;
+}
+
+/** The counter of the size of all histories. */
+export function historySizeOf(prefix: string): string {
+  return `${historyIndexOf(prefix)}:size:history`;
 }
 
 /** The start of the names of the channels for wake-ups; each ends with the id of a waiter. */

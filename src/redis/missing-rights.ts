@@ -7,7 +7,7 @@ import type { Failed } from '../lock/types.ts';
 import type { Connection } from './connection.ts';
 import { isFailed } from './errors.ts';
 import type { Protocol } from './protocol.ts';
-import { commandsOf } from './rights.ts';
+import { lockCommandsOf } from './rights.ts';
 
 /**
  * KEYS: one that is not used. ARGV: commands. Returns those that the user has no right to. The most
@@ -36,7 +36,7 @@ redis.pcall('PEXPIRE', KEYS[1], 1000)
 return missing`;
 
 /**
- * The commands that redlock-run needs for the protocol and this user has no right to, in lower
+ * The commands that a lock needs under the protocol and this user has no right to, in lower
  * case. `key` must not be in use.
  */
 export async function missingRights(
@@ -44,7 +44,7 @@ export async function missingRights(
   key: string,
   protocol: Protocol,
 ): Promise<string[] | Failed> {
-  const commands = commandsOf('redlock-run', protocol);
+  const commands = lockCommandsOf(protocol);
   const missing = await connection.eval(missingScript, [key], ...commands);
   return isFailed(missing) ? missing : (missing as string[]);
 }

@@ -18,7 +18,7 @@ import { Connection } from './connection.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
 import { callsOf, type Protocol } from './protocol.ts';
-import { acquisitionOf, extensionOf, removalOf, repairOf } from './replies.ts';
+import { acquisitionOf, extensionOf, removalOf, repairOf, repeatedRemovalOf } from './replies.ts';
 import { graceFailureOf } from './restart.ts';
 import { type Calls, channelNamesOf, type Undoing, withoutWaiter } from './script-calls.ts';
 import { Subscriber } from './subscriber.ts';
@@ -27,17 +27,17 @@ export interface RedisMasterSettings {
   readonly prefix: string;
   /** How long after a restart that may have lost keys grants do not count; 0: they always do. */
   readonly restartGraceMs: number;
-  /** Default: redlock. */
+  /** What the history of all locks takes at most; default: 64 MB. */
+  readonly historyBytes?: number;
   readonly protocol?: Protocol;
   /** The time of day in ms, which bounds fencing numbers; default: that of this machine. */
   readonly wallMs?: () => number;
 }
 
-/** How long a connection may owe an answer before it is given up; doubled until an answer comes. */
+/** How long a connection may owe an answer until it is given up; doubled until one comes. */
 const patienceMs = { least: 1_000, most: 30_000 };
 /** The limit of one reply; those of the scripts have a few kilobytes. */
 const mostReplyBytes = 1024 * 1024;
-/** The signal of requests that are never withdrawn. */
 const always = new AbortController().signal;
 
 export class RedisMaster implements Master {
@@ -90,11 +90,15 @@ export class RedisMaster implements Master {
     return isFailed(connection) ? connection : this.#objectionTo(await connection.identity);
   }
 
+  /** What the server has said about itself; null: nothing yet. */
+  get identity(): ServerIdentity | Failed | null {
+    return this.#connection?.identified ?? null;
+  }
+
   /** Why the server must not be in the list of masters, as far as is known; null: it may be. */
   get rejection(): Failed | null {
-    const identified = this.#connection?.identified;
-    const objection = identified ? this.#objectionTo(identified) : null;
-    return objection?.cause === 'unfit' ? objection : null;
+    const objection = this.identity && this.#objectionTo(this.identity);
+    return objection?.cause === 'unfit' ? objection : (this.#connection?.rejection ?? null);
   }
 
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
@@ -105,7 +109,8 @@ export class RedisMaster implements Master {
       this.#queued.set(claim.waiter.id, claim);
       this.#subscriber.resubscribe();
     }
-    const call = this.#calls.toAcquire(claim, this.#settings.prefix);
+    const { prefix, historyBytes } = this.#settings;
+    const call = this.#calls.toAcquire(claim, prefix, historyBytes);
     const read = (reply: unknown, connection: Connection) => {
       const { wallMs = Date.now } = this.#settings;
       const vote = acquisitionOf(reply, isFenced ? wallMs() : null);
@@ -118,6 +123,7 @@ export class RedisMaster implements Master {
   }
 
   extend(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<ExtendReply> {
+    this.#subscriber.resubscribe();
     const call = this.#calls.toExtend(claim, fence, this.#settings.prefix);
     return this.#ask(withdrawn, (connection) => connection.run(call), extensionOf);
   }
@@ -147,7 +153,7 @@ export class RedisMaster implements Master {
     });
   }
 
-  subscribe(claim: Claim, onWakeUp: () => void): Promise<Subscription | Failed> {
+  subscribe(claim: Claim, onWakeUp: (message: string) => void): Promise<Subscription | Failed> {
     return this.#subscriber.subscribe(channelNamesOf(claim, this.#settings.prefix), onWakeUp);
   }
 
@@ -217,8 +223,13 @@ export class RedisMaster implements Master {
     }
   }
 
-  #release(connection: Connection, undoing: Undoing): Promise<unknown> {
-    return connection.run(this.#calls.toRelease(undoing, this.#settings.prefix));
+  async #release(connection: Connection, undoing: Undoing): Promise<unknown> {
+    const { prefix, historyBytes } = this.#settings;
+    const run = (one: Undoing) => connection.run(this.#calls.toRelease(one, prefix, historyBytes));
+    const reply = await run(undoing);
+    // A user without a right to the history can release all the same.
+    const isDenied = isFailed(reply) && reply.cause === 'denied' && undoing.record !== null;
+    return isDenied ? run({ ...undoing, record: null }) : reply;
   }
 
   /**
@@ -233,7 +244,8 @@ export class RedisMaster implements Master {
   ): Promise<Reply | Failed> {
     const connection = this.#usable() ?? (await this.#connected());
     if (isFailed(connection)) return connection;
-    if (withdrawn.aborted) return failed('connection', 'no connection in time');
+    if (withdrawn.aborted)
+      return { ...failed('connection', 'no connection in time'), isVague: true };
     if (set) this.#unanswered.add(set.value);
     const reply = await send(connection);
     if (set) this.#settle(connection, set);
@@ -274,19 +286,13 @@ export class RedisMaster implements Master {
   }
 
   #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
-    const graceFailure = graceFailureOf(connection, this.#settings.restartGraceMs, this.#clock);
+    const changedAt = this.#registry.changedAt(this.name);
+    const doubtful = { connection, changedAt, clock: this.#clock, isNoting: true };
+    const graceFailure = graceFailureOf(doubtful, this.#settings);
     return graceFailure === null ? vote : graceFailure.then((failure) => failure ?? vote);
   }
 
   #objectionTo(identity: ServerIdentity | Failed): Failed | null {
-    if (isFailed(identity)) return identity;
-    const objection = this.#registry.admit(this.name, identity);
-    return objection === null ? null : failed('unfit', objection);
+    return isFailed(identity) ? identity : this.#registry.admit(this.name, identity);
   }
-}
-
-/** The first release may have taken effect without an answer, so the value may have been there. */
-function repeatedRemovalOf(reply: unknown): ReleaseReply {
-  const removal = removalOf(reply);
-  return isFailed(removal) ? removal : { kind: 'released' };
 }

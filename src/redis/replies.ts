@@ -9,7 +9,7 @@ import type {
   ReleaseReply,
   RepairReply,
 } from '../lock/types.ts';
-import { failed } from './errors.ts';
+import { failed, isFailed } from './errors.ts';
 import {
   as,
   byFirst,
@@ -104,4 +104,10 @@ export function repairOf(reply: unknown): RepairReply {
 
 export function removalOf(reply: unknown): ReleaseReply {
   return readReply(removal, reply);
+}
+
+/** The first release may have taken effect without an answer, so the value may have been there. */
+export function repeatedRemovalOf(reply: unknown): ReleaseReply {
+  const removal = removalOf(reply);
+  return isFailed(removal) ? removal : { kind: 'released' };
 }

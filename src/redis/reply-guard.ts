@@ -4,7 +4,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Failed } from '../lock/types.ts';
-import { failed } from './errors.ts';
+import { failed, failedBy, foreignProtocol, replyError } from './errors.ts';
 
 /** The deepest lists in lists; ioredis reads them by recursion. */
 const deepest = 1_000;
@@ -15,8 +15,12 @@ const carriageReturn = 0x0d;
 const tlsAlert = 0x15;
 
 const speaksTls = failed('denied', 'speaks TLS (write rediss://)');
-const foreign = failed('connection', 'does not speak the Redis protocol');
-const unasked = failed('connection', 'it sent what was not asked for');
+const unasked = {
+  ...failed('connection', 'it sent what was not asked for'),
+  advice: 'correct the port',
+};
+/** The most that is kept of an error that came without a request. */
+const mostLastWords = 300;
 
 export class ReplyGuard {
   readonly #mostBytes: number;
@@ -32,6 +36,10 @@ export class ReplyGuard {
   /** The replies that may still come to requests of ioredis itself. */
   #loginRepliesLeft: number;
   #hasBegun = false;
+  /** The line that is being read, as far as it may be an error without a request. */
+  #line = '';
+  /** With which error the server has closed the connection; '': with none. */
+  #lastWords = '';
   #problem: Failed | null = null;
 
   /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
@@ -44,6 +52,11 @@ export class ReplyGuard {
   /** Why the connection was closed; null: not because of the server's bytes. */
   get problem(): Failed | null {
     return this.#problem;
+  }
+
+  /** What the server said, without a request, before it closed the connection; null: nothing. */
+  get lastWords(): Failed | null {
+    return this.#lastWords === '' ? null : failedBy(replyError(this.#lastWords));
   }
 
   /** Announces one more reply. */
@@ -96,13 +109,17 @@ export class ReplyGuard {
     const end = found < 0 ? chunk.length : found + 1;
     const missing = longestHeader - this.#header.length;
     this.#header += chunk.toString('latin1', at, Math.min(end, at + missing));
+    const room = mostLastWords - this.#line.length;
+    if (this.#header.startsWith('-'))
+      this.#line += chunk.toString('latin1', at, Math.min(end, at + room));
     if (!/^[-+:,#_($=!*~%]/.test(this.#header))
-      this.#problem ??= /^[>|]/.test(this.#header) ? unasked : foreign;
+      this.#problem ??= /^[>|]/.test(this.#header) ? unasked : foreignProtocol;
     if (found >= 0 && !this.#problem) {
       const header = this.#header;
       this.#header = '';
       this.#bytesToSkip = 1;
       this.#begin(header);
+      this.#line = '';
     }
     return end;
   }
@@ -113,7 +130,7 @@ export class ReplyGuard {
     if (!/[$=!*~%]/.test(type)) return this.#end(type === '_', type === '-');
     const [, digits] = /^.(-?\d{1,12})\r$/.exec(header) ?? [];
     if (digits === undefined) {
-      this.#problem = foreign;
+      this.#problem = foreignProtocol;
       return;
     }
     const length = Number(digits) * (type === '%' ? 2 : 1);
@@ -123,7 +140,7 @@ export class ReplyGuard {
     }
     if (length <= 0) return this.#end(length < 0, false);
     this.#itemsLeft.push(length);
-    if (this.#itemsLeft.length > deepest) this.#problem = foreign;
+    if (this.#itemsLeft.length > deepest) this.#problem = foreignProtocol;
   }
 
   #end(isNil: boolean, isError: boolean): void {
@@ -138,8 +155,10 @@ export class ReplyGuard {
     if (this.#owedCount > 0) this.#owedCount -= 1;
     else if (this.#loginRepliesLeft > 0 && !(isNil && isWhole)) this.#loginRepliesLeft -= 1;
     // A server says without a request why it closes a connection.
-    else if (isError && isWhole) return;
-    else this.#problem = unasked;
+    else if (isError && isWhole) {
+      this.#lastWords ||= this.#line.slice(1).trim();
+      return;
+    } else this.#problem = unasked;
     this.#bytes = 0;
   }
 }

@@ -3,13 +3,20 @@
 // differ: 6.0 has no rights on channels, and from 7.0 on a user has none unless given.
 
 import type { Protocol } from './protocol.ts';
-import { type ScriptName, scripts } from './scripts.ts';
+import { type ScriptName, scripts, scriptsFor } from './scripts.ts';
 
 /** Sent beside the scripts: to log in, to identify the master, to subscribe to wake-ups. */
 const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
 /** Asked for too, and not needed: it also shows the passwords of the server. */
 export const configRight = 'config|get';
-const redlockScripts: readonly ScriptName[] = ['acquire', 'extend', 'repair', 'release', 'look'];
+const redlockScripts: readonly ScriptName[] = [
+  'acquire',
+  'extend',
+  'repair',
+  'release',
+  'look',
+  'promoted',
+];
 const setnxScripts: readonly ScriptName[] = [
   'acquire.setnx',
   'extend.setnx',
@@ -18,8 +25,8 @@ const setnxScripts: readonly ScriptName[] = [
   'replace.setnx',
 ];
 /** What redlockctl sends beside those. */
-const inspectingCommands = ['scan', 'time'];
-const inspectingScripts: readonly ScriptName[] = ['history', 'replace'];
+const inspectingCommands = ['scan', 'time', 'zscan'];
+const inspectingScripts: readonly ScriptName[] = ['history', 'act', 'replace', 'freeze', 'thaw'];
 
 /** `redlock-run` or `redlockctl`. */
 export type ProgramName = 'redlock-run' | 'redlockctl';
@@ -35,6 +42,13 @@ export function commandsOf(program: ProgramName, protocol?: Protocol): string[] 
   const others =
     program === 'redlock-run' ? plainCommands : [...plainCommands, ...inspectingCommands];
   return [...new Set([...others, ...used])].sort();
+}
+
+/** What a lock of redlock-run needs, without its history: it may be forbidden. As `commandsOf`. */
+export function lockCommandsOf(protocol: Protocol = 'redlock'): string[] {
+  const names = protocol === 'redlock' ? redlockScripts : setnxScripts;
+  const used = names.flatMap((name) => commandsIn(scriptsFor(false, false)[name]));
+  return [...new Set([...plainCommands, ...used])].sort();
 }
 
 /**

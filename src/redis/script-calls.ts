@@ -1,9 +1,18 @@
 // Which script is called for a claim, on which keys, with which words. It sends nothing.
 
+import { isSuccess } from '../lock/history-record.ts';
 import type { Claim, Waiter } from '../lock/types.ts';
 import { markOf } from '../lock/value.ts';
-import { channelsOf, historyKeyOf, keysOf } from './keys.ts';
-import { plainScripts, type Scripts, scripts } from './scripts.ts';
+import {
+  channelsOf,
+  freezeKeyOf,
+  historyIndexOf,
+  historyKeysOf,
+  historyNamesOf,
+  historySizeOf,
+  keysOf,
+} from './keys.ts';
+import { type Scripts, scripts, scriptsFor } from './scripts.ts';
 
 export interface ScriptCall {
   readonly script: string;
@@ -13,10 +22,10 @@ export interface ScriptCall {
 
 /** The script calls of a protocol. */
 export interface Calls {
-  toAcquire(claim: Claim, prefix: string): ScriptCall;
+  toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptCall;
   toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall;
   toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall;
-  toRelease(undoing: Undoing, prefix: string): ScriptCall;
+  toRelease(undoing: Undoing, prefix: string, historyBytes?: number): ScriptCall;
   /** Reads so many locks in one step. */
   toLook(resources: readonly string[], prefix: string): ScriptCall;
   /** Replaces a value by another one, for the time that was left. */
@@ -27,6 +36,9 @@ export interface Calls {
  * How long counters are kept after their last use. Only memory depends on it: new ones start above.
  */
 const counterKeptMs = 24 * 60 * 60 * 1000;
+
+/** What all histories of a prefix take on one master at most, in bytes. */
+export const usualHistoryBytes = 64 * 1024 * 1024;
 
 /** A release or a rollback. */
 export interface Undoing {
@@ -43,7 +55,38 @@ export function withoutWaiter(undoing: Undoing): Undoing {
   return { ...undoing, claim: { ...undoing.claim, waiter: null }, keepsPosition: true };
 }
 
-function toAcquire(claim: Claim, prefix: string): ScriptCall {
+/** What a claim that does not wait says beside its words, in case that it is refused. */
+export function skipWords({ skip }: Claim, prefix: string, historyBytes = usualHistoryBytes) {
+  if (skip === undefined) return [];
+  const { line, host, run, isRepeated } = skip;
+  return [historyIndexOf(prefix), historyBytes, line, host, run, isRepeated ? 1 : 0];
+}
+
+/** What a release says behind its line. */
+export function recordWords(
+  record: string | null,
+  prefix: string,
+  historyBytes = usualHistoryBytes,
+) {
+  if (record === null) return [];
+  return [historyIndexOf(prefix), historyBytes, isSuccess(record) ? 1 : 0];
+}
+
+/**
+ * The keys of the histories that a release writes to, as Dragonfly demands. *Note:* the histories
+ * of other names, which it may remove to make room, cannot be named.
+ */
+export function recordKeys(
+  record: string | null,
+  { resources }: Pick<Claim, 'resources'>,
+  prefix: string,
+): string[] {
+  if (record === null) return [];
+  const own = resources.flatMap((resource) => historyKeysOf(prefix, resource));
+  return [...own, historyNamesOf(prefix), historySizeOf(prefix)];
+}
+
+function toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptCall {
   const { value, ttlMs, isFenced, waiter, resources } = claim;
   const counter = isFenced ? counterKeptMs + ttlMs : 0;
   const words = [
@@ -53,38 +96,85 @@ function toAcquire(claim: Claim, prefix: string): ScriptCall {
     ...waiterWords(waiter),
     ...sharingWords(claim),
     ...channelsIn(claim, prefix),
+    ...skipWords(claim, prefix, historyBytes),
   ];
-  return { script: scriptsFor(claim).acquire, keys: keysIn(resources, prefix), words };
+  const script = textsFor(claim, claim.skip !== undefined).acquire;
+  return { script, keys: keysWithFreezes(resources, prefix), words };
 }
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   const arrival = claim.preemptible === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
   const words = [...holderWords(claim, fence), arrival];
-  return { script: scriptsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
+  return { script: textsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
 }
 
 function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   return {
-    script: scriptsFor(claim).repair,
+    script: textsFor(claim).repair,
     keys: keysIn(claim.resources, prefix),
     words: holderWords(claim, fence),
   };
 }
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
-function toRelease({ claim, keepMs, record, keepsPosition }: Undoing, prefix: string): ScriptCall {
+function toRelease(undoing: Undoing, prefix: string, historyBytes?: number): ScriptCall {
+  const { claim, keepMs, record, keepsPosition } = undoing;
   const [id, arrivalUs] = waiterWords(claim.waiter);
   const waiter = [id, keepsPosition ? arrivalUs : ''];
-  const streams = claim.resources.map((resource) =>
-    record === null ? '' : historyKeyOf(prefix, resource),
-  );
-  const told = [record ?? '', ...channelsIn(claim, prefix), ...streams];
+  const behind = recordWords(record, prefix, historyBytes);
+  const told = [record ?? '', ...channelsIn(claim, prefix), ...behind];
   const words = [claim.value, keepMs, ...waiter, ...sharingWords(claim), ...told];
-  return { script: scriptsFor(claim).release, keys: keysIn(claim.resources, prefix), words };
+  const keys = [...keysIn(claim.resources, prefix), ...recordKeys(record, claim, prefix)];
+  return { script: textsFor(claim, record !== null).release, keys, words };
 }
 
 function toLook(resources: readonly string[], prefix: string): ScriptCall {
-  return { script: scripts.look, keys: keysIn(resources, prefix), words: [] };
+  return { script: scripts.look, keys: keysWithFreezes(resources, prefix), words: [] };
+}
+
+/** Bars new holders, for so many ms; 0: until it is thawed. Not in the older protocol. */
+export function toFreeze(
+  resource: string,
+  value: string,
+  forMs: number,
+  prefix: string,
+): ScriptCall {
+  return {
+    script: scripts.freeze,
+    keys: [freezeKeyOf(prefix, resource)],
+    words: [value, Math.ceil(forMs)],
+  };
+}
+
+/** Removes exactly this freeze; `line` is for the history, '' for none. */
+export function toThaw(
+  resource: string,
+  value: string,
+  line: string,
+  prefix: string,
+  historyBytes = usualHistoryBytes,
+): ScriptCall {
+  const resources = [resource];
+  return {
+    script: scripts.thaw,
+    keys: [...keysWithFreezes(resources, prefix), ...recordKeys(line, { resources }, prefix)],
+    words: [value, channelsOf(prefix, resource), line, historyIndexOf(prefix), historyBytes],
+  };
+}
+
+/** Adds what a person has done to the history. */
+export function toNoteAct(
+  resource: string,
+  line: string,
+  prefix: string,
+  historyBytes = usualHistoryBytes,
+): ScriptCall {
+  const history = recordKeys(line, { resources: [resource] }, prefix);
+  return {
+    script: scripts.act,
+    keys: [prefix + resource, ...history],
+    words: [line, historyIndexOf(prefix), historyBytes],
+  };
 }
 
 function toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall {
@@ -102,12 +192,18 @@ export function channelNamesOf(claim: Claim, prefix: string): string[] {
   return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
 }
 
-function scriptsFor({ sharing, preemptible }: Claim): Scripts {
-  return sharing.kind === 'exclusive' && preemptible === 'never' ? plainScripts : scripts;
+function textsFor({ sharing, preemptible }: Claim, isNoted = false): Scripts {
+  return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', isNoted);
 }
 
 function keysIn(resources: readonly string[], prefix: string): string[] {
   return resources.flatMap((resource) => keysOf(prefix, resource));
+}
+
+/** Those of keysIn, then one freeze for each resource. */
+function keysWithFreezes(resources: readonly string[], prefix: string): string[] {
+  const freezes = resources.map((resource) => freezeKeyOf(prefix, resource));
+  return [...keysIn(resources, prefix), ...freezes];
 }
 
 /** Mark and slot. */

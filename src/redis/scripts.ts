@@ -3,7 +3,8 @@
 // after the answer was lost, without harm.
 //
 // A line `-- @include <file>.lua` is replaced by that file. The lines from `-- @forms` to `-- @end`
-// do nothing for a claim that is exclusive and never yields.
+// do nothing for a claim that is exclusive and never yields, and those from `-- @history` for a
+// request that leaves nothing in the history.
 
 import { luaFile } from './lua-file.ts';
 
@@ -14,7 +15,11 @@ const names = [
   'release',
   'look',
   'history',
+  'act',
+  'freeze',
+  'thaw',
   'replace',
+  'promoted',
   'acquire.setnx',
   'extend.setnx',
   'release.setnx',
@@ -26,7 +31,7 @@ const names = [
 export type ScriptName = (typeof names)[number];
 export type Scripts = Readonly<Record<ScriptName, string>>;
 
-/** The scripts as they are sent. */
+/** The whole scripts. */
 export const scripts = scriptsOf(luaFile);
 
 /**
@@ -35,8 +40,24 @@ export const scripts = scriptsOf(luaFile);
  * master. Without these, `scripts` would be sent instead.
  */
 export const plainScripts = scriptsOf((name) =>
-  luaFile(name).replace(/-- @forms\n.*?-- @end\n/gs, ''),
+  without('history', without('forms', luaFile(name))),
 );
+
+const others = new Map<string, Scripts>();
+
+/** The scripts for a claim of this form that leave something in the history, or nothing. */
+export function scriptsFor(isPlain: boolean, isNoted: boolean): Scripts {
+  if (isPlain && !isNoted) return plainScripts;
+  if (!isPlain && isNoted) return scripts;
+  const part = isPlain ? 'forms' : 'history';
+  const made = others.get(part) ?? scriptsOf((name) => without(part, luaFile(name)));
+  others.set(part, made);
+  return made;
+}
+
+function without(part: 'forms' | 'history', text: string): string {
+  return text.replace(new RegExp(`-- @${part}\\n.*?-- @end\\n`, 'gs'), '');
+}
 
 function scriptsOf(textOf: (name: string) => string): Scripts {
   const scriptOf = (name: string) =>

@@ -10,7 +10,7 @@ import { newClaim } from '../lock/value.ts';
 import { failed, isFailed } from './errors.ts';
 import { ServerRegistry } from './identity.ts';
 import type { LockObserver } from './inspector.ts';
-import { historyKeyOf, keysOf } from './keys.ts';
+import { keysOf } from './keys.ts';
 import { missingRights } from './missing-rights.ts';
 import type { Protocol } from './protocol.ts';
 import { RedisMaster } from './redis-master.ts';
@@ -88,7 +88,7 @@ async function perform(
   const subscription = hasForms ? await master.subscribe(waiter, () => {}) : null;
   const extended = await master.extend(holder, fence, lasting);
   const seen = await observer.look([resource]);
-  const released = await master.release(holder, 0, 'doctor');
+  const released = await master.release(holder, 0);
   // The lock is free, and the waiter comes first.
   const passed = await master.acquire(stranger, lasting);
   await master.release(stranger, 0);
@@ -124,7 +124,7 @@ async function share(
   ];
 }
 
-/** Removes what remains after a run: the counter and the history. */
+/** Removes what remains of a claim: the counter. */
 async function forget(
   observer: LockObserver,
   prefix: string,
@@ -132,7 +132,7 @@ async function forget(
 ): Promise<unknown | Failed> {
   const connection = await observer.connected();
   if (isFailed(connection)) return connection;
-  return connection.call('DEL', keysOf(prefix, resource)[1] ?? '', historyKeyOf(prefix, resource));
+  return connection.call('DEL', keysOf(prefix, resource)[1] ?? '');
 }
 
 function testClaim(resource: string, waits: boolean): Claim {

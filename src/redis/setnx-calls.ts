@@ -3,9 +3,16 @@
 // has lost is lost.
 
 import type { Claim } from '../lock/types.ts';
-import { historyKeyOf, noteKeyOf } from './keys.ts';
-import type { Calls, ScriptCall, Undoing } from './script-calls.ts';
-import { scripts } from './scripts.ts';
+import { noteKeyOf } from './keys.ts';
+import {
+  type Calls,
+  recordKeys,
+  recordWords,
+  type ScriptCall,
+  skipWords,
+  type Undoing,
+} from './script-calls.ts';
+import { scripts, scriptsFor } from './scripts.ts';
 
 /** `unitMs`: the unit of the time in the key: 1,000 for seconds, as in the old page, or 1. */
 export function setnxCalls(unitMs: number): Calls {
@@ -26,22 +33,18 @@ export function setnxCalls(unitMs: number): Calls {
   const toExtend = (claim: Claim, _: number | null, prefix: string) =>
     call(scripts['extend.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs);
   return {
-    toAcquire: (claim, prefix) =>
-      call(scripts['acquire.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs),
+    toAcquire: (claim, prefix, historyBytes) => {
+      const script = scriptsFor(true, claim.skip !== undefined)['acquire.setnx'];
+      const words = [claim.value, claim.ttlMs, unitMs, ...skipWords(claim, prefix, historyBytes)];
+      return call(script, claim, prefix, ...words);
+    },
     toExtend,
     toRepair: toExtend,
-    toRelease: ({ claim, keepMs, record }: Undoing, prefix) => {
-      const stream = historyKeyOf(prefix, claim.resources[0] as string);
-      return call(
-        scripts['release.setnx'],
-        claim,
-        prefix,
-        claim.value,
-        keepMs,
-        unitMs,
-        record ?? '',
-        stream,
-      );
+    toRelease: ({ claim, keepMs, record }: Undoing, prefix, historyBytes) => {
+      const script = scriptsFor(true, record !== null)['release.setnx'];
+      const line = [record ?? '', ...recordWords(record, prefix, historyBytes)];
+      const release = call(script, claim, prefix, claim.value, keepMs, unitMs, ...line);
+      return { ...release, keys: [...release.keys, ...recordKeys(record, claim, prefix)] };
     },
     toLook: (resources, prefix) => ({
       script: scripts['look.setnx'],

@@ -47,6 +47,14 @@ export interface LockSnapshot {
   readonly queue: readonly SeenWaiter[];
   /** The holders of a lock that has a mark as its value. */
   readonly holders: readonly SeenHolder[];
+  /** What bars new holders; null: nothing does. */
+  readonly freeze: SeenFreeze | null;
+}
+
+export interface SeenFreeze {
+  readonly value: string;
+  /** null: it does not end by itself. */
+  readonly remainingMs: number | null;
 }
 
 /** One line of a history, as it was written. */
@@ -62,9 +70,36 @@ export interface Page {
   readonly resources: readonly string[];
 }
 
+/** The runs of one host that were refused and did not wait. */
+export interface SeenSkip {
+  readonly count: number;
+  /** How many of them came after the last run that ended well. */
+  readonly countSinceSuccess: number;
+  /** By this master's time of day. */
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  /** Of the last one, as it was written, and the holder that it was refused for. */
+  readonly line: string;
+  readonly holder: string;
+}
+
+/** The history of one lock on one master. */
+export interface SeenHistory {
+  /** This master's time of day when it answered. */
+  readonly nowMs: number;
+  /** Newest first. */
+  readonly lines: readonly SeenLine[];
+  readonly skips: readonly SeenSkip[];
+  /** When a run last ended well; null: not known. */
+  readonly succeededAtMs: number | null;
+}
+
+/** Of a lock without one. */
+export const noHistory: SeenHistory = { nowMs: 0, lines: [], skips: [], succeededAtMs: null };
+
 export interface SeenHistories {
-  /** The histories of the first of the requested locks, in their order; newest line first. */
-  readonly histories: readonly (readonly SeenLine[])[];
+  /** The histories of the first of the requested locks, in their order. */
+  readonly histories: readonly SeenHistory[];
   /** False: the last of these histories has older lines, and those behind it were not read. */
   readonly isWhole: boolean;
 }
@@ -85,24 +120,53 @@ export const cursorShape: Shape<string> = (reply) => {
   return /^\d+$/.test(cursor) ? cursor : oneOf('a cursor')(reply);
 };
 
-/** When the master received a line, from the id of its entry in the stream. */
-const entryTime = (reply: unknown): number => {
-  const [ms, count] = text(41)(reply).split('-');
-  decimal()(count);
-  return decimal(0, 8.64e15)(ms);
-};
-const seenLines = pairs(
-  entryTime,
-  text(mostValueBytes),
-  (takenAtMs, line): SeenLine => ({ takenAtMs, line }),
-);
+const lines = listOf(text(mostValueBytes), 1_000_000);
+const facts = pairs(text(mostValueBytes), text(mostValueBytes), (name, fact) => ({ name, fact }));
 
 /** The reply of the script `history` about so many locks at most. */
 export function historiesOfAtMost(most: number): Shape<SeenHistories> {
-  const histories = listOf(seenLines, most);
   return (reply) => {
-    const [isWhole, ...lists] = listOf((item) => item, most + 1)(reply);
-    return { isWhole: oneOf(0, 1)(isWhole) === 1, histories: histories(lists) };
+    const [isWhole, nowMs, ...ofEach] = listOf((item) => item, most + 2)(reply);
+    const now = integer(0)(nowMs);
+    const histories = listOf(tuple(lines, facts), most)(ofEach);
+    return {
+      isWhole: oneOf(0, 1)(isWhole) === 1,
+      histories: histories.map(([entries, known]) => historyOf(now, entries, known)),
+    };
+  };
+}
+
+/** Other clients can write there too: what is no line and no fact is left out. */
+function historyOf(
+  nowMs: number,
+  entries: readonly string[],
+  known: readonly { readonly name: string; readonly fact: string }[],
+): SeenHistory {
+  const success = known.find(({ name }) => name === 'success')?.fact;
+  const skips = known.filter(({ name }) => name.startsWith('skip '));
+  return {
+    nowMs,
+    lines: entries.flatMap((entry) => {
+      const [, ms, line = ''] = /^(\d{1,15}) (.*)$/s.exec(entry) ?? [];
+      return ms === undefined ? [] : [{ takenAtMs: Number(ms), line }];
+    }),
+    skips: skips.flatMap(({ fact }) => skipOf(fact, success ?? '0') ?? []),
+    succeededAtMs: success !== undefined && /^\d{1,15}$/.test(success) ? Number(success) : null,
+  };
+}
+
+/** See scripts/record.lua. `success`: the time for which a count since then is of use. */
+function skipOf(fact: string, success: string): SeenSkip | null {
+  const [, count, since, after, first, last, line = '', holder = ''] =
+    /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) \S+ ([^\n]*)\n(.*)$/s.exec(fact) ?? [];
+  if (count === undefined) return null;
+  return {
+    count: Number(count),
+    countSinceSuccess: after === success ? Number(since) : 0,
+    firstAtMs: Number(first),
+    lastAtMs: Number(last),
+    line,
+    holder,
   };
 }
 
@@ -114,16 +178,31 @@ const members = pairs(text(mostValueBytes + 1), integer(0), (member, remainingMs
 });
 
 export const snapshotShape = as(
-  tuple(text(80), orNull(value), integer(-2), orNull(text(30)), queue, members),
-  ([type, value, ttl, counter, waiters, holders]): LockSnapshot => ({
+  tuple(
+    text(80),
+    orNull(value),
+    integer(-2),
+    orNull(text(30)),
+    queue,
+    members,
+    orNull(value),
+    integer(-2),
+  ),
+  ([type, value, ttl, counter, waiters, holders, freeze, freezeTtl]): LockSnapshot => ({
     type: type === 'none' ? null : type,
     value,
-    remainingMs: ttl < 0 ? null : ttl,
+    remainingMs: leftOf(ttl),
     fence: counter === null ? null : counterOf(counter),
     queue: waiters,
     holders: holders.filter((one) => one !== null),
+    freeze: freeze === null ? null : { value: freeze, remainingMs: leftOf(freezeTtl) },
   }),
 );
+
+/** null: for ever. */
+function leftOf(ttl: number): number | null {
+  return ttl < 0 ? null : ttl;
+}
 
 /** null for what is no counter. */
 function counterOf(text: string): number | null {

@@ -6,13 +6,14 @@
 import type { Redis } from 'ioredis';
 import type { Subscription } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
-import { type OpenedClient, type Origin, openClient } from './client.ts';
+import type { OpenedClient, Origin } from './client.ts';
 import { failed, failedBy, isFailed, replyError } from './errors.ts';
+import { openMaster } from './sentinels.ts';
 
 export class Subscriber {
   readonly #origin: Origin;
   /** The callbacks for messages, by channel. */
-  readonly #listeners = new Map<string, () => void>();
+  readonly #listeners = new Map<string, (message: string) => void>();
   #connection: Promise<SubscriberConnection | Failed> | null = null;
 
   constructor(origin: Origin) {
@@ -22,7 +23,7 @@ export class Subscriber {
   /** Resolves when the server has confirmed the subscription to these channels. */
   async subscribe(
     channels: readonly string[],
-    onMessage: () => void,
+    onMessage: (message: string) => void,
   ): Promise<Subscription | Failed> {
     for (const channel of channels) this.#listeners.set(channel, onMessage);
     const close = () => {
@@ -59,7 +60,7 @@ export class Subscriber {
     const forget = () => {
       if (this.#connection === connection) this.#connection = null;
     };
-    const onMessage = (channel: string) => this.#listeners.get(channel)?.();
+    const onMessage = (channel: string, message: string) => this.#listeners.get(channel)?.(message);
     const connection = SubscriberConnection.dial(this.#origin, onMessage, forget).then(
       (dialled) => {
         if (isFailed(dialled)) forget();
@@ -75,7 +76,7 @@ const mostUnread = 65_536;
 
 class SubscriberConnection {
   readonly #client: Redis;
-  readonly #onMessage: (channel: string) => void;
+  readonly #onMessage: (channel: string, message: string) => void;
   readonly #onEnd: () => void;
   /** Called with the confirmation of a channel. */
   readonly #unconfirmed = new Map<string, (problem: Failed | null) => void>();
@@ -85,7 +86,7 @@ class SubscriberConnection {
 
   private constructor(
     opened: OpenedClient,
-    onMessage: (channel: string) => void,
+    onMessage: (channel: string, message: string) => void,
     onEnd: () => void,
   ) {
     this.#client = opened.client;
@@ -100,10 +101,10 @@ class SubscriberConnection {
   /** Connects and logs in; resolves when ioredis waits for no reply any more. */
   static async dial(
     origin: Origin,
-    onMessage: (channel: string) => void,
+    onMessage: (channel: string, message: string) => void,
     onEnd: () => void,
   ): Promise<SubscriberConnection | Failed> {
-    const opened = await openClient(origin);
+    const opened = await openMaster(origin);
     if (isFailed(opened)) return opened;
     const { client, ask, whyFailed } = opened;
     // A client that logs in by itself does not say when it has: this answer comes after that.
@@ -146,7 +147,7 @@ class SubscriberConnection {
       this.#unread = this.#unread.slice(message.length);
       const channel = Buffer.from(message.channel, 'latin1').toString();
       if (message.kind === 'message') {
-        this.#onMessage(channel);
+        this.#onMessage(channel, Buffer.from(message.payload, 'latin1').toString());
       } else {
         this.#unconfirmed.get(channel)?.(null);
         this.#unconfirmed.delete(channel);
@@ -162,6 +163,8 @@ const beginningOf = (kind: string) => `*3\r\n$${kind.length}\r\n${kind}\r\n`;
 interface Message {
   readonly kind: (typeof kinds)[number];
   readonly channel: string;
+  /** Empty for a wake-up, and for what is no message. */
+  readonly payload: string;
   /** In bytes. */
   readonly length: number;
 }
@@ -181,12 +184,12 @@ function messageIn(bytes: string): Message | Failed | null {
     const payload = textAt(bytes, channel.end);
     return payload === null || isFailed(payload)
       ? payload
-      : { kind, channel: channel.text, length: payload.end };
+      : { kind, channel: channel.text, payload: payload.text, length: payload.end };
   }
   const count = headerAt(bytes, channel.end, /^:\d{1,12}\r\n/);
   return count === null || isFailed(count)
     ? count
-    : { kind, channel: channel.text, length: channel.end + count.length };
+    : { kind, channel: channel.text, payload: '', length: channel.end + count.length };
 }
 
 function textAt(

@@ -29,6 +29,8 @@ export type RunEvent =
   | { readonly kind: 'unkillable'; readonly pids: readonly number[]; readonly remainingMs: number }
   /** The guard died and another one has been started. */
   | { readonly kind: 'guard-restarted' }
+  /** A master that refuses INFO or ROLE: it votes, and cannot be checked. */
+  | { readonly kind: 'master-unidentified'; readonly master: string }
   /** Another clock ran ahead of ours: the machine slept, or its time was set. */
   | { readonly kind: 'clock-jumped'; readonly ms: number };
 

@@ -25,6 +25,7 @@ export function exitStatusOf(
       if (cause.reason === 'guard-lost' && !isStarted(childExit)) return exit(exitCode.unreachable);
       return exit(exitCode.lost);
     case 'replaced':
+    case 'stopped':
       return exit(exitCode.lost);
     case 'max-run':
       return exit(exitCode.overdue);

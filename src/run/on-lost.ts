@@ -36,8 +36,8 @@ export async function runOnLost(script: string, environment: NodeJS.ProcessEnv):
   clearTimeout(timer);
 }
 
-/** The working folder, or / where it is removed or not accessible: execa always changes to one. */
-function folder(): string {
+/** The working folder, or / where it is removed or not accessible: hooks always change to one. */
+export function folder(): string {
   try {
     const own = process.cwd();
     accessSync(own, constants.X_OK);

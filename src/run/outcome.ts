@@ -18,6 +18,7 @@ export const outcomeTable = {
   'max-run': '`--max-run` was exceeded',
   lost: 'the lock was lost, or with `--reentrant` that of the enclosing run',
   replaced: 'given up for a newer run (`--replace`)',
+  stopped: 'a person asked for it (`redlockctl stop`)',
 } as const;
 
 export type Outcome = keyof typeof outcomeTable;

@@ -48,6 +48,19 @@ export class Recorder {
     return this.#render(claim, result, this.#clock.now() - this.#beganAt, null, null);
   }
 
+  /** Of a run that is refused at once; the masters add the holder. `run`: in place of a token. */
+  ofSkip(run: string): string {
+    return renderRecord({
+      token: run,
+      ...this.#note,
+      outcome: 'busy',
+      ...{ waitMs: 0, heldMs: null, exitCode: null, signal: null },
+      status: this.#conflictExitCode,
+      fence: null,
+      blocker: null,
+    });
+  }
+
   #render(
     { value }: Claim,
     result: RunResult,
@@ -55,7 +68,8 @@ export class Recorder {
     heldMs: number | null,
     fence: number | null,
   ): string {
-    const { childExit } = result;
+    const { childExit, cause } = result;
+    const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
     return renderRecord({
       token: parseValue(value).token,
       ...this.#note,
@@ -67,6 +81,7 @@ export class Recorder {
       status: exitStatusOf(result, this.#conflictExitCode).code,
       fence,
       blocker: blockerOf(this.#holder),
+      ...(stoppedBy ? { stoppedBy } : {}),
     });
   }
 }

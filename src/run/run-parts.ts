@@ -1,5 +1,6 @@
 // The settings, parts and result of one run: types only. The simulator runs it with its own parts.
 
+import type { Listen } from '../lock/holder-channel.ts';
 import type { Clock, Random } from '../lock/ports.ts';
 import type { HeldLock, Lease } from '../lock/redlock.ts';
 import type { Claim } from '../lock/types.ts';
@@ -8,6 +9,9 @@ import type { Child } from './child.ts';
 import type { TimeLeft } from './deadlines.ts';
 import type { ReportRun } from './events.ts';
 import type { RunResult, Signal } from './supervisor.ts';
+
+/** success: only after a command that exited with 0. */
+export type HoldOn = 'success' | 'always';
 
 export interface RunSettings {
   /** From the stop signal to SIGKILL. */
@@ -21,6 +25,8 @@ export interface RunSettings {
   readonly masterTimeoutMs: number;
   readonly stopSignal: Signal;
   readonly holdAtLeastMs: number;
+  /** After which runs the lock is kept for so long; absent: always. */
+  readonly holdOn?: HoldOn;
   readonly maxRunMs: number | null;
   readonly keepsBackground: boolean;
 }
@@ -48,6 +54,8 @@ export interface RunParts {
   readonly startChild: (lease: Lease) => Child;
   /** Suspends this process, as Ctrl-Z would. */
   readonly suspendUs: () => void;
+  /** Subscribes to what people ask of the holder; absent: they are not listened to. */
+  readonly listen?: Listen;
   /** The line for the history of the lock that is about to be released; null: none. */
   readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
 }

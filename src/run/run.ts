@@ -13,8 +13,8 @@ import type { Finished, RunParts, RunSettings } from './run-parts.ts';
 import {
   type Action,
   type Event,
-  hasRun,
   initialState,
+  isKept,
   resultOf,
   type Signal,
   transition,
@@ -120,7 +120,7 @@ export class Run {
 
   #startChild(): void {
     const { report, startChild } = this.#parts;
-    const { marginMs } = this.#settings;
+    const { marginMs, maxRunMs } = this.#settings;
     const lease = this.#confirmed;
     this.#startedAt = this.#now();
     this.#tellGuard(lease);
@@ -130,7 +130,8 @@ export class Run {
       {
         ...this.#parts,
         onConfirmed: (confirmed) => this.#tellGuard(confirmed),
-        onLost: (reason) => this.post({ kind: 'lost', reason }),
+        onLost: (reason, by) => this.post({ kind: 'lost', reason, ...(by && { by }) }),
+        onStopAsked: (by) => this.post({ kind: 'stop-asked', by }),
         onWanted: (by) => this.post({ kind: 'wanted', by }),
         onKillDue: () => this.post({ kind: 'kill-due' }),
         onBug: this.crash,
@@ -143,7 +144,6 @@ export class Run {
     this.#keeper.begin();
     child.started.then((pid) => report({ kind: 'child-started', pid }), this.crash);
     child.exited.then((ended) => this.#exited(ended), this.crash);
-    const { maxRunMs } = this.#settings;
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'overdue' });
   }
 
@@ -259,10 +259,9 @@ export class Run {
     this.#ended.abort();
   }
 
-  /** --hold-at-least does not apply to a command that never ran, or ran without its lock. */
   #keepUntil(): number {
-    const isKept = hasRun(this.#state) && this.#state.cause?.kind !== 'lost';
-    return isKept ? this.#acquiredAt + this.#settings.holdAtLeastMs : 0;
+    const { holdOn, holdAtLeastMs } = this.#settings;
+    return isKept(this.#state, holdOn) ? this.#acquiredAt + holdAtLeastMs : 0;
   }
 
   #alarm(afterMs: number, event: Event): void {

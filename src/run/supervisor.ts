@@ -3,6 +3,7 @@
 // *Invariant:* the first cause of the end wins, with one exception: a lock that was lost while the
 // child was alive overrides every other cause, even when that is noticed later.
 
+import type { Person } from '../lock/holder-request.ts';
 import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 
@@ -35,8 +36,18 @@ export type StopReason =
   | { readonly kind: 'max-run' }
   /** A newer run wants the lock, and this one yields it; `by` is the waiter's id. */
   | { readonly kind: 'replaced'; readonly by: string }
-  /** `isLate`: noticed at the release, when the command had ended. */
-  | { readonly kind: 'lost'; readonly reason: LostReason; readonly isLate?: true };
+  /** A person has asked for it (redlockctl stop). */
+  | { readonly kind: 'stopped'; readonly by: Person }
+  /**
+   * `isLate`: noticed at the release, when the command had ended. `by`: the person that
+   * broke the lock; absent: none is known.
+   */
+  | {
+      readonly kind: 'lost';
+      readonly reason: LostReason;
+      readonly isLate?: true;
+      readonly by?: Person;
+    };
 
 export interface RunResult {
   readonly cause: StopReason;
@@ -70,7 +81,8 @@ export type Event =
       readonly isFromTerminal?: boolean;
       readonly isRepeated?: boolean;
     }
-  | { readonly kind: 'lost'; readonly reason: LostReason }
+  | { readonly kind: 'lost'; readonly reason: LostReason; readonly by?: Person }
+  | { readonly kind: 'stop-asked'; readonly by: Person }
   | { readonly kind: 'wanted'; readonly by: string }
   /** The limit of --max-run has passed. */
   | { readonly kind: 'overdue' }
@@ -126,9 +138,19 @@ export function transition(state: State, event: Event): Step {
   }
 }
 
-/** The command has been started and has ended. */
-export function hasRun({ childExit }: State): boolean {
+function hasRun({ childExit }: State): boolean {
   return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
+}
+
+/**
+ * Whether --hold-at-least applies: not to a command that never ran, or ran without its lock, nor
+ * where a person wants the lock free; with `success` only to one that ended by itself, with 0.
+ */
+export function isKept(state: State, holdOn: 'success' | 'always' = 'always'): boolean {
+  const { cause, childExit } = state;
+  if (cause?.kind === 'lost' || cause?.kind === 'stopped') return false;
+  if (holdOn === 'always') return hasRun(state);
+  return cause?.kind === 'child' && childExit?.kind === 'exited' && childExit.code === 0;
 }
 
 export function resultOf({ cause, childExit, isKilled }: State): RunResult {
@@ -169,7 +191,9 @@ function whileHolding(state: State, event: Event): Step {
         [sweep],
       ];
     case 'lost':
-      return stopping({ kind: 'lost', reason: event.reason }, null);
+      return stopping(event, null);
+    case 'stop-asked':
+      return stopping({ kind: 'stopped', by: event.by }, null);
     case 'overdue':
       return stopping({ kind: 'max-run' }, null);
     case 'wanted':
@@ -206,13 +230,9 @@ function whileStopping(state: State, event: Event): Step {
     case 'lost':
       // An unconfirmed lock is not lost yet: `kill-due` comes before validity ends.
       if (event.reason !== 'taken' && event.reason !== 'expired') return [state, []];
-      if (state.cause?.kind === 'lost')
-        return [{ ...state, cause: { kind: 'lost', reason: event.reason } }, []];
+      if (state.cause?.kind === 'lost') return [{ ...state, cause: event }, []];
       // The stop signal is sent again, now because of the loss.
-      return [
-        { ...state, cause: { kind: 'lost', reason: event.reason } },
-        [{ kind: 'stop', signal: null }],
-      ];
+      return [{ ...state, cause: event }, [{ kind: 'stop', signal: null }]];
     case 'signal':
       if (event.signal === 'SIGINT' || event.signal === 'SIGTERM') return kill(state);
       return event.isFromTerminal
@@ -250,7 +270,8 @@ function whileReleasing(state: State, event: Event): Step {
   if (event.kind !== 'missing' || !isNews) return [state, []];
   // Only missing: no other holder is known to have had it beside the command, whose exit code
   // stands.
-  const isLoss = event.reason === 'taken' && state.cause?.kind !== 'replaced';
+  const isGivenUp = state.cause?.kind === 'replaced' || state.cause?.kind === 'stopped';
+  const isLoss = event.reason === 'taken' && !isGivenUp;
   const cause: StopReason | null = isLoss
     ? { kind: 'lost', reason: event.reason, isLate: true }
     : state.cause;

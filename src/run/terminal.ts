@@ -25,12 +25,24 @@ export function hasTerminal(): boolean {
  * as well. Where that is unknown (no /proc), a run with a terminal counts as in the foreground.
  */
 export function isInFront(): boolean {
+  const groups = processGroups();
+  return groups === null ? hasTerminal() : groups.ours === groups.foreground;
+}
+
+/** Whether another process group is in the foreground of our terminal: it has the cursor. */
+export function isInBackground(): boolean {
+  const groups = processGroups();
+  return groups !== null && groups.foreground > 0 && groups.ours !== groups.foreground;
+}
+
+/** `foreground`: -1 without a controlling terminal. null: unknown, as without /proc. */
+function processGroups(): { readonly ours: number; readonly foreground: number } | null {
   try {
     const stat = readFileSync('/proc/self/stat', 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[2] === fields[5];
+    return { ours: Number(fields[2]), foreground: Number(fields[5]) };
   } catch {
-    return hasTerminal();
+    return null;
   }
 }
 

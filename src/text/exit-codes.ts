@@ -5,7 +5,7 @@
 
 export const exitCode = {
   ok: 0,
-  /** doctor --strict. */
+  /** doctor --strict, check --succeeded-within and --max-skips. */
   warnings: 1,
   usage: 64,
   unreachable: 69,
@@ -37,11 +37,13 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   {
     code: '0',
-    ctl: 'done; status: free; doctor: nothing but warnings at worst',
+    ctl: 'done; status, wait: free; doctor: nothing but warnings at worst',
   },
   {
     code: '1',
-    ctl: 'doctor --strict: warnings, or things that could not be found out',
+    ctl:
+      'doctor --strict: warnings, or things that could not be found out; ' +
+      'check: no success so lately, or too many skipped runs',
   },
   {
     code: '64',
@@ -69,7 +71,8 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     code: '75',
     run: 'held by someone else for all of the wait (-E changes the number)',
     ctl:
-      'status, acquire, hold: held by someone else; ' +
+      'status, wait, acquire, hold: held by someone else; stop: still held; ' +
+      'freeze: frozen already; thaw: frozen anew; ' +
       'break: not broken: another client holds it by now, or the answer was not yes',
   },
   {
@@ -79,14 +82,16 @@ const exitCodeTable: readonly ExitCodeRow[] = [
       'a replica, a login or certificate refused',
     ctl:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
-      'a replica; doctor: errors',
+      'a replica; doctor: errors; check: no history',
   },
   {
     code: '79',
     run:
-      'the lock was lost, or given up to --replace, while the command ran; the command was ' +
-      'stopped; --reentrant: the enclosing lock was lost',
-    ctl: 'extend, release, check: the lock is not held with this token any more; hold: it was lost',
+      'the lock was lost, or given up to --replace or redlockctl stop, while the command ran; ' +
+      'the command was stopped; --reentrant: the enclosing lock was lost',
+    ctl:
+      'extend, release, check: the lock is not held with this token any more; ' +
+      'hold: it was lost, or given up to stop',
   },
   { code: '124', run: '--max-run was exceeded' },
   { code: '126', run: 'the command cannot be executed' },

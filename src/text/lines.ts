@@ -1,11 +1,14 @@
 // The lines about a lock that all programs print: its holder, for how long, which masters failed.
 // Each is one line. A lock name may contain anything, so it is always quoted.
 
-import type { MasterFailure } from '../lock/types.ts';
-import { isMark, parseValue, parseWaiterId } from '../lock/value.ts';
+import { type Freeze, parseFreeze } from '../lock/freeze.ts';
+import type { Person } from '../lock/holder-request.ts';
+import type { Failed, MasterFailure } from '../lock/types.ts';
+import { isMark, parseValue, waitingProcess } from '../lock/value.ts';
 import { renderDuration } from './duration.ts';
 import { printable } from './printable.ts';
 import { quoted } from './quote.ts';
+import { reasonBehind } from './reason.ts';
 
 /** Milliseconds as a rounded text for people: 230ms, 4.2s, 1m5s. */
 export function roughly(ms: number): string {
@@ -21,6 +24,8 @@ export function roughly(ms: number): string {
  * different holders the masters show.
  */
 export function holderLine(value: string, remainingMs: number | null, count: number): string {
+  const freeze = parseFreeze(value);
+  if (freeze !== null) return freezeLine(freeze, remainingMs);
   if (value === '') return 'free, but other waiters are ahead in the queue';
   const holder = isMark(value) ? markLine(value) : holderRecordLine(value);
   if (count > 1) {
@@ -37,19 +42,35 @@ export function holderLine(value: string, remainingMs: number | null, count: num
   return `${holder}; ${end}`;
 }
 
+/** `frozen by ops@web1 since 2026-11-21T02:00:00Z: "no deploys today"; until it is thawed` */
+export function freezeLine(
+  { user, host, since, note }: Pick<Freeze, 'user' | 'host' | 'since' | 'note'>,
+  remainingMs: number | null,
+): string {
+  const end =
+    remainingMs === null ? 'until it is thawed' : `for another ${roughly(remainingMs)} at most`;
+  const person = `${printable(user)}@${printable(host)}`;
+  return `frozen by ${person} since ${printable(since)}: ${quoted(note)}; ${end}`;
+}
+
 function holderRecordLine(value: string): string {
+  return `held by ${holderText(value)}`;
+}
+
+/** "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z, note "why"" */
+export function holderText(value: string): string {
   const { token, note } = parseValue(value);
-  if (!note) return `held by another program (${foreignValue(token)})`;
+  if (!note) return `another program (${foreignValue(token)})`;
   const [user, host, label, since] = [note.user, note.host, note.label, note.since].map((text) =>
     printable(text),
   );
-  return `held by ${user}@${host}, pid ${note.pid}, ${label}, since ${since}`;
+  return `${user}@${host}, pid ${note.pid}, ${label}, since ${since}${reasonBehind(note)}`;
 }
 
 /**
  * "value 0af3", or the words of the scripts for a value without text: "an empty value", "a hash".
  */
-function foreignValue(value: string): string {
+export function foreignValue(value: string): string {
   const [, said] = /^\((an empty value|a (list|set|zset|hash|stream))\)$/.exec(value) ?? [];
   return said ?? `value ${printable(value, 40)}`;
 }
@@ -67,13 +88,26 @@ export function supersededLine(which: string, by: string): string {
 
 /** Another waiter, by its id: "a newer run, pid 4711 on web1". */
 export function waiterLine(id: string): string {
-  const [, pid, host = ''] = parseWaiterId(id).who?.match(/^(\d+)@(.*)$/s) ?? [];
-  return pid === undefined ? 'a newer run' : `a newer run, pid ${pid} on ${printable(host)}`;
+  const waiter = waitingProcess(id);
+  return waiter === null
+    ? 'a newer run'
+    : `a newer run, pid ${waiter.pid} on ${printable(waiter.host)}`;
 }
 
-/** "redis://a:6379: connection refused; redis://b:6379: no answer within 500 ms" */
+/** `ops@web1 (pid 4711): "the disk is full"` */
+export function personLine({ user, host, pid, note }: Person): string {
+  const person = `${printable(user)}@${printable(host)} (pid ${pid})`;
+  return note === null ? person : `${person}: ${quoted(note)}`;
+}
+
+/** "redis://a:6379: connection refused (start ...); redis://b:6379: no answer within 500 ms" */
 export function failuresLine(failures: readonly MasterFailure[]): string {
-  return failures.map(({ master, failed }) => `${master}: ${failed.message}`).join('; ');
+  return failures.map(({ master, failed }) => `${master}: ${failureLine(failed)}`).join('; ');
+}
+
+/** "connection refused (start the server, or correct its address)" */
+export function failureLine({ message, advice }: Pick<Failed, 'message' | 'advice'>): string {
+  return advice === undefined ? message : `${message} (${advice})`;
 }
 
 /** The names of the locks, quoted: `"a" "b"`. */

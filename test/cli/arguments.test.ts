@@ -80,8 +80,12 @@ test('a name may hold spaces, quotes, line breaks, emoji and braces', async () =
     names.map((name) => run(['-n', name, '--', ...node('print-env.js')])),
   );
   expect(results.map(({ stdout }) => JSON.parse(stdout).REDLOCK_NAME)).toEqual(names);
+  const ofAll = ['{redlock:}:names:history', '{redlock:}:size:history'];
   const staying = names
-    .flatMap((name) => [`{redlock:${name}}:fence`, `{redlock:${name}}:history`])
+    .flatMap((name) =>
+      ['fence', 'runs:history', 'facts:history'].map((key) => `{redlock:${name}}:${key}`),
+    )
+    .concat(ofAll)
     .sort();
   for (const master of masters) expect(await master.keys()).toEqual(staying);
 });

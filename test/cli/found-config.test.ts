@@ -57,17 +57,20 @@ test('a pipe and a directory in a parent folder are refused at once', async () =
   }
 });
 
-test('a file of the caller that was found may be named, and then hold any key', async () => {
-  const { file, cwd } = sharedFolder();
-  writeFileSync(file, 'ttl: 9s\nonLost: "true"\n', { mode: 0o600 });
-  const found = await runCli(plan, { cwd, env: searching });
-  expect(found).toMatchObject({
-    code: 78,
-    stderr: expect.stringMatching(/:2: onLost: .*--config/),
-  });
-  const named = await runCli(['--config', file, ...plan], { cwd, env: searching });
-  expect(named).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ttl +9s /m) });
-});
+test.each(['onLost', 'notify'])(
+  'a file of the caller that was found may be named, and then hold %s',
+  async (key) => {
+    const { file, cwd } = sharedFolder();
+    writeFileSync(file, `ttl: 9s\n${key}: "true"\n`, { mode: 0o600 });
+    const found = await runCli(plan, { cwd, env: searching });
+    expect(found).toMatchObject({
+      code: 78,
+      stderr: expect.stringMatching(new RegExp(`:2: ${key}: .*--config`)),
+    });
+    const named = await runCli(['--config', file, ...plan], { cwd, env: searching });
+    expect(named).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ttl +9s /m) });
+  },
+);
 
 const namespace = isRoot ? ['-m'] : ['-r', '-m'];
 const hasNamespaces = spawnSync('unshare', [...namespace, 'true']).status === 0;

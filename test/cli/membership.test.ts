@@ -4,7 +4,8 @@
 import { expect, test } from 'vitest';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { startMasters } from '../servers/masters.ts';
-import { runCli } from '../servers/run-cli.ts';
+import { eventually } from '../servers/processes.ts';
+import { runCli, startCli } from '../servers/run-cli.ts';
 import { linesOf, locksOn, type TestMaster, useMasters } from './rig.ts';
 
 const { masters } = useMasters(2, { transport: 'tcp' });
@@ -56,4 +57,57 @@ test('a replica, also as one of three: 78, and the command does not run', async 
   }
   for (const master of masters) expect(await locksOn(master)).toEqual([]);
   await replica.stop();
+});
+
+test('a node of a cluster that owns all slots, as one of three: 78 at once, with its kind', async () => {
+  const [first, second] = masters as [TestMaster, TestMaster];
+  const config = { 'cluster-enabled': 'yes' };
+  const [node] = (await startMasters(1, { transport: 'tcp', config })) as [TestMaster];
+  const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
+  await node.command('cluster', 'addslots', ...slots);
+  const env = {
+    REDLOCK_MASTERS: [first.url, second.url, node.url].join(','),
+    REDLOCK_RESTART_GRACE: '0',
+  };
+  const { code, stdout, stderr } = await runCli(['name', '--', 'echo', 'never'], { env });
+  expect([code, stdout], stderr).toEqual([78, '']);
+  expect(linesOf(stderr)).toEqual([
+    expect.stringMatching(
+      /^redlock-run: masters: redis:\S+: is a node of a cluster: .*\(list servers with cluster-ena/,
+    ),
+  ]);
+  for (const master of masters) expect(await locksOn(master)).toEqual([]);
+  await node.stop();
+});
+
+test('a master that refuses INFO and ROLE votes, and -v says what cannot be seen', async () => {
+  const user = ['default', 'on', 'nopass', '~*', '&*', '+@all', '-info', '-role'];
+  const [silent] = (await startMasters(1, { config: { user } })) as [TestMaster];
+  const env = { REDLOCK_MASTERS: silent.url };
+  const quiet = await runCli(['name', '--', 'echo', 'ran'], { env });
+  expect(quiet).toMatchObject({ code: 0, stdout: 'ran\n', stderr: '' });
+  const { code, stderr } = await runCli(['-v', 'name', '--', 'true'], { env });
+  expect([code, linesOf(stderr).filter((line) => /warning/.test(line))]).toEqual([
+    0,
+    [
+      expect.stringMatching(
+        /^redlock-run: warning: unix:\S+: refuses INFO or ROLE: .*\(grant both/,
+      ),
+    ],
+  ]);
+  await silent.stop();
+});
+
+test('a master that becomes a replica during a run loses its vote, not the run', async () => {
+  const [first] = masters as [TestMaster, TestMaster];
+  const set = (await startMasters(3, { transport: 'tcp' })) as TestMaster[];
+  const env = { REDLOCK_MASTERS: set.map(({ url }) => url).join(','), REDLOCK_RESTART_GRACE: '0' };
+  const words = ['-v', '--ttl', '2s', 'name', '--', 'sh', '-c', 'echo on; sleep 3; echo end'];
+  const run = startCli(words, { env });
+  await eventually('it runs', () => run.stdout.includes('on'));
+  await set[0]?.command('replicaof', '127.0.0.1', new URL(first.url).port);
+  const { code, stdout, stderr } = await run.result;
+  expect([code, stdout], stderr).toEqual([0, 'on\nend\n']);
+  expect(stderr).toMatch(/warning: redis:\S+: (READONLY|has become a replica)/);
+  await Promise.all(set.map((master) => master.stop()));
 });

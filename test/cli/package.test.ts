@@ -105,7 +105,15 @@ test('has the licences of what is in its bundles', () => {
     'utf8',
   );
   const { devDependencies } = json(join(root, 'package.json'));
-  for (const name of ['chalk', 'commander', 'execa', 'ioredis', 'ora', 'valibot', 'yaml']) {
+  for (const name of [
+    'chalk',
+    'commander',
+    'execa',
+    'ioredis',
+    'string-width',
+    'valibot',
+    'yaml',
+  ]) {
     expect(licences).toContain(`\n${name} ${devDependencies[name]} (`);
   }
 });

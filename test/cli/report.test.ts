@@ -83,6 +83,9 @@ test('times, extensions, the fencing number and the masters', async () => {
     status: 0,
     extensions: expect.toSatisfy((count) => count >= 3 && count <= 5),
     fence: expect.toSatisfy((fence) => String(fence).length === 16),
+    note: null,
+    url: null,
+    traceId: null,
     masters: { ok: masters.map(({ url }) => url), failed: [] },
   });
 });
@@ -91,7 +94,7 @@ test('the position in the queue on arrival', async () => {
   await takeBy('them', masters, 'queue');
   const [first, second] = [reportFile(), reportFile()];
   const ahead = start(['-v', '-w', '3s', '--report', first, 'queue', '--', 'true']);
-  await ahead.says('stderr', /first in the queue/);
+  await ahead.says('stderr', /1st in the queue/);
   await run(['-w', '600ms', '--report', second, 'queue', '--', 'true']);
   await ahead.result;
   expect([parse(first), parse(second)]).toMatchObject([

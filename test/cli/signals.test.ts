@@ -24,7 +24,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
     // The third master grants each attempt, which then needs a rollback.
     await takeBy('them', masters.slice(0, 2), 'held');
     const job = start(['-v', 'held', '--', 'echo', 'never']);
-    await job.says('stderr', /waiting: "held"/);
+    await job.says('stderr', /waiting \ds for "held"/);
     const signalledAt = performance.now();
     job.signal(signal);
     const { code, signal: diedOf, stdout } = await job.result;

@@ -49,6 +49,29 @@ test('a server certificate by caFile and a client certificate are accepted', asy
   }
 });
 
+test('certificates by variables are used for masters of a list, and checked', async () => {
+  const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), 'TLSv1.3');
+  const over = (variables: Record<string, string>) =>
+    run(['name', '--', 'true'], {
+      env: { REDLOCK_MASTERS: `rediss://127.0.0.1:${port}`, ...variables },
+    });
+  const all = {
+    REDLOCK_CA_FILE: pemFile('ca.pem'),
+    REDLOCK_CERT_FILE: pemFile('client.pem'),
+    REDLOCK_KEY_FILE: pemFile('client.key'),
+    REDLOCK_SERVERNAME: 'localhost',
+  };
+  expect(await over(all)).toMatchObject({ code: 0, stderr: '' });
+  expect(await over({ ...all, REDLOCK_SERVERNAME: 'elsewhere' })).toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(/certificate is not trusted: .*elsewhere/),
+  });
+  expect(await over({ ...all, REDLOCK_KEY_FILE: pemFile('server.key') })).toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(/^redlock-run: REDLOCK_KEY_FILE: .*does not belong to certFile/),
+  });
+});
+
 test.each<[string, Scene, RegExp]>([
   [
     'an authority that is not trusted',

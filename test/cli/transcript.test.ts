@@ -52,8 +52,11 @@ function normalised(text: string): string {
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replace(/\bpid \d+/g, 'pid PID')
       .replace(/\b\d{16}\b/g, 'FENCE')
-      .replace(/(ends in|in|waiting|for another|after|within|proven for) [\d.]+m?s\b/g, '$1 SPAN')
-      .replace(/\bon \d masters\b/g, 'on N masters')
+      .replace(
+        /(ends in|in|waiting|\) for|for another|after|within|proven for) [\d.]+m?s\b/g,
+        '$1 SPAN',
+      )
+      .replace(/\bon \d masters?\b/g, 'on N masters')
       // Printed only where the fencing counters of the masters differ.
       .replace(/^redlock-run: fence: .*\n/gm, '')
       .replace(/("(?:waitMs|runMs)":)\d+/g, '$1MS')

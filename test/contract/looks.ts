@@ -18,7 +18,15 @@ import {
   waiting,
 } from './world.ts';
 
-const nothing = { type: null, value: null, remainingMs: null, fence: null, queue: [], holders: [] };
+const nothing = {
+  type: null,
+  value: null,
+  remainingMs: null,
+  fence: null,
+  queue: [],
+  holders: [],
+  freeze: null,
+};
 
 export function looks(world: World): void {
   const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>

@@ -7,11 +7,13 @@
 
 import { describe } from 'vitest';
 import { faults } from './faults.ts';
+import { freezes } from './freezes.ts';
 import { line } from './line.ts';
 import { looks } from './looks.ts';
 import { order } from './order.ts';
 import { several } from './several.ts';
 import { shared } from './shared.ts';
+import { skips } from './skips.ts';
 import { slots } from './slots.ts';
 import { upkeep } from './upkeep.ts';
 import { votes } from './votes.ts';
@@ -28,7 +30,9 @@ export function masterContract(name: string, world: World): void {
     shared(world);
     slots(world);
     several(world);
+    skips(world);
     yielding(world);
     looks(world);
+    freezes(world);
   });
 }

@@ -8,8 +8,9 @@
 import assert from 'node:assert/strict';
 import { expect } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
-import { alone, type Claim, type Failed } from '../../src/lock/types.ts';
+import { alone, type Claim, type Failed, type ReleaseReply } from '../../src/lock/types.ts';
 import { waiterIdOf } from '../../src/lock/value.ts';
+import type { FreezeReply } from '../../src/redis/inspector.ts';
 import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 
 export interface Server {
@@ -17,6 +18,10 @@ export interface Server {
   handle(): Master;
   /** What somebody sees who takes no lock, of each of these. */
   look(...resources: string[]): Promise<readonly LockSnapshot[] | Failed>;
+  /** Bars new holders, for so many ms (0: until the thaw). */
+  freezeLock(resource: string, value: string, forMs: number): Promise<FreezeReply | Failed>;
+  /** Removes exactly this freeze. */
+  thawLock(resource: string, value: string): Promise<ReleaseReply>;
   /** What stands under the resource; `remainingMs` is null for a value that never expires. */
   read(
     resource: string,
@@ -41,6 +46,8 @@ export interface Server {
   now(): Promise<number>;
   /** The lines of the history, oldest first. */
   history(resource: string): Promise<readonly string[]>;
+  /** How many runs of each host it has refused that did not wait. */
+  skips(resource: string): Promise<Readonly<Record<string, number>>>;
   /**
    * It takes no notice of anything until `thaw`, and then does everything it was asked, in order.
    */

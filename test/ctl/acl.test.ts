@@ -42,8 +42,12 @@ test('two lines for redis-cli, the rest on stderr', async () => {
   ]);
 });
 
-test('neither user sees a password of the server, unless config|get is asked for', async () => {
+test('neither user sees a password of the server, unless config|get is asked for', async ({
+  skip,
+}) => {
   const [master] = masters as [TestMaster];
+  const info = String(await master.command('info', 'server'));
+  skip(/^redis_version:6/m.test(info), 'ACL DRYRUN came with 7.0');
   for (const user of ['redlock-run', 'redlockctl']) {
     const dry = (...words: string[]) => master.command('acl', 'dryrun', user, ...words);
     for (const words of [
@@ -62,7 +66,9 @@ test('neither user sees a password of the server, unless config|get is asked for
 
 test('a restarted master waits out its grace under these rules, durable or not', async () => {
   const [master] = masters as [TestMaster];
-  await master.command('config', 'set', 'appendonly', 'yes', 'appendfsync', 'always');
+  // Two pairs in one CONFIG SET need version 7.
+  await master.command('config', 'set', 'appendfsync', 'always');
+  await master.command('config', 'set', 'appendonly', 'yes');
   const env = { ...as('redlock-run').env, REDLOCK_RESTART_GRACE: '1h' };
   const { code, stderr } = await run(['-n', 'graced', '--', 'true'], { env });
   await master.command('config', 'set', 'appendonly', 'no');
@@ -82,7 +88,7 @@ test('redlock-run acquires, extends, waits, is woken and releases under its rule
   expect(first.code).toBe(0);
   expect(second).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/waiting: "job": held by/),
+    stderr: expect.stringMatching(/waiting 0s for "job": .*held by/),
   });
   expect(`${first.stderr}${second.stderr}`).not.toMatch(/permission|NOPERM/i);
 });
@@ -106,11 +112,11 @@ test('history: redlock-run writes, redlockctl reads, or says that a right is mis
   const all = ['history', '--json'];
   const { stdout } = await ctl(masters, all, as('redlockctl'));
   expect(JSON.parse(stdout).runs).toMatchObject([{ name: 'job', masters: 3 }]);
-  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '-xrevrange');
+  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '-lrange');
   const denied = await ctl(masters, all, as('redlockctl'));
   await hold(masters, 'kept');
   const listed = await ctl(masters, ['list'], as('redlockctl'));
-  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '+xrevrange');
+  for (const master of masters) await master.command('acl', 'setuser', 'redlockctl', '+lrange');
   expect(denied).toMatchObject({
     code: 69,
     stderr: expect.stringMatching(/can't run this command|has no permissions/),

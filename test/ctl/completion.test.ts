@@ -55,11 +55,13 @@ const bash = (line: string) => {
 const asksFor = (file: string) => spawnSync(file, ['--version']).status !== 0;
 
 test.skipIf(asksFor('bash')).each([
-  ['redlockctl st', ['status']],
+  ['redlockctl st', ['status', 'stop']],
   ['redlockctl status ', ['a\\ b', 'deploy:eu', 'deploy:us']],
   ['redlockctl status deploy:', ['eu', 'us']],
   ['redlock-run --non', ['--nonblock']],
   ['redlock-run dep', ['deploy:eu', 'deploy:us']],
+  ['redlock-run job -- redlockc', []],
+  ['redlockctl nonsense', []],
   ['redlockctl --master unix:///nowhere status ', []],
   ['redlockctl status $(touch typed) ', ['a\\ b', 'deploy:eu', 'deploy:us']],
 ])('bash: %s', (line, words) => {
@@ -131,4 +133,12 @@ test('an unknown shell is a usage error; candidates never fail', async () => {
     stdout: '',
     stderr: '',
   });
+});
+
+test.skipIf(asksFor('bash'))('bash offers commands for COMMAND, and files only for files', () => {
+  // One of the words is what `ls` prints of the folder.
+  expect(bash('redlock-run job -- redlockc')).toEqual(['redlockctl', 'redlockctl']);
+  expect(bash('redlock-run -n job redlockc')).toEqual(['redlockctl', 'redlockctl']);
+  expect(bash('redlock-run --config redlockc')).toEqual(['redlockctl', 'redlockctl']);
+  expect(bash('redlockctl redlockc')).toEqual(['redlockctl']);
 });

@@ -4,7 +4,7 @@
 import { mkdtempSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { commandsOf } from '../../src/redis/rights.ts';
+import { lockCommandsOf } from '../../src/redis/rights.ts';
 import { fileWith, useMasters } from '../cli/rig.ts';
 import { startMasters, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
@@ -94,22 +94,20 @@ test('masters with one fault each: named, graded, with the fix', {
   expect(await durable.keys()).toEqual([]);
 });
 
-test('its own lock tries every command that redlock-run may use, and leaves nothing', async () => {
+test('its own lock tries every command that a lock may need, and leaves nothing', async () => {
   const [master] = masters as [TestMaster];
   await master.command('config', 'resetstat');
   await ctl(masters, ['doctor']);
   const stats = String(await master.command('info', 'commandstats'));
   // SELECT is sent only for a database other than the first.
-  const untried = commandsOf('redlock-run').filter(
-    (command) => !stats.includes(`cmdstat_${command}:`),
-  );
+  const untried = lockCommandsOf().filter((command) => !stats.includes(`cmdstat_${command}:`));
   expect(untried).toEqual(['select']);
   expect(await master.keys()).toEqual([]);
 });
 
 test('missing rights are named, one or all of them, and nothing is left', async () => {
   const rules = ['default', 'on', 'nopass', '~*', '&*', '+@all'];
-  const scripted = commandsOf('redlock-run').filter(
+  const scripted = lockCommandsOf().filter(
     (command) => !/eval|select|info|role|config|subscribe|time/.test(command),
   );
   const cases = [['pexpire'], ['set'], ['publish', 'zadd', 'zrem'], scripted];
@@ -185,6 +183,27 @@ test('without errors it exits 0, and 1 under --strict where there are warnings',
     ctl(masters, ['doctor', '--strict'], { env }),
   ]);
   expect({ code: lenient.code, strict: strict.code }).toEqual({ code: 0, strict: 1 });
+  const accepting = (...words: string[]) =>
+    ctl(masters, ['doctor', '--strict', ...words], { env }).then(({ code, stderr }) => [
+      code,
+      stderr,
+    ]);
+  const answers = await Promise.all([
+    accepting('--accept', 'hosts', '--accept', 'restart'),
+    accepting('--accept', 'hosts', 'restart'),
+    accepting('--accept', 'hosts,restart'),
+    accepting('--accept', 'mode'),
+    accepting('--accept', 'host'),
+    accepting('hosts'),
+  ]);
+  expect(answers).toEqual([
+    [0, ''],
+    [0, ''],
+    [0, ''],
+    [1, ''],
+    [64, expect.stringMatching(/^redlockctl: --accept: "host": no finding .*did you mean hosts/)],
+    [64, expect.stringMatching(/^redlockctl: doctor: "hosts": one word too many/)],
+  ]);
   expect(lenient.stdout).toMatch(/^warning: hosts: 3 on this machine$/m);
   expect(lenient.stdout).toMatch(/^restart +3 masters +does not vote for 1s after a restart$/m);
   for (const master of masters) expect(await master.keys()).toEqual([]);

@@ -38,8 +38,12 @@ export async function took(
   record: RunRecord | string,
 ) {
   const line = typeof record === 'string' ? record : renderRecord(record);
-  for (const master of masters)
-    await master.command('xadd', `{redlock:${name}}:history`, `${Date.parse(at)}-*`, 'run', line);
+  const key = `redlock:${name}`;
+  const takenAtMs = Date.parse(at);
+  for (const master of masters) {
+    await master.command('lpush', `{${key}}:runs:history`, `${takenAtMs} ${line}`);
+    await master.command('zadd', '{redlock:}:names:history', takenAtMs, key);
+  }
 }
 
 /** A night on which the job of 02:00 did not run, because that of the evening had not ended. */

@@ -20,7 +20,7 @@ test('without a prefix as well', async () => {
   await masters[0]?.command('set', 'a', newValue());
   await masters[0]?.command('set', '{a}:fence', 1);
   await masters[0]?.command('zadd', '{a}:queue', 1, 'x');
-  await masters[0]?.command('xadd', '{a}:history', '*', 'run', 'x');
+  await masters[0]?.command('lpush', '{a}:runs:history', '1 x');
   expect(namesIn((await answerOf(masters, ['list', '--prefix', ''])).json)).toEqual(['a']);
 });
 

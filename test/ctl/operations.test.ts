@@ -3,7 +3,14 @@
 // tool would read it, so a mistake in the page fails here.
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -69,6 +76,61 @@ describe('recipes', () => {
     expect(await locksOn(masters[0] as never)).toEqual(['redlock:nightly-backup']);
     expect(await shell(`${line} 2>&1`)).toBe('');
   });
+
+  test('once a day: retried by the next host when it failed, and not when it succeeded', async () => {
+    const [line = '', alarm = ''] = blocks('Once a day, and again when it failed').map((text) =>
+      text.trim().replace(/^(\S+ +){5}/, ''),
+    );
+    const report = (script: string) => {
+      writeFileSync(join(folder, 'bin', 'report'), `#!/bin/sh\n${script}\n`);
+      chmodSync(join(folder, 'bin', 'report'), 0o755);
+    };
+    report('echo failed; exit 3');
+    await expect(shell(line)).rejects.toMatchObject({ code: 3, stdout: 'failed\n' });
+    await expect(shell(alarm)).rejects.toMatchObject({ code: 1 });
+    report('echo reported');
+    expect(await shell(line)).toBe('reported\n');
+    for (let host = 0; host < 2; host += 1) expect(await shell(`${line} 2>&1`)).toBe('');
+    const leftMs = await masters[0]?.command('pttl', 'redlock:daily-report');
+    expect(Number(leftMs)).toBeGreaterThan(19.9 * 3_600_000);
+    expect(await shell(`${alarm} 2>&1`)).toBe('');
+  });
+
+  test('a service that leads: ready when it has the lock, and the next host when it ends', async () => {
+    const [unit = '', deployment = ''] = blocks('A service that leads while it holds the lock');
+    const ready = join(folder, 'ready');
+    writeFileSync(join(folder, 'bin', 'systemd-notify'), `#!/bin/sh\necho "$@" >> ${ready}\n`);
+    chmodSync(join(folder, 'bin', 'systemd-notify'), 0o755);
+    const [, command = ''] = /^ExecStart=\/usr\/bin\/(.*)$/m.exec(unit) ?? [];
+    const startUnit = () =>
+      spawn('sh', ['-c', `exec ${command.replaceAll('$$', '$')}`], { cwd: folder, env });
+    const told = () => (existsSync(ready) ? readFileSync(ready, 'utf8') : '');
+    const first = startUnit();
+    await eventually('ready', async () => told() === '--ready\n', 10_000);
+    const second = startUnit();
+    const waiting = () => masters[0]?.command('zcard', '{redlock:importer}:queue');
+    await eventually('stands by', async () => (await waiting()) === 1, 10_000);
+    expect(told()).toBe('--ready\n');
+    first.kill('SIGTERM');
+    await eventually('the next one is ready', async () => told() === '--ready\n--ready\n', 10_000);
+    const ended = new Promise((resolve) => second.once('exit', resolve));
+    second.kill('SIGTERM');
+    await ended;
+
+    const { spec } = parse(deployment).spec.template;
+    const [container] = spec.containers;
+    const leads = join(folder, 'leads');
+    const [file = '', ...words] = container.command.map((word: string) =>
+      word.replaceAll('/tmp/leads', leads),
+    );
+    expect(container.readinessProbe.exec.command).toEqual(['test', '-e', '/tmp/leads']);
+    const pod = spawn(file, words, { cwd: folder, env });
+    await eventually('leads', async () => existsSync(leads), 10_000);
+    const over = new Promise((resolve) => pod.once('exit', resolve));
+    pod.kill('SIGTERM');
+    await over;
+    await eventually('leads no longer', async () => !existsSync(leads), 10_000);
+  }, 60_000);
 
   test('systemd: the service and its unit file', async () => {
     const [service = '', timer = ''] = blocks('systemd timer');
@@ -274,6 +336,7 @@ function normalised(text: string): string {
     .replaceAll(second, 'redis://10.0.0.2:6379')
     .replaceAll(third, 'redis://10.0.0.3:6379')
     .replace(/held by \S+@[^,]+, pid \d+/g, 'held by USER@HOST, pid PID')
+    .replace(/held by \S+ \(pid \d+(.*\)) for \d+s/g, 'held by USER@HOST (pid PID$1) for SPAN')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/token \S+,/g, 'token TOKEN,')
     .replace(/fence \d{16}/g, 'fence FENCE')
@@ -299,7 +362,7 @@ test('the JSON of a run has the fields that the page names, and no other', async
   const blocker = { token: 'x', note: null };
   await took(masters, 'a', '2026-11-21T02:00:00Z', missedFor(blocker));
   const { json } = await answerOf(masters, ['history', 'a']);
-  expect(Object.keys(json)).toEqual(['name', 'runs']);
+  expect(Object.keys(json)).toEqual(['name', 'runs', 'acts']);
   expect(Object.keys(json.runs[0]).sort()).toEqual([...fields].sort());
   const [, inner = ''] = /^\| `blocker` \|(.*)$/m.exec(table) ?? [];
   for (const field of Object.keys(json.runs[0].blocker)) expect(inner).toContain(`\`${field}\``);

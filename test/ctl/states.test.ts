@@ -1,6 +1,7 @@
 // Masters in known states: what status and list print, as text and as JSON, and how they exit.
 
 import { mkdtempSync, symlinkSync } from 'node:fs';
+import os from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
@@ -95,6 +96,8 @@ test("another library's string, without an expiry", async () => {
         user: null,
         since: null,
         label: null,
+        note: null,
+        url: null,
         slot: null,
         votes: 3,
         endedAt: null,
@@ -219,6 +222,23 @@ test('a wait queue of five, in order', async () => {
   expect(waits).toEqual([...waits].sort((a, b) => b - a));
   expect(text).toMatch(/\nPOSITION +WAITING FOR +WAITER\n1 +\S+ +waiter\d\n2 /);
   await leave();
+});
+
+test('a waiter is shown with its user, host, pid and command', async () => {
+  await hold(masters, 'deploy');
+  const waiter = start(['-v', 'deploy', '--', 'sleep', '1']);
+  await waiter.says('stderr', /in the queue/);
+  const { json, text } = await answerOf(masters, ['status', 'deploy']);
+  const { host, user, label, pid } = json.locks[0].queue[0];
+  expect({ host, user, label, pid }).toEqual({
+    host: os.hostname(),
+    user: os.userInfo().username,
+    label: 'sleep',
+    pid: waiter.pid,
+  });
+  expect(text).toContain(`${user}@${host}, pid ${pid}, sleep`);
+  waiter.signal('SIGTERM');
+  await waiter.result;
 });
 
 test('a dead waiter is not in the queue', async () => {

@@ -169,6 +169,7 @@ test('ownership: a quorum decides, and silence is no answer', () => {
     fence: 7,
     queue: [],
     holders: [],
+    freeze: null,
   });
   const silent = { kind: 'failed', cause: 'timeout', message: '' } as const;
   const of = (...values: (string | null | undefined)[]) =>

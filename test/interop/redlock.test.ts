@@ -117,7 +117,7 @@ describe.each([
     const waiter = startCli(['--prefix', prefix, '-v', '-w', '10s', 'job', '--', 'echo', 'ran'], {
       env: environment(),
     });
-    await waiter.says('stderr', /waiting: "job": held by another program/);
+    await waiter.says('stderr', /waiting 0s \(of 10s\) for "job": .*held by another program/);
     await lock?.release();
     expect(await waiter.result).toMatchObject({ code: 0, stdout: 'ran\n' });
     const job = await holding('job');

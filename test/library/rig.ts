@@ -3,8 +3,13 @@
 
 import { Redis } from 'ioredis';
 import { afterEach } from 'vitest';
-import type { LockEvent, MasterSource, RedlockOptions } from '../../src/index.ts';
-import { Redlock, RedlockError } from '../../src/index.ts';
+import {
+  type LockEvent,
+  type MasterSource,
+  Redlock,
+  RedlockError,
+  type RedlockOptions,
+} from '../../src/index.ts';
 
 export {
   countOf,

@@ -4,16 +4,17 @@
 import type { Redis } from 'ioredis';
 import type { Redis as Redis5 } from 'ioredis-5';
 import { expectTypeOf, test } from 'vitest';
-import type {
-  AcquireOptions,
-  ErrorKind,
-  Lease,
-  LockEvent,
-  MasterSource,
-  RedlockOptions,
-  Resources,
+import {
+  type AcquireOptions,
+  type ErrorKind,
+  type Lease,
+  type LockEvent,
+  type MasterSource,
+  Redlock,
+  type RedlockError,
+  type RedlockOptions,
+  type Resources,
 } from '../../src/index.ts';
-import { Redlock, type RedlockError } from '../../src/index.ts';
 
 test('masters are URLs and clients of ioredis, and nothing that merely looks like them', () => {
   expectTypeOf<string>().toExtend<MasterSource>();

@@ -68,7 +68,7 @@ const shapes: readonly (readonly [name: string, reply: Reply])[] = [
     () => list(list(bulk('string'), bulk(value), ':9\r\n', '$-1\r\n', list(bulk('w')), '*0\r\n')),
   ],
   ['a time of day that is none', () => list(bulk('x'), bulk('y'))],
-  ['a history without a time', () => list(':1\r\n', list(bulk('no-id'), bulk('{}')))],
+  ['a history without a time', () => list(':1\r\n', ':5\r\n', list(list(bulk('{}')), list()))],
   ['OK', () => '+OK\r\n'],
   ['text', () => bulk('text')],
   ['an empty text', () => bulk('')],

@@ -38,13 +38,24 @@ test('rights that do not suffice: denied, with what is missing', async () => {
   const user = (name: string, ...rights: string[]) => [name, 'on', 'nopass', ...rights];
   for (const [rights, message] of [
     [['~*', '+@all', '-eval'], /^NOPERM .*eval/],
-    [['~*', '+@all', '-set'], /can't run this command|NOPERM/],
+    [['~*', '+@all', '-set'], /can't run this command|NOPERM|ACL failure in script/],
     [['~other:*', '+@all'], /^NOPERM .*key/],
   ] as const) {
     const master = await oneMaster({ user: user('job', ...rights) });
     expect(await acquireAt(withLogin(master.url, 'job:x'))).toEqual(failed('denied', message));
     expect(await master.keys()).toEqual([]);
   }
+});
+
+test('without a right to the key of the history: released all the same, without its line', async () => {
+  const helpers = ['fence', 'queue', 'waiters', 'holders', 'freeze'];
+  const keys = ['~r', ...helpers.map((name) => `~{r}:${name}`)];
+  const master = await oneMaster({ user: ['job', 'on', 'nopass', ...keys, '&*', '+@all'] });
+  const handle = handleOn(withLogin(master.url, 'job:x'));
+  const claim = newClaim();
+  expect(await handle.acquire(claim, lasting)).toMatchObject({ kind: 'granted' });
+  expect(await handle.release(claim, 0, 'line')).toEqual({ kind: 'released' });
+  expect(await master.keys()).toEqual(['{r}:fence']);
 });
 
 test('without the right to name a script by its digest: every question is answered', async () => {

@@ -60,12 +60,16 @@ test('one that closes it when it is asked', async () => {
 });
 
 test('one that says why it closes it', async () => {
-  for (const why of [
-    'ERR max number of clients reached',
-    'DENIED Redis is running in protected mode.',
+  for (const [why, told] of [
+    ['ERR max number of clients reached', 'ERR max number of clients reached'],
+    [
+      'DENIED Redis is running in protected mode.',
+      'DENIED: its protected mode refuses clients of other machines (set a password on it, and ' +
+        'passwordFile here)',
+    ],
   ]) {
     const server = createServer((socket) => socket.on('error', () => {}).end(`-${why}\r\n`));
-    expect(await attempts(await listening(server))).toContain(why);
+    expect(await attempts(await listening(server))).toContain(told);
     server.close();
   }
 });

@@ -52,8 +52,21 @@ export function acquireAt(position: Place): Promise<AcquireReply> {
 }
 
 /** Matches a vote that was not given. */
+/** As failed(), with what to do beside the message. */
+export function advised(cause: FailureCause, message: RegExp, advice: RegExp) {
+  return expect.objectContaining({
+    cause,
+    message: expect.stringMatching(message),
+    advice: expect.stringMatching(advice),
+  });
+}
+
 export function failed(cause: FailureCause, message: RegExp) {
-  return { kind: 'failed', cause, message: expect.stringMatching(message) };
+  return expect.objectContaining({
+    kind: 'failed',
+    cause,
+    message: expect.stringMatching(message),
+  });
 }
 
 export interface Rig {
@@ -96,7 +109,7 @@ interface Keeper {
 
 /** The keys on a master, without counters and histories. */
 export async function locksOn(master: Keeper): Promise<string[]> {
-  return (await master.keys()).filter((key) => !/:(fence|history)$/.test(key));
+  return (await master.keys()).filter((key) => !/:(fence|history|promotion)$/.test(key));
 }
 
 /**

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/inspector.ts';
-import { historyKeyOf, noteKeyOf } from '../../src/redis/keys.ts';
+import { historyKeysOf, noteKeyOf } from '../../src/redis/keys.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system/clock.ts';
@@ -42,6 +42,15 @@ function serverBehind(
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
   const settings = { prefix, restartGraceMs: 0, protocol };
+  /** What an observer of its own answers. */
+  async function looking<Answer>(ask: (observer: LockObserver) => Promise<Answer>) {
+    const registry = new ServerRegistry();
+    const address = parseAddress(proxy.url);
+    const observer = new LockObserver(address, settings, registry, createSystemClock());
+    const answer = await ask(observer);
+    observer.close();
+    return answer;
+  }
   return {
     handle() {
       const handle = new RedisMaster(
@@ -53,17 +62,10 @@ function serverBehind(
       handles.push(handle);
       return handle;
     },
-    async look(...resources) {
-      const observer = new LockObserver(
-        parseAddress(proxy.url),
-        settings,
-        new ServerRegistry(),
-        createSystemClock(),
-      );
-      const sights = await observer.look(resources);
-      observer.close();
-      return sights;
-    },
+    look: (...resources) => looking((observer) => observer.look(resources)),
+    freezeLock: (resource, value, forMs) =>
+      looking((observer) => observer.freeze(resource, value, forMs)),
+    thawLock: (resource, value) => looking((observer) => observer.thaw(resource, value, '')),
     async read(resource) {
       const value = await master.get(keyOf(resource));
       const remainingMs = Number(await master.command('pttl', keyOf(resource)));
@@ -100,11 +102,17 @@ function serverBehind(
       return seconds * 1_000 + Math.floor(micros / 1_000);
     },
     async history(resource) {
-      const lines = (await master.command('xrange', historyKeyOf(prefix, resource), '-', '+')) as [
-        string,
-        string[],
-      ][];
-      return lines.map(([, [, line = '']]) => line);
+      const [runs] = historyKeysOf(prefix, resource);
+      const lines = (await master.command('lrange', runs, 0, -1)) as string[];
+      return lines.map((line) => line.replace(/^\d+ /, '')).reverse();
+    },
+    async skips(resource) {
+      const [, facts] = historyKeysOf(prefix, resource);
+      const known = Object.entries((await master.command('hgetall', facts)) as object);
+      const entries = known.flatMap(([name, fact]) =>
+        name.startsWith('skip ') ? [[name.slice(5), Number.parseInt(fact, 10)]] : [],
+      );
+      return Object.fromEntries(entries);
     },
     freeze: () => master.freeze(),
     thaw: async () => master.thaw(),

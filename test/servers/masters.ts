@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { findServerProgram } from '../../src/local/server-program.ts';
 import { type MasterOptions, TestMaster } from './master.ts';
 import { isAlive } from './processes.ts';
+import { serverProgram } from './program.ts';
 import { scratchFolder } from './watchdog.ts';
 
 export type { MasterOptions, TestMaster };
@@ -23,9 +23,7 @@ export async function startMasters(
   howMany: number,
   options: MasterOptions = {},
 ): Promise<TestMaster[]> {
-  const program = await findServerProgram(process.env);
-  if (program === null)
-    throw new Error('no redis-server on this machine (run `npm test`, which gets one)');
+  const program = await serverProgram();
   return Promise.all(
     Array.from({ length: howMany }, async (_, index) => {
       count += 1;

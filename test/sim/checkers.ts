@@ -5,6 +5,7 @@
 import { quorumOf } from '../../src/lock/quorum.ts';
 import { foreignCheckers } from './foreign-checkers.ts';
 import { formCheckers } from './form-checkers.ts';
+import { freezeCheckers } from './freezes.ts';
 import { nestedCheckers } from './nested-checkers.ts';
 import { stepCheckers } from './step-checkers.ts';
 import { waitingCheckers } from './waiting-checkers.ts';
@@ -171,6 +172,7 @@ export const checkers = {
   ...nestedCheckers,
   ...stepCheckers,
   ...foreignCheckers,
+  ...freezeCheckers,
 } satisfies Record<string, Checker>;
 
 /** Whether these are a run and a run nested in it, which hold the same lock. */

@@ -2,7 +2,7 @@
 // (test/redis/master.test.ts), so that the findings of the simulator mean something. RedisMaster is
 // the real one; the server, its scripts and ioredis are tested.
 
-import { historyKeyOf, noteKeyOf } from '../../src/redis/keys.ts';
+import { noteKeyOf } from '../../src/redis/keys.ts';
 import type { Protocol } from '../../src/redis/protocol.ts';
 import { masterContract } from '../contract/master.ts';
 import { olderContract } from '../contract/older.ts';
@@ -46,6 +46,11 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     endpoints.push(endpoint);
     return { endpoint, clock: realSystem.createSystemClock(() => {}, process.machine) };
   };
+  const observer = () => {
+    const { endpoint, clock } = newProcess();
+    const registry = new realSystem.ServerRegistry();
+    return new realSystem.LockObserver(endpoint.address, settings, registry, clock);
+  };
   return {
     handle() {
       const { endpoint, clock } = newProcess();
@@ -56,15 +61,9 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
         clock,
       );
     },
-    look(...resources) {
-      const { endpoint, clock } = newProcess();
-      return new realSystem.LockObserver(
-        endpoint.address,
-        settings,
-        new realSystem.ServerRegistry(),
-        clock,
-      ).look(resources);
-    },
+    look: (...resources) => observer().look(resources),
+    freezeLock: (resource, value, forMs) => observer().freeze(resource, value, forMs),
+    thawLock: (resource, value) => observer().thaw(resource, value, ''),
     async read(resource) {
       const value = redis.get(keyOf(resource));
       return value === null ? null : { value, remainingMs: redis.remainingMs(keyOf(resource)) };
@@ -89,7 +88,11 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     },
     note: async (resource) => redis.get(noteKeyOf(prefix, resource)),
     now: async () => redis.now,
-    history: async (resource) => redis.historyOf(historyKeyOf(prefix, resource)),
+    history: async (resource) => redis.historyOf(prefix + resource),
+    skips: async (resource) =>
+      Object.fromEntries(
+        [...(redis.skips.get(prefix + resource) ?? [])].map(([host, { count }]) => [host, count]),
+      ),
     freeze: async () => server.freeze(),
     thaw: async () => server.thaw(),
     async loseAnswers() {

@@ -18,6 +18,9 @@ type CommonFlaw =
   | 'refusal-always-wakes'
   | 'queue-keeps-the-silent';
 
+/** In the scripts of freezes. */
+type FreezeFlaw = 'freeze-seen-as-free' | 'thaw-without-comparing' | 'freeze-forgotten';
+
 /** In the scripts of some forms. */
 type FormFlaw =
   | 'shared-beside-a-writer'
@@ -48,4 +51,4 @@ type SetnxFlaw =
   | 'time-of-another-released'
   | 'note-counts-for-any-time';
 
-export type Flaw = CommonFlaw | FormFlaw | SetnxFlaw;
+export type Flaw = CommonFlaw | FormFlaw | FreezeFlaw | SetnxFlaw;

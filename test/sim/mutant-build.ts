@@ -22,7 +22,8 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system', 'local'],
-  ...['master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
+  ...['addresses', 'holdings', 'master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
+  ...['freezing', 'shown-freeze'].map((name) => `ctl/people/${name}.ts`),
   ...['held', 'holder-daemon', 'acquire-once', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];
 

@@ -3,6 +3,7 @@
 // checkers is worth. *Note:* a mutant that no longer applies is a failure, so a change of such a
 // line here includes its mutant.
 
+import { freezeMutants } from './freeze-mutants.ts';
 import { jointMutants } from './joint-mutants.ts';
 import { inScript, inSource, type Mutant, rarely, unasserted, within } from './mutant.ts';
 import { setnxMutants } from './setnx-mutants.ts';
@@ -146,8 +147,8 @@ export const mutants: readonly Mutant[] = [
     'a master that may have forgotten a lock votes at once',
     within(60, 'restarts-empty', 'exclusion', 'oneChild'),
     'redis/restart.ts',
-    'return agoMs < graceMs ? unlessDurable(connection, agoMs, graceMs) : null;',
-    'return agoMs < Number.NEGATIVE_INFINITY ? unlessDurable(connection, agoMs, graceMs) : null;',
+    '[agoMs < restartGraceMs, ',
+    '[agoMs < Number.NEGATIVE_INFINITY, ',
   ),
   inSource(
     'stopped-too-late',
@@ -310,6 +311,7 @@ export const mutants: readonly Mutant[] = [
     rarely(60, 'restarts-empty', 'fence'),
   ),
   ...jointMutants,
+  ...freezeMutants,
   ...setnxMutants,
   ...stepMutants,
 ];

@@ -59,6 +59,8 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
    */
   readonly shellCount: number;
   readonly vanishChance: number;
+  /** People that freeze and thaw locks, each on a machine of its own. */
+  readonly freezerCount: number;
   readonly protocol: Protocol;
   /** Foreign programs that speak the older protocol, each on a machine of its own. */
   readonly foreignCount: number;
@@ -146,6 +148,7 @@ export function calmOptions(random: Random): Options {
     isOutOfReach: false,
     shellCount: 0,
     vanishChance: 0,
+    freezerCount: 0,
     protocol: 'redlock',
     foreignCount: 0,
     foreignSkewMs: 0,

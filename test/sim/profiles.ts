@@ -183,6 +183,13 @@ export const fairProfiles = {
     readerChance: random.pick([0, 0, 0.3]),
     ...random.pick([{}, { pauseEveryMs: random.between(200, 1_500), pauseMs: 1_500 }]),
   })),
+  frozen: (calm, random) => ({
+    freezerCount: random.pick([1, 2, 3]),
+    resourceCount: random.pick([1, 1, 2]),
+    replaceChance: random.pick([0, 0, 0.3]),
+    workMs: calm.ttlMs * random.between(0.1, 1),
+    ...anyOf(lossy, partitions, slowMasters, pauses)(calm, random),
+  }),
   'older-protocol': older,
   storm: (calm, random) => ({
     clientDrift: fairDrift,

@@ -52,15 +52,7 @@ export const setnxMutants: readonly Mutant[] = [
     'a release keeps others away for another ttl',
     within(10, 'older-protocol', 'litter'),
     'redis/setnx-calls.ts',
-    "scripts['release.setnx'],\n" +
-      '        claim,\n' +
-      '        prefix,\n' +
-      '        claim.value,\n' +
-      '        keepMs,',
-    "scripts['release.setnx'],\n" +
-      '        claim,\n' +
-      '        prefix,\n' +
-      '        claim.value,\n' +
-      '        keepMs + claim.ttlMs,',
+    'call(script, claim, prefix, claim.value, keepMs, unitMs, ...line)',
+    'call(script, claim, prefix, claim.value, keepMs + claim.ttlMs, unitMs, ...line)',
   ),
 ];

@@ -6,6 +6,7 @@ import {
   callFront,
   corruptAmong,
   counterOf,
+  freezeOf,
   has,
   hold,
   leadersOf,
@@ -15,6 +16,7 @@ import {
   told,
 } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
+import { noteSkip, unnoteSkip } from './sim-skips.ts';
 
 export class Acquisition {
   readonly #redis: SimRedis;
@@ -52,7 +54,10 @@ export class Acquisition {
         callFront(redis, key, this.#channel(index), this.#id, knownCount);
     }
     if (newer !== null) return this.#answer('', 0, newer);
-    if (this.#id !== '') {
+    const frozen = this.#frozenBy();
+    if (frozen !== null && has(this.#id, 'replace')) {
+      for (const key of this.#keys) redis.queueOf(key).forget(this.#id);
+    } else if (this.#id !== '') {
       for (const key of this.#keys)
         redis.queueOf(key).see(this.#id, this.#arrival, now, redis.trueTime);
     }
@@ -80,6 +85,10 @@ export class Acquisition {
       this.#block(mark, Math.min(...taken.values()) - now);
       for (const key of this.#keys) this.#callHolders(key, mark, 1);
     }
+    if (frozen !== null && !ours.has(this.#keys[0] ?? '')) {
+      this.#holder = null;
+      this.#block(told(frozen.value), frozen.remainingMs);
+    }
     if (this.#holder !== null && flaws.has('names-first-only') && free.has(this.#keys[0] ?? ''))
       return this.#grant([...free]);
     if (this.#holder !== null) {
@@ -101,6 +110,17 @@ export class Acquisition {
       return this.#answer(mark, 0, '', slots);
     }
     return this.#grant(this.#keys);
+  }
+
+  /** The freeze of any of the names; null: none is frozen. */
+  #frozenBy(): { readonly value: string; readonly remainingMs: number } | null {
+    const redis = this.#redis;
+    if (redis.flaws.has('freeze-seen-as-free')) return null;
+    for (const key of this.#keys.toReversed()) {
+      const value = redis.get(freezeOf(key));
+      if (value !== null) return { value, remainingMs: redis.remainingMs(freezeOf(key)) ?? -1 };
+    }
+    return null;
   }
 
   /**
@@ -196,6 +216,7 @@ export class Acquisition {
       if (redis.get(key) === null) redis.holdersOf(key).clear();
       hold(redis, key, this.#stand, ttlMs);
       this.#callNext(key);
+      unnoteSkip(redis, key, this.#skipWords());
       if (this.#id !== '') queue.forget(this.#id);
       if (has(this.#id, 'newest')) queue.serve(this.#id, this.#arrival, redis.now);
     }
@@ -225,6 +246,7 @@ export class Acquisition {
   }
 
   #answer(holder: string, remainingMs: number, by = '', slots: readonly number[] = []): Reply {
+    for (const key of this.#keys) noteSkip(this.#redis, key, this.#skipWords());
     const hasPlace = this.#id !== '' && by === '';
     const places = hasPlace
       ? this.#keys.map((key) => this.#redis.queueOf(key).rankOf(this.#id))
@@ -240,7 +262,7 @@ export class Acquisition {
 
   /** All of them, or the one on this slot. */
   #callHolders(key: string, holder: string, slot: number | null = null): void {
-    if (!has(this.#id, 'replace')) return;
+    if (!has(this.#id, 'replace') || this.#frozenBy() !== null) return;
     const redis = this.#redis;
     const holders = isMark(holder)
       ? redis.holdersOf(key).living(redis.now)
@@ -250,6 +272,10 @@ export class Acquisition {
       .map(({ value }) => value);
     const channel = this.#channel(this.#keys.indexOf(key));
     for (const value of living) redis.hears(channel, `holder:${value.split(' ')[0]}`);
+  }
+
+  #skipWords(): Words {
+    return this.#words.slice(9 + this.#keys.length);
   }
 
   #isReader(): boolean {

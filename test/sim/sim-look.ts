@@ -2,11 +2,12 @@
 // TypeScript. It writes nothing. The contract suite runs on this and on real servers.
 
 import { isMark } from '../../src/lock/value.ts';
+import { freezeOf } from './sim-parts.ts';
 import type { Reply, SimRedis } from './sim-redis.ts';
 
 /**
  * For each lock {type, value or null, ms left, counter or null, {id, ms waited, ...}, {slot and
- * value, ms left, ...}}.
+ * value, ms left, ...}, freeze or null, ms left}.
  */
 export function runLook(redis: SimRedis, locks: readonly string[]): Reply {
   return locks.map((key) => {
@@ -27,6 +28,12 @@ export function runLook(redis: SimRedis, locks: readonly string[]): Reply {
         `${slot} ${value}`,
         Math.floor(endsAt - redis.now),
       ]),
+      ...freezeOn(redis, key),
     ];
   });
+}
+
+function freezeOn(redis: SimRedis, key: string): [string | null, number] {
+  const freeze = redis.get(freezeOf(key));
+  return [freeze, freeze === null ? -2 : (redis.remainingMs(freezeOf(key)) ?? -1)];
 }

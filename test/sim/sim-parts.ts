@@ -27,6 +27,10 @@ export function counterOf(key: string): string {
   return `{${key}}:fence`;
 }
 
+export function freezeOf(key: string): string {
+  return `{${key}}:freeze`;
+}
+
 /** In how many ms the last of the holders expires; 0: there is none. */
 export function last(redis: SimRedis, key: string): number {
   return Math.max(

@@ -6,6 +6,7 @@
 import { isMark } from '../../src/lock/value.ts';
 import type { Flaw } from './flaws.ts';
 import { epochMs } from './machine.ts';
+import { type FreezeScript, runFreeze } from './sim-freeze.ts';
 import { SimHolders } from './sim-holders.ts';
 import { runLook } from './sim-look.ts';
 import { SimQueue } from './sim-queue.ts';
@@ -32,7 +33,7 @@ export interface Snapshot {
 }
 
 export type Words = readonly (string | number)[];
-export type Script = LockScript | SetnxScript | 'look';
+export type Script = LockScript | FreezeScript | SetnxScript | 'look';
 type Item = number | string | null;
 /** Text: an error. */
 export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
@@ -180,6 +181,7 @@ export class SimRedis {
   run(script: Script, keys: readonly string[], words: Words): Reply {
     const locks = keys.filter((key) => !key.startsWith('{'));
     if (script === 'look') return runLook(this, locks);
+    if (script === 'freeze' || script === 'thaw') return runFreeze(this, script, keys, words);
     return this.#changing(locks, String(words[0]), () => {
       return isSetnx(script)
         ? runSetnx(this, script, keys, words)
@@ -187,7 +189,10 @@ export class SimRedis {
     });
   }
 
-  /** The lines of a history, oldest first. */
+  /** How many runs of each host were refused, and which was the last one, by key. */
+  readonly skips = new Map<string, Map<string, { count: number; run: string }>>();
+
+  /** The lines of the history of a lock, oldest first. */
   historyOf(key: string): readonly string[] {
     return this.#histories.get(key) ?? [];
   }

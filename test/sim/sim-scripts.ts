@@ -96,8 +96,7 @@ function release(redis: SimRedis, keys: readonly string[], words: Words): Reply 
   const keepMs = Number(words[1]);
   const [id, arrival] = [String(words[2]), String(words[3])];
   const stand = standIn(words, 4);
-  for (const [index] of keys.entries())
-    redis.record(String(words[7 + keys.length + index] ?? ''), String(words[6]));
+  for (const key of keys) redis.record(key, String(words[6]));
   let best: State = 'missing';
   for (const [index, key] of keys.entries()) {
     const [queue, holders] = [redis.queueOf(key), redis.holdersOf(key)];

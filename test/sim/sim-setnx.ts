@@ -4,6 +4,7 @@
 
 import { told } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
+import { noteSkip, unnoteSkip } from './sim-skips.ts';
 
 export type SetnxScript = 'acquire.setnx' | 'extend.setnx' | 'release.setnx' | 'look.setnx';
 
@@ -24,11 +25,13 @@ export function runSetnx(
     case 'look.setnx':
       return keys.filter((one) => !one.startsWith('{')).map((one) => look(redis, one));
     case 'acquire.setnx':
-      return acquire(redis, key, noteKey, value, () => put(forMs));
+      return noting(redis, key, words.slice(5), () =>
+        acquire(redis, key, noteKey, value, () => put(forMs)),
+      );
     case 'extend.setnx':
       return extend(redis, key, noteKey, value, () => put(forMs));
     case 'release.setnx': {
-      redis.record(String(words[4] ?? ''), String(words[3] ?? ''));
+      redis.record(String(keys[0] ?? ''), String(words[3] ?? ''));
       const end = () => {
         if (forMs > 0) put(forMs);
         else for (const one of [key, noteKey]) redis.set(one, null, null);
@@ -54,6 +57,13 @@ export function shownBy(
 
 export function isTime(text: string): boolean {
   return endOf(text) !== null;
+}
+
+function noting(redis: SimRedis, key: string, words: Words, ask: () => Reply): Reply {
+  const reply = ask();
+  if (Array.isArray(reply) && reply[0] === 1) unnoteSkip(redis, key, words);
+  else noteSkip(redis, key, words);
+  return reply;
 }
 
 function acquire(
@@ -115,11 +125,15 @@ function release(
 }
 
 /** As sim-look.ts; a time that is over is no lock. */
-function look(redis: SimRedis, key: string): [string, string | null, number, null, [], []] {
+function look(
+  redis: SimRedis,
+  key: string,
+): [string, string | null, number, null, [], [], null, number] {
   const mark = redis.get(key);
   const endsAt = mark === null ? null : endOf(mark);
   const overAt = endsAt === null ? null : Math.ceil(endsAt + differenceMs - redis.now);
-  if (mark === null || (overAt !== null && overAt < 0)) return ['none', null, -2, null, [], []];
+  if (mark === null || (overAt !== null && overAt < 0))
+    return ['none', null, -2, null, [], [], null, -2];
   return [
     'string',
     ownerOf(redis, mark, noteOf(key)) ?? mark,
@@ -127,6 +141,8 @@ function look(redis: SimRedis, key: string): [string, string | null, number, nul
     null,
     [],
     [],
+    null,
+    -2,
   ];
 }
 

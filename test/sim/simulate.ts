@@ -5,6 +5,7 @@
 import { livenessTtls } from './checkers.ts';
 import { Contender } from './contender.ts';
 import { ForeignClient } from './foreign-client.ts';
+import { Freezer } from './freezer.ts';
 import { hosts } from './hub.ts';
 import { Machine } from './machine.ts';
 import { Network } from './network.ts';
@@ -109,6 +110,13 @@ export async function simulate(
   ];
   for (const machine of shellMachines) new Shell(machine, crowd);
   for (const machine of others) new Contender(machine, crowd);
+  for (let number = 1; number <= options.freezerCount; number += 1) {
+    const clock = {
+      rate: rate(options.clientDrift),
+      wallOffsetMs: random.between(-60_000, 60_000),
+    };
+    new Freezer(new Machine(world, `p${number}`, clock), crowd);
+  }
   for (let number = 1; number <= options.foreignCount; number += 1)
     new ForeignClient(`f${number}`, crowd);
   const weather = new Weather(

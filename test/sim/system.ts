@@ -2,6 +2,7 @@
 // ioredis is simulated (sim-ioredis.ts).
 
 import * as masterQueryModule from '../../src/ctl/master-query.ts';
+import * as freezingModule from '../../src/ctl/people/freezing.ts';
 import * as acquireOnceModule from '../../src/ctl/steps/acquire-once.ts';
 import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
 import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
@@ -22,6 +23,7 @@ import type { Script } from './sim-redis.ts';
 
 /** The modules by their paths in src/. */
 export interface Modules {
+  readonly 'ctl/people/freezing': typeof freezingModule;
   readonly 'ctl/steps/holder-daemon': typeof holderDaemonModule;
   readonly 'ctl/steps/acquire-once': typeof acquireOnceModule;
   readonly 'ctl/steps/lock-handle': typeof lockHandleModule;
@@ -44,6 +46,7 @@ export interface Modules {
 export type System = ReturnType<typeof systemOf>;
 
 const realModules: Modules = {
+  'ctl/people/freezing': freezingModule,
   'ctl/steps/holder-daemon': holderDaemonModule,
   'ctl/steps/acquire-once': acquireOnceModule,
   'ctl/steps/lock-handle': lockHandleModule,
@@ -68,8 +71,10 @@ export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
 export const realSystem: System = systemOf(realModules);
 
 export function systemOf(modules: Modules) {
-  const { scripts, plainScripts } = modules['redis/scripts'];
-  const all = [...Object.entries(scripts), ...Object.entries(plainScripts)];
+  const { scriptsFor } = modules['redis/scripts'];
+  const all = [true, false].flatMap((isPlain) =>
+    [true, false].flatMap((isNoted) => Object.entries(scriptsFor(isPlain, isNoted))),
+  );
   const names = new Map(all.map(([name, text]) => [text, name as Script]));
   return {
     acquire: modules['lock/acquire'].acquire,
@@ -86,6 +91,8 @@ export function systemOf(modules: Modules) {
     MasterQuery: modules['ctl/master-query'].MasterQuery,
     acquireOnce: modules['ctl/steps/acquire-once'].acquireOnce,
     hold: modules['ctl/steps/holder-daemon'].hold,
+    freezeLock: modules['ctl/people/freezing'].freezeLock,
+    thawLock: modules['ctl/people/freezing'].thawLock,
     extendBy: modules['ctl/steps/lock-handle'].extendBy,
     releaseByToken: modules['ctl/steps/lock-handle'].releaseByToken,
     look: modules['ctl/steps/lock-handle'].look,

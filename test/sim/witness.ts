@@ -11,6 +11,7 @@ import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Ends } from './ends.ts';
 import type { ForeignHolding } from './foreign-client.ts';
+import { Freezes } from './freezes.ts';
 import type { Machine } from './machine.ts';
 import type { Options } from './options.ts';
 import type { Tree } from './sim-child.ts';
@@ -110,6 +111,7 @@ export class Witness {
   readonly findings: Finding[] = [];
   readonly tickets: Tickets;
   readonly ends: Ends;
+  readonly freezes: Freezes;
   /** When the first master granted it, by value. */
   readonly firstGrantAt = new Map<string, number>();
   /** Nothing but the contenders themselves gets in the way; in a deadly world some of them die. */
@@ -139,7 +141,8 @@ export class Witness {
   constructor(world: World, servers: readonly SimServer[], prefix: string, options: Options) {
     this.world = world;
     this.masterCount = options.masterCount;
-    this.isCalm = isCalm(options);
+    this.freezes = new Freezes(world);
+    this.isCalm = isCalm(options) && options.freezerCount === 0;
     this.isDeadly = options.killChance > 0;
     this.isForgetful = options.restartEveryMs !== null && options.memory === 'none';
     this.isPunctual = options.wallSpreadMs <= 100;

@@ -112,3 +112,58 @@ async function runs(terminal: Terminal, command: RegExp): Promise<void> {
   const isThere = () => survivorsOf(terminal.mark).some((one) => command.test(one.command));
   await eventually(`${command} runs`, isThere, slowly);
 }
+
+describe.skipIf(obstacle !== null)('a wait at a terminal', () => {
+  const waiting =
+    /^(\S )?waiting \d+s \(of 1h\) for "\w+": 1st in the queue; held by .*\) for \d+s$/m;
+
+  /** A terminal in which a lock is held, and `wait` waits for it for an hour at most. */
+  async function openWaiting(columns = 150, environment = ''): Promise<Terminal> {
+    const terminal = await Terminal.open(await sharedMasters(), columns);
+    terminals.push(terminal);
+    await terminal.type(`rl $JOB -- sh -c 'echo held; sleep 60' &`);
+    await terminal.shows(/^(prompt> )?held$/m, slowly);
+    await terminal.type(`clear; ${environment} rl -w 1h $JOB -- echo ran`);
+    return terminal;
+  }
+
+  it.concurrent('is one line that counts, gone when it ends', async () => {
+    const terminal = await openWaiting();
+    const first = await terminal.shows(waiting, slowly);
+    const count = (screen: string) => /waiting (\d+)s/.exec(screen)?.[1];
+    await eventually('it counts', async () => count(await terminal.screen()) !== count(first));
+    expect((await terminal.screen()).match(/waiting/g)).toHaveLength(1);
+    expect(await terminal.screen('-e')).toContain('\x1b[36mwaiting');
+    await terminal.press('C-c');
+    await eventually('it is gone', async () => !(await terminal.screen()).includes('waiting '));
+  });
+
+  it.concurrent('is in rows of whole words on a narrow one, without colours if so set', async () => {
+    const terminal = await openWaiting(40, 'NO_COLOR=1');
+    await terminal.shows(/^(\S )?waiting \d+s \(of 1h\) for/m, slowly);
+    const rows = (await terminal.screen('-e')).split('\n');
+    const begin = rows.findIndex((row) => /^(\S )?waiting/.test(row));
+    expect(rows.slice(begin).join(' ').trim()).toMatch(waiting);
+    expect(rows.slice(begin).every((row) => row.length < 40)).toBe(true);
+  });
+
+  it.concurrent('with TERM=dumb is printed once', async () => {
+    const terminal = await openWaiting(150, 'TERM=dumb');
+    await terminal.shows(/waiting 0s/, slowly);
+    await pass(2_500);
+    expect((await terminal.screen()).match(/waiting/g)).toHaveLength(1);
+    expect(await terminal.screen()).toMatch(/waiting 0s/);
+  });
+
+  it.concurrent('in the background draws nothing, and goes on in front', async () => {
+    const terminal = await openWaiting();
+    await terminal.shows(waiting, slowly);
+    await terminal.press('C-z');
+    await terminal.shows(/Stopped/, slowly);
+    await terminal.type('bg; clear');
+    await pass(2_500);
+    expect(await terminal.screen()).not.toContain('waiting');
+    await terminal.type('clear; fg');
+    await terminal.shows(waiting, slowly);
+  });
+});

@@ -1,6 +1,6 @@
 // The candidates for the last word of a command line of redlock-run or redlockctl. Pure; names of
-// locks are looked up by the caller. Without candidates the shell completes as usual, that is file
-// names, which is right for COMMAND and --config.
+// locks are looked up by the caller; commands and files by the shell, in the places where they
+// belong.
 
 import { type OptionRow, optionTable } from '../../config/options.ts';
 import { allOptions, sharedOptions, type VerbOption, verbTable } from '../verb-table.ts';
@@ -18,19 +18,25 @@ const values: Readonly<Record<string, readonly string[]>> = {
   '--signal': ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
 };
 
+/** names: of locks; commands: what the shell can run. */
+export type Lookup = 'names' | 'commands' | 'files';
+
 /** `words`: those after the program's name; the last one is to be completed, and may be empty. */
 export function candidatesFor(
   program: string,
   words: readonly string[],
-): readonly Candidate[] | 'names' {
+): readonly Candidate[] | Lookup {
   const rows = program === 'redlock-run' ? optionTable : allOptions;
-  const { operands, pending, isOver } = read(rows, words.slice(0, -1));
-  if (pending !== null) return plain(values[pending.long] ?? []);
+  const { operands, pending, commandLength } = read(rows, words.slice(0, -1));
+  const isOver = commandLength !== null;
+  if (pending !== null)
+    return pending.argument === 'FILE' ? 'files' : plain(values[pending.long] ?? []);
   const isOption = (words.at(-1) ?? '').startsWith('-') && !isOver;
   if (program === 'redlock-run') {
-    if (isOver || operands.length > 1) return [];
+    if (commandLength !== null) return commandLength === 0 ? 'commands' : 'files';
+    if (operands.length > 1) return 'files';
     if (isOption) return options(optionTable);
-    return operands.length === 0 ? 'names' : [];
+    return operands.length === 0 ? 'names' : 'commands';
   }
   const verb = verbTable.find((row) => row.verb === operands[0]);
   if (isOption) return options([...(verb?.options ?? []), ...sharedOptions]);
@@ -38,7 +44,11 @@ export function candidatesFor(
   if (verb === undefined || operands.length > verb.most) return [];
   switch (verb.verb) {
     case 'status':
+    case 'wait':
+    case 'stop':
     case 'break':
+    case 'freeze':
+    case 'thaw':
     case 'list':
     case 'history':
       return 'names';
@@ -55,8 +65,8 @@ interface Reading {
   readonly operands: readonly string[];
   /** The option whose value comes next. */
   readonly pending: OptionRow | null;
-  /** A `--` has been seen. */
-  readonly isOver: boolean;
+  /** How many words stand behind a `--`; null: there is none. */
+  readonly commandLength: number | null;
 }
 
 function read(rows: readonly OptionRow[], words: readonly string[]): Reading {
@@ -64,16 +74,17 @@ function read(rows: readonly OptionRow[], words: readonly string[]): Reading {
   let pending: OptionRow | null = null;
   for (const [index, word] of words.entries()) {
     if (pending !== null) pending = null;
-    else if (word === '--')
-      return { operands: [...operands, ...words.slice(index + 1)], pending, isOver: true };
-    else if (word.startsWith('-')) {
+    else if (word === '--') {
+      const rest = words.slice(index + 1);
+      return { operands: [...operands, ...rest], pending, commandLength: rest.length };
+    } else if (word.startsWith('-')) {
       const row = rows.find(({ long, short, aliases = [] }) =>
         [long, short, ...aliases].includes(word),
       );
       pending = row?.argument === undefined ? null : row;
     } else operands.push(word);
   }
-  return { operands, pending, isOver: false };
+  return { operands, pending, commandLength: null };
 }
 
 function options(rows: readonly VerbOption[]): Candidate[] {

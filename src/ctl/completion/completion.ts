@@ -1,6 +1,7 @@
 // `redlockctl completion SHELL` prints a script for the shell. `completion words -- PROGRAM
 // WORD...` is what that script calls: it prints the candidates for the last word, one a line, each
-// with a description behind a tab. A failure prints nothing. It is not a library, because the one
+// with a description behind a tab, or one line that says what the shell has to look up: files or
+// commands. A failure prints nothing. It is not a library, because the one
 // that exists has the shell evaluate the words that were typed.
 
 import { basename } from 'node:path';
@@ -14,9 +15,11 @@ import { quoted } from '../../text/quote.ts';
 import { MasterQuery } from '../master-query.ts';
 import { readSettings } from '../settings.ts';
 import { allOptions, sharedOptions } from '../verb-table.ts';
-import { type Candidate, candidatesFor } from './candidates.ts';
+import { type Candidate, candidatesFor, type Lookup } from './candidates.ts';
 import { scripts } from './scripts.ts';
 
+/** Before what the shell has to look up by itself. No candidate has a control character. */
+const lookupMark = '\x01';
 /** More names than this are of no use for completion. */
 const mostNames = 10_000;
 
@@ -27,7 +30,10 @@ export async function completion(
   clock: Clock,
 ): Promise<string> {
   const [shell = '', ...words] = operands;
-  if (shell === 'words') return render(await candidates(words, around, clock));
+  if (shell === 'words') {
+    const found = await candidates(words, around, clock);
+    return typeof found === 'string' ? `${lookupMark}${found}\n` : render(found);
+  }
   const script = scripts[shell];
   if (script === undefined)
     throw new UsageError(`completion: ${quoted(shell)}: unknown shell (write bash, zsh or fish)`);
@@ -42,10 +48,11 @@ async function candidates(
   [path = '', ...words]: readonly string[],
   around: ExecutionContext,
   clock: Clock,
-): Promise<Candidate[]> {
+): Promise<readonly Candidate[] | Lookup> {
   const program = basename(path);
   const current = words.at(-1) ?? '';
   const asked = candidatesFor(program, words);
+  if (asked === 'commands' || asked === 'files') return asked;
   if (asked !== 'names') return asked.filter(({ word }) => word.startsWith(current));
   const names = await namesOf(words.slice(0, -1), program, around, clock).catch(() => []);
   return names.filter((name) => name.startsWith(current)).map((word) => ({ word, text: '' }));

@@ -14,11 +14,20 @@ _redlock_complete() {
   colons=\${current%"\${current##*:}"}
   COMPREPLY=()
   while IFS=$'\\t' read -r reply _; do
+    case $reply in
+      $'\\x01commands')
+        while IFS= read -r reply; do COMPREPLY+=("$reply"); done < <(compgen -c -- "$current")
+        return ;;
+      $'\\x01files')
+        compopt -o default 2>/dev/null ||
+          while IFS= read -r reply; do COMPREPLY+=("$reply"); done < <(compgen -f -- "$current")
+        return ;;
+    esac
     printf -v reply %q "\${reply#"$colons"}"
     COMPREPLY+=("$reply")
   done < <(redlockctl completion words -- "\${typed[@]}" 2>/dev/null)
 }
-complete -o default -F _redlock_complete redlock-run redlockctl
+complete -F _redlock_complete redlock-run redlockctl
 `;
 
 const zsh = `#compdef redlock-run redlockctl
@@ -29,10 +38,14 @@ _redlock_complete() {
   local line
   local -a described
   while IFS= read -r line; do
+    case $line in
+      $'\\x01commands') _command_names -e; return ;;
+      $'\\x01files') _files; return ;;
+    esac
     line=\${line//:/\\\\:}
     described+=("\${line/$'\\t'/:}")
   done < <(redlockctl completion words -- "\${(@)words[1,CURRENT]}" 2>/dev/null)
-  if (( \${#described} )); then _describe 'word' described; else _files; fi
+  (( \${#described} )) && _describe 'word' described
 }
 if [[ \${funcstack[1]} == _redlockctl ]]; then
   _redlock_complete
@@ -46,10 +59,18 @@ const fish = `# Completion of redlock-run and redlockctl for fish. Run once:
 #   ln -s redlockctl.fish ~/.config/fish/completions/redlock-run.fish
 function __redlock_complete
     set -l typed (commandline -opc) (commandline -ct)
-    redlockctl completion words -- $typed 2>/dev/null
+    set -l found (redlockctl completion words -- $typed 2>/dev/null)
+    switch "$found"
+        case \\x01commands
+            complete -C (commandline -ct | string escape)
+        case \\x01files
+            __fish_complete_path (commandline -ct)
+        case '*'
+            printf '%s\\n' $found
+    end
 end
-complete -c redlockctl -a '(__redlock_complete)'
-complete -c redlock-run -a '(__redlock_complete)'
+complete -c redlockctl -f -a '(__redlock_complete)'
+complete -c redlock-run -f -a '(__redlock_complete)'
 `;
 
 /** By the name of the shell. */

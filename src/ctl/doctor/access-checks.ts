@@ -15,9 +15,14 @@ export const latency: Check = ({ roundTripsMs }, { masterTimeoutMs }) => {
   return ['warning', message, why, 'raise ttl or masterTimeout, or move the master nearer'];
 };
 
+/** Clocks that differ less are told to agree. */
+const agreedMs = 10;
+
 export const clock: Check = ({ clockReadings }) => {
   const aheadMs = clockReadings.at(-1)?.aheadMs ?? 0;
   const uncertaintyMs = clockReadings.at(-1)?.uncertaintyMs ?? 0;
+  if (Math.abs(aheadMs) <= Math.max(uncertaintyMs, agreedMs))
+    return ['ok', 'its clock agrees with ours'];
   const difference = roughly(Math.abs(Math.round(aheadMs)));
   const message = `its clock is ${difference} ${aheadMs >= 0 ? 'ahead of' : 'behind'} ours`;
   if (Math.abs(aheadMs) - uncertaintyMs < 1_000) return ['ok', message];

@@ -7,13 +7,18 @@ import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
-import { renderTable } from '../table.ts';
+import { renderTable } from '../output.ts';
+import { actLine, personOf } from '../people/person.ts';
+import { acceptedChecks } from './accepted.ts';
 import { gatherFacts } from './facts.ts';
 import { type Finding, type Grade, grades } from './finding.ts';
+import { freezeFindings } from './freezes.ts';
 import { masterFindings } from './master-findings.ts';
 import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
 
-export async function doctor({ words, settings, clock, processes, print }: Call): Promise<number> {
+export async function doctor(call: Call): Promise<number> {
+  const { words, settings, clock, processes, print } = call;
+  const accepted = acceptedChecks(words);
   const query = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(query, settings, clock);
   const { restartGraceMs, masterTimeoutMs, local } = settings;
@@ -35,6 +40,7 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
             ...masterFindings(master, fact, { restartGraceMs, masterTimeoutMs, isLocal: local }),
           ];
     }),
+    ...(await freezesOf(call, query)),
   ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
   print(
     words.has('--json')
@@ -43,9 +49,18 @@ export async function doctor({ words, settings, clock, processes, print }: Call)
   );
   const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
   if (has('error')) return exitCode.config;
-  return words.has('--strict') && (has('warning') || has('unknown'))
-    ? exitCode.warnings
-    : exitCode.ok;
+  const isOpen = ({ check, grade }: Finding) => grade !== 'ok' && !accepted.has(check);
+  return words.has('--strict') && findings.some(isOpen) ? exitCode.warnings : exitCode.ok;
+}
+
+/** The older protocol knows none. */
+async function freezesOf(call: Call, query: MasterQuery): Promise<Finding[]> {
+  const { words, settings } = call;
+  if (settings.protocol !== 'redlock') return [];
+  const by = personOf(call);
+  const lineFor = (token: string) => actLine('repair-freeze', by, token);
+  const repair = words.has('--repair-freezes') ? lineFor : null;
+  return freezeFindings(query, settings.masterTimeoutMs, repair);
 }
 
 /** Problems first, with reason and remedy; then a table of what is ok. Ends with a newline. */
@@ -61,11 +76,22 @@ export function renderFindings(findings: readonly Finding[]): string {
         message,
       ];
     });
-  const counts = grades.map(
-    (grade) => `${findings.filter((finding) => finding.grade === grade).length} ${grade}`,
+  const counts = grades.map((grade) =>
+    countLine(grade, findings.filter((finding) => finding.grade === grade).length),
   );
-  const parts = [...problems, renderTable(['OK', 'MASTER', ''], fine), `${counts.join(', ')}\n`];
+  const parts = [
+    ...problems,
+    renderTable(['CHECK', 'MASTER', 'FOUND TO BE RIGHT'], fine),
+    `${counts.join(', ')}\n`,
+  ];
   return parts.filter((part) => part !== '').join('\n');
+}
+
+/** "no errors", "1 warning", "2 unknown", "22 ok" */
+function countLine(grade: Grade, count: number): string {
+  const isNoun = grade === 'error' || grade === 'warning';
+  const word = isNoun && count !== 1 ? `${grade}s` : grade;
+  return `${count === 0 ? 'no' : count} ${count === 0 && !isNoun ? `checks ${word}` : word}`;
 }
 
 type Group = Omit<Finding, 'master'> & { readonly masters: readonly string[] };

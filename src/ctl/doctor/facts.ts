@@ -131,7 +131,7 @@ async function setting(connection: Connection, name: string): Promise<string | n
 }
 
 async function isOpen(address: MasterAddress, clock: Clock): Promise<boolean | null> {
-  const { username, password, ...stranger } = address;
+  const { username, password, passwordSource, ...stranger } = address;
   const connection = await Connection.dial(stranger, clock);
   if (isFailed(connection)) return null;
   const reply = await connection.call('PING');

@@ -22,15 +22,18 @@ export interface Finding {
 
 /** A shell line that runs these commands on the server. The user of the locks may hardly do so. */
 export function redisCli(
-  { path, host, port, tls, password }: MasterAddress,
+  { path, host, port, tls, password, passwordSource, sentinels }: MasterAddress,
   ...commands: readonly string[]
 ): string {
+  if (sentinels) return `on the primary: ${commands.map((one) => `redis-cli ${one}`).join(' && ')}`;
   const server = path === undefined ? `-h ${host} -p ${port}${tls ? ' --tls' : ''}` : `-s ${path}`;
   const line = commands.map((command) => `redis-cli ${server} ${command}`).join(' && ');
-  return password === undefined ? line : `as an administrator: ${line}`;
+  return password === undefined && !passwordSource ? line : `as an administrator: ${line}`;
 }
 
 /** Whether the address uses no network: a unix socket, or a loopback address. */
-export function isOnThisMachine({ path, host = '' }: MasterAddress): boolean {
+export function isOnThisMachine({ path, host = '', sentinels }: MasterAddress): boolean {
+  if (sentinels)
+    return sentinels.hosts.every((one) => isOnThisMachine({ name: '', db: 0, ...one }));
   return path !== undefined || /^(localhost|127\..*|::1)$/i.test(host);
 }

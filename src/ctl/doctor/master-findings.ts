@@ -23,6 +23,8 @@ const checks = {
   access,
 };
 
+export const masterCheckNames = Object.keys(checks);
+
 /** One finding for each check. */
 export function masterFindings(
   master: string,

@@ -50,7 +50,16 @@ export const role: Check = ({ role, address }) => {
   ];
 };
 
-export const replicas: Check = ({ replicaCount }) => {
+export const replicas: Check = ({ replicaCount, address }) => {
+  if (address.sentinels)
+    return [
+      'warning',
+      'follows a primary by its sentinels: one vote, and no independent master',
+      'a failover forgets the newest locks, and cut off from the sentinels the old primary goes ' +
+        'on: for a moment two may hold one lock',
+      'list three independent masters where that matters; min-replicas-to-write 1 on the primary ' +
+        'makes it rarer',
+    ];
   if (replicaCount === null)
     return [
       'unknown',

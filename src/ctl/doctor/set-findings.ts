@@ -3,7 +3,7 @@
 
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Failed } from '../../lock/types.ts';
-import type { MasterAddress } from '../../redis/address.ts';
+import { endpointOf, type MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/errors.ts';
 import type { MasterFacts } from './facts.ts';
 import { type Finding, isOnThisMachine } from './finding.ts';
@@ -13,7 +13,7 @@ type Assessment = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;
 const ok = (message: string): Assessment => ({ grade: 'ok', message, why: null, fix: null });
 
 export function reachable(failed: Failed | null): Assessment {
-  if (failed === null) return ok('answers');
+  if (failed === null) return ok('reached');
   const why = 'it does not vote: the quorum has to come from the others';
   const fix =
     failed.cause === 'denied'
@@ -63,7 +63,7 @@ export function count(masterCount: number): Assessment {
 /** Whether the masters fail together. */
 export function hosts(addresses: readonly MasterAddress[]): Assessment {
   const names = addresses.map((address) =>
-    isOnThisMachine(address) ? 'this machine' : (address.host ?? '').toLowerCase(),
+    isOnThisMachine(address) ? 'this machine' : (address.host ?? endpointOf(address)).toLowerCase(),
   );
   const [name, members] = [...new Set(names)]
     .map((host) => [host, names.filter((other) => other === host)] as const)

@@ -8,29 +8,45 @@ import { quorumOf } from '../../lock/quorum.ts';
 import { fileError, UsageError, ValueError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
-import { roughly } from '../../text/lines.ts';
-import { printable } from '../../text/printable.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
+import type { LockState } from '../lock-state.ts';
 import { MasterQuery } from '../master-query.ts';
-import { renderTable } from '../table.ts';
-import { momentOf } from './local-time.ts';
+import { renderHistory } from './history-table.ts';
 import { renderHtmlPage } from './page.ts';
-import { kindOf, reasonOf } from './reason.ts';
-import { byStart, endOf, type PastRun, pastRunsOf, presentRunOf, startOf } from './run-history.ts';
+import { kindOf } from './reason.ts';
+import {
+  byStart,
+  endOf,
+  type PastAct,
+  type PastRun,
+  pastActsOf,
+  pastRunsOf,
+  presentRunOf,
+  startOf,
+} from './run-history.ts';
 import { renderTimeline } from './timeline.ts';
 
 /** How many runs are shown without --since. */
 const usualRuns = 50;
 /** More lines than a master keeps of one lock. */
-const allLines = 1_500;
+export const allLines = 1_500;
+/** The width of a table that goes to no terminal. */
+const usualColumns = 80;
 
-export async function history({ words, settings, clock, print, tell }: Call): Promise<number> {
+export async function history({
+  words,
+  settings,
+  clock,
+  print,
+  tell,
+  columns,
+}: Call): Promise<number> {
   const name = words.operands[0] ?? null;
   const sinceMs = sinceOf(words.textOf('--since'));
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
-  const all = await runsOf(
+  const { runs: all, acts: allActs } = await pastOf(
     query,
     name,
     sinceMs === null && name === null ? usualRuns : allLines,
@@ -38,6 +54,10 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   );
   const runs =
     sinceMs === null ? all.slice(-usualRuns) : all.filter((run) => endOf(run) >= nowMs - sinceMs);
+  // Of the same time as the runs.
+  const fromMs = sinceMs === null ? Math.min(...runs.map(startOf)) : nowMs - sinceMs;
+  const isWhole = runs.length === all.length && sinceMs === null;
+  const acts = allActs.filter(({ at }) => isWhole || Date.parse(at) >= fromMs);
   const failures = query.failures();
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
@@ -54,9 +74,9 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
     if (error !== null) tell(`${option}: ${error}`);
     isWritten &&= error === null;
   }
-  if (words.has('--json')) print(jsonLine({ name, runs }));
+  if (words.has('--json')) print(jsonLine({ name, runs, acts }));
   else if (wanted.length === 0) {
-    print(renderTable(head, runs.map(rowOf)));
+    print(renderHistory(runs, acts, name !== null, columns ?? usualColumns));
     tell(summary);
   }
   if (!isWritten) return exitCode.output;
@@ -65,24 +85,31 @@ export async function history({ words, settings, clock, print, tell }: Call): Pr
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;
 }
 
+interface Past {
+  readonly runs: PastRun[];
+  readonly acts: PastAct[];
+  readonly locks: LockState[];
+}
+
 /** `name`: null for all locks, including those whose first run has not ended. */
-async function runsOf(
+export async function pastOf(
   query: MasterQuery,
   name: string | null,
   mostLines: number,
   nowMs: number,
-): Promise<PastRun[]> {
+): Promise<Past> {
   const [written, held] =
     name === null ? [await query.historyNames(), await query.names('*')] : [[name], []];
   const histories = await query.histories(written, mostLines);
   const past = new Map(
     written.map((each, index) => [each, pastRunsOf(each, histories[index] ?? [])]),
   );
+  const acts = written.flatMap((each, index) => pastActsOf(each, histories[index] ?? []));
   const locks = await query.look([...new Set([...written, ...held])]);
   const present = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
-  return [...[...past.values()].flat(), ...present].sort(byStart);
+  return { runs: [...[...past.values()].flat(), ...present].sort(byStart), acts, locks };
 }
 
 function sinceOf(text: string | null): number | null {
@@ -95,24 +122,12 @@ function sinceOf(text: string | null): number | null {
 
 /** "50 runs, 2 did not happen; 12 older left out (say --since)" */
 function summaryOf(runs: readonly PastRun[], leftOut: number): string {
-  const missedCount = runs.filter((run) => kindOf(run) === 'missed').length;
-  const count = runs.length === 0 ? 'no runs' : runs.length === 1 ? '1 run' : `${runs.length} runs`;
+  const sumOf = (some: readonly PastRun[]) => some.reduce((sum, { count }) => sum + count, 0);
+  const missedCount = sumOf(runs.filter((run) => kindOf(run) === 'missed'));
+  const runCount = sumOf(runs);
+  const count = runCount === 0 ? 'no runs' : runCount === 1 ? '1 run' : `${runCount} runs`;
   const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
   return `${count}${missed}${leftOut > 0 ? `; ${leftOut} older left out (say --since)` : ''}`;
-}
-
-const head = ['BEGAN', 'NAME', 'WHO', 'WAITED', 'HELD', 'WHAT BECAME OF IT'];
-
-function rowOf(run: PastRun): string[] {
-  const { name, user, host, pid, label, waitMs, heldMs } = run;
-  return [
-    momentOf(startOf(run)),
-    printable(name, 40),
-    printable(`${user}@${host} ${pid} ${label}`, 60),
-    roughly(waitMs),
-    heldMs === null ? '' : roughly(heldMs),
-    reasonOf(run),
-  ];
 }
 
 /** Why it could not be written, or null. */

@@ -16,13 +16,22 @@ body{margin:0 auto;max-width:1200px;padding:16px 0;background:var(--back);color:
 font:14px/1.5 system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}
 h1{font-size:20px;margin:0 16px}
 p{margin:4px 16px 8px}
-svg.timeline{display:block;width:100%;height:auto}
+.scroll{overflow-x:auto}
+svg.timeline{display:block;width:100%;min-width:900px;height:auto}
 table{border-collapse:collapse;width:calc(100% - 32px);margin:16px;font-size:13px}
 th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;
 border-top:1px solid var(--rule);overflow-wrap:break-word}
 th,td.when,td.span{white-space:nowrap;font-variant-numeric:tabular-nums}
 tr[data-kind=missed] td:last-child,
 tr[data-kind=lost] td:last-child{color:var(--bad);font-weight:600}
+@media(max-width:700px){
+thead{display:none}
+tr{display:flex;flex-wrap:wrap;gap:0 12px;padding:8px 0;border-top:1px solid var(--rule)}
+td{border:0;padding:0;min-width:0;overflow-wrap:anywhere}
+td:empty{display:none}
+td:nth-child(3),td:last-child{flex-basis:100%}
+td.span::before{content:attr(data-head) " ";opacity:.7}
+}
 `;
 
 const heads = ['Began', 'Lock', 'Who', 'Waited', 'Held', 'What became of it'];
@@ -40,14 +49,16 @@ export function renderHtmlPage(
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escaped(title)}</title>
 <style>${style}</style>
 </head>
 <body>
 <h1>${escaped(title)}</h1>
 <p>${escaped(summary)}</p>
-${renderTimeline(runs, name, nowMs)}<table>
+<div class="scroll">
+${renderTimeline(runs, name, nowMs)}</div>
+<table>
 <thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
 <tbody>
 ${[...runs].reverse().map(rowOf).join('\n')}
@@ -68,6 +79,9 @@ function rowOf(run: PastRun): string {
     ['span', heldMs === null ? '' : roughly(heldMs)],
     ['', reasonOf(run)],
   ];
-  const row = cells.map(([look = '', text = '']) => `<td class="${look}">${escaped(text)}</td>`);
+  const row = cells.map(
+    ([look = '', text = ''], at) =>
+      `<td class="${look}" data-head="${heads[at]}">${escaped(text)}</td>`,
+  );
   return `<tr data-kind="${kindOf(run)}">${row.join('')}</tr>`;
 }

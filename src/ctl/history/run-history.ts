@@ -2,8 +2,10 @@
 // order in which they began. Pure. --json prints them, so their shape is a promise. Times are by
 // the masters' clocks: the median of those that have the line.
 
-import { parseRecord, type RunRecord } from '../../lock/history-record.ts';
-import type { SeenLine } from '../../redis/snapshot.ts';
+import { type Act, type ActKind, parseAct } from '../../lock/history-act.ts';
+import { blockerOf, parseRecord, type RunRecord } from '../../lock/history-record.ts';
+import type { Person } from '../../lock/holder-request.ts';
+import type { SeenHistory } from '../../redis/snapshot.ts';
 import type { LockState } from '../lock-state.ts';
 
 /** The holder for which a run was refused the lock. */
@@ -17,6 +19,8 @@ export interface PastHolder {
   /** ISO 8601, by the holder's clock. */
   readonly since: string | null;
   readonly label: string | null;
+  readonly note: string | null;
+  readonly url: string | null;
 }
 
 /** Instants are ISO 8601. */
@@ -27,6 +31,10 @@ export interface PastRun {
   readonly pid: number;
   readonly user: string;
   readonly label: string;
+  /** What --note said; null: nothing. */
+  readonly note: string | null;
+  /** The page of its CI job; null: none. */
+  readonly url: string | null;
   readonly beganAt: string;
   /** null: it did not acquire the lock, or did not start its command. */
   readonly acquiredAt: string | null;
@@ -42,14 +50,60 @@ export interface PastRun {
   readonly status: number | null;
   readonly fence: number | null;
   readonly blocker: PastHolder | null;
+  /**
+   * 1; of the runs of a host that were refused and did not wait, which have one line, how many
+   * there were. The other fields are of the last one.
+   */
+  readonly count: number;
+  /** When the first of those was refused; null: this is one run. */
+  readonly firstAt: string | null;
+  /** How many masters have its line. */
+  readonly masters: number;
+  /** The person that asked it to stop, or broke its lock; null: none is known. */
+  readonly stoppedBy: Person | null;
+}
+
+/** What a person did to a lock. */
+export interface PastAct extends Person {
+  readonly name: string;
+  /** `stop`, `break`, `freeze`, `thaw`, `repair-freeze`. */
+  readonly act: ActKind;
+  /** ISO 8601. */
+  readonly at: string;
+  /** The token of the holder, or of the freeze, that it was done to. */
+  readonly token: string;
   /** How many masters have its line. */
   readonly masters: number;
 }
 
-/** In the order in which they began. `lines`: of each master. */
-export function pastRunsOf(name: string, lines: readonly (readonly SeenLine[])[]): PastRun[] {
+/** In the order of time. `histories`: of each master. */
+export function pastActsOf(name: string, histories: readonly SeenHistory[]): PastAct[] {
+  const acts = new Map<string, { act: Act; takenAtMs: number[] }>();
+  for (const { lines: ofOne } of histories) {
+    const first = new Map<string, { act: Act; takenAtMs: number }>();
+    for (const { line, takenAtMs } of ofOne) {
+      const act = parseAct(line);
+      const known = act && first.get(act.id);
+      if (act && (!known || takenAtMs < known.takenAtMs)) first.set(act.id, { act, takenAtMs });
+    }
+    for (const [id, { act, takenAtMs }] of first) {
+      const known = acts.get(id) ?? { act, takenAtMs: [] };
+      known.takenAtMs.push(takenAtMs);
+      acts.set(id, known);
+    }
+  }
+  return [...acts.values()]
+    .map(({ act: { kind, by, token }, takenAtMs }) => {
+      const at = iso(median(takenAtMs));
+      return { name, act: kind, at, ...by, token, masters: takenAtMs.length };
+    })
+    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
+
+/** In the order in which they began. `histories`: of each master. */
+export function pastRunsOf(name: string, histories: readonly SeenHistory[]): PastRun[] {
   const runs = new Map<string, { record: RunRecord; takenAtMs: number[] }>();
-  for (const ofOne of lines) {
+  for (const { lines: ofOne } of histories) {
     // A line may have been written twice; the first time is when the run ended.
     const first = new Map<string, { record: RunRecord; takenAtMs: number }>();
     for (const { line, takenAtMs } of ofOne) {
@@ -64,9 +118,33 @@ export function pastRunsOf(name: string, lines: readonly (readonly SeenLine[])[]
       runs.set(token, run);
     }
   }
-  return [...runs.values()]
-    .map(({ record, takenAtMs }) => pastRunOf(name, record, takenAtMs))
-    .sort(byStart);
+  const past = [...runs.values()].map(({ record, takenAtMs }) =>
+    pastRunOf(name, record, takenAtMs),
+  );
+  return [...past, ...skippedRunsOf(name, histories)].sort(byStart);
+}
+
+/**
+ * One for each host whose runs were refused and did not wait. The count is what most masters have:
+ * one of them may have refused a run that others granted.
+ */
+function skippedRunsOf(name: string, histories: readonly SeenHistory[]): PastRun[] {
+  const skips = histories.flatMap((history) =>
+    history.skips.flatMap((skip) => {
+      const record = parseRecord(skip.line);
+      return record ? [{ ...skip, record: { ...record, blocker: blockerOf(skip.holder) } }] : [];
+    }),
+  );
+  return [...new Set(skips.map(({ record }) => record.host))].flatMap((host) => {
+    const ofHost = skips.filter(({ record }) => record.host === host);
+    const missing = Array.from({ length: histories.length - ofHost.length }, () => 0);
+    const count = median([...ofHost.map((skip) => skip.count), ...missing]);
+    const last = ofHost.reduce((one, other) => (other.lastAtMs > one.lastAtMs ? other : one));
+    if (count === 0) return [];
+    const times = ofHost.map(({ lastAtMs }) => lastAtMs);
+    const firstAt = iso(median(ofHost.map(({ firstAtMs }) => firstAtMs)));
+    return [{ ...pastRunOf(name, last.record, times), count, firstAt }];
+  });
 }
 
 /** The present holder as a run; null: no redlock-run holds the lock, or it is in `runs` already. */
@@ -84,14 +162,19 @@ export function presentRunOf(
   )
     return null;
   const { token, host, pid, user, label, since, votes: masters } = holder;
-  const identity = { token, host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
+  const { note, url } = holder;
+  const client = { host: host ?? '', pid: pid ?? 0, user: user ?? '', label: label ?? '' };
+  const identity = { token, ...client, note, url };
   const sinceMs = Date.parse(since);
   if (Number.isNaN(sinceMs)) return null;
   const beganAt = new Date(sinceMs).toISOString();
   const heldMs = Math.max(0, nowMs - sinceMs);
   const times = { beganAt, acquiredAt: beganAt, endedAt: null, waitMs: 0, heldMs };
   const end = { outcome: 'running', exitCode: null, signal: null, status: null };
-  return { name, ...identity, ...times, ...end, fence, blocker: null, masters } satisfies PastRun;
+  const one = { count: 1, firstAt: null };
+  const others = { blocker: null, stoppedBy: null };
+  const facts = { ...identity, ...times, ...end, fence, ...others, ...one, masters };
+  return { name, ...facts } satisfies PastRun;
 }
 
 /** Orders runs by when they began to try: the time at which cron has started them. */
@@ -109,26 +192,33 @@ export function startOf({ beganAt }: PastRun): number {
 }
 
 function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]): PastRun {
-  const { blocker, ...facts } = record;
+  const { blocker, note = null, url = null, stoppedBy, ...facts } = record;
   const { waitMs, heldMs } = facts;
   const endedMs = median(takenAtMs);
   const acquiredMs = endedMs - (heldMs ?? 0);
   return {
     name,
     ...facts,
+    note,
+    url,
     beganAt: iso(acquiredMs - waitMs),
     acquiredAt: heldMs === null ? null : iso(acquiredMs),
     endedAt: iso(endedMs),
     blocker: blocker && pastHolderOf(blocker),
+    count: 1,
+    firstAt: null,
     masters: takenAtMs.length,
+    stoppedBy: stoppedBy ?? null,
   };
 }
 
 function pastHolderOf({ token, note }: NonNullable<RunRecord['blocker']>): PastHolder {
-  const noNote = { host: null, pid: null, user: null, since: null, label: null };
+  const noReason = { note: null, url: null };
+  const noNote = { host: null, pid: null, user: null, since: null, label: null, ...noReason };
   if (note === null) return { kind: 'string', token, ...noNote };
-  const { host, pid, user, since, label } = note;
-  return { kind: 'redlock-run', token, host, pid, user, since, label };
+  const { host, pid, user, since, label, note: reason = null, url = null } = note;
+  const client = { host, pid, user, since, label, note: reason, url };
+  return { kind: 'redlock-run', token, ...client };
 }
 
 function median(numbers: readonly number[]): number {

@@ -8,7 +8,7 @@ import { parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { exitCode } from '../../text/exit-codes.ts';
 import { jsonLine } from '../../text/json.ts';
-import { holderLine } from '../../text/lines.ts';
+import { failuresLine, holderLine } from '../../text/lines.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
 import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
@@ -72,9 +72,7 @@ export function failed(
       return exitCode.busy;
     case 'misconfigured':
     case 'unreachable': {
-      const why = acquisition.failures
-        .map(({ master, failed: { message } }) => `${master}: ${message}`)
-        .join('; ');
+      const why = failuresLine(acquisition.failures);
       tell(`no quorum: ${quoted(name)}: ${why}`);
       return acquisition.kind === 'unreachable' ? exitCode.unreachable : exitCode.config;
     }

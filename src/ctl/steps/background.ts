@@ -9,7 +9,7 @@ import { exitCode } from '../../text/exit-codes.ts';
 import type { Call, OwnerProcess } from '../call.ts';
 
 /** The variable that makes this program the daemon: pid and start of the process it holds for. */
-const roleName = 'REDLOCK_HOLDER';
+const roleName = 'REDLOCK_RUN_HOLDER';
 /** The confirmation that the token has been printed. */
 const told = 'told';
 

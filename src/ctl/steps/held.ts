@@ -5,7 +5,8 @@
 import { quorumOf } from '../../lock/quorum.ts';
 import type { Sharing } from '../../lock/types.ts';
 import type { LockSnapshot } from '../../redis/snapshot.ts';
-import { type Holding, holdingsByToken, holdingsOf, type MasterReport } from '../lock-state.ts';
+import { type Holding, holdingsOf } from '../holdings.ts';
+import { holdingsByToken, type MasterReport } from '../lock-state.ts';
 
 /** lost: a quorum shows that it is not held with this token. unknown: too few masters answered. */
 export type Ownership =

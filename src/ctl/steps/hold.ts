@@ -23,8 +23,9 @@ export async function hold(call: Call): Promise<number> {
   const owner = role?.owner ?? ownerFor(call);
   const name = words.operands[0] ?? '';
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
-  const { redlock, close } = await openRedlock(settings, clock);
-  const parts = { redlock, ...partsOf(call, label), masterTimeoutMs: settings.masterTimeoutMs };
+  const { redlock, listen, close } = await openRedlock(settings, clock);
+  const { masterTimeoutMs } = settings;
+  const parts = { redlock, ...partsOf(call, label), masterTimeoutMs, listen };
   const isWanted = () => owner === null || processes.isThere(owner);
   const kept = await holdLock(parts, wantedBy(call), {
     isWanted,
@@ -42,6 +43,9 @@ export async function hold(call: Call): Promise<number> {
     }
     return failed(name, kept.acquisition, tell);
   }
+  if (kept.end === 'stopped' && role === null)
+    tell(`stopped: ${quoted(name)}: a person asked for it; nothing was stopped (see history)`);
+  if (kept.end === 'stopped') return exitCode.lost;
   if (kept.end !== 'lost') return exitCode.ok;
   if (role === null) tell(`lost: ${quoted(name)}: others may have it; nothing was stopped`);
   return exitCode.lost;
@@ -52,6 +56,7 @@ const facts = {
   released: { outcome: 'ran', exitCode: 0, status: 0 },
   told: { outcome: 'signal', exitCode: null, status: 143 },
   unwanted: { outcome: 'signal', exitCode: null, status: 129 },
+  stopped: { outcome: 'stopped', exitCode: null, status: exitCode.lost },
   lost: { outcome: 'lost', exitCode: null, status: exitCode.lost },
 } as const satisfies Record<End, object>;
 

@@ -2,6 +2,7 @@
 // wanted, and releases it. Pure of words and output, so the simulator runs it as it is. *Note:* a
 // release by token wakes this process; a lock that is missing without that wake-up was lost.
 
+import type { Listen } from '../../lock/holder-channel.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
 import type { Lease } from '../../lock/redlock.ts';
@@ -12,6 +13,8 @@ import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.
 
 export interface HolderDaemonParts extends AcquireOnceParts {
   readonly masterTimeoutMs: number;
+  /** Subscribes to what people ask of the holder; absent: they are not listened to. */
+  readonly listen?: Listen;
 }
 
 export interface Terms {
@@ -25,8 +28,11 @@ export interface Terms {
   readonly recordOf: (lease: Lease, end: End, waitMs: number, heldMs: number) => string | null;
 }
 
-/** released: with its token. told: by a signal. unwanted: its process has ended. */
-export type End = 'released' | 'told' | 'unwanted' | 'lost';
+/**
+ * released: with its token. told: by a signal. unwanted: its process has ended. stopped: a person
+ * has asked for it (redlockctl stop).
+ */
+export type End = 'released' | 'told' | 'unwanted' | 'stopped' | 'lost';
 
 export type Kept =
   | { readonly kind: 'kept'; readonly end: End }
@@ -84,6 +90,7 @@ async function keep(
   const { claim } = lease;
   const id = keeperIdOf(parseValue(claim.value).token);
   const lost = new AbortController();
+  const stopped = new AbortController();
   let bug: unknown = null;
   const subscriptions = await redlock.subscribe({ ...claim, waiter: { id, arrivalUs: 0 } });
   const { extendEveryMs } = lockTimings({ ttlMs: claim.ttlMs, masterTimeoutMs, reserveMs: 0 });
@@ -94,6 +101,7 @@ async function keep(
       ...parts,
       report: () => {},
       onLost: () => lost.abort(),
+      onStopAsked: () => stopped.abort(),
       onBug: (found) => {
         bug = found;
         lost.abort();
@@ -101,11 +109,12 @@ async function keep(
     },
   );
   keeper.begin();
-  const over = AbortSignal.any([ended, lost.signal]);
+  const over = AbortSignal.any([ended, lost.signal, stopped.signal]);
   try {
     for (;;) {
       await subscriptions.pause(lookMs, over);
       if (ended.aborted) return 'told';
+      if (stopped.signal.aborted) return 'stopped';
       // Requests that were under way may leave the value on some masters. The caller removes it
       // everywhere.
       if (subscriptions.isWoken) return 'released';

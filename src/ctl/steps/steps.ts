@@ -9,6 +9,7 @@ import { jsonLine } from '../../text/json.ts';
 import { roughly } from '../../text/lines.ts';
 import { quoted } from '../../text/quote.ts';
 import type { Call } from '../call.ts';
+import { checkPast, isAboutPast } from '../history/past-check.ts';
 import { type Answer, extendBy, type LockHandle, look, releaseByToken } from './lock-handle.ts';
 import { accessTo } from './open-redlock.ts';
 
@@ -25,6 +26,7 @@ export async function release(call: Call): Promise<number> {
 }
 
 export async function check(call: Call): Promise<number> {
+  if (isAboutPast(call)) return checkPast(call);
   const { words, environment, settings, clock } = call;
   const name = words.operands[0] ?? environment.REDLOCK_NAME;
   const token = words.textOf('--token') ?? environment.REDLOCK_TOKEN;

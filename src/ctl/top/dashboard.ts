@@ -4,9 +4,11 @@
 import stringWidth from 'string-width';
 import { roughly } from '../../text/lines.ts';
 import { oneLine } from '../../text/printable.ts';
+import { reasonBehind } from '../../text/reason.ts';
 import type { Holder, LockState } from '../lock-state.ts';
 import { together } from '../lock-text.ts';
-import { renderTable } from '../table.ts';
+import { renderTable } from '../output.ts';
+import { describeFreeze } from '../people/shown-freeze.ts';
 
 export interface MasterLine {
   readonly name: string;
@@ -99,32 +101,33 @@ export function cut(text: string, columns: number): string {
 const head = ['NAME', 'STATE', 'VOTES', 'LEFT', 'WAIT', 'FOR', 'HOLDER'];
 
 function rowOf(
-  { name, state, masters, sharing, slots, holders, remainingMs, queue }: LockState,
+  { name, state, masters, sharing, slots, holders, remainingMs, queue, freeze }: LockState,
   nameWidth: number,
   nowMs: number,
 ): string[] {
   const [first] = holders;
   const left =
-    first === undefined || state === 'orphan'
+    (first === undefined && state !== 'frozen') || state === 'orphan'
       ? ''
       : remainingMs === null
         ? 'for ever'
         : roughly(remainingMs);
   const longest = queue[0] === undefined ? '' : `${queue.length}, ${roughly(queue[0].waitedMs)}`;
-  const votes = `${first?.votes ?? 0}/${masters}`;
+  const votes = `${(state === 'frozen' ? freeze : first)?.votes ?? 0}/${masters}`;
+  const holder = sharing === 'exclusive' ? describe(first) : together({ sharing, slots, holders });
   return [
     cut(oneLine(name), nameWidth),
     state,
     votes,
     left,
     longest,
-    heldFor(first, nowMs),
-    sharing === 'exclusive' ? describe(first) : together({ sharing, slots, holders }),
+    heldFor(first ?? freeze, nowMs),
+    [holder, ...(freeze ? [describeFreeze(freeze)] : [])].filter(Boolean).join('; '),
   ];
 }
 
 /** How long the lock has been held, by the clocks of the holder's host and of this one. */
-function heldFor(holder: Holder | undefined, nowMs: number): string {
+function heldFor(holder: Pick<Holder, 'since'> | null, nowMs: number): string {
   const sinceMs = Date.parse(holder?.since ?? '');
   return Number.isNaN(sinceMs)
     ? ''
@@ -135,7 +138,8 @@ function describe(holder: Holder | undefined): string {
   if (holder === undefined) return '';
   if (holder.kind === 'redlock-run') {
     const { label, user, host, pid, endedAt } = holder;
-    return `${endedAt === null ? '' : 'ended: '}${label} ${user}@${host} ${pid}`;
+    const run = `${label} ${user}@${host} ${pid}${reasonBehind(holder)}`;
+    return endedAt === null ? run : `ended: ${run}`;
   }
   if (holder.kind !== 'string') return `another program: a ${holder.kind}`;
   return `another program: ${holder.token ?? 'a long value'}`;
@@ -144,6 +148,7 @@ function describe(holder: Holder | undefined): string {
 function toneOf(lock: LockState | undefined): Tone {
   switch (lock?.state) {
     case 'held':
+    case 'frozen':
       return 'plain';
     case 'free':
       return 'dim';

@@ -2,6 +2,7 @@
 // pressed. It changes nothing. q ends it at once, even while a frozen master is awaited.
 
 import { Chalk } from 'chalk';
+import { mayColour } from '../../cli/colour.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import { UsageError } from '../../text/errors.ts';
 import { exitCode } from '../../text/exit-codes.ts';
@@ -60,9 +61,8 @@ export async function top({ settings, clock, openScreen }: Call): Promise<number
   return exitCode.ok;
 }
 
-/** Colours, unless NO_COLOR is set (no-color.org), which the library leaves to its caller. */
 function painter(): (line: DashboardLine) => string {
-  const chalk = new Chalk(process.env.NO_COLOR ? { level: 0 } : {});
+  const chalk = new Chalk(mayColour(true, process.env) ? {} : { level: 0 });
   const paints: Readonly<Record<Tone, (text: string) => string>> = {
     title: chalk.bold,
     head: chalk.bold,

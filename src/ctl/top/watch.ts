@@ -13,16 +13,24 @@ import type { MasterLine } from './dashboard.ts';
 const mostLooks = 100;
 const pageSize = 1_000;
 
+/** Through the keys of one master. */
+interface Walk {
+  readonly cursor: string;
+  readonly isOfFreezes: boolean;
+}
+
+const start: Walk = { cursor: '0', isOfFreezes: false };
+
 export class Watch {
   readonly #query: MasterQuery;
-  readonly #cursors: string[];
+  readonly #walks: Walk[];
   readonly #locks = new Map<string, LockState | null>();
   /** The index of the next name among those that are not on the screen. */
   #next = 0;
 
   constructor(query: MasterQuery) {
     this.#query = query;
-    this.#cursors = query.observers.map(() => '0');
+    this.#walks = query.observers.map(() => start);
   }
 
   get knownCount(): number {
@@ -58,11 +66,17 @@ export class Watch {
     return this.#query.ask(async (observer) => {
       const at = this.#query.observers.indexOf(observer);
       const sentAt = performance.now();
-      const page = await observer.page(this.#cursors[at] ?? '0', '*', pageSize);
+      // Frozen locks have keys of another form. They are walked through in turn with the others.
+      const { cursor, isOfFreezes } = this.#walks[at] ?? start;
+      const page = isOfFreezes
+        ? await observer.freezePage(cursor, '*', pageSize)
+        : await observer.page(cursor, '*', pageSize);
       if (isFailed(page)) return page;
-      this.#cursors[at] = page.cursor;
+      const tripMs = performance.now() - sentAt;
+      const isOver = page.cursor === '0';
+      this.#walks[at] = { cursor: page.cursor, isOfFreezes: isOver !== isOfFreezes };
       for (const name of page.resources) if (!this.#locks.has(name)) this.#locks.set(name, null);
-      return { tripMs: performance.now() - sentAt };
+      return { tripMs };
     });
   }
 

@@ -1,9 +1,11 @@
 -- Acquires one or several resources for one holder: all, or none where one is not free for us.
 --
--- KEYS: five a resource: key, counter, queue, signs of life, holders.
+-- KEYS: five a resource: key, counter, queue, signs of life, holders; then one a resource: freeze.
 -- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 our id in the queues
 --   ('': we do not wait), 5 our arrival in microseconds, 6 mark ('': exclusive; 'shared';
---   'slots <number>'), 7 slot (0: none), 8 ... starts of the channels' names, one a resource.
+--   'slots <number>'), 7 slot (0: none), 8 ... starts of the channels' names, one a resource. For a
+--   claim that does not wait then, for record.lua: index, mostBytes, line, host, run, 1 if the run
+--   was refused before.
 -- Returns {1, fence} granted, one fence for all resources (0: no fence); or {0, beginning of the
 --   holder's value, or mark ('': others are first), PTTL (-1: never expires), position in the queue
 --   (-1: none), seconds, microseconds, id of the newer waiter that superseded us ('': none), {free
@@ -15,12 +17,13 @@
 -- starts at this master's time in microseconds, which no counter reaches by counting. Where others
 -- wait, a free key is granted to the first of them only, and a waiter that is refused is entered. A
 -- free key whose first waiter was not woken, or has no subscriber, is announced to it anew, unless
--- it has just asked for it.
+-- it has just asked for it. A freeze bars every new holder, and none that is there. A waiter that
+-- wants the holder to yield is not entered then: it would have a holder stopped for nothing.
 
 local value, ttl, keep, id, arrival, mark, slot = unpack(ARGV, 1, 7)
 -- @include counter.lua
-local fence, isNew = 0, false
-for at = 2, keep == '0' and 0 or #KEYS, 5 do
+local fence, isNew, helpers = 0, false, #KEYS / 6 * 5
+for at = 2, keep == '0' and 0 or helpers, 5 do
   local count, err = count_in(KEYS[at])
   if err then return err end
   fence = math.max(fence, count or 0)
@@ -28,23 +31,42 @@ for at = 2, keep == '0' and 0 or #KEYS, 5 do
 end
 -- One resource that nothing holds and nothing waits for, which is nearly always: none of what
 -- follows is even defined then.
-local isPlain = id == '' and mark == '' and #KEYS == 5
-local isQuiet = isPlain and redis.call('EXISTS', KEYS[3], KEYS[5]) == 0
+local isPlain = id == '' and mark == '' and #KEYS == 6
+-- @history
+local index, mostBytes, line, host, run, repeated = unpack(ARGV, 8 + #KEYS / 6, 13 + #KEYS / 6)
+isPlain = isPlain and repeated ~= '1'
+-- @end
+local isQuiet = isPlain and redis.call('EXISTS', KEYS[3], KEYS[5], KEYS[6]) == 0
 local set = isQuiet and redis.pcall('SET', KEYS[1], value, 'NX', 'PX', ttl)
 if not set or not set.ok then
   -- @include clock.lua
   -- @include queue.lua
   -- @include told.lua
-  local count = #KEYS / 5
+  local count = #KEYS / 6
   local function channel(i) return ARGV[7 + i] end
+  -- @history
+  -- @include record.lua
+  -- @end
   local function refuse(holder, remainingMs, by, slots)
+    -- @history
+    for i = 1, line and count or 0 do pcall(note_skip, KEYS[i * 5 - 4], line, host, run, holder) end
+    -- @end
     local place = -1
     for i = 1, id ~= '' and by == '' and count or 0 do
-      place = math.max(place, redis.call('ZRANK', queue(i), id))
+      place = math.max(place, redis.call('ZRANK', queue(i), id) or -1)
     end
     return {0, holder, remainingMs, place, tonumber(now()[1]), tonumber(now()[2]), by, slots}
   end
-  for i = 1, count do drop_silent(i) end
+  local freeze, frozenMs = nil, 0
+  for i = 1, count do
+    drop_silent(i)
+    local key = KEYS[helpers + i]
+    local found = redis.pcall('GET', key)
+    if found then
+      freeze = type(found) == 'table' and '(a ' .. redis.call('TYPE', key).ok .. ')' or told(found)
+      frozenMs = redis.call('PTTL', key)
+    end
+  end
 
   -- @forms
   -- A waiter of which only the newest is wanted removes the older ones from the queues, and wakes
@@ -83,7 +105,9 @@ if not set or not set.ok then
     if newer ~= '' then return refuse('', 0, newer, {}) end
   end
   -- @end
-  for i = 1, id ~= '' and count or 0 do see(i, id, arrival) end
+  for i = 1, id ~= '' and count or 0 do
+    if freeze and has(id, 'replace') then forget(i, id) else see(i, id, arrival) end
+  end
 
   -- What others hold.
   local blocker, blockedMs, standing, isOurs = nil, 0, {}, {}
@@ -128,7 +152,7 @@ if not set or not set.ok then
   end
   local isFull = slotCount > 0 and #slots == 0
   if isFull then block(mark, soonestMs) end
-  for i = 1, has(id, 'replace') and count or 0 do
+  for i = 1, has(id, 'replace') and not freeze and count or 0 do
     local function wake_holder(holder)
       wake(channel(i), 'holder:' .. (string.match(holder, '^%S+') or ''))
     end
@@ -142,6 +166,10 @@ if not set or not set.ok then
     end
   end
   -- @end
+  if freeze and not isOurs[1] then
+    blocker = nil
+    block(freeze, frozenMs)
+  end
   if blocker then return refuse(blocker, blockedMs, '', {}) end
 
   -- Those before us. A claim that shares passes others that share.
@@ -185,6 +213,9 @@ if not set or not set.ok then
     end
     -- @end
     if id ~= '' then forget(i, id) end
+    -- @history
+    if repeated == '1' then pcall(unnote_skip, KEYS[i * 5 - 4], host, run) end
+    -- @end
     -- @forms
     if has(id, 'newest') then
       redis.call('ZADD', seen(i), now_ms(), 'served ' .. arrival .. ' ' .. id)
@@ -199,5 +230,5 @@ if isNew then
   fence = math.max(fence, time[1] * 1000000 + time[2])
 end
 fence = fence + 1
-for at = 2, #KEYS, 5 do redis.call('SET', KEYS[at], string.format('%.0f', fence), 'PX', keep) end
+for at = 2, helpers, 5 do redis.call('SET', KEYS[at], string.format('%.0f', fence), 'PX', keep) end
 return {1, fence}

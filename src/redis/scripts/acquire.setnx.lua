@@ -2,7 +2,9 @@
 -- GETSET with the check that follows it. Also where it is ours already.
 --
 -- KEYS: 1 key, 2 note.
--- ARGV: 1 value, 2 ttl in ms, 3 how many ms are one unit of time in the key.
+-- ARGV: 1 value, 2 ttl in ms, 3 how many ms are one unit of time in the key. For a claim that does
+--   not wait then, as in acquire.lua: index, mostBytes, line, host, run, 1 if the run was refused
+--   before.
 -- Returns {1, 0} granted, or {0, holder's value or time, ms left (-1: no end), -1, seconds,
 --   microseconds, '', {}} refused, as acquire.lua does.
 -- Atomic: other programs compare what GETSET gives them instead; we need not.
@@ -12,7 +14,14 @@ local value, ttl, unitMs = unpack(ARGV, 1, 3)
 -- @include time.setnx.lua
 -- @include put.setnx.lua
 -- @include told.lua
+-- @history
+local index, mostBytes, line, host, run, repeated = unpack(ARGV, 4, 9)
+-- @include record.lua
+-- @end
 local function refuse(holder, leftMs)
+  -- @history
+  if line then pcall(note_skip, KEYS[1], line, host, run, told(holder)) end
+  -- @end
   return {0, told(holder), math.ceil(leftMs), -1, tonumber(now()[1]), tonumber(now()[2]), '', {}}
 end
 local mark = redis.pcall('GET', KEYS[1])
@@ -26,4 +35,7 @@ if mark and owner_of(mark, KEYS[2]) ~= value then
   if leftMs >= 0 then return refuse(owner_of(mark, KEYS[2]) or mark, leftMs) end
 end
 put(tonumber(ttl))
+-- @history
+if repeated == '1' then pcall(unnote_skip, KEYS[1], host, run) end
+-- @end
 return {1, 0}

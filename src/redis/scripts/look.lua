@@ -1,10 +1,11 @@
 -- Reads so many locks in one step, a hundred at most, and writes nothing.
 --
--- KEYS: five a lock, as in acquire.lua. No ARGV.
+-- KEYS: as in acquire.lua. No ARGV.
 -- Returns for each {type, value or false, PTTL, counter or false, {id, ms waited, ...}, {slot and
---   value, ms left, ...}}. A waiter without a sign of life for three seconds is left out of the
---   queue, and the holders beside the key are only those that have not ended, under a key that is
---   marked so. One byte more than the most of a value says that it is longer.
+--   value, ms left, ...}, freeze or false, its PTTL}. A waiter without a sign of life for three
+--   seconds is left out of the queue, and the holders beside the key are only those that have not
+--   ended, under a key that is marked so. One byte more than the most of a value says that it is
+--   longer.
 -- Atomic: a holder and a queue that are read one after the other may never have been so together.
 --
 -- The reply is bounded, whatever other clients have written: a few megabytes at most. Waiters and
@@ -13,7 +14,8 @@
 -- @include clock.lua
 -- @include read.lua
 local mostValueBytes = 4096
-local room = 900000 - #KEYS * mostValueBytes / 4
+local helpers = #KEYS / 6 * 5
+local room = 900000 - helpers * mostValueBytes / 4
 local function cut(text)
   text = string.sub(text, 1, mostValueBytes + 1)
   room = room - #text - 40
@@ -21,7 +23,7 @@ local function cut(text)
 end
 local function bounded(ms) return math.max(0, math.min(9007199254740991, math.floor(ms))) end
 local locks = {}
-for at = 1, #KEYS, 5 do
+for at = 1, helpers, 5 do
   local value, count = read('GET', KEYS[at]), read('GET', KEYS[at + 1])
   local isAlive, queue = {}, {}
   local alive = read('ZRANGEBYSCORE', KEYS[at + 3], now_ms() - 2999, '+inf') or {}
@@ -43,6 +45,8 @@ for at = 1, #KEYS, 5 do
       end
     end
   end
+  local freezeKey = KEYS[helpers + #locks + 1]
+  local freeze = read('GET', freezeKey)
   locks[#locks + 1] = {
     redis.call('TYPE', KEYS[at]).ok,
     value and string.sub(value, 1, mostValueBytes + 1),
@@ -50,6 +54,8 @@ for at = 1, #KEYS, 5 do
     count and string.sub(count, 1, 30),
     queue,
     holders,
+    freeze and cut(freeze),
+    redis.call('PTTL', freezeKey),
   }
 end
 return locks

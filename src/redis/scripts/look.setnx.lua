@@ -1,8 +1,8 @@
 -- Reads so many locks of the older protocol in one step, and writes nothing.
 --
 -- KEYS: two a lock, key and note. No ARGV.
--- Returns for each {type, value, ms left, false, {}, {}}, as look.lua does. A time that is over is
---   no lock any more, and 'none'.
+-- Returns for each {type, value, ms left, false, {}, {}, false, -2}, as look.lua does. A time that
+--   is over is no lock any more, and 'none'.
 -- Atomic: a key and its note that are read one after the other may never have been so together.
 
 -- @include clock.lua
@@ -15,6 +15,6 @@ for at = 1, #KEYS, 2 do
   local endsAt = type(mark) == 'string' and end_of(mark)
   if endsAt then left = math.ceil(endsAt + differenceMs - now_ms()) end
   if endsAt and left < 0 then kind, value, left = 'none', false, -2 end
-  locks[#locks + 1] = {kind, value and string.sub(value, 1, 4097), left, false, {}, {}}
+  locks[#locks + 1] = {kind, value and string.sub(value, 1, 4097), left, false, {}, {}, false, -2}
 end
 return locks

@@ -2,10 +2,12 @@
 -- stay. Leaves the queues, or keeps our positions in them. Adds a line about the run to the
 -- histories.
 --
--- KEYS: as in acquire.lua.
+-- KEYS: as in acquire.lua; behind them, with a line, the two keys of each history, and the two of
+--   all histories (record.lua).
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('':
 --   leave the queues), 5 mark, 6 slot, 7 the line ('': none), 8 ... starts of the channels'
---   names, one a resource, then the streams of the histories, one a resource.
+--   names, one a resource; with a line then `index` and `mostBytes` of record.lua, and 1 if the run
+--   ended well.
 -- Returns 1 released (on any resource), 0 another holder's, -1 missing.
 -- Atomic: a key could expire and be taken between the comparison and the DEL.
 --
@@ -16,15 +18,17 @@
 -- the key ends sooner without it: it may have been the only one that would have told of its end.
 
 local value, keep, id, arrival, mark, slot, line = unpack(ARGV, 1, 7)
-local count, keepMs = #KEYS / 5, tonumber(keep)
+local count, keepMs = line == '' and #KEYS / 5 or (#KEYS - 2) / 7, tonumber(keep)
+-- @history
 -- The lines come first: a master that is out of memory refuses them only until something else has
--- been written. Whatever they are refused for, the rest happens. A key of another type belongs to
--- another program, and keeps its time to live. The newest thousand or so stay, for thirty days.
-for i = 1, line == '' and 0 or count do
-  local stream = ARGV[7 + count + i]
-  local entry = redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'run', line)
-  if type(entry) == 'string' then redis.pcall('PEXPIRE', stream, 2592000000) end
+-- been written. Whatever they are refused for, the rest happens.
+if line ~= '' then
+  local index, mostBytes, isSuccess = unpack(ARGV, 8 + count, 10 + count)
+  -- @include clock.lua
+  -- @include record.lua
+  for i = 1, count do pcall(note_run, KEYS[i * 5 - 4], line, isSuccess) end
 end
+-- @end
 local code, isFreed = -1, {}
 for i = 1, mark == '' and count or 0 do
   local key = KEYS[i * 5 - 4]

@@ -2,18 +2,21 @@
 -- program has taken over then; or sets the time that others are to keep away for. The holder of
 -- another program is removed by the time itself as value.
 --
--- KEYS: 1 key, 2 note.
+-- KEYS: 1 key, 2 note; behind them, with a line, those of the history (record.lua).
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 how many ms are one unit of time in the key, 4 a
---   line for the history ('': none), 5 the stream of the history.
+--   line for the history ('': none), then `index` and `mostBytes` of record.lua, and 1 if the run
+--   ended well.
 -- Returns 1 released, 0 another holder's, -1 missing.
 -- Atomic: another program could take the key over between the comparison and the DEL.
 
-local value, keepMs, unitMs, line, stream = unpack(ARGV, 1, 5)
-if line ~= '' then
-  local entry = redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'run', line)
-  if type(entry) == 'string' then redis.pcall('PEXPIRE', stream, 2592000000) end
-end
+local value, keepMs, unitMs, line, index, mostBytes, isSuccess = unpack(ARGV, 1, 7)
 -- @include clock.lua
+-- @history
+if line ~= '' then
+  -- @include record.lua
+  pcall(note_run, KEYS[1], line, isSuccess)
+end
+-- @end
 -- @include time.setnx.lua
 -- @include put.setnx.lua
 local mark = redis.pcall('GET', KEYS[1])

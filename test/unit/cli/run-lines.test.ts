@@ -3,11 +3,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { commandLine, endingLine, eventLine } from '../../../src/cli/run-lines.ts';
+import { commandLine, endingLine, eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
 import type { RunEvent } from '../../../src/run/events.ts';
 import type { ChildExit, RunResult, StopReason } from '../../../src/run/supervisor.ts';
 import { failuresLine, holderLine, roughly } from '../../../src/text/lines.ts';
+import { heldByLine } from '../../../src/text/waiting.ts';
 
 const note = {
   host: 'web1',
@@ -75,10 +76,10 @@ test('failures are listed master by master', () => {
 });
 
 const lost: StopReason = { kind: 'lost', reason: 'taken' };
-const events: readonly (readonly [RunEvent, string])[] = [
+const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   [
     { kind: 'master-failing', master: 'redis://a', failed: down },
-    'warning: redis://a: connection refused (the lock needs only a quorum of the masters)',
+    'warning: redis://a: connection refused; the lock needs only a quorum of the masters',
   ],
   [{ kind: 'master-recovered', master: 'redis://a' }, 'recovered: redis://a: answers again'],
   [
@@ -96,29 +97,6 @@ const events: readonly (readonly [RunEvent, string])[] = [
   [
     { kind: 'fence-write-back', fence: 1234 },
     'fence: "job": masters counted differently, writing 1234 back',
-  ],
-  [
-    {
-      kind: 'waiting',
-      holder: '0af3',
-      holderCount: 1,
-      remainingMs: 500,
-      position: null,
-      waitedMs: 0,
-    },
-    'waiting: "job": held by another program (value 0af3); lease ends in 500ms unless extended',
-  ],
-  [
-    { kind: 'waiting', holder: '0af3', holderCount: 1, remainingMs: 500, position: 0, waitedMs: 0 },
-    'waiting: "job": first in the queue; held by another program (value 0af3); lease ends in 500ms unless extended',
-  ],
-  [
-    { kind: 'waiting', holder: '', holderCount: 0, remainingMs: 0, position: 2, waitedMs: 0 },
-    'waiting: "job": position 3 in the queue; free, but other waiters are ahead in the queue',
-  ],
-  [
-    { kind: 'no-quorum', failures, waitedMs: 0 },
-    `waiting: "job": no quorum answers: ${failuresLine(failures)}`,
   ],
   [
     { kind: 'acquired', grantedCount: 2, elapsedMs: 3, waitMs: 4_230 },
@@ -206,7 +184,7 @@ describe('the end', () => {
       refused({ kind: 'unreachable', failures }),
       null,
       false,
-      `no quorum: "job": ${failuresLine(failures)} (check that a majority of the masters is up)`,
+      `no quorum: "job": ${failuresLine(failures)}`,
     ],
     [
       'too slow',
@@ -256,6 +234,9 @@ describe('the end', () => {
 });
 
 test('a command that cannot be started is named', () => {
+  expect(commandLine({ kind: 'not-found' }, 'ls -d /tmp')).toBe(
+    'command: "ls -d /tmp": not found (write its words without quotes, or -c STRING for a shell)',
+  );
   expect(commandLine({ kind: 'not-found' }, 'a\nb')).toBe(
     String.raw`command: "a\nb": not found (check the name and PATH)`,
   );
@@ -274,15 +255,10 @@ test('every line is one line that acts on no terminal, whatever it quotes', () =
   );
   fc.assert(
     fc.property(wild, values, (name, holder) => {
-      const line = eventLine([name], {
-        kind: 'waiting',
-        holder,
-        holderCount: 1,
-        remainingMs: 5,
-        position: null,
-        waitedMs: 0,
-      });
-      expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
+      const line = eventLine([name], { kind: 'relayed', signal: 'SIGHUP' });
+      expect(`${line} ${holderLine(holder, 5, 1)} ${heldByLine(holder, 5, 1, 0)}`).not.toMatch(
+        /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u,
+      );
     }),
   );
 });

@@ -152,7 +152,8 @@ describe('refuses', () => {
     [['--'], 'NAME: missing'],
     [['--', 'ls'], 'NAME: missing'],
     [['-v'], 'NAME: missing'],
-    [['job'], 'COMMAND: missing'],
+    [['job'], 'COMMAND: missing: "job" was taken for NAME'],
+    [['-w', '5m', './backup.sh'], 'COMMAND: missing: "./backup.sh" was taken for NAME'],
     [['job', '--'], 'COMMAND: missing'],
     [['job', '-n'], 'COMMAND: missing'],
     [['', 'ls'], 'NAME: "": empty'],
@@ -182,6 +183,10 @@ describe('refuses', () => {
     [['job', '-w', '--', 'ls'], '--wait: no value (write --wait DUR)'],
     [['--local=yes', 'job', 'ls'], '--local: takes no value'],
     [['--tll', '5s', 'job', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],
+    [['--no-wait', 'job', 'ls'], '"--no-wait": unknown option (did you mean --nonblock?)'],
+    [['--nowait', 'job', 'ls'], '"--nowait": unknown option (did you mean --nonblock?)'],
+    [['--redis', 'h', 'job', 'ls'], '"--redis": unknown option (did you mean --master?)'],
+    [['--history', 'job', 'ls'], '"--history": unknown option (see --help)'],
     [['--tll=5s', 'job', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],
     [['job', '--tll', '5s', 'ls'], '"--tll": unknown option (did you mean --ttl?)'],
     [['job', '--mastre', 'x', '--', 'ls'], '"--mastre": unknown option (did you mean --master?)'],
@@ -223,4 +228,46 @@ describe('asks for', () => {
   test.each([[['-V']], [['--version']], [['job', '-V', 'ls']]])('the version by %j', (argv) =>
     expect(parseWords(argv)).toEqual({ kind: 'version' }),
   );
+});
+
+it('a suggestion never means the opposite', () => {
+  const longs = optionTable.map(({ long }) => long);
+  const opposites = longs.flatMap((long) => {
+    const word = long.slice(2).replace(/^no(n?-|n)?(?=block|fence|history|foreground)/, '');
+    const isNo = word !== long.slice(2);
+    return (isNo ? [`--${word}`] : [`--no-${word}`, `--no${word}`]).map((flag) => ({ flag, isNo }));
+  });
+  for (const { flag, isNo } of opposites.filter(({ flag }) => !longs.includes(flag))) {
+    const suggestion = /did you mean (--\S+)\?/.exec(messageOf([flag, 'job', 'ls']))?.[1];
+    if (suggestion !== undefined) expect(/^--no(?!te\b|tify\b)/.test(suggestion), flag).toBe(!isNo);
+  }
+});
+
+function messageOf(argv: string[]): string {
+  try {
+    run(...argv);
+    return '';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+test.each([
+  [['-s', 'TERM', 'job', '--', 'ls'], 'TERM'],
+  [['-s', 'sigkill', '--', 'ls'], 'sigkill'],
+  [['-n', '-s', 'HUP', 'job', 'ls'], 'HUP'],
+])('%j: told that it is a name', (argv, signal) => {
+  expect(run(...argv).cautions).toEqual([
+    `-s: "${signal}" is taken for a lock's name, and -s for --shared ` +
+      `(for the stop signal write --signal ${signal})`,
+  ]);
+});
+
+test.each([
+  [['-s', 'job', '--', 'ls']],
+  [['TERM', '--', 'ls']],
+  [['-s', 'job', '--', 'kill', '-s', 'TERM']],
+  [['job', 'kill', '-s', 'TERM', '1']],
+])('%j: nothing to tell', (argv) => {
+  expect(run(...argv).cautions).toEqual([]);
 });

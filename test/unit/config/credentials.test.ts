@@ -1,7 +1,8 @@
 // Users, passwords and certificates: their sources for each master, and that none is ever shown.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${VAR} is what stands in the file
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { pemFile } from '../../servers/pem.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
@@ -105,6 +106,51 @@ describe('logins', () => {
     expect(masters[0]?.password).toBe('beside-me');
   });
 
+  it('come from a command only when a connection needs them', async () => {
+    const marker = join(createScratch(), 'ran');
+    const environment = {
+      REDLOCK_MASTERS: 'redis://u@a,redis://:p@b',
+      REDLOCK_PASSWORD_COMMAND: `touch ${marker}; echo secret`,
+    };
+    const { masters } = await settle({ environment });
+    expect(masters.map(({ password }) => password)).toEqual([undefined, 'p']);
+    expect([existsSync(marker), masters[1]?.passwordSource]).toEqual([false, undefined]);
+    expect(await masters[0]?.passwordSource?.password()).toBe('secret');
+    expect(existsSync(marker)).toBe(true);
+  });
+
+  test.each<[string, string, string]>([
+    ['that fails', 'echo s3cr3t; echo s3cr3t >&2; exit 3', 'exited 3 (run it by hand)'],
+    ['that prints nothing', 'true', 'printed nothing (let it print the password)'],
+    ['with two lines', 'echo a; echo b', 'printed more than one line (let it print'],
+    ['that is endless', 'yes s3cr3t', 'prints too much (let it print the password alone)'],
+  ])('a command %s', async (_, command, why) => {
+    const environment = { REDLOCK_MASTERS: 'a', REDLOCK_PASSWORD_COMMAND: command };
+    const { masters } = await settle({ environment });
+    const answer = await masters[0]?.passwordSource?.password();
+    expect(answer).toMatchObject({ kind: 'failed', cause: 'denied' });
+    expect(JSON.stringify(answer)).toContain(`REDLOCK_PASSWORD_COMMAND: ${why}`);
+    expect(JSON.stringify(answer)).not.toContain('s3cr3t');
+  });
+
+  it('of TLS come from the environment for masters without a tls of their own', async () => {
+    const tls = (environment: Record<string, string>, text: string) =>
+      settle({ file: text, environment, files }).then(({ masters }) =>
+        masters.map((master) => master.tls),
+      );
+    const variables = { REDLOCK_CA_FILE: 'ca', REDLOCK_SERVERNAME: 'n' };
+    const [ca, cert, key] = ['ca.pem', 'client.pem', 'client.key'].map(pem);
+    expect(await tls(variables, 'masters: ["rediss://a", "redis://b"]')).toEqual([
+      { ca, servername: 'n' },
+      undefined,
+    ]);
+    const own = 'masters: ["rediss://a", {url: "rediss://b", tls: {servername: o}}]';
+    expect(await tls(variables, `${own}\ntls: {certFile: cert, keyFile: key}`)).toEqual([
+      { ca, cert, key, servername: 'n' },
+      { cert, key, servername: 'o' },
+    ]);
+  });
+
   it('are not read for local masters', async () => {
     expect((await settle({ flags: local, file: 'passwordFile: missing' })).local).toBe(true);
   });
@@ -183,6 +229,31 @@ describe('logins', () => {
       { file: `masters: ["rediss://a"]\ntls: {certFile: ${cert}, keyFile: ${key}}` },
       message,
     ]),
+    [
+      'a file and a command',
+      { file: 'masters: [a]\npasswordFile: pw\npasswordCommand: echo x' },
+      'rc:2: passwordFile: given as passwordCommand too',
+    ],
+    [
+      'a command beside the password of the url',
+      { file: 'masters: [{url: "redis://:p@a", passwordCommand: echo x}]' },
+      'masters[0].password: given in the url too',
+    ],
+    [
+      'a time that is none',
+      { file: 'masters: [a]\npasswordCommand: echo x\npasswordTtl: soon' },
+      'rc:3: passwordTtl: ',
+    ],
+    [
+      'a CA of the environment that is none',
+      { environment: { REDLOCK_MASTERS: 'rediss://a', REDLOCK_CA_FILE: 'garbage' } },
+      'REDLOCK_CA_FILE: "garbage": holds no certificate',
+    ],
+    [
+      'half a certificate of the environment',
+      { environment: { REDLOCK_MASTERS: 'rediss://a', REDLOCK_CERT_FILE: 'cert' } },
+      'tls: only one of certFile and keyFile',
+    ],
     [
       'half a certificate',
       { file: 'masters: ["rediss://a"]\ntls: {certFile: cert}' },

@@ -55,7 +55,7 @@ describe.each(keyTable.map((row) => row.key))('%s', (key) => {
   it('states its environment twin', () =>
     expect(proseOf(key)).toMatch(
       key === 'tls'
-        ? /Environment: none\.$/
+        ? /Environment: REDLOCK_CA_FILE, REDLOCK_CERT_FILE, REDLOCK_KEY_FILE, REDLOCK_SERVERNAME\.$/
         : new RegExp(`Environment: ${environmentName(key)}\\b`),
     ));
 

@@ -124,7 +124,7 @@ describe('refuses, with file, line and key', () => {
     ['local: true\ntll: 5s', '2: tll: unknown key (did you mean ttl?)'],
     ['master_timeout: 5s', '1: master_timeout: unknown key (did you mean masterTimeout?)'],
     ['TTL: 5s', '1: TTL: unknown key (did you mean ttl?)'],
-    ['xyzzyplugh: 5s', '1: xyzzyplugh: unknown key (see .redlockrc.example)'],
+    ['xyzzyplugh: 5s', '1: xyzzyplugh: unknown key (see man redlockrc)'],
     ['"a b": 5s', '1: "a b": unknown key'],
     ['__proto__: 5s', '1: __proto__: unknown key'],
     ['toString: 5s', '1: toString: unknown key'],
@@ -150,7 +150,7 @@ describe('refuses, with file, line and key', () => {
     ['conflictExitCode: {}', '1: conflictExitCode: not an exit status'],
     ['masters: redis://h', '1: masters: not a list'],
     ['masters:\n  - a\n  - 5', '3: masters[1]: neither a URL nor a mapping'],
-    ['masters:\n  - username: b', '2: masters[0]: url is missing'],
+    ['masters:\n  - username: b', '2: masters[0]: url is missing (write url: redis://host:6379)'],
     ['masters:\n  - url: 5', '2: masters[0].url: not text'],
     ['tls: yes', '1: tls: not a mapping'],
     // Values

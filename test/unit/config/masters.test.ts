@@ -239,7 +239,7 @@ describe('a password in a URL that is refused is not shown', () => {
     'redis://u;s3cr3t@h:x',
     'redis://s3cr3t@h:1,redis://u:s3cr3t@h',
     'redis://h:1/s3cr3t',
-    'redis+sentinel://s3cr3t@h:1,h2:2/NAME',
+    'redis+sentinel://s3cr3t@h:1,h2:2/',
   ];
   const wayIn: readonly (readonly [
     name: string,
@@ -266,6 +266,19 @@ describe('a password in a URL that is refused is not shown', () => {
   });
 });
 
+test('a URL of sentinels reaches to the first comma after its name, and brings the grace', async () => {
+  const urls = ['a', 'redis+sentinel://u:p,w@h1:1,h2:2/m', 'valkey+sentinel://h3/n/1', 'b'];
+  const found = await settle({ environment: { REDLOCK_MASTERS: urls.join(',') } });
+  expect(found.masters.map(({ name }) => name)).toEqual([
+    'redis://a:6379',
+    'redis+sentinel://***@h1:1,h2:2/m',
+    'redis+sentinel://h3:26379/n/1',
+    'redis://b:6379',
+  ]);
+  const one = await settle({ environment: { REDLOCK_MASTERS: urls[1] ?? '' } });
+  expect([one.masters.length, one.restartGraceMs]).toEqual([1, 30_000]);
+});
+
 describe('messages', () => {
   test.each<[string, Scene, number, RegExp]>([
     [
@@ -275,19 +288,26 @@ describe('messages', () => {
       /^--master: .*: a list, and --master takes one URL \(give --master once for each\)$/,
     ],
     [
-      'sentinels',
-      { flags: ['--master', 'redis+sentinel://h1:1,h2:2/NAME'] },
+      'sentinels without a name',
+      { flags: ['--master', 'redis+sentinel://h1:1,h2:2'] },
       64,
-      new RegExp(
-        String.raw`^--master: "redis\+sentinel://h1:1,h2:2/\*\*\*": ` +
-          String.raw`redis\+sentinel:// is not supported yet \(`,
-      ),
+      /^--master: "redis\+sentinel:\/\/h1:1,h2:2": no \/NAME of a primary \(write redis\+sentinel/,
     ],
     [
-      'sentinels in the environment',
-      { environment: { REDLOCK_MASTERS: 'redis+sentinel://h1:1,h2:2/NAME' } },
+      'sentinels without a name in the environment',
+      { environment: { REDLOCK_MASTERS: 'redis+sentinel://h1:1,h2:2' } },
       78,
-      /^REDLOCK_MASTERS: "redis\+sentinel:\/\/h1:1": redis\+sentinel:\/\/ is not supported yet \(/,
+      /^REDLOCK_MASTERS: "redis\+sentinel:\/\/h1:1,h2:2": no \/NAME of a primary \(/,
+    ],
+    [
+      'the same sentinels twice',
+      {
+        environment: {
+          REDLOCK_MASTERS: 'redis+sentinel://h1:1,h2:2/m,redis+sentinel://h2:2,h1:1/m/3',
+        },
+      },
+      78,
+      /^masters: h1:1,h2:2\/m: listed twice/,
     ],
     ['a list of hosts', { flags: ['--master', 'a,b,c'] }, 64, /--master takes one URL/],
     [

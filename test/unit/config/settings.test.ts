@@ -39,6 +39,9 @@ describe('defaults', () => {
       jitterMs: 0,
       stopSignal: 'SIGTERM',
       holdAtLeastMs: 0,
+      holdOn: 'always',
+      maxWaiters: null,
+      notify: null,
       maxRunMs: null,
       restartGraceMs: 0,
       isFenced: true,
@@ -46,6 +49,11 @@ describe('defaults', () => {
       protocol: 'redlock',
       enclosing: null,
       hasHistory: true,
+      historyBytes: 67_108_864,
+      note: null,
+      label: null,
+      url: null,
+      traceId: null,
       onLost: null,
       foreground: null,
       keepsBackground: false,
@@ -105,28 +113,34 @@ describe('defaults', () => {
       ...[
         'REDLOCK_JITTER',
         'REDLOCK_HOLD_AT_LEAST',
+        'REDLOCK_HOLD_ON',
         'REDLOCK_SHARED',
         'REDLOCK_SLOTS',
         'REDLOCK_SUPERSEDE',
       ],
-      ...['REDLOCK_REPLACE', 'REDLOCK_MAX_RUN'],
+      ...['REDLOCK_REPLACE', 'REDLOCK_MAX_WAITERS', 'REDLOCK_MAX_RUN'],
       ...[
         'REDLOCK_RESTART_GRACE',
         'REDLOCK_FENCING',
         'REDLOCK_HISTORY',
+        'REDLOCK_HISTORY_BYTES',
+        'REDLOCK_NOTE',
+        'REDLOCK_LABEL',
         'REDLOCK_REENTRANT',
         'REDLOCK_ON_LOST',
+        'REDLOCK_NOTIFY',
         'REDLOCK_FOREGROUND',
         'REDLOCK_KEEP_BACKGROUND',
         'REDLOCK_ISOLATE',
       ],
       ...['REDLOCK_LOG_FORMAT', 'REDLOCK_USERNAME', 'REDLOCK_PASSWORD', 'REDLOCK_PASSWORD_FILE'],
+      ...['REDLOCK_PASSWORD_COMMAND', 'REDLOCK_PASSWORD_TTL'],
     ]);
   });
 });
 
 /** Keys that accept any text. */
-const isText = (key: string) => key === 'prefix' || key === 'onLost';
+const isText = (key: string) => ['prefix', 'onLost', 'notify', 'note', 'label'].includes(key);
 
 /** Key, option if there is one, a text for each layer, the field, what the texts mean. */
 const scalars: readonly (readonly [
@@ -158,7 +172,19 @@ const scalars: readonly (readonly [
   ['foreground', null, ['', 'true', 'false'], 'foreground', [null, true, false]],
   ['keepBackground', null, ['', 'false', 'true'], 'keepsBackground', [null, false, true]],
   ['isolate', null, ['', 'false', 'true'], 'isIsolated', [null, false, true]],
+  [
+    'holdOn',
+    '--hold-on',
+    ['success', 'always', 'success'],
+    'holdOn',
+    ['success', 'always', 'success'],
+  ],
+  ['maxWaiters', '--max-waiters', ['0', '2', '3'], 'maxWaiters', [0, 2, 3]],
+  ['notify', '--notify', ['a b', 'c', 'd'], 'notify', ['a b', 'c', 'd']],
   ['onLost', '--on-lost', ['a b', 'c', 'd'], 'onLost', ['a b', 'c', 'd']],
+  ['historyBytes', null, ['', '2MB', '1GB'], 'historyBytes', [null, 2_097_152, 1_073_741_824]],
+  ['note', '--note', ['a\n\tb', 'c', 'd'], 'note', ['a b', 'c', 'd']],
+  ['label', '--label', ['a', 'b', 'c'], 'label', ['a', 'b', 'c']],
   ['logFormat', '--log-format', ['text', 'json', 'json'], 'logFormat', ['text', 'json', 'json']],
 ];
 
@@ -251,6 +277,8 @@ it('has a test above for every scalar key but those about masters', () => {
     'username',
     'password',
     'passwordFile',
+    'passwordCommand',
+    'passwordTtl',
     ...counted,
   ];
   const tested = [...scalars.map(([key]) => key), ...others];

@@ -155,6 +155,7 @@ describe('a file found outside of the home directory, $XDG_CONFIG_HOME and /etc'
     ['ttl: 5s\nnotify: touch /tmp/x', '2: notify'],
     ['passwordCommand: cat x', '1: passwordCommand'],
     ['passwordFile: x', '1: passwordFile'],
+    ['passwordCommand: x', '1: passwordCommand'],
     ['masters:\n  - a\n  - url: b\n    passwordFile: x', '4: masters[1].passwordFile'],
     ['tls:\n  certFile: c\n  keyFile: k', '3: tls.keyFile'],
     ['masters: [{url: "rediss://b", tls: {keyFile: k}}]', '1: masters[0].tls.keyFile'],

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../../src/cli/help.ts';
 import { parseWords } from '../../../src/ctl/arguments.ts';
-import { renderHelp as renderCtlHelp } from '../../../src/ctl/help.ts';
+import { renderHelp as renderCtlHelp, renderVerbHelp } from '../../../src/ctl/help.ts';
 import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
 
 function words(...argv: string[]) {
@@ -26,6 +26,10 @@ it.each([
 
 it.each([
   [[], 'VERB: missing'],
+  [['lock', 'a'], '"lock": unknown verb (did you mean acquire or hold?)'],
+  [['unlock', 'a'], '"unlock": unknown verb (did you mean release, or break'],
+  [['help', 'statsu'], '"statsu": unknown verb (did you mean status?)'],
+  [['statsu', '--help'], '"statsu": unknown verb (did you mean status?)'],
   [['statsu', 'a'], '"statsu": unknown verb (did you mean status?)'],
   [
     ['acquire', '{x}:queue'],
@@ -52,6 +56,27 @@ it('switches and values of the verb', () => {
     textOf('--token'),
     flags.values.get('prefix')?.text,
   ]).toEqual([true, false, 'T', 'p:']);
+});
+
+it.each<[string[], string | undefined]>([
+  [['help'], undefined],
+  [['--help'], undefined],
+  [['help', 'status'], 'status'],
+  [['status', '--help'], 'status'],
+  [['--help', 'status'], 'status'],
+  [['acquire', 'x', '-h'], 'acquire'],
+])('%j is help of %s', (argv, verb) => {
+  const asked = parseWords(argv);
+  expect([asked.kind, asked.kind === 'help' && asked.row?.verb]).toEqual(['help', verb]);
+});
+
+it.each(verbTable)('the help of $verb has its options, and no other verb', (row) => {
+  const help = renderVerbHelp(row);
+  expect(help).toMatch(new RegExp(`^Usage: redlockctl ${row.verb}\\b`));
+  for (const { long } of row.options) expect(help).toContain(`${long}`);
+  for (const { verb } of verbTable.filter((other) => other !== row))
+    expect(help).not.toContain(`redlockctl ${verb} `);
+  expect(Math.max(...help.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100);
 });
 
 describe('--help', () => {

@@ -7,7 +7,7 @@ import { verbNames, verbTable } from '../../../src/ctl/verb-table.ts';
 
 const words = (program: string, ...typed: string[]) => {
   const found = candidatesFor(program, typed);
-  return found === 'names' ? found : found.map(({ word }) => word);
+  return typeof found === 'string' ? found : found.map(({ word }) => word);
 };
 
 it.each<[string[], readonly string[] | string]>([
@@ -16,6 +16,9 @@ it.each<[string[], readonly string[] | string]>([
   [['status', 'a', ''], 'names'],
   [['break', ''], 'names'],
   [['break', 'a', ''], []],
+  [['stop', ''], 'names'],
+  [['freeze', ''], 'names'],
+  [['thaw', ''], 'names'],
   [['list', ''], 'names'],
   [
     ['local', ''],
@@ -25,7 +28,8 @@ it.each<[string[], readonly string[] | string]>([
     ['completion', ''],
     ['bash', 'zsh', 'fish'],
   ],
-  [['--config', ''], []],
+  [['--config', ''], 'files'],
+  [['history', '--html', ''], 'files'],
   [['--master', 'redis://h', 'status', ''], 'names'],
   [['status', '--', '-'], 'names'],
   [['doctor', ''], []],
@@ -42,9 +46,13 @@ it.each<[string[], readonly string[] | string]>([
     ['--log-format', ''],
     ['text', 'json'],
   ],
-  [['job', ''], []],
-  [['job', '--', ''], []],
-  [['job', '--', '-'], []],
+  [['job', ''], 'commands'],
+  [['job', 'ls', ''], 'files'],
+  [['job', '--', ''], 'commands'],
+  [['a', 'b', '--', ''], 'commands'],
+  [['job', '--', '-'], 'commands'],
+  [['job', '--', 'ls', ''], 'files'],
+  [['--config', ''], 'files'],
 ])('redlock-run %j: %j', (typed, expected) => {
   expect(words('redlock-run', ...typed)).toEqual(expected);
 });

@@ -2,9 +2,9 @@
 
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import type { LockState } from '../../../src/ctl/lock-state.ts';
-import { lockStateOf } from '../../../src/ctl/lock-state.ts';
+import { type LockState, lockStateOf } from '../../../src/ctl/lock-state.ts';
 import { cut, inOrder, renderDashboard } from '../../../src/ctl/top/dashboard.ts';
+import { renderFreeze } from '../../../src/lock/freeze.ts';
 
 const snapshot = (value: string | null, waiters = 0) => ({
   type: value === null ? null : 'string',
@@ -12,6 +12,7 @@ const snapshot = (value: string | null, waiters = 0) => ({
   remainingMs: value === null ? null : 20_000,
   fence: null,
   holders: [],
+  freeze: null,
   queue: Array.from({ length: waiters }, (_, index) => ({ id: `w${index}`, waitedMs: 65_000 })),
 });
 
@@ -119,4 +120,24 @@ it.each([
   ['日本語', 4, '日…'],
 ])('cut %s to %i', (text, columns, expected) => {
   expect(cut(text, columns)).toBe(expected);
+});
+
+it('a person that has frozen a lock, with the note, beside the holder or alone', () => {
+  const freeze = { token: 't', user: 'ops', host: 'web1', pid: 1, since: 'S', note: 'no deploys' };
+  const value = renderFreeze(freeze);
+  const frozen = (name: string, key: string | null) =>
+    lockStateOf(
+      name,
+      [0, 1, 2].map((at) => ({
+        master: `m${at}`,
+        snapshot: { ...snapshot(key), freeze: { value, remainingMs: null } },
+        graceFailure: null,
+      })),
+    );
+  const lines = texts([frozen('a', null), frozen('b', 'x')], 200);
+  const shown = /frozen by ops@web1 since S: "no deploys"; until it is thawed$/;
+  expect(lines.find((line) => line.startsWith('a '))).toMatch(/^a +frozen +3\/3 +for ever +frozen/);
+  expect(lines.find((line) => line.startsWith('a '))).toMatch(shown);
+  expect(lines.find((line) => line.startsWith('b '))).toMatch(/^b +held +3\/3 +20s /);
+  expect(lines.find((line) => line.startsWith('b '))).toMatch(shown);
 });

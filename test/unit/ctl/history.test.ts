@@ -19,10 +19,13 @@ afterEach(() => {
 
 const blocker = {
   ...{ kind: 'redlock-run', token: 't', host: 'web2', pid: 4711, user: 'ops', label: 'restore.sh' },
+  ...{ note: null, url: null },
   since: '2026-11-21T01:00:00.000Z',
 };
 const run: PastRun = {
   ...{ name: 'a', token: 't', host: 'web1', pid: 1, user: 'ops', label: 'backup', masters: 3 },
+  ...{ count: 1, firstAt: null },
+  ...{ note: null, url: null },
   ...{
     beganAt: '2026-11-21T01:00:00.000Z',
     acquiredAt: null,
@@ -37,6 +40,7 @@ const run: PastRun = {
     status: 0,
     fence: null,
     blocker: null,
+    stoppedBy: null,
   },
 };
 
@@ -52,6 +56,7 @@ it.each([
   [{ outcome: 'running', endedAt: null }, 'running', 'runs now'],
   [{ outcome: 'busy', heldMs: null, blocker }, 'missed', `did not run: ${held}`],
   [{ outcome: 'busy', heldMs: null }, 'missed', 'did not run: others were first'],
+  [{ note: 'v 4', url: 'https://ci/7' }, 'done', 'done (note "v 4", https://ci/7)'],
   [
     { outcome: 'busy', heldMs: null, blocker: { ...blocker, kind: 'string', token: 'x' } },
     'missed',

@@ -66,7 +66,7 @@ describe('the deadline', () => {
     const mute = () => new Promise<never>(() => {});
     const startedAt = performance.now();
     expect(await votesOf([mute, yes, yes], 60)).toMatchObject([
-      { kind: 'failed', cause: 'timeout', message: 'no answer within 60 ms' },
+      expect.objectContaining({ cause: 'timeout', message: 'no answer within 60 ms' }),
       { kind: 'yes' },
       { kind: 'yes' },
     ]);
@@ -82,5 +82,39 @@ describe('the deadline', () => {
     const blockedUntil = performance.now() + 400;
     while (performance.now() < blockedUntil);
     expect(await round).toEqual([{ kind: 'yes' }, { kind: 'yes' }, { kind: 'yes' }]);
+  });
+});
+
+describe('a master that fails', () => {
+  const failed = (cause: Failed['cause'], message: string): Failed => ({
+    kind: 'failed',
+    cause,
+    message,
+  });
+  const denied = failed('denied', 'WRONGPASS');
+  const ended: Failed = { ...failed('connection', 'connection closed'), isVague: true };
+
+  async function failuresAfter(...rounds: (Failed | Vote)[][]) {
+    const set = setOf(60_000);
+    for (const votes of rounds)
+      await set.ask<Vote>({
+        ask: async (master) => votes[masters.indexOf(master)] as Failed | Vote,
+        isCertain: () => false,
+      });
+    return set.failures().map(({ master, failed: { message } }) => `${master}: ${message}`);
+  }
+  const fine: Vote = { kind: 'yes' };
+
+  it('keeps its most telling failure', async () => {
+    expect(await failuresAfter([denied, ended, fine], [ended, denied, fine])).toEqual([
+      'a: WRONGPASS',
+      'b: WRONGPASS',
+    ]);
+  });
+
+  it('until it answers again', async () => {
+    expect(await failuresAfter([denied, fine, fine], [fine, fine, ended])).toEqual([
+      'c: connection closed',
+    ]);
   });
 });

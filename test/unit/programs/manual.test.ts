@@ -6,12 +6,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../../src/cli/help.ts';
-import { renderPage } from '../../../src/cli/roff.ts';
 import { environmentName, keyTable } from '../../../src/config/keys.ts';
 import { optionTable } from '../../../src/config/options.ts';
 import { renderHelp as renderCtlHelp } from '../../../src/ctl/help.ts';
 import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
 import { renderManual } from '../../../src/programs/manual.ts';
+import { renderPage } from '../../../src/programs/roff.ts';
 import { exitCodesOf } from '../../../src/text/exit-codes.ts';
 
 const pages = renderManual('1.2.3');

@@ -47,6 +47,31 @@ describe('reads', () => {
       { name: 'unix:///run/r@1.sock?db=3', path: '/run/r@1.sock', db: 3 },
     ],
     ['unix://u:p@/a', { name: 'unix://***@/a', path: '/a', db: 0, username: 'u', password: 'p' }],
+    [
+      'redis+sentinel://u:p@h1:1,h2/mymaster',
+      {
+        name: 'redis+sentinel://***@h1:1,h2:26379/mymaster',
+        sentinels: {
+          primary: 'mymaster',
+          hosts: [
+            { host: 'h1', port: 1 },
+            { host: 'h2', port: 26379 },
+          ],
+        },
+        db: 0,
+        username: 'u',
+        password: 'p',
+      },
+    ],
+    [
+      'rediss+sentinel://[::1]:7/a.b-c_1/2',
+      {
+        name: 'rediss+sentinel://[::1]:7/a.b-c_1/2',
+        sentinels: { primary: 'a.b-c_1', hosts: [{ host: '::1', port: 7 }] },
+        db: 2,
+        tls: {},
+      },
+    ],
     ['unix:///a%20b', { name: 'unix:///a b', path: '/a b', db: 0 }],
   ])('%s', (text, expected) => expect(parseAddress(text)).toEqual(expected));
 });
@@ -80,14 +105,14 @@ describe('refuses', () => {
     ['redis://u:%zz@h', /write %25/],
     ['redis://u:a/b@h', /write %2F/],
     ['http://h', /unknown scheme/],
-    [
-      'redis+sentinel://h1:1,h2:2/NAME',
-      /"redis\+sentinel:\/\/h1:1,h2:2\/\*\*\*": redis\+sentinel:\/\/ is not supported yet/,
-    ],
-    [
-      'redis+sentinel://h1,h2:26379',
-      /"redis\+sentinel:\/\/h1,h2:26379": redis\+sentinel:\/\/ is not supported yet/,
-    ],
+    ['redis+sentinel://h1,h2:26379', /"redis\+sentinel:\/\/h1,h2:26379": no \/NAME of a primary/],
+    ['redis+sentinel://h1,h2/', /no \/NAME of a primary/],
+    ['redis+sentinel://h1,/m', /no host/],
+    ['redis+sentinel://h1,h2:x/m', /not a port/],
+    ['redis+sentinel://h1/m/x', /not a database number/],
+    ['redis+sentinel://h1/m/1/2', /not a name that sentinels give/],
+    ['redis+sentinel://h1/a b', /a space/],
+    ['redis+sentinel://h1/m,redis://h2', /not a name that sentinels give/],
     ['redis+unix:///a', /unknown scheme/],
     ['user:pass@h', /not an address/],
     ['/run/r.sock', /not an address/],
@@ -137,8 +162,8 @@ describe('never shows a password', () => {
     `redis:///${secret}`,
     `redis://h/1/${secret}`,
     `redis://h,h2/1,redis://${secret}`,
-    `redis+sentinel://${secret}@h1:1,h2:2/NAME`,
-    `redis+sentinel://u:${secret}@h1:1,h2:2/NAME`,
+    `redis+sentinel://${secret}@h1:1,h2:2`,
+    `redis+sentinel://u:${secret}@h1:1,h2:2/NA:ME`,
     `redis+sentinel://h1:1,h2:${secret}/NAME`,
     `redis+sentinel://h1:${secret},h2:2/NAME`,
     `unix://${secret}@/`,

@@ -22,6 +22,12 @@ describe('what went wrong', () => {
       'NOAUTH Authentication required. (set passwordFile)',
     ],
     [
+      replyError("ERR ACL failure in script: User job has no permissions to run the 'set' command"),
+      'denied',
+      "ERR ACL failure in script: User job has no permissions to run the 'set' command (give the " +
+        'user the rules that redlockctl acl prints)',
+    ],
+    [
       withCode('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'),
       'connection',
       'connection refused',
@@ -39,7 +45,29 @@ describe('what went wrong', () => {
     ],
     ['just text', 'connection', 'just text'],
   ])('%s', (error, cause, message) => {
-    expect(failedBy(error)).toEqual({ kind: 'failed', cause, message });
+    expect(failedBy(error)).toMatchObject({ kind: 'failed', cause, message });
+  });
+});
+
+test.each([
+  [
+    replyError('READONLY You cannot write.'),
+    'it has become a replica, or is read-only: list its primary',
+  ],
+  [replyError('OOM command not allowed'), 'raise its maxmemory, or free some'],
+  [replyError('ERR of some other kind'), expect.stringContaining('log of the server')],
+  [withCode('ECONNREFUSED', 'connect'), 'start the server, or correct its address'],
+  [withCode('EHOSTUNREACH', 'connect'), expect.stringContaining('network')],
+  [new Error('Connection is closed.'), expect.stringContaining('log of the server')],
+])('what to do about %s', (error, advice) => {
+  expect(failedBy(error).advice).toEqual(advice);
+});
+
+test('protected mode: what it is and what to do', () => {
+  const long = 'DENIED Redis is running in protected mode because x. In this mode y. Do z.';
+  expect(failedBy(replyError(long))).toMatchObject({
+    cause: 'denied',
+    message: expect.stringMatching(/^DENIED: its protected mode refuses .* \(set a password /),
   });
 });
 

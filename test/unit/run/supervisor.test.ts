@@ -8,10 +8,13 @@ import {
   type ChildExit,
   type Event,
   initialState,
+  isKept,
   resultOf,
   type State,
   transition,
 } from '../../../src/run/supervisor.ts';
+
+const by = { user: 'ops', host: 'web1', pid: 1, note: null };
 
 const events: readonly Event[] = [
   { kind: 'acquired' },
@@ -23,6 +26,7 @@ const events: readonly Event[] = [
   { kind: 'lost', reason: 'taken' },
   { kind: 'lost', reason: 'unreachable' },
   { kind: 'overdue' },
+  { kind: 'stop-asked', by },
   { kind: 'kill-due' },
   { kind: 'swept', unkillable: [] },
   { kind: 'released' },
@@ -50,6 +54,7 @@ function isPossible({ events: past, actions }: History, event: Event): boolean {
       return did('release') && !has('released');
     case 'lost':
     case 'overdue':
+    case 'stop-asked':
     case 'kill-due':
       return did('start-child');
     default:
@@ -186,7 +191,7 @@ describe('over all orders of six events', () => {
     expect(
       breach(({ state, events: past, actions }) => {
         let now: History = { state, events: past, actions };
-        for (const event of [events[1], events[2], events[10], events[11]] as Event[]) {
+        for (const event of [events[1], events[2], ...events.slice(-2)] as Event[]) {
           if (!isPossible(now, event)) continue;
           const [next, more] = transition(now.state, event);
           now = { state: next, events: [...now.events, event], actions: [...now.actions, ...more] };
@@ -299,6 +304,14 @@ describe('a lock that is missing when it is to be released', () => {
 
   it('given up for a newer one: told, and still given up', () => {
     expect(after(stopped({ kind: 'wanted', by: 'b' }), 'taken')).toEqual(['replaced', told(false)]);
+  });
+
+  it('stopped on request: told, and still stopped; the lock is not kept', () => {
+    const asked = stopped({ kind: 'stop-asked', by });
+    expect(after(asked, 'taken')).toEqual(['stopped', told(false)]);
+    expect(isKept(replay(asked))).toBe(false);
+    expect(isKept(replay(well))).toBe(true);
+    expect(exitStatusOf(resultOf(replay(asked)), 75).code).toBe(79);
   });
 
   it('lost before, or under a command that never ran: no news', () => {

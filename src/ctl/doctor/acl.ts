@@ -2,14 +2,14 @@
 // this prefix, for the oldest version among the masters. It changes nothing. The lines on stdout
 // are Redis commands, ready for redis-cli once PASSWORD is replaced.
 
-import { isFailed } from '../redis/errors.ts';
-import { type ProgramName, rulesOf } from '../redis/rights.ts';
-import { UsageError } from '../text/errors.ts';
-import { exitCode } from '../text/exit-codes.ts';
-import { jsonLine } from '../text/json.ts';
-import type { Call } from './call.ts';
-import { type ServerVersion, serverVersionOf } from './doctor/server-version.ts';
-import { MasterQuery } from './master-query.ts';
+import { isFailed } from '../../redis/errors.ts';
+import { type ProgramName, rulesOf } from '../../redis/rights.ts';
+import { UsageError } from '../../text/errors.ts';
+import { exitCode } from '../../text/exit-codes.ts';
+import { jsonLine } from '../../text/json.ts';
+import type { Call } from '../call.ts';
+import { MasterQuery } from '../master-query.ts';
+import { type ServerVersion, serverVersionOf } from './server-version.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
 /** Assumed when no master tells its version. */

@@ -1,0 +1,140 @@
+// Tells a person of a wait. On a terminal, while our process group is in its foreground, one line
+// changes each second. Without a terminal the same line is printed when the wait begins, when the
+// holder changes, and once a minute: a log that is silent for long is taken for a dead job.
+
+import { isInBackground } from '../run/terminal.ts';
+import { oneLine } from '../text/printable.ts';
+import { waitingHead, waitingLine } from '../text/waiting.ts';
+import { mayColour } from './colour.ts';
+import type { Output } from './stderr.ts';
+import type { TerminalLine } from './terminal-line.ts';
+
+/** What holds a wait up at present. */
+export interface WaitState {
+  /** Changes with the holder: then the line is printed again. '': it is between two holders. */
+  readonly key: string;
+  readonly position: number | null;
+  /** No line is printed before the wait has lasted so long, in ms; what is drawn is not delayed. */
+  readonly printAfterMs?: number;
+  /** "held by ... for 3m20s", at this time of day in ms. */
+  readonly why: (nowMs: number) => string;
+}
+
+export interface WaitNoticeSettings {
+  readonly names: readonly string[];
+  /** The longest that the wait may last, in ms; null: for ever. */
+  readonly waitMs: number | null;
+  /** Prints a line; `paint` adds colours to it. `waitedMs`: for how long the wait has lasted. */
+  readonly print: (line: string, paint: (line: string) => string, waitedMs: number) => void;
+  /** Lines are printed, and nothing is drawn, also on a terminal: JSON. */
+  readonly isPlain?: boolean;
+}
+
+const everyMs = 1_000;
+/** The longest silence of a log. */
+const silenceMs = 60_000;
+
+export class WaitNotice {
+  readonly #settings: WaitNoticeSettings;
+  readonly #output: Output;
+  readonly #isTerminal: boolean;
+  readonly #isDumb: boolean;
+  readonly #hasColour: boolean;
+  readonly #paint: (line: string) => string;
+  #beganAt = Number.POSITIVE_INFINITY;
+  #updateCount = 0;
+  #state: WaitState | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #drawn: TerminalLine | null = null;
+  /** What was printed last, and when; null: nothing yet. */
+  #printed: { readonly key: string; readonly at: number } | null = null;
+
+  constructor(settings: WaitNoticeSettings, output: Output, environment = process.env) {
+    this.#settings = settings;
+    this.#output = output;
+    // A terminal may say that its width is 0, as script(1) does in CI: it is a log.
+    const hasWidth = Number(output.columns) > 0;
+    const isTerminal = output.isTTY === true && hasWidth && !settings.isPlain;
+    this.#hasColour = mayColour(isTerminal, environment);
+    this.#paint = this.#hasColour
+      ? (line) => line.replace(waitingHead, (head) => `\x1b[36m${head}\x1b[39m`)
+      : (line) => line;
+    this.#isTerminal = isTerminal;
+    this.#isDumb = this.#isTerminal && environment.TERM === 'dumb';
+  }
+
+  /** An attempt of a wait of so many ms has ended without the lock, and the wait goes on. */
+  update(state: WaitState, waitedMs: number): void {
+    this.#updateCount += 1;
+    // A wait that is begun anew, after a lock that came too late, goes on counting.
+    this.#beganAt = Math.min(this.#beganAt, performance.now() - waitedMs);
+    this.#timer ??= setInterval(() => this.#tell(), everyMs).unref();
+    this.#state = state.key === '' ? { ...state, key: this.#state?.key ?? '' } : state;
+    // Nothing is said of a first attempt: the second one has the position in the queue, and the
+    // answers of all masters; and contenders that split the vote are often done by then.
+    if (this.#updateCount >= 2) this.#tell();
+  }
+
+  /** Removes the line, so that another one can be printed; the wait goes on. */
+  interrupt(): void {
+    if (this.#isShowable()) this.#drawn?.erase();
+  }
+
+  /** The wait is over. */
+  end(): void {
+    this.interrupt();
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    this.#state = null;
+    this.#updateCount = 0;
+  }
+
+  #tell(): void {
+    if (this.#state === null) return;
+    const isDrawn = this.#isTerminal && !this.#isDumb;
+    if (isDrawn) void this.#draw();
+    else this.#print(this.#state);
+  }
+
+  #line(state: WaitState): string {
+    const { names, waitMs } = this.#settings;
+    const why = state.why(Date.now());
+    const waitedMs = this.#waitedMs();
+    return oneLine(waitingLine({ names, waitMs, position: state.position, waitedMs, why }));
+  }
+
+  #waitedMs(): number {
+    return performance.now() - this.#beganAt;
+  }
+
+  async #draw(): Promise<void> {
+    if (this.#drawn === null) {
+      const { TerminalLine } = await import('./terminal-line.ts');
+      const mayWrite = () => !isInBackground();
+      this.#drawn ??= new TerminalLine(this.#output, mayWrite, this.#hasColour);
+    }
+    if (this.#state === null || !this.#isShowable()) return;
+    this.#drawn.draw(this.#line(this.#state), this.#paint);
+  }
+
+  /** In the background the terminal is another program's: what is on it is no longer ours. */
+  #isShowable(): boolean {
+    if (!this.#isTerminal || !isInBackground()) return true;
+    this.#drawn?.forget();
+    return false;
+  }
+
+  #print(state: WaitState): void {
+    const now = performance.now();
+    if (this.#isDumb && (this.#printed !== null || !this.#isShowable())) return;
+    if (this.#waitedMs() < (state.printAfterMs ?? 0)) return;
+    if (this.#printed !== null) {
+      const silentMs = now - this.#printed.at;
+      // A queue may move many times a second.
+      const hasChanged = state.key !== this.#printed.key && silentMs >= everyMs;
+      if (!hasChanged && silentMs < silenceMs) return;
+    }
+    this.#printed = { key: state.key, at: now };
+    this.#settings.print(this.#line(state), this.#paint, this.#waitedMs());
+  }
+}

@@ -1,0 +1,183 @@
+// Reads users, passwords and certificates for the masters from the places that the configuration
+// names. The fields of one master win over those at the top level, which apply to all masters. A
+// field that is given twice for one master (in its URL and beside it) is an error.
+
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { MasterAddress, TlsOptions } from '../../redis/address.ts';
+import { ConfigError, ValueError } from '../../text/errors.ts';
+import { quoted } from '../../text/quote.ts';
+import type { Given, Layer, ScalarKey, TlsKey } from '../keys.ts';
+import type { MasterEntry, TlsEntry } from '../schema.ts';
+import { readPositiveDuration } from '../values.ts';
+import { type Field, notEmpty, readText } from './field.ts';
+import { PasswordCommand, PasswordFile, passwordIn } from './password-source.ts';
+import { fieldsOf, readTls } from './tls.ts';
+
+/** A password, or where it comes from at each connection, or both. */
+type Secret = Pick<MasterAddress, 'password' | 'passwordSource'>;
+
+/** The login of masters that have none of their own. */
+export interface DefaultLogin extends Secret {
+  readonly username?: string;
+  /** For masters with a `tls` of their own, which adds to it. */
+  readonly tls?: TlsOptions;
+  /** For the others: with the variables of the environment. */
+  readonly sharedTls?: TlsOptions;
+  /** Key to source, for the keys that were given. */
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+/** Takes a warning: one line about a setting that works, but should be corrected. */
+export type Warn = (line: string) => void;
+
+export interface DefaultLoginPlaces {
+  /** In the order of precedence. */
+  readonly layers: readonly Layer[];
+  readonly tls: { readonly entry: TlsEntry; readonly subject: string } | null;
+  /** The environment twins of the keys under `tls`. */
+  readonly tlsVariables: Readonly<Partial<Record<TlsKey, Given>>>;
+  /** Where relative paths under `tls` start. */
+  readonly base: string;
+}
+
+const secretKeys = ['password', 'passwordFile', 'passwordCommand'] as const;
+
+/**
+ * The login at the top level of the configuration.
+ * @throws ConfigError when a file cannot be read, or when two of password, passwordFile and
+ * passwordCommand come from the same layer
+ */
+export async function readDefaultLogin(
+  { layers, tls, tlsVariables, base }: DefaultLoginPlaces,
+  warn: Warn,
+): Promise<DefaultLogin> {
+  const first = (key: ScalarKey) => layers.find((layer) => layer.has(key))?.get(key);
+  const user = first('username');
+  const layer = layers.find((one) => secretKeys.some((key) => one.has(key))) ?? new Map();
+  const ttl = first('passwordTtl');
+  const secret = await readSecret(
+    {
+      password: layer.get('password'),
+      passwordFile: layer.get('passwordFile'),
+      passwordCommand: layer.get('passwordCommand'),
+      passwordTtl: ttl,
+    },
+    warn,
+  );
+  const ownFields = fieldsOf(tls?.entry, base, tls?.subject ?? '');
+  const own = tls === null ? undefined : await readTls(ownFields, tls.subject);
+  const [variable] = Object.values(tlsVariables);
+  const shared =
+    variable === undefined ? own : await readTls({ ...ownFields, ...tlsVariables }, 'tls');
+  const source = variable?.source ?? tls?.subject.replace(/: tls$/, '');
+  return {
+    ...(user === undefined ? {} : { username: notEmpty(user.text, user.subject) }),
+    ...secret,
+    ...(own === undefined ? {} : { tls: own }),
+    ...(shared === undefined ? {} : { sharedTls: shared }),
+    sources: {
+      ...(user === undefined ? {} : { username: user.source }),
+      ...Object.fromEntries(
+        secretKeys.flatMap((key) => (layer.has(key) ? [[key, layer.get(key)?.source]] : [])),
+      ),
+      ...(ttl === undefined ? {} : { passwordTtl: ttl.source }),
+      ...(source === undefined ? {} : { tls: source }),
+    },
+  };
+}
+
+/**
+ * The address with the entry's own credentials and then the defaults filled in.
+ * @throws ConfigError
+ */
+export async function logIn(
+  address: MasterAddress,
+  entry: MasterEntry,
+  standard: DefaultLogin,
+  base: string,
+  warn: Warn,
+  subject: string,
+): Promise<MasterAddress> {
+  const username =
+    entry.username === undefined ? undefined : notEmpty(entry.username, `${subject}.username`);
+  const field = (key: (typeof secretKeys)[number] | 'passwordTtl') =>
+    entry[key] === undefined
+      ? undefined
+      : { text: String(entry[key]), base, subject: `${subject}.${key}` };
+  const own = await readSecret(
+    {
+      password: field('password'),
+      passwordFile: field('passwordFile'),
+      passwordCommand: field('passwordCommand'),
+      passwordTtl: field('passwordTtl'),
+    },
+    warn,
+  );
+  const hasOwn = Object.keys(own).length > 0;
+  if (username !== undefined && address.username !== undefined)
+    throw twice(`${subject}.username`, 'in the url too');
+  if (hasOwn && address.password !== undefined)
+    throw twice(`${subject}.password`, 'in the url too');
+  const user = username ?? address.username ?? standard.username;
+  const secret = hasOwn ? own : address.password !== undefined ? {} : secretOf(standard);
+  const filled = { ...address, ...secret, ...(user === undefined ? {} : { username: user }) };
+  if (address.tls === undefined) {
+    if (entry.tls === undefined) return filled;
+    throw new ConfigError(`${subject}.tls: ${address.name}: not a TLS address (write rediss://)`);
+  }
+  if (entry.tls === undefined) return { ...filled, tls: { ...standard.sharedTls } };
+  const tls = await readTls(fieldsOf(entry.tls, base, `${subject}.tls`), `${subject}.tls`);
+  return { ...filled, tls: { ...standard.tls, ...tls } };
+}
+
+function secretOf({ password, passwordSource }: Secret): Secret {
+  return {
+    ...(password === undefined ? {} : { password }),
+    ...(passwordSource === undefined ? {} : { passwordSource }),
+  };
+}
+
+type SecretFields = Readonly<
+  Partial<Record<(typeof secretKeys)[number] | 'passwordTtl', Field | undefined>>
+>;
+
+async function readSecret(fields: SecretFields, warn: Warn): Promise<Secret> {
+  const { password, passwordFile, passwordCommand, passwordTtl } = fields;
+  const [one, other] = secretKeys.filter((key) => fields[key] !== undefined);
+  if (one !== undefined && other !== undefined)
+    throw twice(fields[one]?.subject ?? one, `as ${other} too`);
+  if (password !== undefined) return { password: notEmpty(password.text, password.subject) };
+  if (passwordFile !== undefined) return readPasswordFile(passwordFile, warn);
+  if (passwordCommand === undefined) return {};
+  const ttlMs = passwordTtl === undefined ? null : readTtlOf(passwordTtl);
+  const command = notEmpty(passwordCommand.text, passwordCommand.subject);
+  return { passwordSource: new PasswordCommand(command, passwordCommand.subject, ttlMs) };
+}
+
+function readTtlOf({ text, subject }: Field): number {
+  try {
+    return readPositiveDuration(text);
+  } catch (error) {
+    if (error instanceof ValueError) throw new ConfigError(`${subject}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function readPasswordFile({ text: file, base, subject }: Field, warn: Warn): Promise<Secret> {
+  const path = resolve(base, file);
+  const text = await readText({ text: file, base, subject });
+  const status = statSync(path);
+  // Read permission for a group may be intended, as for the secrets of a container; for all users
+  // it is a mistake.
+  if ((status.mode & 0o004) !== 0)
+    warn(`${path}: holds a password and is readable by others (chmod 600 it)`);
+  const password = notEmpty(passwordIn(text), `${subject}: ${quoted(file)}`);
+  // A pipe, as <(...) of a shell is, can be read once only.
+  if (!status.isFile()) return { password };
+  return { password, passwordSource: new PasswordFile(path, password) };
+}
+
+function twice(subject: string, where: string): ConfigError {
+  return new ConfigError(`${subject}: given ${where} (keep one)`);
+}

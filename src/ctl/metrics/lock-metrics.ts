@@ -1,0 +1,137 @@
+// What Prometheus is told of the locks: their state now, and what their histories say. Pure.
+
+import type { Failed } from '../../lock/types.ts';
+import { kindOf } from '../history/reason.ts';
+import { endOf, type PastRun } from '../history/run-history.ts';
+import type { LockState } from '../lock-state.ts';
+import type { Metric, Sample } from './exposition.ts';
+
+/** What was read: masters with why they do not count, locks, and all runs of their histories. */
+export interface Reading {
+  readonly masters: readonly { readonly name: string; readonly failed: Failed | null }[];
+  readonly locks: readonly LockState[];
+  readonly runs: readonly PastRun[];
+  /** The time of day, in ms since 1970. */
+  readonly nowMs: number;
+}
+
+/** Lock by lock a number, or null: it has no sample. */
+type Reader = (lock: LockState, runs: readonly PastRun[], nowMs: number) => number | null;
+
+const perLock: readonly (readonly [name: string, help: string, read: Reader])[] = [
+  [
+    'redlock_held_seconds',
+    'How long the lock has been held, by the longest of its present holders.',
+    heldSeconds,
+  ],
+  ['redlock_waiters', 'How many runs wait for the lock.', ({ queue }) => queue.length],
+  [
+    'redlock_frozen_seconds',
+    'How long a person has let no new run start (redlockctl freeze).',
+    ({ freeze, quorum }, _, nowMs) =>
+      freeze === null || freeze.votes < quorum ? null : secondsSince(freeze.since, nowMs),
+  ],
+  [
+    'redlock_last_success_timestamp_seconds',
+    'When a command last ended well under the lock, as far as the history goes back.',
+    (_, runs) => instantOf(runs.findLast((run) => kindOf(run) === 'done')),
+  ],
+  [
+    'redlock_last_run_timestamp_seconds',
+    'When a command last ended under the lock, well or not.',
+    (_, runs) => instantOf(runs.findLast(hasRun)),
+  ],
+  [
+    'redlock_last_duration_seconds',
+    'How long the last command under the lock held it.',
+    (_, runs) => {
+      const heldMs = runs.findLast(hasRun)?.heldMs ?? null;
+      return heldMs === null ? null : heldMs / 1000;
+    },
+  ],
+  [
+    'redlock_skips',
+    'How many runs did not happen since a command last ended well, as far as is known.',
+    (_, runs) => {
+      const last = runs.findLastIndex((run) => kindOf(run) === 'done');
+      return countOf(runs.slice(last + 1).filter((run) => kindOf(run) === 'missed'));
+    },
+  ],
+  [
+    'redlock_losses',
+    'How many runs in the history lost the lock while their command ran.',
+    (_, runs) => runs.filter((run) => kindOf(run) === 'lost').length,
+  ],
+];
+
+/** Refused runs that did not wait share a line, which counts them. */
+function countOf(runs: readonly PastRun[]): number {
+  return runs.reduce((sum, { count }) => sum + count, 0);
+}
+
+export function metricsOf({ masters, locks, runs, nowMs }: Reading): Metric[] {
+  const known = locks.filter(({ state }) => state !== 'unknown' && state !== 'unfit');
+  const runsOf = new Map(known.map(({ name }) => [name, [] as PastRun[]]));
+  for (const run of [...runs].sort((a, b) => endOf(a) - endOf(b))) runsOf.get(run.name)?.push(run);
+  const perName = (read: Reader): Sample[] =>
+    known.flatMap((lock) => {
+      const value = read(lock, runsOf.get(lock.name) ?? [], nowMs);
+      return value === null ? [] : [{ labels: { lock: lock.name }, value }];
+    });
+  return [
+    {
+      name: 'redlock_master_up',
+      help: 'Whether the master answers and may vote.',
+      type: 'gauge',
+      samples: masters.map(({ name, failed }) => ({
+        labels: { master: name },
+        value: failed === null ? 1 : 0,
+      })),
+    },
+    ...perLock.map(([name, help, read]) => ({
+      ...{ name, help },
+      type: 'gauge' as const,
+      samples: perName(read),
+    })),
+    {
+      name: 'redlock_runs',
+      help: 'How many runs in the history ended so.',
+      type: 'gauge',
+      samples: known.flatMap(({ name }) => outcomesOf(name, runsOf.get(name) ?? [])),
+    },
+  ];
+}
+
+function outcomesOf(lock: string, runs: readonly PastRun[]): Sample[] {
+  const counts = new Map<string, number>();
+  for (const { outcome, endedAt, count } of runs)
+    if (endedAt !== null) counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+  return [...counts].map(([outcome, value]) => ({ labels: { lock, outcome }, value }));
+}
+
+/** A holder whose run has ended, and whose lock is kept, does not count. */
+function heldSeconds(
+  { state, holders }: LockState,
+  runs: readonly PastRun[],
+  nowMs: number,
+): number | null {
+  if (state !== 'held') return null;
+  const ended = new Set(runs.flatMap(({ token, endedAt }) => (endedAt === null ? [] : [token])));
+  const present = holders.filter(({ token }) => !ended.has(token ?? ''));
+  const seconds = present.flatMap(({ since }) => secondsSince(since, nowMs) ?? []);
+  return seconds.length === 0 ? null : Math.max(...seconds);
+}
+
+function hasRun({ heldMs, endedAt }: PastRun): boolean {
+  return heldMs !== null && endedAt !== null;
+}
+
+function instantOf(run: PastRun | undefined): number | null {
+  return run === undefined ? null : endOf(run) / 1000;
+}
+
+/** null for what is no time. */
+function secondsSince(since: string | null, nowMs: number): number | null {
+  const sinceMs = Date.parse(since ?? '');
+  return Number.isNaN(sinceMs) ? null : Math.max(0, nowMs - sinceMs) / 1000;
+}

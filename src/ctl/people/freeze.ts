@@ -1,0 +1,142 @@
+// `redlockctl freeze NAME` and `thaw NAME`: a person's lock without a process. Frozen, a lock has
+// no new holder; the present one goes on. Any person may thaw it.
+
+import { randomBytes } from 'node:crypto';
+import { parseFreeze, renderFreeze } from '../../lock/freeze.ts';
+import { parseValue } from '../../lock/value.ts';
+import { UsageError } from '../../text/errors.ts';
+import { exitCode } from '../../text/exit-codes.ts';
+import { jsonLine } from '../../text/json.ts';
+import { holderLine } from '../../text/lines.ts';
+import { quoted } from '../../text/quote.ts';
+import type { Call } from '../call.ts';
+import type { LockState } from '../lock-state.ts';
+import { describe, headlineOf } from '../lock-text.ts';
+import { MasterQuery } from '../master-query.ts';
+import { freezeLock, thawLock } from './freezing.ts';
+import { actLine, personOf, recordAct } from './person.ts';
+import { describeFreeze } from './shown-freeze.ts';
+import { freezeMsOf } from './until.ts';
+
+/** The scripts answer with the beginning of a value of so many bytes at most. */
+const mostValueBytes = 1_024;
+
+interface Answer {
+  readonly outcome: 'frozen' | 'taken' | 'thawed' | 'free' | 'changed' | 'no-quorum';
+  /** One line for people. */
+  readonly message: string;
+  readonly code: number;
+  /** Of the freeze; null: there is none. */
+  readonly token: string | null;
+}
+
+export async function freeze(call: Call): Promise<number> {
+  const { words, settings, clock, note } = call;
+  const name = words.operands[0] ?? '';
+  onlyRedlock(call);
+  const by = personOf(call);
+  if (by.note === null)
+    throw new UsageError('freeze: --note missing (say why, for the people that it keeps waiting)');
+  const forMs = freezeMsOf(words, new Date());
+  const token = randomBytes(20).toString('base64url');
+  const value = renderFreeze({ token, ...note(), note: by.note });
+  if (Buffer.byteLength(value) > mostValueBytes)
+    throw new UsageError('freeze: --note: too long in bytes (say it shorter)');
+  const query = await MasterQuery.of(settings, clock);
+  const { kind } = await freezeLock(query, name, value, forMs ?? 0);
+  query.reset();
+  if (kind === 'frozen') await recordAct(query, name, actLine('freeze', by, token));
+  const [lock] = await query.look([name]);
+  return told(call, name, frozenAnswer(kind, lock, token));
+}
+
+export async function thaw(call: Call): Promise<number> {
+  const { words, settings, clock } = call;
+  const name = words.operands[0] ?? '';
+  onlyRedlock(call);
+  const by = personOf(call);
+  const query = await MasterQuery.of(settings, clock);
+  const lineFor = (value: string) => actLine('thaw', by, parseValue(value).token);
+  const thawed = await thawLock(query, name, lineFor);
+  switch (thawed.kind) {
+    case 'thawed': {
+      const { values, count } = thawed;
+      const was = values.map((value) => holderLine(value, null, 1).split(';')[0]).join(' and ');
+      const message = `was ${was}; removed on ${count} of ${query.observers.length} masters`;
+      const token = values.map((value) => parseFreeze(value)?.token ?? null)[0] ?? null;
+      return told(call, name, { outcome: 'thawed', message, code: exitCode.ok, token });
+    }
+    case 'free': {
+      const message = 'not frozen: nothing to thaw';
+      return told(call, name, { outcome: 'free', message, code: exitCode.ok, token: null });
+    }
+    case 'changed': {
+      const message = 'frozen anew in the meantime: left alone';
+      return told(call, name, { outcome: 'changed', message, code: exitCode.busy, token: null });
+    }
+    case 'no-quorum': {
+      const message = `${whyNot(query)} (try again when a quorum answers)`;
+      return told(call, name, { ...noQuorum(query), message });
+    }
+  }
+}
+
+function frozenAnswer(
+  kind: 'frozen' | 'taken' | 'no-quorum',
+  lock: LockState | undefined,
+  token: string,
+): Answer {
+  const standing = lock?.freeze ?? null;
+  switch (kind) {
+    case 'frozen': {
+      const on = `on ${standing?.votes ?? 0} of ${lock?.masters ?? 0} masters`;
+      const holder = lock?.state === 'held' ? lock.holders[0] : undefined;
+      const rest = holder ? `; the present one goes on: ${describe(holder)}` : '';
+      const message = `no new run starts, ${on}${rest}`;
+      return { outcome: 'frozen', message, code: exitCode.ok, token };
+    }
+    case 'taken': {
+      const message = `${standing ? describeFreeze(standing) : 'frozen by another person'}`;
+      const advice = 'left alone; redlockctl thaw ends it';
+      const { busy: code } = exitCode;
+      return { outcome: 'taken', message: `${message} (${advice})`, code, token: null };
+    }
+    case 'no-quorum': {
+      const message = `not frozen: ${lock ? headlineOf(lock) : 'no quorum'} (try again)`;
+      return { outcome: 'no-quorum', message, code: exitCode.unreachable, token: null };
+    }
+  }
+}
+
+function told({ words, print, tell }: Call, name: string, answer: Answer): number {
+  const { outcome, message, code, token } = answer;
+  if (words.has('--json')) print(jsonLine({ name, outcome, token, message }));
+  else if (code === exitCode.ok) print(`${outcome}: ${quoted(name)}: ${message}\n`);
+  else tell(`${outcome.replace('-', ' ')}: ${quoted(name)}: ${message}`);
+  return code;
+}
+
+function noQuorum(query: MasterQuery): Omit<Answer, 'message'> {
+  const isUnfit = query.failures().some((failure) => failure?.cause === 'unfit');
+  const code = isUnfit ? exitCode.config : exitCode.unreachable;
+  return { outcome: 'no-quorum', code, token: null };
+}
+
+function whyNot(query: MasterQuery): string {
+  const why = query
+    .failures()
+    .flatMap((failure, at) =>
+      failure ? [`${query.observers[at]?.name}: ${failure.message}`] : [],
+    );
+  return why.join('; ');
+}
+
+/** Programs of the older protocol know no freezes, and would run all the same. */
+function onlyRedlock({ words, settings }: Call): void {
+  if (settings.protocol === 'redlock') return;
+  const { verb } = words.row;
+  throw new UsageError(
+    `${verb}: protocol ${settings.protocol}: other programs on it would run all the same ` +
+      '(stop them, or use redlockctl hold)',
+  );
+}

@@ -1,0 +1,47 @@
+// The person at the keyboard, for holders, freezes and histories: what --note says, and the line of
+// the history about what was done.
+
+import { randomBytes } from 'node:crypto';
+import { type ActKind, renderAct } from '../../lock/history-act.ts';
+import type { Person } from '../../lock/holder-request.ts';
+import { mostReasonChars } from '../../lock/value.ts';
+import { UsageError } from '../../text/errors.ts';
+import type { Call } from '../call.ts';
+import type { MasterQuery } from '../master-query.ts';
+
+/**
+ * The person, with the reason of --note.
+ * @throws UsageError
+ */
+export function personOf({ words, note }: Call): Person {
+  const { user, host, pid } = note();
+  return { user, host, pid, note: reasonIn(words) };
+}
+
+/** An id that was never used before. */
+export function newId(): string {
+  return randomBytes(12).toString('base64url');
+}
+
+/** The line of the history about something done to the holder or the freeze with this token. */
+export function actLine(kind: ActKind, by: Person, token: string): string {
+  return renderAct({ kind, id: newId(), by, token });
+}
+
+/** Adds it to the history on every master that takes it. */
+export async function recordAct(query: MasterQuery, name: string, line: string): Promise<void> {
+  await query.ask((master) => master.record(name, line));
+}
+
+function reasonIn(words: Call['words']): string | null {
+  const given = words.textOf('--note');
+  if (given === null) return null;
+  const verb = words.row.verb;
+  if (given.trim() === '') throw new UsageError(`${verb}: --note: "": empty (say why)`);
+  if (given.length > mostReasonChars.note) {
+    throw new UsageError(
+      `${verb}: --note: ${given.length} characters long (at most ${mostReasonChars.note})`,
+    );
+  }
+  return given;
+}

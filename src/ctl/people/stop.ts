@@ -1,0 +1,103 @@
+// `redlockctl stop NAME`: asks the holder to stop its command with its own signal and grace, and
+// waits until it has released the lock. It takes nothing away: a holder that does not hear goes on,
+// and `break` is for that one.
+
+import { readPatience } from '../../config/values.ts';
+import { UsageError, ValueError } from '../../text/errors.ts';
+import { exitCode } from '../../text/exit-codes.ts';
+import { jsonLine } from '../../text/json.ts';
+import { roughly } from '../../text/lines.ts';
+import { quoted } from '../../text/quote.ts';
+import type { Call } from '../call.ts';
+import { withEndings } from '../history/ended-runs.ts';
+import { type Holder, holdingsByToken, lockStateOf } from '../lock-state.ts';
+import { describe, headlineOf } from '../lock-text.ts';
+import { MasterQuery } from '../master-query.ts';
+import { codeOf } from '../status.ts';
+import { type Asked, type AskingOutcome, askToStop } from './asking.ts';
+import { actLine, newId, personOf, recordAct } from './person.ts';
+
+/** `free`: nothing to stop; otherwise see asking.ts. */
+type StopOutcome = AskingOutcome | 'free';
+
+interface Stopped {
+  readonly outcome: StopOutcome;
+  /** One line for people. */
+  readonly message: string;
+  readonly code: number;
+}
+
+const usualWaitMs = 60_000;
+
+export async function stop(call: Call): Promise<number> {
+  const name = call.words.operands[0] ?? '';
+  const { outcome, message, code } = await attempt(call, name);
+  if (call.words.has('--json')) call.print(jsonLine({ name, outcome, message }));
+  else if (code === exitCode.ok) call.print(`${outcome}: ${quoted(name)}: ${message}\n`);
+  else call.tell(`${outcome.replace('-', ' ')}: ${quoted(name)}: ${message}`);
+  return code;
+}
+
+async function attempt(call: Call, name: string): Promise<Stopped> {
+  const { words, settings, clock, tell } = call;
+  const by = personOf(call);
+  const waitMs = waitIn(words.textOf('--wait'));
+  const query = await MasterQuery.of(settings, clock);
+  const [reports = []] = await query.reports([name]);
+  const [lock = lockStateOf(name, [])] = await withEndings(query, [lockStateOf(name, reports)]);
+  if (lock.state === 'unknown' || lock.state === 'unfit')
+    return { outcome: 'no-quorum', message: headlineOf(lock), code: codeOf[lock.state] };
+  if (codeOf[lock.state] === exitCode.ok || lock.holders.length === 0)
+    return { outcome: 'free', message: 'free: nothing to stop', code: exitCode.ok };
+  const values = holdingsByToken(reports);
+  const holders = lock.holders.flatMap((holder): Asked[] => {
+    const value = holder.token === null ? undefined : values.get(holder.token)?.value;
+    const canHear = holder.kind === 'redlock-run' && holder.endedAt === null;
+    return canHear && holder.token !== null && value !== undefined
+      ? [{ token: holder.token, value }]
+      : [];
+  });
+  const deaf = lock.holders.find(({ token }) => !holders.some((one) => one.token === token));
+  if (deaf !== undefined) return cannotHear(deaf);
+  for (const holder of lock.holders) tell(`asking: ${quoted(name)}: ${describe(holder)}`);
+  for (const { token } of holders) await recordAct(query, name, actLine('stop', by, token));
+  const beganAt = clock.now();
+  const outcome = await askToStop(query, clock, name, holders, { id: newId(), by }, waitMs);
+  return told(outcome, clock.now() - beganAt);
+}
+
+function told(outcome: AskingOutcome, elapsedMs: number): Stopped {
+  const after = roughly(elapsedMs);
+  switch (outcome) {
+    case 'stopped':
+      return { outcome, message: `released after ${after}`, code: exitCode.ok };
+    case 'held': {
+      const why = `asked, and still held after ${after}`;
+      return { outcome, message: `${why} (wait longer with -w)`, code: exitCode.busy };
+    }
+    case 'deaf': {
+      const why = `the holder does not hear: it is cut off, dead, or of an older version`;
+      const advice = 'redlockctl break takes the lock away';
+      return { outcome, message: `${why} (${advice})`, code: exitCode.busy };
+    }
+    case 'no-quorum': {
+      const message = `too few masters answered in ${after} to tell whether it has stopped`;
+      return { outcome, message, code: exitCode.unreachable };
+    }
+  }
+}
+
+function cannotHear(holder: Holder): Stopped {
+  const described = describe(holder);
+  const why = holder.endedAt === null ? 'cannot be asked' : 'its run has ended, the lock is kept';
+  const message = `${why}: ${described} (redlockctl break takes the lock away)`;
+  return { outcome: 'deaf', message, code: exitCode.busy };
+}
+
+function waitIn(text: string | null): number | null {
+  try {
+    return text === null ? usualWaitMs : readPatience(text);
+  } catch (error) {
+    throw error instanceof ValueError ? new UsageError(`--wait: ${error.message}`) : error;
+  }
+}

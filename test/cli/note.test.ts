@@ -1,0 +1,56 @@
+// Why a lock is held and where from: --note, --label and the page of the CI job, in every place
+// that shows a holder. What they contain reaches no terminal as it is.
+
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ctl } from '../ctl/rig.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { node, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+const url = 'https://gitlab.example.com/g/p/-/jobs/7';
+const shown = `note "release \\"4.2\\"", ${url}`;
+const words = ['--note', 'release "4.2"', '--label', 'nightly', 'a', '--'];
+const env = { CI_JOB_URL: url };
+
+test('a refused run, status, list, history and the report show them', async () => {
+  const report = join(mkdtempSync(join(scratchFolder(), 'note-')), 'report.json');
+  const holder = start(['--report', report, ...words, ...node('obedient.js')], { env });
+  await holder.says('stdout', /ready/);
+  const { stderr, code } = await run(['-n', 'a', '--', 'true']);
+  expect(code).toBe(75);
+  expect(stderr).toMatch(/^redlock-run: busy: "a": held by \S+@\S+, pid \d+, nightly, since \S+, /);
+  expect(stderr).toContain(shown);
+  for (const verb of [['status', 'a'], ['list'], ['history', 'a']])
+    expect((await ctl(masters, verb)).stdout, verb[0]).toContain(shown);
+  const { locks } = JSON.parse((await ctl(masters, ['list', '--json'])).stdout);
+  expect(locks[0].holders[0]).toMatchObject({ label: 'nightly', note: 'release "4.2"', url });
+  const waiter = start(['-v', '-w', '20', '--note', 'to tell', 'a', '--', 'true']);
+  await waiter.says('stderr', /waiting/);
+  await expect
+    .poll(async () => (await ctl(masters, ['status', 'a'])).stdout)
+    .toMatch(/pid \d+, true, note "to tell"/);
+  holder.signal('SIGTERM');
+  await holder.result;
+  expect(await waiter.result).toMatchObject({ code: 0 });
+  expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ note: 'release "4.2"', url });
+  const { runs } = JSON.parse((await ctl(masters, ['history', 'a', '--json'])).stdout);
+  expect(runs).toMatchObject([
+    { label: 'nightly', note: 'release "4.2"', url, blocker: null },
+    { outcome: 'busy', count: 1 },
+    { note: 'to tell', url: null, blocker: { label: 'nightly', note: 'release "4.2"', url } },
+  ]);
+});
+
+test('a note that a person does not see has no effect on terminals', async () => {
+  const note = `\u001b[31mred\n\u202eevil redis://:hunter2@a`;
+  const holder = start(['--note', note, 'a', '--', ...node('obedient.js')]);
+  await holder.says('stdout', /ready/);
+  expect(String(await masters[0]?.get('redlock:a'))).not.toContain('hunter2');
+  const { stderr } = await run(['-n', 'a', '--', 'true']);
+  expect(stderr).toContain('note " [31mred evil redis://***@a"'.replace('" ', '"'));
+  holder.signal('SIGTERM');
+  await holder.result;
+});

@@ -1,0 +1,129 @@
+// --notify runs its command at each event, and nothing waits for it: neither the command nor the
+// exit of redlock-run. --max-waiters and --hold-on success, which hooks often go with.
+
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { countOf, linesOf, node, takeBy, useMasters } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+
+const newFile = () => join(mkdtempSync(join(scratchFolder(), 'notify-')), 'told');
+
+/** Writes a line for each notice. */
+const noting = (file: string) =>
+  `echo "$REDLOCK_EVENT|$REDLOCK_NAME|$REDLOCK_HOLDER" >> ${file}; echo said; echo said >&2`;
+
+function toldIn(file: string): string[] {
+  try {
+    return linesOf(readFileSync(file, 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+test('waiting, acquired, released: with the holder, and without output of its own', async () => {
+  const file = newFile();
+  await takeBy('theirs', masters, 'a', 1_500);
+  const result = await run(['--notify', noting(file), '--label', 'job', 'a', '--', 'echo', 'out']);
+  expect(result).toMatchObject({
+    code: 0,
+    stdout: 'out\n',
+    stderr: expect.stringMatching(/^redlock-run: waiting 0s .*\n$/),
+  });
+  await expect.poll(() => toldIn(file).length).toBe(3);
+  const told = toldIn(file).sort();
+  expect(told[0]).toMatch(/^acquired\|a\|\S+@\S+, pid \d+, job$/);
+  expect(told[1]).toMatch(/^released\|a\|\S+@\S+, pid \d+, job$/);
+  expect(told[2]).toBe('waiting|a|another program (value theirs)');
+});
+
+test('busy: with the holder', async () => {
+  const file = newFile();
+  await takeBy('theirs', masters, 'a');
+  expect(await run(['-n', '--notify', noting(file), 'a', '--', 'true'])).toMatchObject({
+    code: 75,
+  });
+  await expect.poll(() => toldIn(file)).toEqual(['busy|a|another program (value theirs)']);
+});
+
+test('lost', async () => {
+  const file = newFile();
+  const job = start(['--ttl', '1s', '--notify', noting(file), 'a', '--', ...node('obedient.js')]);
+  await job.says('stdout', /ready/);
+  await takeBy('theirs', masters, 'a');
+  expect(await job.result).toMatchObject({ code: 79 });
+  await expect.poll(() => toldIn(file).map((line) => line.split('|')[0])).toContain('lost');
+});
+
+test.each([
+  ['fails', 'exit 3'],
+  ['cannot be run', 'no-such-program'],
+  ['kills its group', 'kill -KILL 0'],
+])('a command that %s changes nothing', async (_, script) => {
+  expect(await run(['--notify', script, 'a', '--', 'sh', '-c', 'exit 4'])).toMatchObject({
+    code: 4,
+    stderr: '',
+  });
+});
+
+test('one that hangs is not waited for, and is ended with what it has started', async () => {
+  const file = newFile();
+  const hanging = `sleep 300 & echo $$ $! >> ${file}; wait`;
+  const began = Date.now();
+  expect(await run(['--notify', hanging, 'a', '--', 'true'])).toMatchObject({ code: 0 });
+  expect(Date.now() - began).toBeLessThan(8_000);
+  await expect.poll(() => toldIn(file).length).toBe(2);
+  const pids = toldIn(file).flatMap((line) => line.split(' ').map(Number));
+  await expect.poll(() => pids.filter(isAlive), { timeout: 15_000 }).toEqual([]);
+}, 40_000);
+
+test('its output is shown with -v', async () => {
+  const { stderr } = await run([
+    '-v',
+    '--notify',
+    'echo "<$REDLOCK_EVENT>"',
+    'a',
+    '--',
+    'sleep',
+    '1',
+  ]);
+  expect(stderr).toContain('<acquired>');
+});
+
+test('--max-waiters: one that finds so many in the queue exits 75 and leaves the queue', async () => {
+  await takeBy('theirs', masters, 'a');
+  const first = start(['-v', '--max-waiters', '1', 'a', '--', 'true']);
+  await first.says('stderr', /1st in the queue/);
+  const { code, stderr } = await run(['--max-waiters', '1', 'a', '--', 'true']);
+  expect({ code, stderr }).toEqual({
+    code: 75,
+    stderr: expect.stringMatching(
+      /^redlock-run: busy: "a": 1 waiting already; held by another program \(value theirs\)/,
+    ),
+  });
+  for (const master of masters) expect(await master.command('zcard', '{redlock:a}:queue')).toBe(1);
+  for (const master of masters) await master.command('del', 'redlock:a');
+  expect(await first.result).toMatchObject({ code: 0 });
+});
+
+test.each([
+  ['success', 'exit 0', 3],
+  ['success', 'exit 3', 0],
+  ['success', 'kill -TERM $$', 0],
+  ['always', 'exit 3', 3],
+])('--hold-on %s: after `%s` %i masters keep the lock', async (holdOn, script, count) => {
+  const words = ['--hold-at-least', '1m', '--hold-on', holdOn, 'a', '--', 'sh', '-c', script];
+  await run(words);
+  expect(await countOf(masters, 'a')).toBe(count);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

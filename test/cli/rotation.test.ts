@@ -1,0 +1,113 @@
+// Passwords that change while runs go on: a rotation costs no vote, and no password is shown.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { eventually } from '../servers/processes.ts';
+import { type RunOptions, runCli, startCli } from '../servers/run-cli.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { fileWith, linesOf } from './rig.ts';
+
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
+
+let masters: TestMaster[] = [];
+let file: string;
+let calls: string;
+
+beforeEach(async () => {
+  const user = ['job', 'on', '>first', '~*', '&*', '+@all'];
+  masters = await startMasters(3, { config: { user } });
+  file = fileWith('first\n');
+  calls = join(scratchFolder(), `calls-${masters[0]?.pid}`);
+  writeFileSync(calls, '');
+});
+
+/** Changes the password as an operator does, and ends every connection of the user. */
+async function rotate(next: string): Promise<void> {
+  const everywhere = (...words: string[]) =>
+    Promise.all(masters.map((master) => master.command(...(words as [string, ...string[]]))));
+  await everywhere('acl', 'setuser', 'job', `>${next}`);
+  writeFileSync(file, `${next}\n`);
+  await everywhere('acl', 'setuser', 'job', '<first');
+  await everywhere('client', 'kill', 'user', 'job');
+}
+
+const environment = (more: Record<string, string>): RunOptions => ({
+  env: {
+    REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
+    REDLOCK_RESTART_GRACE: '0',
+    REDLOCK_USERNAME: 'job',
+    ...more,
+  },
+});
+
+const byFile = () => ({ REDLOCK_PASSWORD_FILE: file });
+const byCommand = () => ({ REDLOCK_PASSWORD_COMMAND: `echo run >> ${calls}; cat ${file}` });
+
+test.each([
+  ['a file', byFile],
+  ['a command', byCommand],
+])('a password of %s that changes during a run costs no vote', async (_, how) => {
+  const words = ['-v', '--ttl', '3s', 'name', '--', 'sh', '-c', 'echo on; sleep 5; echo end'];
+  const run = startCli(words, environment(how()));
+  await eventually('it runs', () => run.stdout.includes('on'), 20_000);
+  await rotate('second');
+  const { code, stdout, stderr } = await run.result;
+  expect([code, stdout], stderr).toEqual([0, 'on\nend\n']);
+  expect(stderr).not.toMatch(/warning|WRONGPASS|first|second/);
+  expect(stderr).toMatch(/released: "name": on 3 masters/);
+});
+
+test('a command runs once for all masters, and again after a refused login', async () => {
+  const words = ['--ttl', '3s', 'name', '--', 'sh', '-c', 'echo on; sleep 4'];
+  const run = startCli(words, environment(byCommand()));
+  await eventually('it runs', () => run.stdout.includes('on'), 20_000);
+  expect(linesOf(readFileSync(calls, 'utf8'))).toEqual(['run']);
+  await rotate('second');
+  expect((await run.result).code).toBe(0);
+  expect(linesOf(readFileSync(calls, 'utf8'))).toEqual(['run', 'run']);
+});
+
+test('open connections log in anew when passwordTtl is over', async () => {
+  const more = { ...byCommand(), REDLOCK_PASSWORD_TTL: '1s' };
+  const words = ['--ttl', '30s', 'name', '--', 'sh', '-c', 'echo on; sleep 5'];
+  const run = startCli(words, environment(more));
+  await eventually('it runs', () => run.stdout.includes('on'), 20_000);
+  const [master] = masters as [TestMaster];
+  const logins = async () =>
+    Number(
+      /cmdstat_auth:calls=(\d+)/.exec(String(await master.command('info', 'commandstats')))?.[1],
+    );
+  const connections = async () =>
+    Number(
+      /total_connections_received:(\d+)/.exec(String(await master.command('info', 'stats')))?.[1],
+    );
+  // The run listens for requests to stop, on a connection of its own.
+  const started = await connections();
+  await eventually('it listens', async () => (await connections()) > started, 10_000);
+  const [before, opened] = [await logins(), await connections()];
+  await eventually('two more logins', async () => (await logins()) >= before + 2, 10_000);
+  expect(await connections()).toBe(opened);
+  expect((await run.result).code).toBe(0);
+});
+
+test('a command that fails at the start: 78 at once, without what it printed', async () => {
+  const how = { REDLOCK_PASSWORD_COMMAND: 'echo s3cret; echo s3cret >&2; exit 5' };
+  const { code, stdout, stderr } = await runCli(['name', '--', 'true'], environment(how));
+  expect([code, stdout, stderr]).toEqual([
+    78,
+    '',
+    'redlock-run: REDLOCK_PASSWORD_COMMAND: exited 5 (run it by hand)\n',
+  ]);
+});
+
+test('the output of the command is in no argument and no environment', async () => {
+  const command = 'cat /proc/self/environ /proc/$PPID/environ /proc/$PPID/cmdline';
+  const words = ['name', '--', 'sh', '-c', command];
+  const { code, stdout } = await runCli(words, environment(byCommand()));
+  expect([code, stdout.includes('first')]).toEqual([0, false]);
+});

@@ -1,0 +1,60 @@
+// A run that is refused and does not wait leaves a count for its host, and one that is granted the
+// lock after all takes it back.
+
+import { describe, expect, test } from 'vitest';
+import type { Master } from '../../src/lock/ports.ts';
+import { claimOf, lasting, type Server, sharedOf, type World } from './world.ts';
+
+export function skips(world: World, hasForms = true): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+  const skipping = (value: string, run = value, isRepeated = false, host = 'web1') =>
+    claimOf(value, { skip: { line: '{}', host, run, isRepeated } });
+
+  describe('a run that does not wait', () => {
+    it('is counted for its host when it is refused, in all attempts once', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.acquire(skipping('b', 'one'), lasting);
+      await master.acquire(skipping('c', 'one', true), lasting);
+      await master.acquire(skipping('d', 'two'), lasting);
+      await master.acquire(skipping('e', 'three', false, 'web2'), lasting);
+      expect(await server.skips('r')).toEqual({ web1: 2, web2: 1 });
+    });
+
+    it('is not counted when it is granted, and no longer if it was refused before', async (server, master) => {
+      await master.acquire(skipping('a'), lasting);
+      await master.acquire(skipping('b'), lasting);
+      await master.acquire(skipping('c'), lasting);
+      await master.release(claimOf('a'), 0);
+      await master.acquire(skipping('d', 'c', true), lasting);
+      expect(await server.skips('r')).toEqual({ web1: 1 });
+      await master.release(claimOf('d'), 0);
+      await master.acquire(skipping('e', 'b', true), lasting);
+      expect(await server.skips('r')).toEqual({ web1: 1 });
+    });
+
+    it('leaves nothing where the claim says nothing', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.acquire(claimOf('b'), lasting);
+      expect(await server.skips('r')).toEqual({});
+    });
+
+    if (!hasForms) return;
+    it('and asks for several resources is counted for each', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      const both = { ...skipping('b'), resources: ['r', 's'] };
+      await master.acquire(both, lasting);
+      expect([await server.skips('r'), await server.skips('s')]).toEqual([
+        { web1: 1 },
+        { web1: 1 },
+      ]);
+    });
+
+    it('and would share is counted as well', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      const { skip } = skipping('b');
+      await master.acquire(sharedOf('b', skip ? { skip } : {}), lasting);
+      expect(await server.skips('r')).toEqual({ web1: 1 });
+    });
+  });
+}

@@ -1,0 +1,279 @@
+// A person's lock without a process: what it bars, what it leaves alone, how it is shown, which
+// freeze is thawed, and what becomes of one that masters have forgotten.
+
+import { describe, expect, test } from 'vitest';
+import { freezeMsOf } from '../../src/ctl/people/until.ts';
+import { parseFreeze, renderFreeze } from '../../src/lock/freeze.ts';
+import { countOf, useMasters } from '../cli/rig.ts';
+import type { TestMaster } from '../servers/masters.ts';
+import { answerOf, ctl } from './rig.ts';
+
+const rig = useMasters(3);
+const { masters } = rig;
+const all = () => masters as [TestMaster, TestMaster, TestMaster];
+const freezeKey = '{redlock:deploy}:freeze';
+const why = 'the "database" moves';
+const freeze = (...words: string[]) => ctl(masters, ['freeze', 'deploy', '--note', why, ...words]);
+const shown = async () => (await answerOf(masters, ['status', 'deploy'])).json.locks[0];
+const valuesOf = (key: string) => Promise.all(masters.map((one) => one.get(key)));
+const isHeld = () => expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
+
+describe('frozen', () => {
+  test.each([['-n'], ['-n', '-s'], ['-n', '--slots', '2'], ['-n', '--no-fence']])(
+    'a run with %s %s %s is refused with the note: 75',
+    async (...options) => {
+      expect((await freeze()).code).toBe(0);
+      const { code, stdout, stderr } = await rig.run([...options, 'deploy', '--', 'echo', 'ran']);
+      expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
+      expect(stderr).toMatch(
+        /^redlock-run: busy: "deploy": frozen by \S+@\S+ since \S+: "the \\"database\\" moves"; until it is thawed \(redlockctl thaw ends it\)\n$/,
+      );
+      expect(await countOf(masters, 'deploy')).toBe(0);
+    },
+  );
+
+  test('one of several names is enough, other names are free', async () => {
+    await freeze();
+    expect((await rig.run(['-n', 'other', 'deploy', '--', 'true'])).code).toBe(75);
+    expect((await rig.run(['-n', 'other', '--', 'true'])).code).toBe(0);
+  });
+
+  test('the verbs that acquire are refused as well', async () => {
+    await freeze();
+    for (const verb of ['acquire', 'hold']) {
+      const { code, stderr } = await ctl(masters, [verb, 'deploy', '-n']);
+      expect({ code, stderr }).toEqual({ code: 75, stderr: expect.stringMatching(/: frozen by /) });
+    }
+  });
+
+  test('the present run goes on, and is extended; the next one waits until the thaw', async () => {
+    const script = 'read line; echo "$line"';
+    const run = rig.start(['--ttl', '1s', 'deploy', '--', 'sh', '-c', script], { stdin: 'pipe' });
+    await isHeld();
+    const { code, stdout } = await freeze();
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^frozen: "deploy": no new run starts, on 3 of 3 masters; the present one goes on: /,
+      ),
+    });
+    expect(await shown()).toMatchObject({ state: 'held', freeze: { note: why, votes: 3 } });
+    const next = rig.start(['deploy', '--', 'echo', 'next']);
+    const fence = await all()[0].get('{redlock:deploy}:fence');
+    // Longer than its ttl.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await countOf(masters, 'deploy')).toBe(3);
+    run.child.stdin?.end('finished\n');
+    expect(await run.result).toMatchObject({ code: 0, stdout: 'finished\n' });
+    expect(await shown()).toMatchObject({ state: 'frozen', holders: [], freeze: { votes: 3 } });
+    expect(await all()[0].get('{redlock:deploy}:fence')).toBe(fence);
+    expect((await ctl(masters, ['thaw', 'deploy'])).code).toBe(0);
+    expect(await next.result).toMatchObject({ code: 0, stdout: 'next\n' });
+  });
+
+  test('a waiter with --replace does not stop the present run', async () => {
+    const script = 'read line';
+    const words = ['--ttl', '1s', '--replace', 'deploy', '--', 'sh', '-c', script];
+    const run = rig.start(words, { stdin: 'pipe' });
+    await isHeld();
+    await freeze();
+    const newer = await rig.run(['--replace', '-w', '2s', 'deploy', '--', 'true']);
+    expect(newer.code).toBe(75);
+    run.child.stdin?.end('\n');
+    expect((await run.result).code).toBe(0);
+  });
+
+  test('shown by status and list, as a person, with the note', async () => {
+    await freeze('--for', '1h');
+    const status = await answerOf(masters, ['status', 'deploy']);
+    expect(status.code).toBe(75);
+    expect(status.text.split('\n')[0]).toMatch(
+      /^"deploy": frozen by \S+ since \S+: "the \\"database\\" moves"; for another (1h|59m\S*) at most; on 3 of 3 masters$/,
+    );
+    expect(status.json.locks[0]).toMatchObject({
+      state: 'frozen',
+      holders: [],
+      remainingMs: expect.any(Number),
+      votes: [{ vote: 'frozen' }, { vote: 'frozen' }, { vote: 'frozen' }],
+    });
+    const list = await answerOf(masters, ['list']);
+    expect(list.text).toMatch(
+      /^deploy {2}frozen {2}3\/3 .*frozen by .*"the \\"database\\" moves"/m,
+    );
+    expect(list.json.locks).toMatchObject([{ name: 'deploy', freeze: { note: why } }]);
+    expect((await answerOf(masters, ['list', 'x*'])).json.locks).toEqual([]);
+  });
+
+  test('it ends by itself', async () => {
+    await freeze('--for', '300ms');
+    expect((await rig.run(['-w', '10s', 'deploy', '--', 'echo', 'ran'])).stdout).toBe('ran\n');
+    expect(await valuesOf(freezeKey)).toEqual([null, null, null]);
+  });
+
+  test('a minority of masters that restarts empty changes nothing', async () => {
+    await freeze();
+    await all()[0].flush();
+    expect((await rig.run(['-n', 'deploy', '--', 'true'])).code).toBe(75);
+    expect(await shown()).toMatchObject({ state: 'frozen', freeze: { votes: 2 } });
+  });
+
+  test('a second freeze is refused, and the first one stays: 75', async () => {
+    await freeze();
+    const before = await valuesOf(freezeKey);
+    const second = await answerOf(masters, ['freeze', 'deploy', '--note', 'mine']);
+    expect(second).toMatchObject({
+      code: 75,
+      stderr: expect.stringMatching(/^redlockctl: taken: "deploy": frozen by .*: "the \\"database/),
+      json: { outcome: 'taken', token: null },
+    });
+    expect(await valuesOf(freezeKey)).toEqual(before);
+  });
+
+  test('without a quorum nothing is left: 69', async () => {
+    for (const master of all().slice(1)) master.freeze();
+    expect((await freeze()).code).toBe(69);
+    for (const master of masters) master.thaw();
+    await expect.poll(() => valuesOf(freezeKey)).toEqual([null, null, null]);
+  });
+});
+
+describe('thaw', () => {
+  test('ends the freeze of any person; who froze and thawed is in the history', async () => {
+    await freeze();
+    const [value] = await valuesOf(freezeKey);
+    const { token } = parseFreeze(value ?? '') ?? {};
+    const { stdout } = await ctl(masters, ['thaw', 'deploy', '--note', 'moved']);
+    expect(stdout).toMatch(
+      /^thawed: "deploy": was frozen by .*: "the \\"database\\" moves"; removed on 3 of 3 masters\n$/,
+    );
+    expect(await valuesOf(freezeKey)).toEqual([null, null, null]);
+    const { text, json } = await answerOf(masters, ['history', 'deploy']);
+    expect(json.acts).toMatchObject([
+      { act: 'freeze', note: why, token, masters: 3 },
+      { act: 'thaw', note: 'moved', token, masters: 3 },
+    ]);
+    expect(text).toMatch(/froze it\n +"the \\"database\\" moves"$/m);
+    expect(text).toMatch(/thawed it\n +"moved"$/m);
+  });
+
+  test('not frozen: 0', async () => {
+    expect(await answerOf(masters, ['thaw', 'deploy'])).toMatchObject({
+      code: 0,
+      json: { outcome: 'free', token: null },
+    });
+  });
+
+  test('no quorum: 69', async () => {
+    await freeze();
+    for (const master of all().slice(1)) master.freeze();
+    expect((await ctl(masters, ['thaw', 'deploy'])).code).toBe(69);
+  });
+
+  test('the script removes exactly the freeze that was read', async () => {
+    const { scripts } = await import('../../src/redis/scripts.ts');
+    const keys = ['k', 'n', 'q', 'w', 'b', 'f', 'h'];
+    const [master] = all();
+    const thaw = (value: string) =>
+      master.command('eval', scripts.thaw, keys.length, ...keys, value, 'call:', '');
+    expect(await thaw('a')).toBe(-1);
+    await master.command('set', 'f', 'b');
+    expect(await thaw('a')).toBe(0);
+    expect(await master.get('f')).toBe('b');
+    expect(await thaw('b')).toBe(1);
+    expect(await master.get('f')).toBe(null);
+    await master.command('hset', 'f', 'field', 'x');
+    expect(await thaw('a')).toBe(0);
+    const freezing = (value: string, ms: number) =>
+      master.command('eval', scripts.freeze, 1, 'f', value, ms);
+    expect(await freezing('a', 0)).toEqual([0, '(a hash)']);
+    await master.command('del', 'f');
+    expect(await freezing('a', 0)).toEqual([1, '']);
+    expect(await freezing('b', 0)).toEqual([0, 'a']);
+    expect(await freezing('a', 5_000)).toEqual([1, '']);
+    expect(Number(await master.command('pttl', 'f'))).toBeGreaterThan(1_000);
+  });
+});
+
+describe('doctor', () => {
+  const said = async (...words: string[]) => {
+    const { stdout } = await ctl(masters, ['doctor', '--json', ...words]);
+    return JSON.parse(stdout)
+      .findings.filter(({ check }: { check: string }) => check === 'freezes')
+      .map(({ grade, message }: { grade: string; message: string }) => `${grade}: ${message}`);
+  };
+
+  test('a freeze on all masters is fine; without one there is no finding', async () => {
+    expect(await said()).toEqual([]);
+    await freeze();
+    expect(await said()).toEqual([expect.stringMatching(/^ok: "deploy": frozen by .* on 3 of 3/)]);
+  });
+
+  test.each([
+    [1, /^warning: "deploy": frozen by .*on 2 of 3 masters$/],
+    [2, /^error: "deploy": bars no run: frozen by .*on 1 of 3 masters$/],
+  ])('one that %d masters have forgotten is told, and repaired', async (count, finding) => {
+    await freeze();
+    const [value] = await valuesOf(freezeKey);
+    for (const master of all().slice(0, count)) await master.flush();
+    expect(await said()).toEqual([expect.stringMatching(finding)]);
+    expect(await said('--repair-freezes')).toEqual([expect.stringMatching(/^ok: .*on 3 of 3/)]);
+    expect(await valuesOf(freezeKey)).toEqual([value, value, value]);
+    expect((await answerOf(masters, ['history', 'deploy'])).json.acts).toMatchObject([
+      { act: 'freeze' },
+      { act: 'repair-freeze' },
+    ]);
+  });
+
+  test('what is left of a thawed freeze is removed, and never set again', async () => {
+    await freeze();
+    const [value] = await valuesOf(freezeKey);
+    await ctl(masters, ['thaw', 'deploy']);
+    await all()[2].command('set', freezeKey, value ?? '');
+    expect(await said()).toEqual([expect.stringMatching(/^warning: .*what is left of a freeze/)]);
+    await said('--repair-freezes');
+    expect(await valuesOf(freezeKey)).toEqual([null, null, null]);
+  });
+
+  test('one that never stood, and two different ones, are left to a person', async () => {
+    const freezeOf = (token: string) =>
+      renderFreeze({ token, user: 'u', host: 'h', pid: 1, since: 's', note: 'n' });
+    await all()[0].command('set', freezeKey, freezeOf('a'));
+    expect(await said('--repair-freezes')).toEqual([
+      expect.stringMatching(/^error: .*bars no run/),
+    ]);
+    await all()[1].command('set', freezeKey, freezeOf('b'));
+    expect(await said('--repair-freezes')).toEqual([
+      expect.stringMatching(/^error: "deploy": 2 different freezes/),
+    ]);
+    expect(await valuesOf(freezeKey)).toEqual([freezeOf('a'), freezeOf('b'), null]);
+    expect((await ctl(masters, ['thaw', 'deploy'])).code).toBe(0);
+    expect(await valuesOf(freezeKey)).toEqual([null, null, null]);
+  });
+});
+
+test.each([
+  [['freeze', 'deploy'], /--note missing/],
+  [['freeze', 'deploy', '--note', ' '], /--note: "": empty/],
+  [['freeze', 'deploy', '--note', 'x'.repeat(201)], /201 characters long/],
+  [['freeze', 'deploy', '--note', '😀'.repeat(100), '--for', 'soon'], /--for/],
+  [['freeze', 'deploy', '--note', 'x', '--for', '0'], /over already/],
+  [['freeze', 'deploy', '--note', 'x', '--until', '2020-01-01'], /over already/],
+  [['freeze', 'deploy', '--note', 'x', '--until', 'noon'], /"noon": not a time/],
+  [['freeze', 'deploy', '--note', 'x', '--until', '18:00', '--for', '1h'], /both given/],
+  [['freeze', '{redlock:a}:freeze', '--note', 'x', '--prefix', ''], /is called like/],
+])('%j: 64', async (words, message) => {
+  const { code, stderr } = await ctl(masters, words);
+  expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringMatching(message) });
+});
+
+test.each([
+  ['--for', '1h30m', 5_400_000],
+  ['--until', '18:00', 3_600_000],
+  ['--until', '17:00', 24 * 3_600_000],
+  ['--until', '2026-11-22', 7 * 3_600_000],
+  ['--until', '2026-11-21T17:30', 1_800_000],
+  ['--until', '2026-11-21 17:00:30', 30_000],
+])('%s %s', (option, text, ms) => {
+  const now = new Date('2026-11-21T17:00');
+  expect(freezeMsOf({ textOf: (long) => (long === option ? text : null) }, now)).toBe(ms);
+});

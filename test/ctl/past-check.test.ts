@@ -1,0 +1,88 @@
+// `redlockctl check NAME --succeeded-within`, `--max-skips`: whether a job still runs, by history.
+
+import { expect, test } from 'vitest';
+import { node, useMasters } from '../cli/rig.ts';
+import { missedFor, recordOf, took } from './history-rig.ts';
+import { ctl } from './rig.ts';
+
+const { masters, run, start } = useMasters(3);
+const check = (...words: string[]) => ctl(masters, ['check', 'a', ...words]);
+const nothing = { stdout: '', stderr: '' };
+const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+test('a run that ended well', async () => {
+  await run(['a', '--', 'true']);
+  expect(await check('--succeeded-within', '25h', '--max-skips', '0')).toMatchObject({
+    code: 0,
+    ...nothing,
+  });
+  const { code, stdout } = await check('--succeeded-within', '25h', '--json');
+  expect([code, JSON.parse(stdout)]).toEqual([
+    0,
+    {
+      ...{ name: 'a', outcome: 'ok', skips: 0 },
+      ...{ succeededAt: expect.any(String), succeededAgoMs: expect.any(Number) },
+    },
+  ]);
+});
+
+test('the last success is too long ago, or there is none', async () => {
+  await took(masters, 'a', ago(26), recordOf());
+  await run(['a', '--', 'false']);
+  expect(await check('--succeeded-within', '25h')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^redlockctl: overdue: "a": last success 1d2h\S* ago \(.*\)\n$/),
+  });
+  expect(await check('--succeeded-within', '27h')).toMatchObject({ code: 0, ...nothing });
+  await run(['b', '--', 'false']);
+  expect(await ctl(masters, ['check', 'b', '--succeeded-within', '25h'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^redlockctl: overdue: "b": no known success /),
+  });
+});
+
+test('skips are counted since the last success, also of runs that gave up waiting', async () => {
+  const holder = start(['a', '--', ...node('obedient.js')]);
+  await holder.says('stdout', /ready/);
+  for (let time = 0; time < 2; time += 1) await run(['-n', 'a', '--', 'true']);
+  await run(['-w', '200ms', 'a', '--', 'true']);
+  expect(await check('--max-skips', '3')).toMatchObject({ code: 0, ...nothing });
+  expect(await check('--max-skips', '2')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^redlockctl: skipped: "a": 3 runs were skipped since .*\n$/),
+  });
+  holder.signal('SIGTERM');
+  await holder.result;
+  expect(await check('--max-skips', '2')).toMatchObject({ code: 1 });
+  await run(['a', '--', 'true']);
+  expect(await check('--max-skips', '0')).toMatchObject({ code: 0, ...nothing });
+});
+
+test('one master that has the success is enough; no quorum 69; no history 78', async () => {
+  await took(masters.slice(0, 1), 'a', ago(1), recordOf());
+  await took(masters, 'a', ago(0.5), missedFor({ token: 'x', note: null }));
+  expect(await check('--succeeded-within', '2h')).toMatchObject({ code: 0 });
+  expect(await ctl(masters, ['check', 'none', '--succeeded-within', '2h'])).toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(/^redlockctl: history: "none": there is none .*\n$/),
+  });
+  const down = [...masters.slice(0, 1), { url: 'unix:///nowhere/1' }, { url: 'unix:///nowhere/2' }];
+  expect(await ctl(down, ['check', 'a', '--succeeded-within', '2h'])).toMatchObject({
+    code: 69,
+    stderr: expect.stringMatching(/^redlockctl: no quorum: "a": /m),
+  });
+});
+
+test.each([
+  [['check', '--max-skips', '1'], /NAME missing/],
+  [['check', 'a', '--max-skips', 'x'], /--max-skips: "x": not a count/],
+  [['check', 'a', '--succeeded-within', 'x'], /--succeeded-within: "x"/],
+  [['check', 'a', '--succeeded-within', '1h', '--token', 't'], /--token/],
+])('%j is a usage error', async (words, message) => {
+  expect(await ctl(masters, words)).toMatchObject({
+    code: 64,
+    stderr: expect.stringMatching(message),
+  });
+});

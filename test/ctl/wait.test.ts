@@ -1,0 +1,83 @@
+// `redlockctl wait`: until a lock is free, without taking it; three ends that are never mixed up.
+
+import { expect, test } from 'vitest';
+import { locksOn, takeBy, useMasters } from '../cli/rig.ts';
+import { answerOf, ctl, hold, startCtl } from './rig.ts';
+
+const { masters } = useMasters(3);
+
+async function free(name: string): Promise<void> {
+  for (const master of masters) await master.command('del', `redlock:${name}`);
+}
+
+test('0 when the lock is free, at once, and no key is left', async () => {
+  const { code, text, json, stderr } = await answerOf(masters, ['wait', 'deploy']);
+  expect({ code, text, stderr }).toEqual({ code: 0, text: '', stderr: '' });
+  expect(json).toMatchObject({ lock: { name: 'deploy', state: 'free' } });
+  for (const master of masters) expect(await locksOn(master)).toEqual([]);
+});
+
+test('0 when it becomes free; the holder is told of meanwhile', async () => {
+  await hold(masters, 'deploy');
+  const run = startCtl(masters, ['wait', 'deploy', '--json']);
+  const form =
+    /^redlockctl: waiting \d+s for "deploy": held by ops@web1 \(pid 4711, deploy\.sh\) for /m;
+  await run.says('stderr', form);
+  await free('deploy');
+  const { code, stdout } = await run.result;
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    waitedMs: expect.toSatisfy((ms) => ms > 0),
+    lock: { state: 'free', holders: [] },
+  });
+  for (const master of masters) expect(await locksOn(master)).toEqual([]);
+});
+
+test('0 when the lease of a dead holder runs out', async () => {
+  await takeBy('them', masters, 'deploy', 1_200);
+  expect(await ctl(masters, ['wait', 'deploy', '-w', '20s'])).toMatchObject({ code: 0 });
+});
+
+test('75 when it is still held after --wait; with 0 at once', async () => {
+  await hold(masters, 'deploy');
+  for (const wait of ['0', '600ms']) {
+    const { code, stderr, json } = await answerOf(masters, ['wait', 'deploy', '-w', wait]);
+    expect(code).toBe(75);
+    expect(stderr).toMatch(
+      /^redlockctl: busy: "deploy": held by ops@web1, .*\(wait longer with -w\)$/m,
+    );
+    expect(json.lock.state).toBe('held');
+  }
+});
+
+test('75 for a lock that is shared, or has slots', async () => {
+  for (const mark of ['shared', 'slots 3']) {
+    await takeBy(mark, masters, 'deploy');
+    expect((await ctl(masters, ['wait', 'deploy', '-w', '0'])).code).toBe(75);
+  }
+});
+
+test('69 when no quorum answers for all of --wait, and 0 when it does again', async () => {
+  for (const master of masters.slice(1)) await master.kill();
+  const { code, stderr } = await answerOf(masters, ['wait', 'deploy', '-w', '700ms']);
+  expect(code).toBe(69);
+  expect(stderr).toMatch(/^redlockctl: no quorum: "deploy": .*connection refused/m);
+  const run = startCtl(masters, ['wait', 'deploy']);
+  await run.says('stderr', /waiting \d+s for "deploy": no quorum: /);
+  for (const master of masters.slice(1)) await master.restart();
+  expect((await run.result).code).toBe(0);
+});
+
+test('a signal ends it', async () => {
+  await hold(masters, 'deploy');
+  const run = startCtl(masters, ['wait', 'deploy']);
+  await run.says('stderr', /waiting/);
+  run.signal('SIGINT');
+  expect((await run.result).signal).toBe('SIGINT');
+});
+
+test('usage: a name, and no option that takes the lock', async () => {
+  expect((await ctl(masters, ['wait'])).code).toBe(64);
+  expect((await ctl(masters, ['wait', 'a', 'b'])).code).toBe(64);
+  expect((await ctl(masters, ['wait', 'a', '--ttl', '3s'])).code).toBe(64);
+});

@@ -1,0 +1,56 @@
+// The table of past runs fits the terminal, and tells everything.
+
+import { expect, test } from 'vitest';
+import { renderHistory } from '../../../src/ctl/history/history-table.ts';
+import type { PastRun } from '../../../src/ctl/history/run-history.ts';
+
+const run = {
+  name: 'nightly-backup',
+  user: 'ops',
+  host: 'web1',
+  pid: 4711,
+  label: 'backup.sh',
+  beganAt: '2026-11-21T02:00:00Z',
+  acquiredAt: '2026-11-21T02:00:00Z',
+  endedAt: '2026-11-21T03:00:00Z',
+  waitMs: 0,
+  heldMs: 3_600_000,
+  outcome: 'ran',
+  exitCode: 0,
+  signal: null,
+  blocker: null,
+} as unknown as PastRun;
+const blocker = {
+  kind: 'redlock-run',
+  user: 'ops',
+  host: 'web2',
+  pid: 17,
+  label: 'restore.sh',
+  since: '2026-11-20T22:00:00Z',
+};
+const missed = { ...run, heldMs: null, acquiredAt: null, outcome: 'busy', blocker } as PastRun;
+
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+
+test.each([
+  [true, 80, {}],
+  [false, 80, {}],
+  [false, 70, {}],
+  [true, 80, { host: 'a-host-with-a-very-long-name.example.org', label: 'l'.repeat(30) }],
+])('of one name: %j, %d columns, %j', (isOneName, columns, more) => {
+  const text = renderHistory([run, { ...missed, ...more }], [], isOneName, columns);
+  expect(widest(text)).toBeLessThanOrEqual(columns);
+  expect(text.includes('nightly-backup')).toBe(!isOneName);
+  expect(text.replace(/\s+/g, ' ')).toMatch(/did not run .*held by ops@web2, pid 17, restore\.sh/);
+  expect(text).toMatch(/4711 (backup\.sh|l{30})/);
+});
+
+test('who stands in a column where there is room', () => {
+  const [head] = renderHistory([run], [], true, 80).split('\n');
+  expect(head).toMatch(/^BEGAN +WHO +WAITED +HELD +WHAT BECAME OF IT$/);
+  expect(renderHistory([run], [], true, 200)).not.toMatch(/^ /m);
+});
+
+test('without runs nothing', () => {
+  expect(renderHistory([], [], true, 80)).toBe('');
+});

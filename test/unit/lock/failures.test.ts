@@ -1,0 +1,47 @@
+// Which of two failures of one master is told.
+
+import { expect, test } from 'vitest';
+import { completed, moreTelling } from '../../../src/lock/failures.ts';
+import type { Failed, FailureCause } from '../../../src/lock/types.ts';
+
+const failure = (cause: FailureCause, message: string = cause): Failed => ({
+  kind: 'failed',
+  cause,
+  message,
+});
+const ended: Failed = { ...failure('connection', 'connection closed'), isVague: true };
+
+const inOrder: readonly Failed[] = [
+  failure('timeout'),
+  ended,
+  failure('connection'),
+  failure('restarted'),
+  failure('reply'),
+  failure('unfit'),
+  failure('denied'),
+];
+
+test('the order: login and TLS, kind of server, its own error, refused, no answer', () => {
+  for (const [index, less] of inOrder.entries())
+    for (const more of inOrder.slice(index + 1)) {
+      expect(moreTelling(less, more)).toBe(more);
+      expect(moreTelling(more, less)).toBe(more);
+    }
+});
+
+test('of two of one kind the later', () => {
+  const later = failure('reply', 'later');
+  expect(moreTelling(failure('reply', 'earlier'), later)).toBe(later);
+});
+
+test('an attempt is completed by what is known of other masters, and each is told once', () => {
+  const [a, b, c] = [failure('reply', 'a'), failure('reply', 'b'), failure('reply', 'c')];
+  const [first, second] = [
+    { master: 'one', failed: a },
+    { master: 'two', failed: b },
+  ] as const;
+  expect(completed([first], [second])).toEqual([second, first]);
+  expect(completed([first], [{ master: 'one', failed: c }])).toEqual([
+    { master: 'one', failed: c },
+  ]);
+});
