@@ -28,7 +28,7 @@ test.each([
   expect(skipped).toMatchObject({ count: 3, label: 'echo', heldMs: null, masters: 3, blocker });
   expect(Date.parse(skipped.firstAt)).toBeLessThan(Date.parse(skipped.endedAt));
   const { stdout, stderr } = await ctl(masters, ['history', 'a']);
-  expect(stdout).toMatch(/did not run \(3 times since .*\)\n[^]*held by .*, note "why"/);
+  expect(stdout).toMatch(/did not run \(3 times since .*\)\n[\s\S]*held by .*, note "why"/);
   expect(stderr).toContain('4 runs, 3 did not happen');
   holder.signal('SIGTERM');
   await holder.result;

@@ -54,8 +54,8 @@ test('the holder stops its command by its own signal, says who asked, and exits 
   expect(json.acts).toMatchObject([
     { act: 'stop', note: 'a "hotfix"', token: json.runs[0].token, masters: 3 },
   ]);
-  expect(text).toMatch(/told to stop by \S+ \(pid \d+\)\n[^]*"a \\"hotfix\\""/);
-  expect(text).toMatch(/asked the holder to stop\n[^]*"a \\"hotfix\\""/);
+  expect(text).toMatch(/told to stop by \S+ \(pid \d+\)\n[\s\S]*"a \\"hotfix\\""/);
+  expect(text).toMatch(/asked the holder to stop\n[\s\S]*"a \\"hotfix\\""/);
 });
 
 test('a broken lock is noticed at once, and by whom it was broken is said', async () => {
