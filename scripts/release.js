@@ -28,6 +28,7 @@ await script(async () => {
     return 0;
   }
   await checkTools();
+  process.umask(0o022); // The modes of folders are in the archives.
   const epoch = await commitTime();
   prepareFolder(out);
   await ensureInstalled();

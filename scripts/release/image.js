@@ -4,7 +4,7 @@
 // /glibc and /musl are for COPY --from; the entry point is the executable for musl.
 
 import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -88,6 +88,7 @@ async function makeRoot(root, processor, work) {
   place(busybox, join(root, 'bin', 'busybox'), 0o755);
   for (const name of programs) link('busybox', join(root, 'bin', name));
   for (const name of ['dev', 'proc', 'tmp', 'etc']) makeFolder(join(root, name));
+  chmodSync(join(root, 'tmp'), 0o1777);
   writeText(join(root, 'etc', 'passwd'), passwd);
   const documents = join(root, 'usr', 'share', 'doc', 'redlock-run');
   place(licencesFile(work), join(documents, 'LICENSES.txt'));
