@@ -23,7 +23,7 @@ export const imageComponents = [
     type: 'pypi',
     name: 'kiwisolver',
     version: '1.5.1',
-    license: 'GPL-3.0-or-later WITH GCC-exception-3.1',
+    license: 'BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1',
   },
 ];
 

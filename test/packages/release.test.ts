@@ -62,6 +62,13 @@ test('SHA256SUMS has every file but itself, with its checksum', async () => {
   expect([...checked, 'SHA256SUMS'].sort()).toEqual(readdirSync(folder).sort());
 });
 
+test('--dry-run names every file', async () => {
+  const words = ['--out', fresh(), '--url', 'https://example.com', '--dry-run'];
+  const script = join(import.meta.dirname, '../../scripts/release.js');
+  const { stdout } = await run(process.execPath, [script, ...words]);
+  expect(stdout.trim().split('\n').sort()).toEqual(readdirSync(folder).sort());
+});
+
 describe('packages', () => {
   const zsh = 'usr/share/zsh/site-functions/_redlockctl';
 
