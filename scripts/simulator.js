@@ -1,6 +1,6 @@
 // @ts-check
-// Compiles the simulator of test/sim to JavaScript, for the scripts that run it. It is compiled into
-// node_modules, beside a simulated ioredis, which src/ then finds as its ioredis.
+// Compiles the simulator of test/sim to JavaScript, for the scripts that run it: into node_modules,
+// beside a simulated ioredis, which src/ then finds as its ioredis.
 
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

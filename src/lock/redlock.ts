@@ -234,9 +234,9 @@ export class Redlock {
 
   /**
    * Sets our value again on a master that came back without it. The answer is not waited for.
-   * *Invariant:* only called when a quorum has extended before the old validity ended, and only done
-   * while the new one lasts, so that a lost lock is never revived. A master that was slow may answer
-   * later than that.
+   * *Invariant:* only called when a quorum has extended before the old validity ended, and nothing
+   * is sent once the new one has ended, so that a lost lock is never revived. A slow master may
+   * answer later than that.
    */
   async #repair(
     master: Master,
