@@ -13,8 +13,8 @@ const suite = (name: string, options: object = {}) => ({
   },
 });
 
-/** Takes minutes: only when asked for by name, `npm test -- --project long`. */
-const named = ['long'].filter((name) => process.argv.includes(name));
+/** They take minutes: only when asked for by name, `npm test -- --project long`. */
+const named = ['long', 'packages'].filter((name) => process.argv.includes(name));
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: 60_000 };
 

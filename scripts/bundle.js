@@ -30,7 +30,7 @@ export async function bundlePackage(folder) {
   modules.push(...(await bundleLibrary(join(folder, 'library'))));
   // The checkout's package.json says that files are ES modules.
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
-  writeFileSync(join(folder, 'LICENSES.txt'), licences(modules));
+  writeFileSync(join(folder, 'LICENSES.txt'), licences(packagesOf(modules)));
 }
 
 /**
@@ -55,13 +55,13 @@ export async function bundleForCheckout(folder) {
 
 /**
  * Writes redlock-run.js with all programs in it, not minified, so that the stack of a bug is
- * readable without a source map. Returns the licences of its packages.
+ * readable without a source map. Returns its packages.
  * @param {string} folder
  */
 export async function bundleStandalone(folder) {
   const options = { dir: folder, codeSplitting: false, minify: false, sourcemap: false };
   // Bun would write the path of this folder into the executable.
-  return licences(
+  return packagesOf(
     await bundle(standalone, options, {
       'import.meta.url': '"file:///redlock-run"',
       __dirname: '"/"',
@@ -137,15 +137,22 @@ function knownScripts() {
 }
 
 /**
- * The licence of every package that is in a bundle.
+ * The packages of these files, by name.
  * @param {readonly string[]} modules
  */
-function licences(modules) {
+function packagesOf(modules) {
   const folders = modules.flatMap(
     (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/'))?.[0] ?? [],
   );
   const packages = [...new Set(folders)].map((folder) => ({ folder, ...manifest(folder) }));
-  packages.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return packages.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * The licence of every package that is in a bundle.
+ * @param {ReturnType<typeof packagesOf>} packages
+ */
+export function licences(packages) {
   const texts = packages.map(({ folder, name, version, license }) => {
     const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
     const terms =

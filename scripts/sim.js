@@ -1,41 +1,11 @@
 // @ts-check
 // `npm run sim [-- --seed N --runs N --profile fair|hostile|NAME --log --mutant NAME --mutants
 // --pictures]`: compiles the simulator of test/sim to JavaScript and runs it. Exits 1 when a fair
-// world breaks a property, or a hostile one breaks none. It is compiled into node_modules, beside a
-// simulated ioredis, which src/ then finds as its ioredis.
+// world breaks a property, or a hostile one breaks none.
 
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { ensureInstalled } from './installed.js';
-import { Failure, root, run, script, show } from './program.js';
+import { script, show } from './program.js';
+import { compiledSimulator } from './simulator.js';
 
-const cache = join(root, 'node_modules', '.cache', 'redlock-run');
-
-await script(async () => {
-  await ensureInstalled();
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const words = [compiler, '-p', join(root, 'test', 'sim'), '--outDir', join(cache, 'sim')];
-  const { code, output } = await run(process.execPath, words, { notice: 'compiling ...' });
-  if (code !== 0) throw new Failure(code, `the simulator does not compile:\n${output}`);
-  cpSync(join(root, 'src', 'redis', 'scripts'), join(cache, 'sim', 'src', 'redis', 'scripts'), {
-    recursive: true,
-  });
-  shadowClient();
-  return show(process.execPath, [
-    join(cache, 'sim', 'test', 'sim', 'main.js'),
-    ...process.argv.slice(2),
-  ]);
-});
-
-function shadowClient() {
-  const folder = join(cache, 'node_modules', 'ioredis');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(
-    join(folder, 'package.json'),
-    '{"name":"ioredis","type":"module","exports":"./index.js"}\n',
-  );
-  writeFileSync(
-    join(folder, 'index.js'),
-    "export { Redis } from '../../sim/test/sim/sim-ioredis.js';\n",
-  );
-}
+await script(async () =>
+  show(process.execPath, [await compiledSimulator('main.js'), ...process.argv.slice(2)]),
+);

@@ -15,14 +15,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ensureBuilt } from './built.js';
-import { bundleStandalone } from './bundle.js';
+import { bundleStandalone, licences } from './bundle.js';
 import { ensureInstalled } from './installed.js';
 import { Failure, npm, root, run, say } from './program.js';
 
 /** The version of the compiler, which is also the runtime in the executable. */
-const bunVersion = '1.4.5';
+export const bunVersion = '1.4.5';
 
 const executable = join(root, 'dist', 'redlock-run');
 /** A link to the same file, which acts by the name it is called by. */
@@ -32,25 +32,51 @@ const other = join(root, 'dist', 'redlockctl');
 export async function buildStandalone() {
   await ensureInstalled();
   await ensureBuilt();
-  const bun = await ensureBun();
   const aside = join(root, '.cache', `standalone-${process.pid}`);
   try {
-    const licences = await bundleStandalone(aside);
-    // Executables of Bun would read .env and bunfig.toml of any working directory.
-    const unfound = ['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'];
-    const target = ['redlock-run.js', '--outfile', 'redlock-run'];
-    const words = ['build', '--compile', '--bytecode', ...unfound, ...target];
-    const { code, output } = await run(bun, words, { notice: 'compiling ...', cwd: aside });
-    if (code !== 0) throw new Failure(code, `Bun could not compile it:\n${output}`);
-    const made = join(aside, 'redlock-run');
-    writeFileSync(join(root, 'dist', 'redlock-run.LICENSES.txt'), `${licences}${bunLicence}`);
-    renameSync(made, executable);
+    const packages = await bundleStandalone(aside);
+    await compileExecutable(aside);
+    writeFileSync(join(root, 'dist', 'redlock-run.LICENSES.txt'), standaloneLicences(packages));
+    renameSync(join(aside, 'redlock-run'), executable);
     rmSync(other, { force: true });
     symlinkSync('redlock-run', other);
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
   say(`${executable}: ${(statSync(executable).size / 1e6).toFixed(0)} MB`);
+}
+
+/**
+ * Compiles redlock-run.js in a folder to redlock-run beside it. The same input gives the same
+ * bytes, as long as the output has this name.
+ * @param {string} folder
+ * @param {string} [system] such as `linux-aarch64-musl`, in the words of Bun's packages; by default
+ *   this one
+ */
+export async function compileExecutable(folder, system) {
+  const bun = await ensureBun('bun');
+  const target =
+    system === undefined
+      ? []
+      : [
+          `--target=bun-${system.replace('aarch64', 'arm64')}`,
+          '--compile-executable-path',
+          await ensureBun(`@oven/bun-${system}`),
+        ];
+  // Executables of Bun would read .env and bunfig.toml of any working directory.
+  const unfound = ['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'];
+  const files = ['redlock-run.js', '--outfile', 'redlock-run'];
+  const words = ['build', '--compile', '--bytecode', ...unfound, ...target, ...files];
+  const { code, output } = await run(bun, words, { notice: 'compiling ...', cwd: folder });
+  if (code !== 0) throw new Failure(code, `Bun could not compile it:\n${output}`);
+}
+
+/**
+ * The licences of what is in the executable.
+ * @param {Parameters<typeof licences>[0]} packages
+ */
+export function standaloneLicences(packages) {
+  return `${licences(packages)}${bunLicence}`;
 }
 
 const bunLicence = `
@@ -61,13 +87,14 @@ names:
 https://bun.com/docs/project/licensing
 `;
 
-/** The path of Bun, downloaded when it is not in the user's cache, without install scripts. */
-async function ensureBun() {
-  const folder = join(
-    process.env.XDG_CACHE_HOME || join(homedir(), '.cache'),
-    'redlock-run',
-    `bun${bunVersion}`,
-  );
+/**
+ * The path of Bun, downloaded when it is not in the user's cache, without install scripts.
+ * @param {string} name `bun`, which brings that of this system, or the package of another system
+ * @returns {Promise<string>}
+ */
+async function ensureBun(name) {
+  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'redlock-run');
+  const folder = join(cache, `${basename(name)}${bunVersion}`);
   const found = bunIn(folder);
   if (found !== null) return found;
   mkdirSync(folder, { recursive: true });
@@ -76,20 +103,22 @@ async function ensureBun() {
   const install = [
     ...words,
     'install',
+    // Packages of other systems are refused otherwise.
+    ...(name === 'bun' ? [] : ['--force']),
     '--ignore-scripts',
     '--no-audit',
     '--no-fund',
-    `bun@${bunVersion}`,
+    `${name}@${bunVersion}`,
   ];
   const env = { ...process.env, npm_config_local_prefix: undefined };
   const { code, output } = await run(program, install, {
-    notice: `downloading bun ${bunVersion} ...`,
+    notice: `downloading ${name} ${bunVersion} ...`,
     env,
     cwd: folder,
   });
   const got = bunIn(folder);
   if (code !== 0 || got === null)
-    throw new Failure(69, `no Bun ${bunVersion} for this system:\n${output}`);
+    throw new Failure(69, `no ${name} ${bunVersion} to be had from the registry:\n${output}`);
   return got;
 }
 

@@ -142,13 +142,13 @@ export class Redlock {
     assert(!this.#released.has(claim), 'an extension after the release');
     const startedAt = this.#clock.now();
     const toRepair: Master[] = [];
-    let isConfirmed = false;
+    let confirmed: Lease | null = null;
     const { votes } = await this.#set.ask<ExtendReply>({
       ask: (master, withdrawn) => master.extend(claim, lease.fence, withdrawn),
       isCertain: (replies) => extendVerdictOf(replies.values(), this.masterCount) !== 'undecided',
       onVote: (master, vote) => {
         if (vote.kind !== 'missing') return;
-        if (isConfirmed) this.#repair(master, lease, ended);
+        if (confirmed) this.#repair(master, confirmed, ended);
         else toRepair.push(master);
       },
       cancelled: ended,
@@ -160,15 +160,15 @@ export class Redlock {
           countOf(votes, 'extended') >= quorumOf(this.masterCount),
           'an extension without a quorum',
         );
-        isConfirmed = true;
-        for (const master of toRepair) this.#repair(master, lease, ended);
+        confirmed = {
+          ...lease,
+          startedAt,
+          validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor),
+        };
+        for (const master of toRepair) this.#repair(master, confirmed, ended);
         return {
           kind: 'extended',
-          lease: {
-            ...lease,
-            startedAt,
-            validUntil: validUntilOf(startedAt, claim.ttlMs, this.#driftFactor),
-          },
+          lease: confirmed,
           extendedCount: countOf(votes, 'extended'),
           wantedBy: wantedByIn(votes.values(), this.masterCount),
         };
@@ -233,15 +233,16 @@ export class Redlock {
 
   /**
    * Sets our value again on a master that came back without it. The answer is not waited for.
-   * *Invariant:* only called when a quorum has just extended before the old validity ended, so that
-   * a lost lock is never revived.
+   * *Invariant:* only called when a quorum has extended before the old validity ended, and nothing
+   * is sent once the new one has ended, so that a lost lock is never revived. A slow master may
+   * answer later than that.
    */
   async #repair(
     master: Master,
-    { claim, fence }: Lease,
+    { claim, fence, validUntil }: Lease,
     ended: AbortSignal = new AbortController().signal,
   ): Promise<void> {
-    if (!this.#ours.has(claim.value)) return;
+    if (!this.#ours.has(claim.value) || this.#clock.now() >= validUntil) return;
     const reply = await master.repair(claim, fence, ended);
     if (reply.kind === 'repaired') this.#report({ kind: 'master-repaired', master: master.name });
   }

@@ -39,24 +39,28 @@ export function checkout(): string {
   }
 }
 
-/** Returns the folder with the compiled mutants. Throws when one does not apply or compile. */
-export function buildMutants(): string {
+/**
+ * Returns the folder with these mutants, compiled. Throws when one does not apply or compile.
+ * `name` is that of the folder, in letters: the same for the same mutants.
+ */
+export function buildMutants(wanted: readonly Mutant[] = mutants, name = 'mutants'): string {
   const root = checkout();
   const cache = path.join(root, 'node_modules', '.cache', 'redlock-run');
-  const folder = path.join(cache, `mutants-${fingerprint(root)}`);
+  const folder = path.join(cache, `${name}-${fingerprint(root, wanted)}`);
   if (existsSync(folder)) return path.join(folder, 'out');
   mkdirSync(cache, { recursive: true });
   for (const old of readdirSync(cache)) {
-    if (/^mutants-\w+$/.test(old)) rmSync(path.join(cache, old), { recursive: true, force: true });
+    if (new RegExp(`^${name}-\\w+$`).test(old))
+      rmSync(path.join(cache, old), { recursive: true, force: true });
   }
   const aside = path.join(cache, `building-${process.pid}`);
   rmSync(aside, { recursive: true, force: true });
-  for (const mutant of mutants) writeMutant(root, path.join(aside, 'in', mutant.name), mutant);
+  for (const mutant of wanted) writeMutant(root, path.join(aside, 'in', mutant.name), mutant);
   cpSync(path.join(root, 'src'), path.join(aside, 'in', 'src'), { recursive: true });
   for (const file of ours(root)) cpSync(path.join(root, file), path.join(aside, 'in', file));
   compile(root, aside);
-  for (const { name } of [...mutants, { name: 'src' }])
-    addScripts(root, path.join(aside, 'out', name));
+  for (const part of [...wanted.map((mutant) => mutant.name), 'src'])
+    addScripts(root, path.join(aside, 'out', part));
   const shadow = path.join(aside, 'node_modules', 'ioredis');
   mkdirSync(shadow, { recursive: true });
   writeFileSync(
@@ -131,8 +135,8 @@ function ours(root: string): string[] {
     .map((name) => path.join('test', 'sim', name));
 }
 
-function fingerprint(root: string): string {
-  const hash = createHash('sha256');
+function fingerprint(root: string, wanted: readonly Mutant[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(wanted));
   const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
   const files = [
     ...sources.filter((name) => /\.(ts|lua)$/.test(name)).map((name) => path.join('src', name)),

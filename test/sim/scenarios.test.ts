@@ -446,6 +446,21 @@ describe('found by the simulator', () => {
     expect(stage.values[0]).toBeNull();
   });
 
+  it('a master that answers an extension after the lease has ended is not repaired', async () => {
+    const stage = new Stage();
+    const actor = stage.actor('a');
+    const lease = await leaseOf(stage, actor);
+    stage.server(2).redis.put(key, null);
+    stage.server(2).freeze();
+    const extension = stage.start(actor, () => actor.redlock.extend(lease));
+    await stage.pass(500);
+    expect(extension.value).toMatchObject({ kind: 'extended', extendedCount: 2 });
+    await stage.pass(600);
+    stage.server(2).thaw();
+    await stage.pass(20);
+    expect(stage.values).toEqual([null, null, null]);
+  });
+
   it('a master back with older memory may give an old number: fencing needs AOF', async () => {
     const stage = new Stage({ restartGraceMs: 1_000 });
     const run = async (name: string) => {

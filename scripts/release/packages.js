@@ -1,0 +1,57 @@
+// @ts-check
+// .deb, .rpm and .apk, by nfpm, as packaging/nfpm.yaml says. The .apk, for Alpine, has the
+// executable for musl.
+
+import { join } from 'node:path';
+import { root } from '../program.js';
+import { executableFile, sharedFolder } from './executables.js';
+import { processors, systems } from './systems.js';
+import { check, goTool } from './tools.js';
+import { link, makeFolder, place, setTimes } from './tree.js';
+
+const kinds = /** @type {const} */ (['deb', 'rpm', 'apk']);
+
+/** @param {string} version */
+export const packageNames = (version) =>
+  kinds.flatMap((kind) => processors.map((processor) => packageName(kind, version, processor)));
+
+/**
+ * The name that each package manager expects.
+ * @param {typeof kinds[number]} kind
+ * @param {string} version
+ * @param {typeof processors[number]} processor
+ */
+function packageName(kind, version, processor) {
+  const other = processor === 'amd64' ? 'x86_64' : 'aarch64';
+  if (kind === 'deb') return `redlock-run_${version}-1_${processor}.deb`;
+  if (kind === 'rpm') return `redlock-run-${version}-1.${other}.rpm`;
+  return `redlock-run-${version}-r1.${other}.apk`;
+}
+
+/** @param {import('./parts.js').Release} release */
+export async function makePackages({ version, epoch, out, work }) {
+  const nfpm = await goTool('nfpm');
+  for (const processor of processors) {
+    for (const libc of /** @type {const} */ (['glibc', 'musl'])) {
+      const system = systems.find((one) => one.processor === processor && one.libc === libc);
+      if (system === undefined) throw new Error(`no executable for ${processor} on ${libc}`);
+      const tree = join(work, 'packages', system.name);
+      makeFolder(tree);
+      place(executableFile(work, system), join(tree, 'redlock-run'), 0o755);
+      link(sharedFolder(work), join(tree, 'shared'));
+      setTimes(tree, epoch);
+      const env = {
+        ...process.env,
+        SOURCE_DATE_EPOCH: String(epoch),
+        RELEASE_VERSION: version,
+        RELEASE_PROCESSOR: processor,
+      };
+      for (const kind of kinds.filter((one) => (one === 'apk') === (libc === 'musl'))) {
+        const target = join(out, packageName(kind, version, processor));
+        const file = join(root, 'packaging', 'nfpm.yaml');
+        const words = ['package', '--packager', kind, '--config', file, '--target', target];
+        await check(nfpm, words, { env, cwd: tree });
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// @ts-check
+// The software bill of materials, in CycloneDX 1.6: what is in the executables, the npm package and
+// the image. `npm sbom` would list what the checkout is built and tested with.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../program.js';
+import { componentsFile } from './executables.js';
+import { imageComponents } from './libraries.js';
+import { writeText } from './tree.js';
+
+/** @param {string} version */
+export const sbomName = (version) => `redlock-run-${version}.cdx.json`;
+
+/** @param {import('./parts.js').Release} release */
+export async function makeSbom({ version, epoch, out, work }) {
+  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  /** @type {{ name: string, version: string, license: string }[]} */
+  const bundled = JSON.parse(readFileSync(componentsFile(work), 'utf8'));
+  const optional = Object.entries(optionalDependencies).map(([name, wanted]) => ({
+    ...component({ type: 'npm', name, version: wanted, license: 'MIT' }),
+    scope: 'optional',
+  }));
+  const components = [
+    ...bundled.map((one) => component({ type: 'npm', ...one })),
+    ...optional,
+    ...imageComponents.map(component),
+  ];
+  const self = component({ type: 'npm', name: 'redlock-run', version, license: 'MIT' });
+  const bill = {
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    serialNumber: `urn:uuid:${uuidOf(JSON.stringify(components) + version)}`,
+    version: 1,
+    metadata: {
+      timestamp: new Date(epoch * 1000).toISOString(),
+      component: { ...self, type: 'application' },
+    },
+    components,
+    dependencies: [
+      { ref: self['bom-ref'], dependsOn: components.map((one) => one['bom-ref']) },
+      ...components.map((one) => ({ ref: one['bom-ref'] })),
+    ],
+  };
+  writeText(join(out, sbomName(version)), `${JSON.stringify(bill, null, 2)}\n`);
+}
+
+/**
+ * @param {{ type: string, name: string, version: string, license: string }} what `type`: of the
+ *   package URL
+ */
+function component({ type, name, version, license }) {
+  const purl = `pkg:${type}/${name.replace('@', '%40')}@${encodeURIComponent(version)}`;
+  const licence = / /.test(license) ? { expression: license } : { license: { id: license } };
+  return { type: 'library', 'bom-ref': purl, name, version, licenses: [licence], purl };
+}
+
+/**
+ * A UUID (version 8) made from a text: the same input gives the same bill.
+ * @param {string} text
+ */
+function uuidOf(text) {
+  const hex = createHash('sha256').update(text).digest('hex');
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+  ];
+  return [...parts, hex.slice(20, 32)].join('-');
+}

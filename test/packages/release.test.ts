@@ -1,0 +1,194 @@
+// The files of a release (`npm run release -- --out DIR --url file://DIR`), as their users get
+// them: checksums, what is in each package, and a job on real masters by what was unpacked. DIR
+// stands in RELEASE_DIR. Root is needed to enter the image.
+
+import { execFile, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { environmentFor, locksOn, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
+import { eventually } from '../servers/processes.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+
+const run = promisify(execFile);
+const { masters } = useMasters(3, { transport: 'tcp' });
+const folder = process.env.RELEASE_DIR ?? '';
+
+beforeAll(() => {
+  if (folder === '') throw new Error('RELEASE_DIR: not set: name what `npm run release` has made');
+});
+
+const named = (pattern: RegExp): string => {
+  const found = readdirSync(folder).filter((name) => pattern.test(name));
+  expect(found).toHaveLength(1);
+  return join(folder, found[0] ?? '');
+};
+const fresh = () => mkdtempSync(join(scratchFolder(), 'unpacked-'));
+const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+const libraries = process.arch === 'x64' ? 'x86_64' : 'aarch64';
+const environment = () => ({ PATH: process.env.PATH, HOME: fresh(), ...environmentFor(masters) });
+
+/** What every package installs, but for the files of zsh, which have a place in each system. */
+const installed = [
+  'etc/redlockrc.example',
+  'usr/bin/redlock-run',
+  'usr/bin/redlockctl',
+  'usr/share/bash-completion/completions/redlock-run',
+  'usr/share/bash-completion/completions/redlockctl',
+  'usr/share/doc/redlock-run/CHANGELOG.md',
+  'usr/share/doc/redlock-run/LICENSES.txt',
+  'usr/share/doc/redlock-run/copyright',
+  'usr/share/fish/vendor_completions.d/redlock-run.fish',
+  'usr/share/fish/vendor_completions.d/redlockctl.fish',
+  'usr/share/man/man1/redlock-run.1.gz',
+  'usr/share/man/man1/redlockctl.1.gz',
+  'usr/share/man/man5/redlockrc.5.gz',
+];
+
+const filesIn = async (tree: string) =>
+  (await run('find', ['.', '!', '-type', 'd'], { cwd: tree })).stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.slice(2))
+    .sort();
+
+test('SHA256SUMS has every file but itself, with its checksum', async () => {
+  const { stdout } = await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder });
+  const checked = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/: OK$/, ''));
+  expect([...checked, 'SHA256SUMS'].sort()).toEqual(readdirSync(folder).sort());
+});
+
+test('--dry-run names every file', async () => {
+  const words = ['--out', fresh(), '--url', 'https://example.com', '--dry-run'];
+  const script = join(import.meta.dirname, '../../scripts/release.js');
+  const { stdout } = await run(process.execPath, [script, ...words]);
+  expect(stdout.trim().split('\n').sort()).toEqual(readdirSync(folder).sort());
+});
+
+describe('packages', () => {
+  const zsh = 'usr/share/zsh/site-functions/_redlockctl';
+
+  test('the .deb has its files, no script and no service, and runs a job', async () => {
+    const file = named(new RegExp(`_${arch}\\.deb$`));
+    const tree = fresh();
+    await run('dpkg-deb', ['-R', file, tree]);
+    expect(readdirSync(join(tree, 'DEBIAN')).sort()).toEqual(['control', 'md5sums']);
+    const files = (await filesIn(tree)).filter((name) => !name.startsWith('DEBIAN/'));
+    expect(files).toEqual([...installed, 'usr/share/zsh/vendor-completions/_redlockctl'].sort());
+    const program = join(tree, 'usr/bin/redlock-run');
+    const words = ['packaged', '--', 'sh', '-c', 'echo ran $REDLOCK_NAME'];
+    expect((await run(program, words, { env: environment() })).stdout).toBe('ran packaged\n');
+    await untilNothingIsLeft(masters);
+  });
+
+  test('the .apk has its files and no script', async () => {
+    const tree = fresh();
+    const file = named(new RegExp(`\\.${libraries}\\.apk$`));
+    await run('tar', ['--warning=no-unknown-keyword', '-xzf', file, '-C', tree]);
+    expect(await filesIn(tree)).toEqual(['.PKGINFO', ...installed, zsh].sort());
+    const about = readFileSync(join(tree, '.PKGINFO'), 'utf8');
+    expect(about).toMatch(/^depend = libstdc\+\+$/m);
+  });
+});
+
+describe('install.sh', () => {
+  const install = (prefix: string, words: string[] = [], script = join(folder, 'install.sh')) =>
+    run('sh', [script, ...words], {
+      env: { PATH: process.env.PATH, PREFIX: prefix, REDLOCK_RUN_URL: `file://${folder}` },
+    });
+
+  test('installs what runs, and removes all of it', async () => {
+    const prefix = fresh();
+    expect((await install(prefix)).stdout).toMatch(/bin\/redlock-run, redlock-run \d/);
+    const { stdout } = await run(join(prefix, 'bin/redlockctl'), ['--version']);
+    expect(stdout).toMatch(/^redlockctl /);
+    await install(prefix, ['remove']);
+    expect(await filesIn(prefix)).toEqual([]);
+  });
+
+  test('installs nothing that has another checksum', async () => {
+    const prefix = fresh();
+    const script = join(fresh(), 'install.sh');
+    const text = readFileSync(join(folder, 'install.sh'), 'utf8');
+    writeFileSync(script, text.replace(/(linux-\w+\) sum=')./g, '$1x'));
+    await expect(install(prefix, [], script)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/checksum .*not installed/),
+    });
+    expect(await filesIn(prefix)).toEqual([]);
+  });
+});
+
+describe.runIf(process.getuid?.() === 0)('the image', () => {
+  let root: string;
+
+  beforeAll(async () => {
+    root = fresh();
+    const layout = fresh();
+    await run('tar', ['-xf', named(/-image\.tar$/), '-C', layout]);
+    const blob = (digest: string) => join(layout, 'blobs', digest.replace(':', '/'));
+    const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+    const enclosing = json(join(layout, 'index.json')).manifests[0].digest;
+    const images: { platform: { architecture: string }; digest: string }[] = json(
+      blob(enclosing),
+    ).manifests;
+    expect(images.map(({ platform }) => platform.architecture)).toEqual(['amd64', 'arm64']);
+    const image = images.find(({ platform }) => platform.architecture === arch);
+    const { layers, config } = json(blob(image?.digest ?? ''));
+    expect(json(blob(config.digest)).config.Entrypoint).toEqual(['/usr/bin/redlock-run']);
+    for (const { digest } of layers) await run('tar', ['-xzf', blob(digest), '-C', root]);
+  }, 120_000);
+
+  /** Starts the entry point as process 1, as a container engine does, but with this network. */
+  const enter = (words: string[]) =>
+    spawn(
+      'unshare',
+      [
+        '--mount',
+        '--pid',
+        '--fork',
+        '--mount-proc',
+        `--root=${root}`,
+        '/usr/bin/redlock-run',
+      ].concat(words),
+      { env: { PATH: '/usr/bin:/bin', ...environmentFor(masters) } },
+    );
+  const ended = (child: ReturnType<typeof spawn>) =>
+    new Promise<number | null>((resolve) => child.once('close', resolve));
+
+  test('runs a job as process 1', async () => {
+    const child = enter(['image', '-c', 'tr "\\0" " " < /proc/1/cmdline; exit 7']);
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text) => {
+        said += text;
+      });
+    const code = await ended(child);
+    expect(said).toMatch(/^\/usr\/bin\/redlock-run image -c/);
+    expect(code).toBe(7);
+  });
+
+  test('TERM ends process 1, the job and the lock', async () => {
+    const child = enter(['image', '--', 'sleep', '60']);
+    const [master] = masters;
+    if (master === undefined) throw new Error('no master');
+    await eventually('a lock', async () => (await locksOn(master)).length > 0);
+    // unshare waits for its child, which is process 1 inside.
+    const { stdout } = await run('pgrep', ['--parent', String(child.pid)]);
+    process.kill(Number(stdout), 'SIGTERM');
+    expect(await ended(child)).toBe(143);
+    await untilNothingIsLeft(masters);
+  });
+
+  test('has for COPY --from what a system of glibc needs, and nothing more', async () => {
+    const copy = fresh();
+    cpSync(join(root, 'glibc/bin'), join(copy, 'bin'), { recursive: true, verbatimSymlinks: true });
+    mkdirSync(join(copy, 'home'));
+    const { stdout } = await run(join(copy, 'bin/redlockctl'), ['--version']);
+    expect(stdout).toMatch(/^redlockctl /);
+  });
+});

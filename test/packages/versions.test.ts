@@ -1,0 +1,48 @@
+// This version beside the last release, on the same masters: they exclude each other and wait in
+// one queue. PREVIOUS_RELEASE names the npm tarball of the last release; without it nothing is
+// tested here, because there is none yet.
+
+import { execFile, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { environmentFor, locksOn, program, untilNothingIsLeft, useMasters } from '../cli/rig.ts';
+import { install } from '../servers/packed.ts';
+import { eventually } from '../servers/processes.ts';
+
+const tarball = process.env.PREVIOUS_RELEASE ?? '';
+const { masters } = useMasters(3);
+let previous: string;
+
+describe.runIf(tarball !== '')('this version and the last release', () => {
+  beforeAll(async () => {
+    const folder = await install({ tarball, files: [] });
+    previous = join(folder, 'node_modules/.bin/redlock-run');
+  }, 120_000);
+
+  const env = () => ({ PATH: process.env.PATH, ...environmentFor(masters) });
+  const isLocked = async () => {
+    for (const master of masters) if ((await locksOn(master)).length > 0) return true;
+    return false;
+  };
+
+  test.each(['this one', 'the last release'])(
+    '%s holds, and the other one waits',
+    async (first) => {
+      const order = first === 'this one' ? [program, previous] : [previous, program];
+      const [holder = '', waiter = ''] = order;
+      const child = spawn(holder, ['job', '--', 'cat'], { env: env(), stdio: 'pipe' });
+      await eventually('a lock', isLocked);
+      const busy = promisify(execFile)(waiter, ['-n', 'job', '--', 'true'], { env: env() });
+      await expect(busy).rejects.toMatchObject({ code: 75 });
+      const later = promisify(execFile)(waiter, ['job', '--', 'echo', 'ran'], { env: env() });
+      await eventually('a waiter', async () => {
+        const keys = (await masters[0]?.keys()) ?? [];
+        return keys.some((key) => /:(queue|line)\b/.test(key));
+      });
+      child.stdin.end();
+      expect((await later).stdout).toBe('ran\n');
+      await untilNothingIsLeft(masters);
+    },
+  );
+});

@@ -1,0 +1,74 @@
+// A part of `npm run explore` that is small enough for every run of the tests: one world as a
+// whole, the beginning of the others, and some mutants.
+
+import { describe, expect, it } from 'vitest';
+import { realSystem } from '../system.ts';
+import { explore } from './explorer.ts';
+import { type Setting, settings } from './setting.ts';
+import { loadSmallMutant, smallMutants } from './small-mutants.ts';
+import { compareTwins } from './twins.ts';
+import { wander } from './wander.ts';
+
+function named(name: string): Setting {
+  const setting = settings.find((one) => one.name === name);
+  if (setting === undefined) throw new Error(`no such world: ${name}`);
+  return setting;
+}
+
+const alone = { ...named('contention'), clients: [{ acquires: 1, extends: 0 }] };
+
+describe('every schedule of a small world', () => {
+  it('is safe where one client acquires and releases', async () => {
+    const { broken, isWhole, stateCount } = await explore(alone, realSystem);
+    expect(broken).toBeNull();
+    expect(isWhole).toBe(true);
+    expect(stateCount).toBeGreaterThan(20);
+  });
+
+  it.each([
+    ['nothing fails', {}],
+    ['time passes', { ticks: 1 }],
+    ['a connection breaks', { losses: 1 }],
+    ['a master restarts', { crashes: 1 }],
+  ])('leads to the same states when no step is left out: %s', async (_, more) => {
+    const limits = { states: 10_000, areStepsLeftOut: false };
+    const all = await explore({ ...alone, ...more }, realSystem, limits);
+    const some = await explore({ ...alone, ...more }, realSystem);
+    expect(all.isWhole).toBe(true);
+    expect(some.stateCount).toBe(all.stateCount);
+    expect(some.stepCount).toBeLessThan(all.stepCount);
+  });
+
+  it.each([
+    ['nothing fails', {}],
+    ['a connection breaks', { losses: 1 }],
+    ['a master restarts', { crashes: 1, clients: [{ acquires: 2, extends: 0 }] }],
+  ])('takes no states for one that behave differently: %s', async (_, more) => {
+    const compared = await compareTwins({ ...alone, ...more }, realSystem, 100);
+    expect(compared.differing).toBeNull();
+    expect(compared.comparedCount).toBeGreaterThan(10);
+  });
+
+  it.each(settings)('is safe at the beginning: $what', { timeout: 60_000 }, async (setting) => {
+    const { broken } = await explore(setting, realSystem, { states: 150 });
+    expect(broken).toBeNull();
+  });
+});
+
+describe('a mistake breaks a property', () => {
+  it.each([
+    { mutant: 'quorum-one-lower', world: 'contention', property: 'honesty' },
+    { mutant: 'release-without-comparing', world: 'contention', property: 'ownership' },
+    { mutant: 'repair-without-proof', world: 'extension', property: 'revived' },
+    { mutant: 'no-write-back', world: 'fence', property: 'fence' },
+    { mutant: 'no-restart-grace', world: 'crash', property: 'fence' },
+    { mutant: 'validity-from-after-the-requests', world: 'expiry', property: 'honesty' },
+    { mutant: 'value-used-again', world: 'retries', property: 'released' },
+  ])('$mutant: $property', { timeout: 120_000 }, async ({ mutant: name, world, property }) => {
+    const mutant = smallMutants.find((one) => one.name === name);
+    if (mutant === undefined) throw new Error(`no such mutant: ${name}`);
+    const { system, flaws } = await loadSmallMutant(mutant);
+    const caught = await wander(named(world), system, flaws, 500);
+    expect(caught?.finding.property).toBe(property);
+  });
+});

@@ -1,0 +1,133 @@
+// One master of a small world: the memory of a simulated server, and what the checks of a small
+// world have to know of its past.
+
+import { epochMs } from '../machine.ts';
+import { type Script, SimRedis } from '../sim-redis.ts';
+import type { System } from '../system.ts';
+import type { World } from '../world.ts';
+import type { Answer, Request } from './line.ts';
+import { counter, key, ttlMs } from './setting.ts';
+
+type Words = readonly (string | number)[];
+
+/** What a script did, for the checks. */
+export interface Effect {
+  readonly script: Script;
+  readonly value: string;
+  /** The value under the key before and after it. */
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly isRefusal: boolean;
+}
+
+export class SmallMaster {
+  readonly redis: SimRedis;
+  /** The values that it held when it lost its memory. */
+  readonly forgot = new Set<string>();
+  /** The values that a request on a broken connection has set: their release came before it. */
+  readonly setTooLate = new Set<string>();
+  readonly #number: number;
+  readonly #world: World;
+  readonly #scriptNamed: System['scriptNamed'];
+  #startedAt = -86_400_000;
+  #startCount = 1;
+
+  constructor(world: World, number: number, redis: SimRedis, scriptNamed: System['scriptNamed']) {
+    this.#number = number;
+    this.#world = world;
+    this.#scriptNamed = scriptNamed;
+    this.redis = redis;
+  }
+
+  /** Whether it has any memory to lose. */
+  get isEmpty(): boolean {
+    return this.redis.keys().length === 0;
+  }
+
+  /** It was down for no time at all: longer outages are answers that come late. */
+  restart(isForgetting: boolean): void {
+    const holder = this.redis.get(key);
+    if (isForgetting) {
+      if (holder !== null) this.forgot.add(holder);
+      this.redis.restore(null);
+    }
+    this.#startedAt = this.#world.now;
+    this.#startCount += 1;
+  }
+
+  /** Does what is asked, in one step each. */
+  answer({ commands }: Request): { readonly answer: Answer; readonly effects: readonly Effect[] } {
+    const effects: Effect[] = [];
+    const replies = commands.map((words) => this.#reply(words, effects));
+    const texts = replies.map((reply, index) =>
+      commands[index]?.[1] === 'server' ? this.#start : textOf(reply),
+    );
+    return { answer: { replies, text: texts.join(' ') }, effects };
+  }
+
+  /** What future behaviour depends on; equal texts behave alike. `isLive`: a value in use. */
+  textFor(isLive: (value: string) => boolean): string {
+    const { redis } = this;
+    const holder = redis.get(key);
+    const held = holder === null ? '' : `${holder}:${redis.remainingMs(key)}`;
+    const forgot = [...this.forgot].filter(isLive);
+    const past = [forgot, [...this.setTooLate].filter(isLive)].join('/');
+    return `${held},${redis.get(counter) ?? ''},${this.#start},${past}`;
+  }
+
+  /** The key expires, and not later than one ttl after this instant; null: or else why not. */
+  get overstay(): string | null {
+    if (this.redis.get(key) === null) return null;
+    const remainingMs = this.redis.remainingMs(key);
+    if (remainingMs === null) return 'a key never expires';
+    return remainingMs > ttlMs ? `a key stays for another ${remainingMs} ms` : null;
+  }
+
+  /** The same for all masters that never restarted. */
+  get #start(): string {
+    return this.#startCount === 1 ? '' : `${this.#startCount}@${this.#startedAt}`;
+  }
+
+  #reply([name, ...words]: Words, effects: Effect[]): unknown {
+    if (name === 'INFO') {
+      if (words[0] !== 'server') return 'aof_enabled:0\r\n';
+      const seconds = Math.floor((this.#world.now - this.#startedAt) / 1000);
+      const runId = `${this.#number}${this.#startCount}`.padEnd(40, '0');
+      return `run_id:${runId}\r\nuptime_in_seconds:${seconds}\r\n`;
+    }
+    if (name === 'ROLE') return ['master', 0, []];
+    if (name === 'CONFIG') return ['appendfsync', 'everysec'];
+    const keyCount = Number(words[1]);
+    const script = this.#scriptNamed(String(words[0]));
+    const before = this.redis.get(key);
+    const rest = words.slice(2 + keyCount);
+    const reply = this.redis.run(script, words.slice(2, 2 + keyCount).map(String), rest);
+    effects.push({
+      script,
+      value: String(rest[0]),
+      before,
+      after: this.redis.get(key),
+      isRefusal: script === 'acquire' && Array.isArray(reply) && reply[0] === 0,
+    });
+    return typeof reply === 'string'
+      ? Object.assign(new Error(reply), { name: 'ReplyError' })
+      : reply;
+  }
+}
+
+function textOf(reply: unknown): string {
+  return reply instanceof Error ? String(reply) : JSON.stringify(reply);
+}
+
+/** `count`: what its counter stands at; null: it has none, and starts at the time of day. */
+export function newMaster(
+  world: World,
+  { scriptNamed }: System,
+  number: number,
+  count: number | null,
+  flaws: ConstructorParameters<typeof SimRedis>[2],
+): SmallMaster {
+  const redis = new SimRedis(world, { rate: 1, wallOffsetMs: 0 }, flaws);
+  if (count !== null) redis.put(counter, String(epochMs * 1000 + count), 86_400_000);
+  return new SmallMaster(world, number, redis, scriptNamed);
+}

@@ -1,0 +1,83 @@
+// The mutants of the small worlds (explore/): those of the simulator that can show themselves in
+// acquiring, extending and releasing, and mistakes that only the small worlds look for.
+
+import type { Flaw } from '../flaws.ts';
+import { inSource, type Mutant, rarely } from '../mutant.ts';
+import { buildMutants, loadMutant } from '../mutant-build.ts';
+import { mutants } from '../mutants.ts';
+import { realSystem, type System } from '../system.ts';
+
+const names: readonly string[] = [
+  'quorum-one-lower',
+  'quorum-of-answering-masters',
+  'validity-from-after-the-requests',
+  'extension-from-after-the-requests',
+  'failed-masters-extend',
+  'no-release-on-silent-masters',
+  'release-forgets-what-was-asked',
+  'release-overtakes-the-acquire',
+  'value-used-again',
+  'no-write-back',
+  'smallest-count',
+  'no-restart-grace',
+  'release-without-comparing',
+  'extend-without-comparing',
+  'extend-revives',
+  'repair-overwrites',
+  'fence-raised-without-owner-check',
+  'fence-not-raised',
+];
+
+/** The checks and the worlds of the simulator are not meant for these. */
+const elsewhere = rarely(0, 'restarts-empty');
+
+const ownMutants: readonly Mutant[] = [
+  inSource(
+    'repair-without-proof',
+    'a missing key is repaired before a quorum has confirmed the lease',
+    elsewhere,
+    'lock/redlock.ts',
+    'if (confirmed) this.#repair(master, confirmed, ended);',
+    'if (confirmed !== undefined) this.#repair(master, confirmed ?? lease, ended);',
+  ),
+  inSource(
+    'repair-after-the-release',
+    'a late answer to an extension repairs a key that was released since',
+    elsewhere,
+    'lock/redlock.ts',
+    'if (!this.#ours.has(claim.value) || this.#clock.now() >= validUntil) return;',
+    'if (this.#clock.now() >= validUntil) return;',
+  ),
+  inSource(
+    'repair-after-the-validity',
+    'a late answer to an extension repairs a key whose lease has ended since',
+    elsewhere,
+    'lock/redlock.ts',
+    'if (!this.#ours.has(claim.value) || this.#clock.now() >= validUntil) return;',
+    'if (!this.#ours.has(claim.value) || validUntil < 0) return;',
+  ),
+];
+
+export const smallMutants: readonly Mutant[] = [
+  ...names.map((name) => {
+    const mutant = mutants.find((one) => one.name === name);
+    if (mutant === undefined) throw new Error(`no such mutant: ${name}`);
+    return mutant;
+  }),
+  ...ownMutants,
+];
+
+/** Builds those that are in the source, which are kept until it changes; returns where. */
+export function buildSmallMutants(): string {
+  const inSources = smallMutants.filter(({ edits }) => edits.length > 0);
+  return buildMutants(inSources, 'smallmutants');
+}
+
+/** The code with this mistake, or the mistake of the simulated servers. */
+export async function loadSmallMutant(
+  mutant: Mutant,
+): Promise<{ readonly system: System; readonly flaws: readonly Flaw[] }> {
+  const { flaw, edits } = mutant;
+  const system = edits.length > 0 ? await loadMutant(buildSmallMutants(), mutant) : realSystem;
+  return { system, flaws: flaw === undefined ? [] : [flaw] };
+}
