@@ -83,7 +83,7 @@ async function exploreAll({ worlds, mutant, states }: Wanted): Promise<number> {
   if (worlds.length > 0) return isSafe ? 0 : 1;
   const hunted = await hunt(names);
   const page = path.join(checkout(), 'docs', 'results', 'explore.md');
-  writeFileSync(page, pageOf(outcomes, hunted, { huntSchedules, commit: commit() }));
+  writeFileSync(page, pageOf(outcomes, hunted, { huntSchedules, states, commit: commit() }));
   const missed = names.filter(
     (name) => !hunted.some((one) => one.mutant === name && one.caught !== null),
   );

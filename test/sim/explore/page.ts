@@ -24,6 +24,8 @@ export interface Hunted {
 interface Facts {
   /** The most schedules in which a mutant was looked for in one world. */
   readonly huntSchedules: number;
+  /** The most states of a world; null: all of them. */
+  readonly states: number | null;
   readonly commit: string;
 }
 
@@ -31,7 +33,7 @@ interface Facts {
 export function pageOf(
   outcomes: readonly Outcome[],
   hunted: readonly Hunted[],
-  { huntSchedules, commit }: Facts,
+  { huntSchedules, states, commit }: Facts,
 ): string {
   const rows = outcomes.map(({ setting, cpuSeconds, exploration }) => {
     const { stateCount, stepCount, scheduleCount, depth, isWhole, broken } = exploration;
@@ -52,9 +54,11 @@ export function pageOf(
     return rowOf([name, breaks, where.join(', ') || '**none**']);
   });
   const [cpu] = os.cpus();
+  const command = `npm run explore${states === null ? '' : ` -- --states ${states}`}`;
   return `# Every schedule of small worlds
 
-Made by \`npm run explore\`; [what is exhaustive and what is not](../algorithm.md#every-schedule-of-small-worlds).
+Made by \`${command}\`;
+[what is exhaustive and what is not](../algorithm.md#every-schedule-of-small-worlds).
 
 ${cpu?.model.trim()}, ${os.cpus().length} cores; node ${process.versions.node}; commit ${commit}.
 

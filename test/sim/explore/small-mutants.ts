@@ -9,10 +9,8 @@ import { realSystem, type System } from '../system.ts';
 
 const names: readonly string[] = [
   'quorum-one-lower',
-  'quorum-of-answering-masters',
   'validity-from-after-the-requests',
   'extension-from-after-the-requests',
-  'failed-masters-extend',
   'no-release-on-silent-masters',
   'release-forgets-what-was-asked',
   'release-overtakes-the-acquire',
