@@ -14,7 +14,7 @@ const suite = (name: string, options: object = {}) => ({
 });
 
 /** They take minutes: only when asked for by name, `npm test -- --project long`. */
-const named = ['long', 'packages'].filter((name) => process.argv.includes(name));
+const named = ['long', 'interop', 'packages'].filter((name) => process.argv.includes(name));
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: 60_000 };
 
@@ -49,7 +49,6 @@ export default defineConfig({
       suite('unit'),
       suite('redis'),
       suite('sim', { ...simulated, exclude: [rareMutants] }),
-      suite('interop', onRealTime),
       suite('library', onRealTime),
       suite('cli', onRealTime),
       suite('supervision', onRealTime),

@@ -1,6 +1,6 @@
 // Mutants of a person's lock: seen as free, thawed by another one's thaw, forgotten.
 
-import { inScript, inSource, type Mutant, within } from './mutant.ts';
+import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
 
 export const freezeMutants: readonly Mutant[] = [
   inScript(
@@ -21,7 +21,7 @@ export const freezeMutants: readonly Mutant[] = [
   inSource(
     'frozen-by-one',
     'one master that shows a freeze is enough to report it',
-    within(20, 'frozen', 'barred'),
+    rarely(20, 'frozen', 'barred'),
     'ctl/people/freezing.ts',
     "if (count >= quorum) return { kind: 'frozen', count };",
     "if (count >= Math.min(1, quorum)) return { kind: 'frozen', count };",

@@ -18,7 +18,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'mark-not-renewed',
     'an extension by a holder that shares does not lengthen the key',
-    within(10, 'readers-and-writers', 'honesty'),
+    rarely(10, 'readers-and-writers', 'honesty'),
   ),
   inScript(
     'release-of-all-readers',
@@ -83,7 +83,7 @@ export const jointMutants: readonly Mutant[] = [
   inScript(
     'fence-of-the-first-name',
     'only the first name counts',
-    within(20, 'several-names', 'fence'),
+    rarely(20, 'several-names', 'fence'),
   ),
   inScript(
     'superseded-keeps-its-position',

@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
     inSource(
       'failed-masters-extend',
       'an extension counts masters that did not answer',
-      within(20, 'partitions', 'exclusion', 'honesty'),
+      rarely(20, 'partitions', 'exclusion', 'honesty'),
       'lock/quorum.ts',
       "if (extended >= quorum) return 'extended';",
       "if (extended + failed >= quorum) return 'extended';",
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'release-forgets-what-was-asked',
     'claims without a reply are not released',
-    within(20, 'slow-masters', 'litter'),
+    rarely(20, 'slow-masters', 'litter'),
     'redis/redis-master.ts',
     'this.#mayHold.set(value, asked);\n    if (claim.waiter)',
     'if (claim.waiter)',
@@ -137,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'smallest-count',
     'the smallest count of the voters is the number',
-    within(20, 'partitions', 'fence'),
+    rarely(20, 'partitions', 'fence'),
     'lock/quorum.ts',
     'const number = Math.max(...counts);',
     'const number = Math.min(...counts);',
@@ -213,7 +213,7 @@ export const mutants: readonly Mutant[] = [
   inScript(
     'extend-revives',
     'an extension sets a missing key again',
-    within(60, 'partitions', 'litter', 'exclusion'),
+    rarely(60, 'partitions', 'litter', 'exclusion'),
   ),
   inScript(
     'repair-overwrites',
@@ -259,7 +259,7 @@ export const mutants: readonly Mutant[] = [
   inScript(
     'queue-keeps-the-silent',
     'a waiter that does not answer its wake-up keeps its position',
-    within(20, 'sudden-deaths', 'handOver'),
+    rarely(20, 'sudden-deaths', 'handOver'),
   ),
   inSource(
     'wake-up-ignored',
@@ -299,7 +299,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'polls-all-the-time',
     'a waiter asks twenty times a second',
-    within(10, 'contention', 'cost'),
+    rarely(10, 'contention', 'cost'),
     'lock/wait.ts',
     'const pollMs = { least: 900, most: 1_000 };',
     'const pollMs = { least: 45, most: 50 };',
