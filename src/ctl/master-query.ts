@@ -224,7 +224,8 @@ export class MasterQuery {
   }
 
   #cut(observer: LockObserver, names: ReadonlySet<string>, why: string): string[] {
-    this.#cutOff.set(observer, failed('reply', `${why}: cut off, names may be missing`));
+    const cut = failed('reply', `${why}: cut off, names may be missing`);
+    this.#cutOff.set(observer, this.#cutOff.get(observer) ?? cut);
     return [...names];
   }
 
