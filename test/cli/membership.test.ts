@@ -23,9 +23,12 @@ test.each([
 ])('%s, also as one of three: 78, and the command does not run', async (_title, pairOf) => {
   const [first, second] = masters as [TestMaster, TestMaster];
   const proxy = await FaultyProxy.start(first.url);
+  // A quorum without one of the pair must not come before that one has said what it is.
+  const slow = await FaultyProxy.start(second.url);
+  slow.delay(200);
   const pair = pairOf(proxy.url, first.url);
   const results = await Promise.all(
-    [pair, [...pair, second.url], [second.url, ...pair]].map((urls) =>
+    [pair, [...pair, slow.url], [slow.url, ...pair]].map((urls) =>
       runCli(['name', '--', 'echo', 'never'], {
         env: {
           REDLOCK_MASTERS: urls.join(','),
@@ -42,7 +45,7 @@ test.each([
     expect(linesOf(stderr)).toHaveLength(1);
   }
   for (const master of masters) expect(await locksOn(master)).toEqual([]);
-  await proxy.stop();
+  await Promise.all([proxy.stop(), slow.stop()]);
 });
 
 test('a replica, also as one of three: 78, and the command does not run', async () => {
