@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
@@ -56,10 +57,12 @@ test.each([
   const run = startCli(words, environment(how()));
   await eventually('it runs', () => run.stdout.includes('on'), 20_000);
   await rotate('second');
+  await sleep(3_500); // By now only a master that was asked since then has the key.
+  const has = masters.map((master) => master.command('exists', 'redlock:name'));
+  expect(await Promise.all(has)).toEqual([1, 1, 1]);
   const { code, stdout, stderr } = await run.result;
   expect([code, stdout], stderr).toEqual([0, 'on\nend\n']);
   expect(stderr).not.toMatch(/warning|WRONGPASS|first|second/);
-  expect(stderr).toMatch(/released: "name": on 3 masters/);
 });
 
 test('a command runs once for all masters, and again after a refused login', async () => {
