@@ -15,6 +15,12 @@ const suite = (name: string, options: object = {}) => ({
 
 /** They take minutes: only when asked for by name, `npm test -- --project long`. */
 const named = ['long', 'interop', 'packages'].filter((name) => process.argv.includes(name));
+/** Files that take a quarter of a minute each, mostly by waiting: with `--project slow`, as CI does. */
+const slowFiles = [
+  ...['coming-from', 'notify', 'rotation', 'sentinel'].map((name) => `test/cli/${name}.test.ts`),
+  ...['examples', 'peers'].map((name) => `test/library/${name}.test.ts`),
+];
+const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
 const onRealTime = { testTimeout: 60_000 };
 
@@ -49,8 +55,9 @@ export default defineConfig({
       suite('unit'),
       suite('redis'),
       suite('sim', { ...simulated, exclude: [rareMutants] }),
-      suite('library', onRealTime),
-      suite('cli', onRealTime),
+      suite('library', { ...onRealTime, exclude: slowFiles }),
+      suite('cli', { ...onRealTime, exclude: slowFiles }),
+      ...(isSlow ? [suite('slow', { ...onRealTime, include: slowFiles })] : []),
       suite('supervision', onRealTime),
       suite('ctl', onRealTime),
       ...(process.argv.includes('standalone') ? [standalone] : []),
