@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { eventually } from '../servers/processes.ts';
 import { survivorsOf } from '../servers/survivors.ts';
-import { pass, sharedMasters } from './rig.ts';
+import { pass, sharedMasters, startJob } from './rig.ts';
 import { obstacle, Terminal } from './terminal.ts';
 
 if (obstacle !== null) process.stderr.write(`  SKIPPED: jobs at a terminal: ${obstacle}\n`);
@@ -121,8 +121,9 @@ describe.skipIf(obstacle !== null)('a wait at a terminal', () => {
   async function openWaiting(columns = 150, environment = ''): Promise<Terminal> {
     const terminal = await Terminal.open(await sharedMasters(), columns);
     terminals.push(terminal);
-    await terminal.type(`rl $JOB -- sh -c 'echo held; sleep 60' &`);
-    await terminal.shows(/^(prompt> )?held$/m, slowly);
+    const command = ['sh', '-c', 'echo ready; sleep 60'];
+    const options = { name: terminal.mark, flags: [], timeoutMs: 90_000 };
+    await startJob(await sharedMasters(), command, options).ready();
     await terminal.type(`clear; ${environment} rl -w 1h $JOB -- echo ran`);
     return terminal;
   }
