@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-// One project a suite; test/README.md says which question each answers. The suites that start servers and programs run
-// one file at a time: two cores shared by five masters and a few dozen Node programs are slow enough already.
+// One project a suite; test/README.md says which question each answers. The suites that start
+// servers and programs run one file at a time: two cores shared by five masters and a few dozen
+// Node programs are slow enough already.
 const suite = (name: string, options: object = {}) => ({
   test: {
     name,
@@ -15,7 +16,9 @@ const suite = (name: string, options: object = {}) => ({
 
 /** They take minutes: only when asked for by name, `npm test -- --project long`. */
 const named = ['long', 'interop', 'packages'].filter((name) => process.argv.includes(name));
-/** Files that take a quarter of a minute each, mostly by waiting: with `--project slow`, as CI does. */
+/**
+ * Files that take a quarter of a minute each, mostly by waiting: with `--project slow`, as CI does.
+ */
 const slowFiles = [
   ...['coming-from', 'notify', 'rotation', 'sentinel'].map((name) => `test/cli/${name}.test.ts`),
   ...['examples', 'peers'].map((name) => `test/library/${name}.test.ts`),
@@ -28,7 +31,10 @@ const onRealTime = { testTimeout: 60_000 };
 const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
 const rareMutants = 'test/sim/rare-mutants.test.ts';
 
-/** The suites of the built programs on the executable that has both in one file (`npm run build:standalone`). */
+/**
+ * The suites of the built programs on the executable that has both in one file (`npm run
+ * build:standalone`).
+ */
 const standalone = {
   test: {
     ...suite('cli', onRealTime).test,
@@ -39,11 +45,14 @@ const standalone = {
   },
 };
 
-/** The core of the suites, on each server that REDIS_SERVERS names: `npm test -- --project servers`. */
+/**
+ * The core of the suites, on each server that REDIS_SERVERS names: `npm test -- --project servers`.
+ */
 const servers = suite('servers', {
   ...onRealTime,
   include: [
-    'redis/{access,connections,fence,forms,identity,lost,master,queue,replies,scripts,server-kinds}',
+    'redis/{access,connections,fence,forms,identity,lost,master}',
+    'redis/{queue,replies,scripts,server-kinds}',
     'cli/{exit-code,forms,history,keep-alive,membership,rotation,sentinel}',
     'ctl/{acl,doctor,states,steps}',
   ].map((files) => `test/${files}.test.ts`),
@@ -67,7 +76,8 @@ export default defineConfig({
       ...(process.argv.includes('servers') ? [servers] : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
-    // Twice the cores of a small machine: most tests wait for something most of the time. The long ones do not.
+    // Twice the cores of a small machine: most tests wait for something most of the time. The long
+    // ones do not.
     maxWorkers: named.length > 0 ? 2 : 4,
   },
 });

@@ -34,7 +34,10 @@ case "$(uname -s) $(uname -m)" in
   'Linux aarch64' | 'Linux arm64') system=linux-arm64 ;;
   'Darwin x86_64') system=darwin-x64 ;;
   'Darwin arm64') system=darwin-arm64 ;;
-  *) fail "$(uname -sm): no executable for this system (with Node: npm install --global redlock-run)" ;;
+  *)
+    advice='with Node: npm install --global redlock-run'
+    fail "$(uname -sm): no executable for this system ($advice)"
+    ;;
 esac
 # The loader of glibc is looked for first: a system of glibc may have musl beside it.
 if [ "$(uname -s)" = Linux ]; then

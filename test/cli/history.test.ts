@@ -51,13 +51,13 @@ describe('a line has the outcome, as --report has it', () => {
 
   test('the holder, the duration and the fencing number', async () => {
     const { stdout } = await run([
-      'who',
+      'holder',
       '--',
       'sh',
       '-c',
       'sleep 0.5; echo $REDLOCK_TOKEN $REDLOCK_FENCE',
     ]);
-    const record = await recordOf('who');
+    const record = await recordOf('holder');
     expect(record).toMatchObject({
       host: hostname(),
       label: 'sh',

@@ -62,7 +62,7 @@ test('a replica, also as one of three: 78, and the command does not run', async 
   await replica.stop();
 });
 
-test('a node of a cluster that owns all slots, as one of three: 78 at once, with its kind', async () => {
+test('a cluster node that owns all slots, as one of three: 78 at once, with its kind', async () => {
   const [first, second] = masters as [TestMaster, TestMaster];
   const config = { 'cluster-enabled': 'yes' };
   const [node] = (await startMasters(1, { transport: 'tcp', config })) as [TestMaster];

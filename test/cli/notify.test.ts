@@ -92,7 +92,7 @@ test('its output is shown with -v', async () => {
   expect(stderr).toContain('<acquired>');
 });
 
-test('--max-waiters: one that finds so many in the queue exits 75 and leaves the queue', async () => {
+test('--max-waiters: a run that finds so many in the queue leaves it and exits 75', async () => {
   await takeBy('theirs', masters, 'a');
   const first = start(['-v', '--max-waiters', '1', 'a', '--', 'true']);
   await first.says('stderr', /1st in the queue/);

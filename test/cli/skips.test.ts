@@ -47,7 +47,7 @@ test('a master alone that refuses counts for nothing', async () => {
   expect(await historyOf('a')).toMatchObject([{ outcome: 'ran' }]);
 });
 
-test('contenders that split the vote are counted only if they were refused in the end', async () => {
+test('contenders that split the vote are counted only if refused in the end', async () => {
   const words = ['-n', '--hold-at-least', '5s', 'a', '--', 'true'];
   const codes = await Promise.all(Array.from({ length: 8 }, async () => (await run(words)).code));
   const refused = codes.filter((code) => code === 75).length;
@@ -57,7 +57,7 @@ test('contenders that split the vote are counted only if they were refused in th
   expect(skips.map(({ count }: { count: number }) => count)).toEqual(refused > 0 ? [refused] : []);
 });
 
-test('a refusal stands where masters keep no memory, forbid it or have something else', async () => {
+test('a refusal stands where masters forbid its record or have something else there', async () => {
   await takeBy('theirs', masters, 'a');
   const [first, second, third] = masters;
   await first?.command('set', '{redlock:a}:facts:history', 'theirs');

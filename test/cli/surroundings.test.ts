@@ -69,7 +69,7 @@ test.skipIf(!hasScript)(
       shell(`export A=$0 B=$1 C=$2; script -qec '${line}' /dev/null </dev/null; echo "code $?"`)
         .stdout;
     expect(within('"$A" "$B" -w 2s held -- true')).toMatch(
-      /^redlock-run: waiting 0s \(of 2s\) for "held": .*\r\nredlock-run: busy: "held": .*\r\ncode 75\n$/,
+      /^redlock-run: waiting 0s \(of 2s\) .*"held".*\r\nredlock-run: busy: .*\r\ncode 75\n$/,
     );
     const watched = within('timeout 2.5 "$A" "$C" status held --watch');
     expect(watched).toMatch(/^"held".*\n"held".*code 124\n$/s);

@@ -23,7 +23,7 @@ export function faults(world: World): void {
       expect(await server.read('r')).toEqual(heldBy('a'));
     });
 
-    it('has nothing of ours after it has thawed, when it was told to release meanwhile', async (server, master) => {
+    it('told to release meanwhile: nothing of ours after the thaw', async (server, master) => {
       await server.freeze();
       const replies = [master.acquire(claimOf('a'), lasting), master.release(claimOf('a'), 0)];
       await server.pass(50);
@@ -32,7 +32,7 @@ export function faults(world: World): void {
       expect(await server.read('r')).toBeNull();
     });
 
-    it('has nothing of ours after it has thawed, when the connection broke before the release', async (server, master) => {
+    it('connection broken before the release: nothing of ours is left', async (server, master) => {
       await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.freeze();
       const reply = master.acquire(claimOf('a'), lasting);
@@ -46,7 +46,7 @@ export function faults(world: World): void {
       expect(await server.read('r')).toBeNull();
     });
 
-    it('has nothing of ours after it has thawed, however long it was silent before the release', async (server, master) => {
+    it('silent for long before the release: nothing of ours is left', async (server, master) => {
       await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.freeze();
       const reply = master.acquire(claimOf('a'), lasting);
@@ -60,7 +60,7 @@ export function faults(world: World): void {
   });
 
   describe('a lost answer', () => {
-    it('of an acquire: our own value counts as ours at the next attempt', async (server, master) => {
+    it('of an acquire: our own value counts as ours the next time', async (server, master) => {
       await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.loseAnswers();
       const reply = master.acquire(claimOf('a'), lasting);

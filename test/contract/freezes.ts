@@ -22,7 +22,7 @@ export function freezes(world: World): void {
     test(title, () => world((server) => body(server, server.handle())));
 
   describe('frozen', () => {
-    it('no new holder, held alone, shared or on a slot: refused with the freeze', async (server, master) => {
+    it('no new holder, exclusive, shared or on a slot: refused with it', async (server, master) => {
       expect(await server.freezeLock('r', 'f', 0)).toEqual({ kind: 'frozen' });
       for (const claim of [claimOf('a'), sharedOf('b'), slotOf('c', 1)]) {
         expect(await master.acquire(claim, lasting)).toMatchObject({
@@ -44,7 +44,7 @@ export function freezes(world: World): void {
       ]);
     });
 
-    it('the present holder is extended, repaired, granted again, and released', async (server, master) => {
+    it('the holder is extended, repaired, granted again and released', async (server, master) => {
       const shared = sharedOf('s', { resources: ['q'] });
       for (const claim of [claimOf('a'), shared]) {
         const resource = claim.resources[0] ?? '';

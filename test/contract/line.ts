@@ -1,6 +1,6 @@
-// The queue that a master keeps for each resource: who has a place, who is granted a free resource,
-// who is called. The part of the contract that makes waiting fair; nothing here keeps two from
-// holding at once.
+// The queue that a master keeps for each resource: which waiters have a position, which one is
+// granted a free resource, which one is woken. The part of the contract that makes waiting fair;
+// nothing here keeps two from holding at once.
 //
 // *Note:* wake-ups are hints. A master must send them, and no waiter may rely on them.
 
@@ -16,7 +16,7 @@ import {
   type World,
 } from './world.ts';
 
-/** The claim of one who waits. Arrivals are by the letter of the value: `a` came first. */
+/** The claim of a waiter. Arrivals are by the letter of the value: `a` came first. */
 const waiterOf = (value: string) =>
   claimOf(value, { waiter: { id: `id ${value}`, arrivalUs: value.charCodeAt(0) } });
 const inLine = (position: number | null, holder = 'them') =>
@@ -29,7 +29,7 @@ export function line(world: World): void {
   const ask = (master: Master, value: string) => master.acquire(waiterOf(value), lasting);
 
   describe('the queue', () => {
-    it('whoever waits is told his place, by arrival and not by who asked first', async (server, master) => {
+    it('a waiter is told its position: by arrival, not by request', async (server, master) => {
       await server.write('r', 'them', 60_000);
       expect(await ask(master, 'b')).toEqual(inLine(0));
       expect(await ask(master, 'a')).toEqual(inLine(0));
@@ -47,20 +47,20 @@ export function line(world: World): void {
       expect(await ask(master, 'b')).toEqual(inLine(0, 'a'));
     });
 
-    it('whoever does not wait takes no place', async (server, master) => {
+    it('a client that does not wait takes no position', async (server, master) => {
       await server.write('r', 'them', 100);
       expect(await master.acquire(claimOf('not waiting'), lasting)).toEqual(inLine(null));
       await server.pass(150);
       expect(await ask(master, 'b')).toMatchObject({ kind: 'granted' });
     });
 
-    it('our own value counts as ours, whoever is before us by now', async (server, master) => {
+    it('our own value counts as ours, whatever is before us by now', async (server, master) => {
       await ask(master, 'b');
       expect(await ask(server.handle(), 'a')).toEqual(inLine(0, 'b'));
       expect(await ask(master, 'b')).toMatchObject({ kind: 'granted' });
     });
 
-    it('a grant that is given back keeps the place, one that is released does not', async (server, master) => {
+    it('a grant that is rolled back keeps the position, a release not', async (server, master) => {
       const other = server.handle();
       await ask(master, 'a');
       expect(await master.rollback(waiterOf('a'))).toEqual({ kind: 'released' });
@@ -70,7 +70,7 @@ export function line(world: World): void {
       expect(await ask(other, 'b')).toMatchObject({ kind: 'granted' });
     });
 
-    it('whoever leaves the line gives up his place and nothing else, and the next one is called', async (server, master) => {
+    it('leaving the queue gives up the position, and wakes the next', async (server, master) => {
       await server.write('r', 'them', 60_000);
       await ask(master, 'a');
       const { subscription, count } = await earOf(server, waiterOf('b'));
@@ -82,14 +82,14 @@ export function line(world: World): void {
       subscription.close();
     });
 
-    it('whoever leaves the line leaves a key alone that holds nothing', async (server, master) => {
+    it('leaving the queue leaves a key alone that holds nothing', async (server, master) => {
       await server.write('r', '', 60_000);
       await ask(master, 'a');
       await master.dequeue(waiterOf('a'));
       expect(await server.read('r')).toMatchObject({ value: '' });
     });
 
-    it('whoever leaves the line keeps what he holds', async (server, master) => {
+    it('leaving the queue keeps what is held', async (server, master) => {
       await ask(master, 'a');
       await master.dequeue(waiterOf('a'));
       expect((await server.read('r'))?.value).toBe('a');
@@ -103,7 +103,7 @@ export function line(world: World): void {
       expect((await server.read('r'))?.value).toBe('them');
     });
 
-    it('whoever gives no sign of life for three seconds loses his place', async (server, master) => {
+    it('a waiter silent for three seconds loses its position', async (server, master) => {
       await server.write('r', 'them', 3_400);
       await ask(master, 'a');
       await server.pass(2_000);
@@ -134,7 +134,7 @@ export function line(world: World): void {
       for (const { subscription } of [first, second]) subscription.close();
     });
 
-    it('comes when the holder leaves the key for a while, and again when somebody asks for what is free', async (server, master) => {
+    it('comes when a key left for a while is, and when it is free', async (server, master) => {
       const second = await earFor(server, 'b');
       await ask(master, 'a');
       await ask(server.handle(), 'b');
@@ -168,7 +168,7 @@ export function line(world: World): void {
       expect(first.count()).toBe(0);
     });
 
-    it('cannot be listened for on a server that is not to be reached, and that is no error', async (server, master) => {
+    it('cannot be listened for on an unreachable server: no error', async (server, master) => {
       await server.unplug();
       expect(await master.subscribe(waiterOf('a'), () => {})).toMatchObject({
         kind: 'failed',

@@ -1,4 +1,4 @@
-// What a master shows to somebody who takes no lock: holders, their time, the fence and the queue,
+// What a master shows to a client that takes no lock: holders, their time, the fence and the queue,
 // as they are at one moment, and nothing changed by it. Nested runs and the steps of redlockctl go
 // by it.
 //
@@ -37,7 +37,7 @@ export function looks(world: World): void {
       expect(await server.look('r', 's')).toEqual([nothing, nothing]);
     });
 
-    it('at one who holds it alone, with his fence and those who wait, first in line first', async (server, master) => {
+    it('at one exclusive holder, with its fence and waiters in order', async (server, master) => {
       const granted = await master.acquire(claimOf('a'), lasting);
       assert(granted.kind === 'granted');
       const [later, first] = [waiting(claimOf('c')), waiting(claimOf('b'))];
@@ -54,7 +54,7 @@ export function looks(world: World): void {
       expect(sight?.queue.map(({ id }) => id)).toEqual([first.waiter?.id, later.waiter?.id]);
     });
 
-    it('at one who came without a fence, and at somebody who never ends', async (server, master) => {
+    it('at a holder without a fence, and at one that never expires', async (server, master) => {
       await master.acquire(claimOf('a', { isFenced: false }), lasting);
       await server.write('s', 'b', null);
       expect(await server.look('r', 's')).toEqual([
@@ -63,7 +63,7 @@ export function looks(world: World): void {
       ]);
     });
 
-    it('at those who share it, each with his own time', async (server, master) => {
+    it('at those that share it, each with its own time', async (server, master) => {
       await master.acquire(sharedOf('a', { ttlMs: 30_000 }), lasting);
       await master.acquire(sharedOf('b'), lasting);
       const [sight] = await seen(server, 'r');
@@ -91,7 +91,7 @@ export function looks(world: World): void {
       expect(await server.look('r', 's')).toEqual([nothing, nothing]);
     });
 
-    it('changes nothing for those who wait', async (server, master) => {
+    it('changes nothing for those that wait', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await master.acquire(waiting(claimOf('b')), lasting);
       await server.look('r');

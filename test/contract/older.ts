@@ -38,7 +38,7 @@ function times(world: World, unitMs: number): void {
     master.acquire(claim(value, changes), lasting);
   const timeAt = async (server: Server) => (await server.read('r'))?.value ?? null;
   const noteIn = async (server: Server) => (await server.note('r')) ?? '';
-  /** Somebody else writes a time so far from now, for ever; seconds with a fraction. */
+  /** Another program writes a time so far from now, for ever; seconds with a fraction. */
   const write = async (server: Server, ms: number, resource = 'r') => {
     const text = String(((await server.now()) + ms) / unitMs);
     await server.write(resource, text, null);
@@ -66,20 +66,20 @@ function times(world: World, unitMs: number): void {
   };
 
   describe('acquire', () => {
-    it('nothing there: granted, and the time at which it ends stands there with a note', async (server, master) => {
+    it('nothing there: granted, and its end stands there with a note', async (server, master) => {
       const since = await server.now();
       expect(await acquire(master, 'a')).toEqual({ kind: 'granted', fence: null });
       await expectHeld(server, 'a', 60_000, since);
     });
 
-    it('ours there: granted again, until another time, also to another connection', async (server, master) => {
+    it('ours there: granted again, also to another connection', async (server, master) => {
       await acquire(master, 'a', { ttlMs: 5_000 });
       const since = await server.now();
       expect((await acquire(server.handle(), 'a')).kind).toBe('granted');
       await expectHeld(server, 'a', 60_000, since);
     });
 
-    it('another of ours there: refused with its value, for as long as others keep away', async (server, master) => {
+    it('another of ours there: refused with its value and its time', async (server, master) => {
       await acquire(master, 'b', { ttlMs: 5_000 });
       const before = await timeAt(server);
       const leftMs = Number(before) * unitMs + differenceMs - (await server.now());
@@ -87,13 +87,13 @@ function times(world: World, unitMs: number): void {
       expect([await timeAt(server), await noteIn(server)]).toEqual([before, `${before} b`]);
     });
 
-    it('the time of another program there: refused with that time, nothing changed', async (server, master) => {
+    it('the time of another program there: refused, nothing changed', async (server, master) => {
       const theirs = await write(server, 5_000);
       expect(await acquire(master, 'a')).toEqual(refused(theirs, upTo(6_001)));
       expect([await timeAt(server), await noteIn(server)]).toEqual([theirs, '']);
     });
 
-    it('a time over which a second has not passed: refused; over which it has: granted', async (server, master) => {
+    it('a time over a second ago: granted; a later one: refused', async (server, master) => {
       const theirs = await write(server, -300);
       expect(await acquire(master, 'a')).toEqual(refused(theirs, upTo(701)));
       await write(server, -1_050);
@@ -109,7 +109,7 @@ function times(world: World, unitMs: number): void {
       expect(await acquire(master, 'a')).toEqual(refused('them', null));
     });
 
-    it('two resources do not exclude each other, and nobody has a place', async (server, master) => {
+    it('two resources do not exclude each other; there is no queue', async (server, master) => {
       await acquire(master, 'a');
       expect((await acquire(master, 'b', { resources: ['s'] })).kind).toBe('granted');
       const waiter = { id: 'w', arrivalUs: 1 };
@@ -145,7 +145,7 @@ function times(world: World, unitMs: number): void {
       );
     });
 
-    it('moved by one who lost a GETSET: taken, and that time is left to pass', async (server, master) => {
+    it('moved by the loser of a GETSET: taken, and left to pass', async (server, master) => {
       await acquire(master, 'a');
       const moved = await write(server, 30_000);
       expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
@@ -153,7 +153,7 @@ function times(world: World, unitMs: number): void {
       expect(await timeAt(server)).toBe(moved);
     });
 
-    it('nothing there: gone, not healed, and nothing is there afterwards', async (server, master) => {
+    it('nothing there: missing, not repaired, nothing afterwards', async (server, master) => {
       expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'missing' });
       expect(await master.repair(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
       expect([await timeAt(server), await noteIn(server)]).toEqual([null, '']);
@@ -161,7 +161,7 @@ function times(world: World, unitMs: number): void {
   });
 
   describe('a look', () => {
-    it('at nothing, at ours, at another program’s, and at what is no time', async (server, master) => {
+    it('at nothing, ours, another program’s, and what is no time', async (server, master) => {
       const seen = async () => {
         const sights = await server.look('r', 's');
         assert(!('kind' in sights));
@@ -198,7 +198,7 @@ function times(world: World, unitMs: number): void {
       ]);
     });
 
-    it('to be kept for a while: released, and a time stands there for so long', async (server, master) => {
+    it('to be kept for a while: released, and a time stands so long', async (server, master) => {
       await acquire(master, 'a');
       const since = await server.now();
       expect(await master.release(claim('a'), 5_000)).toEqual({ kind: 'released' });

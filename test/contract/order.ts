@@ -13,7 +13,7 @@ export function order(world: World): void {
     test(title, () => world((server) => body(server, server.handle())));
 
   describe('order', () => {
-    it('calls made without waiting take effect in the order in which they were made', async (server, master) => {
+    it('calls made without waiting take effect in their order', async (server, master) => {
       await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       const replies = [
         master.acquire(claimOf('a'), lasting),
@@ -26,7 +26,7 @@ export function order(world: World): void {
       expect(await server.read('r')).toEqual(heldBy('b'));
     });
 
-    it('a release undoes an acquire that was made before it, also while the connection is being made', async (server, master) => {
+    it('a release undoes an earlier acquire, also while connecting', async (server, master) => {
       const replies = [
         master.acquire(claimOf('a'), lasting),
         master.release(claimOf('a'), 0),
@@ -61,7 +61,7 @@ export function order(world: World): void {
       expect(await server.read('r')).toBeNull();
     });
 
-    it('before there was a connection: fails, and is not sent when there is one', async (server, master) => {
+    it('before there was a connection: fails, and is never sent', async (server, master) => {
       await server.freeze();
       const caller = new AbortController();
       const reply = master.acquire(claimOf('a'), caller.signal);
@@ -72,7 +72,7 @@ export function order(world: World): void {
       expect(await server.read('r')).toBeNull();
     });
 
-    it('after it was sent: is done all the same, and the release undoes it', async (server, master) => {
+    it('after it was sent: done, and the release undoes it', async (server, master) => {
       await master.acquire(claimOf('a', { resources: ['s'] }), lasting);
       await server.freeze();
       const caller = new AbortController();

@@ -49,7 +49,7 @@ export function several(world: World): void {
       }),
     );
 
-    it('are refused to the second who names them, in whichever order', async (server, master) => {
+    it('are refused to the second that names them, in either order', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       for (const names of [both, reversed, { resources: ['r'] }, { resources: ['t', 's'] }]) {
         expect(await ask(server, claimOf('b', names))).toMatchObject({
@@ -64,7 +64,7 @@ export function several(world: World): void {
       ]);
     });
 
-    it('are extended together, and not at all where one is gone or taken', async (server, master) => {
+    it('extended together, and not at all where one is gone or taken', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       const longer = claimOf('a', { ...both, ttlMs: 90_000 });
       expect(await master.extend(longer, null, lasting)).toMatchObject({ kind: 'extended' });
@@ -88,7 +88,7 @@ export function several(world: World): void {
       expect(await ownership(server)).toEqual([null, heldBy('them', 5_000)]);
     });
 
-    it('are released together, and what is left of them where another has one', async (server, master) => {
+    it('released together, and the rest where another holder has one', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       expect(await master.release(claimOf('a', both), 0)).toEqual({ kind: 'released' });
       expect(await ownership(server)).toEqual([null, null]);
@@ -125,7 +125,7 @@ export function several(world: World): void {
       ]);
     });
 
-    it('that are shared: each with the others who share it', async (server, master) => {
+    it('that are shared: each with the others that share it', async (server, master) => {
       await master.acquire(sharedOf('a', both), lasting);
       expect(await ask(server, sharedOf('b', { resources: ['s', 't'] }))).toEqual(granted);
       await master.release(sharedOf('a', both), 0);
@@ -160,7 +160,7 @@ export function several(world: World): void {
       });
     });
 
-    it('let nobody pass who comes later, also where only the other resource is held', async (server, master) => {
+    it('let no later waiter pass, also where only the other is held', async (server, master) => {
       await master.acquire(claimOf('x', { resources: ['r'] }), lasting);
       await ask(server, waiting(claimOf('a', both)));
       expect(await ask(server, waiting(claimOf('b', { resources: ['s'] })))).toMatchObject({
@@ -171,7 +171,7 @@ export function several(world: World): void {
       expect(await server.read('s')).toBeNull();
     });
 
-    it('are left together: whoever is first then in each is called', async (server, master) => {
+    it('are left together: the waiter first in each is woken', async (server, master) => {
       await master.acquire(claimOf('x', { resources: ['r'] }), lasting);
       const impatient = server.handle();
       await impatient.acquire(waiting(claimOf('a', both)), lasting);

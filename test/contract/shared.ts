@@ -1,5 +1,5 @@
-// A lock that several hold together: who may stand beside whom, until when each of them does, and
-// in which order those who wait are called. The server is in good health here.
+// A lock that several hold together: which holders may stand side by side, until when each of them
+// does, and in which order waiters are woken. The server is in good health here.
 //
 // *Note:* the key itself shows no holder. It remains until the last holder ends; removing it ends
 // all.
@@ -38,7 +38,7 @@ export function shared(world: World): void {
       ]);
     });
 
-    it('is kept from whoever wants it alone, and the other way round', async (server, master) => {
+    it('is kept from exclusive claims, and the other way round', async (server, master) => {
       await master.acquire(sharedOf('a'), lasting);
       expect(await ask(server, claimOf('b'))).toMatchObject({
         kind: 'refused',
@@ -52,7 +52,7 @@ export function shared(world: World): void {
       expect(await server.read('r')).toEqual(heldBy('b'));
     });
 
-    it('is kept from others while a program of another make holds the key, and no longer', async (server, master) => {
+    it('is kept from others only while another program holds the key', async (server, master) => {
       await server.write('r', 'foreign', 100);
       expect(await master.acquire(sharedOf('a'), lasting)).toEqual(refusedBy('foreign'));
       await server.pass(110);
@@ -81,7 +81,7 @@ export function shared(world: World): void {
       expect(await server.read('r')).toBeNull();
     });
 
-    it('extended by one: the key lasts as long as the last of them, and the other ends when it did', async (server, master) => {
+    it('extended by one: the key lasts as long as the last of them', async (server, master) => {
       await master.acquire(sharedOf('a', { ttlMs: 500 }), lasting);
       await master.acquire(sharedOf('b', { ttlMs: 500 }), lasting);
       expect(await master.extend(sharedOf('a', { ttlMs: 5_000 }), null, lasting)).toMatchObject({
@@ -94,14 +94,14 @@ export function shared(world: World): void {
       ]);
     });
 
-    it('extended to less than it had: the key goes with the last of them', async (server, master) => {
+    it('extended to less than it had: the key ends with the last', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       for (const value of ['a', 'b'])
         await master.extend(sharedOf(value, { ttlMs: 5_000 }), null, lasting);
       expect(await server.read('r')).toEqual(heldBy('shared', 5_000));
     });
 
-    it('released by one to be kept for a while: stands for so long, and no longer than the other', async (server, master) => {
+    it('released by one to be kept for a while: stands for so long', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await master.release(sharedOf('a'), 5_000);
       expect([await server.holders('r'), await server.read('r')]).toEqual([
@@ -115,7 +115,7 @@ export function shared(world: World): void {
       ]);
     });
 
-    it('whose key a person has deleted is gone for all, and nobody comes back with the next one', async (server, master) => {
+    it('whose key was deleted is gone for all, and stays so', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await server.remove('r');
       expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'missing' });
@@ -125,7 +125,7 @@ export function shared(world: World): void {
       expect(await master.extend(sharedOf('b'), null, lasting)).toEqual({ kind: 'missing' });
     });
 
-    it('whose key a person has deleted is healed for one, and for nobody else', async (server, master) => {
+    it('whose key was deleted is repaired for one, and for no other', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await server.remove('r');
       expect(await master.repair(sharedOf('a'), 9, lasting)).toEqual({ kind: 'repaired' });
@@ -159,7 +159,7 @@ export function shared(world: World): void {
       expect(await master.acquire(claimOf('c'), lasting)).toEqual({ kind: 'granted', fence: 51 });
     });
 
-    it('leaves a line in the history for each who releases it with one', async (server, master) => {
+    it('leaves a line in the history for each release with one', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       for (const value of ['a', 'b']) await master.release(sharedOf(value), 0, `line of ${value}`);
       expect(await server.history('r')).toEqual(['line of a', 'line of b']);
@@ -182,7 +182,7 @@ export function shared(world: World): void {
       };
     };
 
-    it('lets nobody who shares pass one who wants it alone', async (server, master) => {
+    it('lets no shared claim pass an exclusive one', async (server, master) => {
       await master.acquire(sharedOf('a'), lasting);
       expect(await ask(server, writer('b'))).toMatchObject({
         kind: 'refused',
@@ -202,7 +202,7 @@ export function shared(world: World): void {
       expect(await server.holders('r')).toEqual(['a']);
     });
 
-    it('lets those who share pass one another, and those before them who share', async (server, master) => {
+    it('lets shared claims pass one another in the queue', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
       for (const value of ['a', 'b', 'c']) await ask(server, reader(value));
       await master.release(claimOf('x'), 0);
@@ -210,7 +210,7 @@ export function shared(world: World): void {
         expect(await ask(server, reader(value))).toEqual(granted);
     });
 
-    it('calls one who shares when another has been granted, and so on down to one who wants it alone', async (server) => {
+    it('wakes one shared claim after another, down to an exclusive one', async (server) => {
       await server.write('r', 'them', 300);
       const { counts, close } = await crowdOf(server, [
         reader('a'),
@@ -227,11 +227,11 @@ export function shared(world: World): void {
       close();
     });
 
-    for (const [who, holder] of [
-      ['held it alone', claimOf('x')],
-      ['held it alone, and several more', claimOf('x', { resources: ['r', 's'] })],
+    for (const [what, holder] of [
+      ['an exclusive one', claimOf('x')],
+      ['an exclusive one of several names', claimOf('x', { resources: ['r', 's'] })],
     ] as const) {
-      it(`calls all at the front who share when one releases it who ${who}`, async (server, master) => {
+      it(`wakes the shared ones at the front on release: ${what}`, async (server, master) => {
         await master.acquire(holder, lasting);
         const { counts, close } = await crowdOf(server, [
           reader('a'),
@@ -245,7 +245,7 @@ export function shared(world: World): void {
         close();
       });
 
-      it(`calls the first alone when one leaves it for a while who ${who}`, async (server, master) => {
+      it(`wakes the first alone when it is left for a while: ${what}`, async (server, master) => {
         await master.acquire(holder, lasting);
         const { counts, close } = await crowdOf(server, [reader('a'), reader('b')]);
         await master.release(holder, 5_000);
@@ -255,7 +255,7 @@ export function shared(world: World): void {
       });
     }
 
-    it('calls those who share behind others who do, when one between them gives up', async (server, master) => {
+    it('wakes shared claims when the one between them gives up', async (server, master) => {
       await master.acquire(claimOf('x', { resources: ['s'] }), lasting);
       const blocked = waiting(sharedOf('a', { resources: ['r', 's'] }));
       const between = server.handle();
@@ -272,7 +272,7 @@ export function shared(world: World): void {
       first.subscription.close();
     });
 
-    it('calls one who wants it alone only when the last has gone', async (server) => {
+    it('wakes an exclusive claim only when the last has gone', async (server) => {
       const masters = { a: server.handle(), b: server.handle() };
       for (const [value, master] of Object.entries(masters))
         await master.acquire(sharedOf(value), lasting);
@@ -288,7 +288,7 @@ export function shared(world: World): void {
       subscription.close();
     });
 
-    it('calls one who wants it alone when the last leaves it for a while', async (server, master) => {
+    it('wakes an exclusive claim when the last leaves it for a while', async (server, master) => {
       await master.acquire(sharedOf('a'), lasting);
       const { subscription, count } = await earOf(server, writer('c'));
       await ask(server, writer('c'));
@@ -301,7 +301,7 @@ export function shared(world: World): void {
       subscription.close();
     });
 
-    it('calls one who wants it alone when the last who would release it does, before one who has left it', async (server) => {
+    it('wakes an exclusive claim when the last release comes, not a left one', async (server) => {
       const masters = { a: server.handle(), b: server.handle() };
       for (const [value, master] of Object.entries(masters))
         await master.acquire(sharedOf(value), lasting);
@@ -316,7 +316,7 @@ export function shared(world: World): void {
       close();
     });
 
-    it('calls those who share when the one before them, who wanted it alone, gives up', async (server, master) => {
+    it('wakes shared claims when an exclusive one before gives up', async (server, master) => {
       await master.acquire(sharedOf('a'), lasting);
       const impatient = server.handle();
       await impatient.acquire(writer('b'), lasting);
@@ -328,7 +328,7 @@ export function shared(world: World): void {
       subscription.close();
     });
 
-    it('our own value counts as ours, whoever is before us by now', async (server, master) => {
+    it('our own value counts as ours, whatever is before us by now', async (server, master) => {
       await master.acquire(reader('b'), lasting);
       await ask(server, writer('a'));
       expect(await master.acquire(reader('b'), lasting)).toEqual(granted);

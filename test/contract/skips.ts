@@ -12,7 +12,7 @@ export function skips(world: World, hasForms = true): void {
     claimOf(value, { skip: { line: '{}', host, run, isRepeated } });
 
   describe('a run that does not wait', () => {
-    it('is counted for its host when it is refused, in all attempts once', async (server, master) => {
+    it('is counted for its host when refused, once in all attempts', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await master.acquire(skipping('b', 'one'), lasting);
       await master.acquire(skipping('c', 'one', true), lasting);
@@ -21,7 +21,7 @@ export function skips(world: World, hasForms = true): void {
       expect(await server.skips('r')).toEqual({ web1: 2, web2: 1 });
     });
 
-    it('is not counted when it is granted, and no longer if it was refused before', async (server, master) => {
+    it('is not counted when granted, also if it was refused before', async (server, master) => {
       await master.acquire(skipping('a'), lasting);
       await master.acquire(skipping('b'), lasting);
       await master.acquire(skipping('c'), lasting);

@@ -59,7 +59,7 @@ export function slots(world: World): void {
       expect(await server.read('r')).toBeNull();
     });
 
-    it('of which none is free: refused, with the time until the first of them ends', async (server, master) => {
+    it('of which none is free: refused, until the first of them ends', async (server, master) => {
       await master.acquire(slotOf('a', 1, 2, { ttlMs: 5_000 }), lasting);
       await ask(server, slotOf('b', 2, 2));
       const reply = await ask(server, slotOf('c', 2, 2));
@@ -78,7 +78,7 @@ export function slots(world: World): void {
       expect(reply).not.toHaveProperty('freeSlots');
     });
 
-    it('is kept from those who want the lock alone or share it, and the other way round', async (server, master) => {
+    it('excludes exclusive and shared claims, and they exclude it', async (server, master) => {
       await master.acquire(slotOf('a', 1), lasting);
       for (const other of [claimOf('b'), sharedOf('c')]) {
         expect(await ask(server, other)).toMatchObject({ kind: 'refused', holder: 'slots 2' });
@@ -91,7 +91,7 @@ export function slots(world: World): void {
       });
     });
 
-    it('that was released is free, and so is the lock after the last one', async (server, master) => {
+    it('that was released is free, and the lock after the last one', async (server, master) => {
       for (const slot of [1, 2]) await master.acquire(slotOf(`a${slot}`, slot), lasting);
       await master.release(slotOf('a1', 1), 0);
       expect(await ask(server, slotOf('b', 1))).toEqual(granted);
@@ -112,7 +112,7 @@ export function slots(world: World): void {
       expect(await server.holders('r')).toEqual(['1 c', '2 b']);
     });
 
-    it('that has ended: gone when extended, and healed where nobody has it', async (server, master) => {
+    it('that has ended: missing, and repaired where no other has it', async (server, master) => {
       await master.acquire(slotOf('a', 1, 2, { ttlMs: 500 }), lasting);
       await master.acquire(slotOf('b', 2), lasting);
       await server.pass(650);
@@ -121,7 +121,7 @@ export function slots(world: World): void {
       expect(await server.holders('r')).toEqual(['1 a', '2 b']);
     });
 
-    it('that another has by now is neither extended, healed nor released', async (server, master) => {
+    it('that another has by now: not extended, repaired or released', async (server, master) => {
       await master.acquire(slotOf('a', 1, 2, { ttlMs: 50 }), lasting);
       await server.pass(60);
       await ask(server, slotOf('b', 1));
@@ -131,7 +131,7 @@ export function slots(world: World): void {
       expect(await server.holders('r')).toEqual(['1 b']);
     });
 
-    it('whose key a person has deleted: gone for all, and nobody comes back with the next one', async (server, master) => {
+    it('whose key was deleted: gone for all, and stays so', async (server, master) => {
       for (const slot of [1, 2]) await master.acquire(slotOf(`a${slot}`, slot), lasting);
       await server.remove('r');
       expect(await ask(server, slotOf('b', 1))).toEqual(granted);
@@ -139,7 +139,7 @@ export function slots(world: World): void {
       expect(await master.extend(slotOf('a2', 2), null, lasting)).toEqual({ kind: 'missing' });
     });
 
-    it('that was asked for under several names is taken under all of them', async (server, master) => {
+    it('asked for under several names: taken under all of them', async (server, master) => {
       await master.acquire(slotOf('a', 1, 2, { resources: ['r'] }), lasting);
       await master.acquire(slotOf('b', 2, 2, { resources: ['s'] }), lasting);
       for (const slot of [1, 2]) {
@@ -153,7 +153,7 @@ export function slots(world: World): void {
   describe('the queue of slots', () => {
     const waiter = (value: string, slot: number) => waiting(slotOf(value, slot));
 
-    it('calls the first in line when a slot is free, and tells him which', async (server) => {
+    it('wakes the first in the queue when a slot is free, and tells which', async (server) => {
       const masters = [server.handle(), server.handle()];
       for (const [index, master] of masters.entries())
         await master.acquire(slotOf(`x${index + 1}`, index + 1), lasting);
@@ -178,7 +178,7 @@ export function slots(world: World): void {
       for (const { subscription } of subscriptions) subscription.close();
     });
 
-    it('calls the next one when there is another slot for him', async (server, master) => {
+    it('wakes the next one when there is another slot for it', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
       const { subscription, count } = await earOf(server, waiter('b', 2));
       for (const value of ['a', 'b']) await ask(server, waiter(value, 2));
@@ -189,7 +189,7 @@ export function slots(world: World): void {
       subscription.close();
     });
 
-    it('lets nobody pass who comes later, although there is a slot', async (server, master) => {
+    it('lets no later waiter pass, although there is a slot', async (server, master) => {
       for (const slot of [1, 2]) await master.acquire(slotOf(`x${slot}`, slot), lasting);
       const { subscription } = await earOf(server, waiter('a', 1));
       await ask(server, waiter('a', 1));

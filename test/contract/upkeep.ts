@@ -12,7 +12,7 @@ export function upkeep(world: World): void {
     test(title, () => world((server) => body(server, server.handle())));
 
   describe('extend', () => {
-    it('our value there: extended to the time given, which may be shorter', async (server, master) => {
+    it('our value there: extended to the time given, also shorter', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       for (const ttlMs of [90_000, 20_000]) {
         expect(await master.extend(claimOf('a', { ttlMs }), null, lasting)).toMatchObject({
@@ -80,7 +80,7 @@ export function upkeep(world: World): void {
       expect(await server.read('r')).toBeNull();
     });
 
-    it('to be kept for a while: released, and our value stands for so long', async (server, master) => {
+    it('to be kept for a while: released, and our value stands so long', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       expect(await master.release(claimOf('a'), 5_000)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toEqual(heldBy('a', 5_000));
@@ -105,7 +105,7 @@ export function upkeep(world: World): void {
       expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'missing' });
     });
 
-    it('with a record: a line in the history, also where the value is gone or another by now', async (server, master) => {
+    it('with a record: a line, also where the value is gone or another', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await master.release(claimOf('a'), 0, 'first');
       await master.acquire(claimOf('b'), lasting);
@@ -117,7 +117,7 @@ export function upkeep(world: World): void {
       ]);
     });
 
-    it('without a record, and after an attempt that was given back: no line', async (server, master) => {
+    it('without a record, and after a rolled back attempt: no line', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await master.release(claimOf('a'), 0);
       await master.acquire(claimOf('b'), lasting);
@@ -125,7 +125,7 @@ export function upkeep(world: World): void {
       expect(await server.history('r')).toEqual([]);
     });
 
-    it('with a record, on a connection that broke: a line as soon as there is another', async (server, master) => {
+    it('with a record, on a broken connection: a line on the next one', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await server.unplug();
       await master.release(claimOf('a'), 0, 'first');

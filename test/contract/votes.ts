@@ -1,5 +1,5 @@
 // What a master answers to an acquire, by what stands under the resource: nothing, our value,
-// somebody else's; and what it counts for the fence. The server is in good health here (faults.ts
+// another's; and what it counts for the fence. The server is in good health here (faults.ts
 // is about the other days).
 //
 // *Note:* our own value counts as ours whenever it was set, because an answer may have been lost.
@@ -32,7 +32,7 @@ export function votes(world: World): void {
       expect(await master.acquire(claimOf('a'), lasting)).toMatchObject({ kind: 'granted' });
     });
 
-    it('another value there: refused with the holder and the time left, nothing changed', async (server, master) => {
+    it('another value there: refused with holder and time, unchanged', async (server, master) => {
       await server.write('r', 'b', 5_000);
       await server.setCounter('r', 7);
       const reply = await master.acquire(claimOf('a'), lasting);
@@ -41,7 +41,7 @@ export function votes(world: World): void {
       expect(await server.counter('r')).toBe(7);
     });
 
-    it('another value there that never expires: refused, no time left known', async (server, master) => {
+    it('another value that never expires: refused, no time known', async (server, master) => {
       await server.write('r', 'b', null);
       expect(await master.acquire(claimOf('a'), lasting)).toEqual(refusedBy('b', null));
     });
@@ -52,7 +52,7 @@ export function votes(world: World): void {
       expect(await master.acquire(claimOf('a'), lasting)).toMatchObject({ kind: 'granted' });
     });
 
-    it('two handles on one server exclude each other, two resources do not', async (server, master) => {
+    it('two handles on a server exclude each other, two resources not', async (server, master) => {
       const [first, second, other] = [
         claimOf('a'),
         claimOf('b'),
@@ -93,7 +93,7 @@ export function votes(world: World): void {
       expect(await server.counter('r')).toBe(largeCount + 8);
     });
 
-    it('is raised to the number given by extend and heal, never lowered', async (server, master) => {
+    it('is raised by extend and repair to their number, not lowered', async (server, master) => {
       await server.setCounter('r', 41);
       await master.acquire(claimOf('a'), lasting);
       for (const [call, number, count] of [
@@ -115,7 +115,7 @@ export function votes(world: World): void {
       expect(await master.acquire(claimOf('b'), lasting)).toEqual({ kind: 'granted', fence: 43 });
     });
 
-    it('starts above every earlier one on a server that has lost its memory', async (server, master) => {
+    it('starts above every earlier one on a server that forgot all', async (server, master) => {
       const before = await master.acquire(claimOf('a'), lasting);
       await server.pass(5);
       await server.restart();
@@ -132,7 +132,7 @@ function fenceOf(reply: { kind: string; fence?: number | null }): number {
   return reply.fence ?? Number.NaN;
 }
 
-/** As somebody who does not wait is refused. */
+/** As a client that does not wait is refused. */
 function refusedBy(holder: string, remainingMs: unknown) {
   return { kind: 'refused', holder, remainingMs, position: null, masterTimeUs: expect.any(Number) };
 }

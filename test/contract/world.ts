@@ -16,7 +16,7 @@ import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 export interface Server {
   /** One more handle on the server, as one more program has it; independent of the others. */
   handle(): Master;
-  /** What somebody sees who takes no lock, of each of these. */
+  /** What a client sees that takes no lock, of each of these. */
   look(...resources: string[]): Promise<readonly LockSnapshot[] | Failed>;
   /** Bars new holders, for so many ms (0: until the thaw). */
   freezeLock(resource: string, value: string, forMs: number): Promise<FreezeReply | Failed>;
@@ -26,12 +26,12 @@ export interface Server {
   read(
     resource: string,
   ): Promise<{ readonly value: string; readonly remainingMs: number | null } | null>;
-  /** Puts somebody's value there, over whatever there is; null: it never expires. */
+  /** Puts another's value there, over whatever there is; null: it never expires. */
   write(resource: string, value: string, ttlMs: number | null): Promise<void>;
   /** Takes away what stands there, as a person would. */
   remove(resource: string): Promise<void>;
   /**
-   * The values of those who hold it together, in alphabetical order; of those on slots, as `2
+   * The values of those that hold it together, in alphabetical order; of those on slots, as `2
    * value`.
    */
   holders(resource: string): Promise<readonly string[]>;
@@ -87,7 +87,7 @@ export function claimOf(value: string, changes: Partial<Claim> = {}): Claim {
   };
 }
 
-/** Who stands on slots is told which one he has. */
+/** A holder on a slot is told which one it has. */
 export function slotOf(
   value: string,
   slot: number,
@@ -101,19 +101,19 @@ export function sharedOf(value: string, changes: Partial<Claim> = {}): Claim {
   return claimOf(value, { sharing: { kind: 'shared' }, ...changes });
 }
 
-/** The claim of one who waits; `arrivalUs` by the letter of the value: `a` came first. */
+/** The claim of a waiter; `arrivalUs` by the letter of the value: `a` came first. */
 export function waiting(claim: Claim): Claim {
   const id = waiterIdOf(claim, `random-${claim.value}`, '1@host');
   return { ...claim, waiter: { id, arrivalUs: claim.value.charCodeAt(0) } };
 }
 
-/** A handle that listens for the waiter of the claim, and how often he was called. */
+/** A handle that listens for the waiter of the claim, and how often it was woken. */
 export async function earOf(server: Server, claim: Claim) {
   let calls = 0;
   const subscription = await server.handle().subscribe(claim, () => {
     calls += 1;
   });
-  assert(!('kind' in subscription), 'nobody listens');
+  assert(!('kind' in subscription), 'no handle listens');
   return { subscription, count: () => calls };
 }
 

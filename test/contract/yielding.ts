@@ -1,5 +1,5 @@
-// Those who give way to a newer one: waiters who leave the queue for him, and holders who are asked
-// to. The server is in good health here.
+// Waiters and holders that give way to a newer one: the waiters leave the queue for it, the holders
+// are asked to release. The server is in good health here.
 //
 // *Note:* both sides must yield: a waiter or holder that does not keeps its position and its lock.
 
@@ -29,8 +29,8 @@ export function yielding(world: World): void {
     test(title, () => world((server) => body(server, server.handle())));
   const ask = (server: Server, claim: Claim) => server.handle().acquire(claim, lasting);
 
-  describe('a waiter who gives way', () => {
-    it('is called and told when a newer one has come, and has no place any more', async (server, master) => {
+  describe('a waiter that gives way', () => {
+    it('is woken and told of a newer one, and has no position any more', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
       const older = waiter('a', 'position');
       const newer = waiter('b', 'position');
@@ -78,7 +78,7 @@ export function yielding(world: World): void {
       expect(await ask(server, older)).toEqual(granted);
     });
 
-    it('gives way to nobody who would not do the same, and takes nobody else’s place', async (server, master) => {
+    it('gives way only to its like, and takes no other position', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
       const stubborn = waiting(claimOf('b'));
       const { subscription, count } = await earOf(server, stubborn);
@@ -86,12 +86,12 @@ export function yielding(world: World): void {
       expect(await ask(server, stubborn)).toMatchObject({ position: 1 });
       expect(await ask(server, waiter('c', 'position'))).toMatchObject({ position: 1 });
       expect(await ask(server, stubborn)).toMatchObject({ position: 0 });
-      // It is news to him that he is the first.
+      // It is news to it that it is the first.
       await untilCalled(server, count);
       subscription.close();
     });
 
-    it('who was first in another queue as well leaves it to the next one there, who is called', async (server, master) => {
+    it('that was first in another queue as well: the next is woken', async (server, master) => {
       await master.acquire(claimOf('x', { resources: ['s'] }), lasting);
       const older = waiting(claimOf('a', { resources: ['r', 's'], preemptible: 'position' }));
       const next = waiting(claimOf('b'));
@@ -119,7 +119,7 @@ export function yielding(world: World): void {
       expect(await ask(server, other)).toMatchObject({ position: 0 });
     });
 
-    it('takes no place of one who came at the same instant, one way round only', async (server, master) => {
+    it('takes no position of one of the same instant, one way only', async (server, master) => {
       await master.acquire(claimOf('x'), lasting);
       const twins = ['a', 'b'].map((value) => {
         const claim = waiter(value, 'position');
@@ -131,14 +131,14 @@ export function yielding(world: World): void {
     });
   });
 
-  describe('a holder who gives way', () => {
+  describe('a holder that gives way', () => {
     const asHolder = (claim: Claim): Claim => ({
       ...claim,
       waiter: { id: holderIdOf(claim.value), arrivalUs: 0 },
     });
     const extended = { kind: 'extended', masterTimeMs: expect.any(Number) };
 
-    it('is called when a newer one wants the lock, and told by whom', async (server, master) => {
+    it('is woken when a newer one wants the lock, and told which', async (server, master) => {
       const holder = claimOf('x', { preemptible: 'lock' });
       await master.acquire(holder, lasting);
       expect(await master.extend(holder, null, lasting)).toEqual(extended);
@@ -152,7 +152,7 @@ export function yielding(world: World): void {
       subscription.close();
     });
 
-    it('is told of nobody who only waits, and who does not give way is told of nobody', async (server, master) => {
+    it('is told of no plain waiter; one that stays is told of none', async (server, master) => {
       const holder = claimOf('x', { preemptible: 'lock' });
       await master.acquire(holder, lasting);
       for (const other of [waiting(claimOf('a')), waiter('b', 'position')])
@@ -163,7 +163,7 @@ export function yielding(world: World): void {
       expect(await master.extend(stubborn, null, lasting)).toEqual(extended);
     });
 
-    it('is told of nobody who came before him', async (server, master) => {
+    it('is told of none that came before it', async (server, master) => {
       await server.write('r', 'them', 60_000);
       await ask(server, waiter('a', 'lock'));
       await server.remove('r');
@@ -177,7 +177,7 @@ export function yielding(world: World): void {
       expect(await master.extend(holder, null, lasting)).toEqual(extended);
     });
 
-    it('of several who share is each told of one who wants it alone, and of nobody who shares', async (server, master) => {
+    it('of several that share: each is told of an exclusive claim only', async (server, master) => {
       const claims = ['x', 'y'].map((value) => sharedOf(value, { preemptible: 'lock' }));
       for (const claim of claims) await master.acquire(claim, lasting);
       await ask(server, waiting(claimOf('a')));
@@ -192,7 +192,7 @@ export function yielding(world: World): void {
       }
     });
 
-    it('of all who are on slots is the first alone told, when all slots are taken', async (server, master) => {
+    it('of all on slots: the first alone is told, when all are taken', async (server, master) => {
       const claims = [1, 2].map((slot) => slotOf(`x${slot}`, slot, 2, { preemptible: 'lock' })) as [
         Claim,
         Claim,

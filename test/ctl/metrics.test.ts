@@ -83,7 +83,7 @@ test('held, waiting, frozen, and what the history says', async () => {
   expect(samples).not.toHaveProperty(['redlock_frozen_seconds{lock="deploy"}']);
 });
 
-test('the alerts of docs/monitoring.md name metrics that there are, as promtool reads them', async () => {
+test('the alerts of docs/monitoring.md name real metrics, as promtool reads them', async () => {
   const page = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
   const [, rules = ''] = /<!-- rules -->\n```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   expect(parse(rules).groups[0].rules).toHaveLength(4);
@@ -130,7 +130,7 @@ test('--textfile: written in one step, with the mode of the file that was there'
   expect(nowhere.stderr).toMatch(/--textfile: .*: no such directory/);
 });
 
-test('masters that are down are told, and without a quorum nothing is said of locks: 69', async () => {
+test('masters that are down are told; without a quorum nothing of locks: 69', async () => {
   await hold(masters, 'deploy');
   expect(await countOf(masters, 'deploy')).toBe(3);
   masters[0]?.freeze();

@@ -77,7 +77,7 @@ describe('recipes', () => {
     expect(await shell(`${line} 2>&1`)).toBe('');
   });
 
-  test('once a day: retried by the next host when it failed, and not when it succeeded', async () => {
+  test('once a day: retried by the next host only when it failed', async () => {
     const [line = '', alarm = ''] = blocks('Once a day, and again when it failed').map((text) =>
       text.trim().replace(/^(\S+ +){5}/, ''),
     );
@@ -96,7 +96,7 @@ describe('recipes', () => {
     expect(await shell(`${alarm} 2>&1`)).toBe('');
   });
 
-  test('a service that leads: ready when it has the lock, and the next host when it ends', async () => {
+  test('a service that leads: ready when it has the lock; then the next host', async () => {
     const [unit = '', deployment = ''] = blocks('A service that leads while it holds the lock');
     const ready = join(folder, 'ready');
     writeFileSync(join(folder, 'bin', 'systemd-notify'), `#!/bin/sh\necho "$@" >> ${ready}\n`);

@@ -61,7 +61,7 @@ test('free', async () => {
   await expectState(masters, { code: 0, headline: /^"deploy": free$/, lock, row: null });
 });
 
-test('held: by whom, on which masters, with which fence', async () => {
+test('held: by which holder, on which masters, with which fence', async () => {
   const { fence } = await hold(masters, 'deploy');
   const lock = {
     state: 'held',

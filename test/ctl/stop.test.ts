@@ -28,7 +28,7 @@ const isListening = (on = all() as readonly TestMaster[]) =>
     return counts.every((count) => (count as [string, number])[1] === 1);
   });
 
-test('the holder stops its command by its own signal, says who asked, and exits 79', async () => {
+test('the holder stops its command by its own signal, names the asker, and exits 79', async () => {
   const log = join(mkdtempSync(join(scratchFolder(), 'log-')), 'log');
   const script = `trap 'echo USR1 >>${log}; exit 3' USR1; sleep 60 & wait`;
   const words = ['--ttl', '5m', '--signal', 'USR1', '--hold-at-least', '1h', 'deploy'];
@@ -43,7 +43,7 @@ test('the holder stops its command by its own signal, says who asked, and exits 
   const ended = await run.result;
   expect(ended.code).toBe(79);
   expect(ended.stderr).toMatch(
-    /^redlock-run: stopped: "deploy": asked by \S+ \(pid \d+\): "a \\"hotfix\\""; the command was stopped: exit code 3\n$/,
+    /^redlock-run: stopped: "deploy": asked by \S+ \(pid \d+\): "a \\"hotfix\\"";.* exit code 3\n$/,
   );
   expect(readFileSync(log, 'utf8')).toBe('USR1\n');
   expect(await countOf(masters, 'deploy')).toBe(0);
@@ -58,7 +58,7 @@ test('the holder stops its command by its own signal, says who asked, and exits 
   expect(text).toMatch(/asked the holder to stop\n[\s\S]*"a \\"hotfix\\""/);
 });
 
-test('a broken lock is noticed at once, and by whom it was broken is said', async () => {
+test('a broken lock is noticed at once, and the person is named', async () => {
   const run = rig.start(sleeping);
   await isHeld();
   await isListening();

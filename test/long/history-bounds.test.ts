@@ -89,7 +89,7 @@ test('one name alone has its oldest lines removed', async () => {
   expect(count).toBeGreaterThan(300);
 });
 
-test('a refusal every minute for a month, of hosts that stay and hosts that come once', async () => {
+test('a refusal every minute for a month, of lasting hosts and of new ones', async () => {
   await send([redlockCalls.toAcquire(claimOf('holder', { ttlMs: 600_000 }), prefix)]);
   const refusal = (at: number): Claim => {
     const host = at % 2 === 0 ? 'web1' : `pod-${at}`;

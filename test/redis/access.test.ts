@@ -1,6 +1,6 @@
-// Who may vote at all: users, passwords, rights and databases, as a server checks them. What is
-// refused is refused for good and says so; what is allowed is allowed for every call alike, also
-// on a new connection.
+// Which server may vote at all: users, passwords, rights and databases, as a server checks them.
+// What is refused is refused for good and says so; what is allowed is allowed for every call alike,
+// also on a new connection.
 
 import { afterAll, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
@@ -47,7 +47,7 @@ test('rights that do not suffice: denied, with what is missing', async () => {
   }
 });
 
-test('without a right to the key of the history: released all the same, without its line', async () => {
+test('without a right to the key of the history: released, without its line', async () => {
   const helpers = ['fence', 'queue', 'waiters', 'holders', 'freeze'];
   const keys = ['~r', ...helpers.map((name) => `~{r}:${name}`)];
   const master = await oneMaster({ user: ['job', 'on', 'nopass', ...keys, '&*', '+@all'] });

@@ -1,5 +1,5 @@
-// Several contenders at the real masters at once: somebody gets the lock soon, nobody gets it
-// twice, and whoever fails has left nothing in the way of the others.
+// Several contenders at the real masters at once: one gets the lock soon, no two get it together,
+// and one that fails has left nothing in the way of the others.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ async function releaseBy({ redlock }: Rig, acquisition: Acquisition): Promise<vo
   if (acquisition.kind === 'acquired') await redlock.release(acquisition.lease.claim);
 }
 
-test('six contenders at five masters that answer 1 to 25 ms late: one has it, every time', async () => {
+test('six contenders at five masters that answer 1 to 25 ms late: one has it', async () => {
   for (let round = 0; round < 5; round += 1) {
     for (const [index, proxy] of proxies.entries()) proxy.delay(1 + ((round * 7 + index * 6) % 25));
     const rigs = Array.from({ length: 6 }, () => redlockOn(proxies));
@@ -60,7 +60,7 @@ test('six contenders at five masters that answer 1 to 25 ms late: one has it, ev
   for (const proxy of proxies) await proxy.pass();
 });
 
-test('six contenders that try once each: one has it, the others are told that it is busy', async () => {
+test('six contenders that try once each: one has it, for the others it is busy', async () => {
   const rigs = Array.from({ length: 6 }, () => redlockOn(masters));
   const acquisitions = await Promise.all(rigs.map((rig) => acquireBy(rig, 0)));
   const kinds = acquisitions.map(({ kind }) => kind).sort();
@@ -69,21 +69,21 @@ test('six contenders that try once each: one has it, the others are told that it
   await untilNothingIsLeft(masters);
 });
 
-test('one of three masters down, the second taken for another 300 ms: acquired within a second of that', async () => {
+test('one of three masters down, the second taken for 300 ms: acquired soon after', async () => {
   const [first, second, third] = masters as [TestMaster, TestMaster, TestMaster];
   await second.command('set', 'r', 'them', 'px', 300);
   const beganAt = performance.now();
   const rig = redlockOn([`unix://${first.directory}/none`, second, third]);
   const acquisition = await acquireBy(rig);
   expect(acquisition.kind).toBe('acquired');
-  // Nobody calls, and nobody is seen to hold it: whoever is in line asks again after twice as
-  // long each time, up to a second.
+  // No wake-up comes, and no holder is seen: a waiter asks again after twice as long each time,
+  // up to a second.
   expect(performance.now() - beganAt).toBeLessThan(2_000);
   await releaseBy(rig, acquisition);
   await untilNothingIsLeft(masters);
 });
 
-test('a master that was silent while we lost against another: it has nothing of ours when it answers again', async () => {
+test('a master that was silent while we lost: nothing of ours is left on it', async () => {
   const [silent, ...others] = masters as [TestMaster, ...TestMaster[]];
   for (const master of others) await master.command('set', 'r', 'them', 'px', 60_000);
   await silent.freeze();
@@ -92,7 +92,7 @@ test('a master that was silent while we lost against another: it has nothing of 
   await untilNothingIsLeft([silent]);
 });
 
-test('forty contenders one after the other, each for 5 ms: all are served, never two at once', async () => {
+test('forty contenders, each for 5 ms: all are served, never two at once', async () => {
   let holderCount = 0;
   let mostAtOnce = 0;
   await Promise.all(
@@ -110,7 +110,7 @@ test('forty contenders one after the other, each for 5 ms: all are served, never
   await untilNothingIsLeft(masters);
 });
 
-test('masters that answer only after the validity has ended: never held, and no key is left', async () => {
+test('masters that answer after the end of validity: never held, no key left', async () => {
   for (const proxy of proxies) proxy.delay(300);
   const rig = redlockOn(proxies);
   await Promise.all(rig.masters.map((master) => master.identify()));

@@ -1,7 +1,7 @@
-// The two uses that docs/fencing.md works out, run: a holder freezes, his lock expires, the next
-// one writes, he wakes up and must be refused. The database is a real SQLite; the object store is
-// a small server of ours that keeps to HTTP's own conditional requests (RFC 9110, If-Match), as
-// object stores do.
+// The two uses that docs/fencing.md works out, run: a holder freezes, its lock expires, the next
+// one writes, the first wakes up and must be refused. The database is a real SQLite; the object
+// store is a small server of ours that keeps to HTTP's own conditional requests (RFC 9110,
+// If-Match), as object stores do.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ afterAll(async () => {
   nothingLeft();
 });
 
-/** The fences of a holder who froze until his lock had expired, and of the one after him. */
+/** The fences of a holder that froze until its lock had expired, and of the next one. */
 async function twoHolders(resource: string): Promise<{ frozen: number; next: number }> {
   const first = await redlockOn(masters).redlock.attempt(
     newClaim({ resources: [resource], ttlMs: 1_000 }),
@@ -37,7 +37,7 @@ async function twoHolders(resource: string): Promise<{ frozen: number; next: num
   return { frozen: first.lease.fence ?? 0, next: second.lease.fence ?? 0 };
 }
 
-it('a conditional UPDATE refuses a holder who wakes up late', async () => {
+it('a conditional UPDATE refuses a holder that wakes up late', async () => {
   const { frozen, next } = await twoHolders('inventory');
   const { Database } = await initSqlJs();
   const database = new Database();
@@ -53,7 +53,7 @@ it('a conditional UPDATE refuses a holder who wakes up late', async () => {
   expect(database.exec('SELECT stock FROM inventory')[0]?.values).toEqual([[42]]);
 });
 
-it('a conditional put refuses a holder who wakes up late, also between his look and his put', async () => {
+it('a conditional put refuses a holder that wakes up late, also after its look', async () => {
   const { frozen, next } = await twoHolders('object');
   const store = await startStore();
   try {

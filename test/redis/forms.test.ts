@@ -3,7 +3,7 @@
 // scripts.test.ts has counters, queues and histories; wake-ups and waiters that give way are in
 // the contract of a Master.
 //
-// How a state is written is told in states.ts. A refusal tells of whom and for how long: `refused:
+// How a state is written is told in states.ts. A refusal names the holder and its time: `refused:
 // them 5`; and which slots are free. Two names: `first & second`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -91,7 +91,7 @@ function check(table: string, changes: Partial<Claim>): void {
   });
 }
 
-describe('one who holds it alone', () => {
+describe('one that holds it alone', () => {
   const table = `
     before              | acquire                       | extend            | repair                   | release
     -                   | granted -> us 30              | missing           | repaired -> us 30        | missing
@@ -115,7 +115,7 @@ describe('one who holds it alone', () => {
   check(table, { preemptible: 'position' });
 });
 
-describe('one who shares it', () => {
+describe('one that shares it', () => {
   const table = `
     before                    | acquire                               | extend                                 | repair                               | release
     -                         | granted -> shared 30 (us 30)          | missing                                | repaired -> shared 30 (us 30)        | missing
@@ -246,7 +246,7 @@ describe('a release that keeps others away for nine seconds', () => {
   check(slots, { sharing: { kind: 'slots', slotCount: 2, slot: 1 } });
 });
 
-describe('one who looks', () => {
+describe('a look', () => {
   const table = `
     before                      | look
     -                           | -

@@ -243,7 +243,7 @@ describe.each(Object.entries(strangeReplies))('%s', (_, bytes) => {
   });
 });
 
-test('a message wakes a waiter whatever it is and however it is cut, until something else comes', async () => {
+test('any message wakes a waiter, however it is cut, until something else comes', async () => {
   let wokenCount = 0;
   const channelOf = (words: readonly string[]) => bulk(words[1] ?? '');
   const master = await startHostile(

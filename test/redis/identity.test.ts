@@ -1,4 +1,4 @@
-// Who may stand in the list of masters: independent servers, each once. Addresses prove nothing,
+// What may stand in the list of masters: independent servers, each once. Addresses prove nothing,
 // so the servers are asked; here one server comes in under several names, and replicas pose as
 // masters.
 
@@ -47,7 +47,7 @@ test.each([
   ).toBe(0);
 });
 
-test('13. the same server twice is found out by whoever answers, not by position (S5)', async () => {
+test('13. the same server twice is found by what answers, not by position (S5)', async () => {
   const registry = new ServerRegistry();
   const [one, two] = [handleOn(first, { registry }), handleOn(proxy, { registry })];
   expect(await two.identify()).toBeNull();
@@ -81,13 +81,13 @@ test('a server that has restarted is another one, at the same address', async ()
   await untilNothingIsLeft(masters);
 });
 
-test('a server that will not say who it is may vote', async () => {
+test('a server that does not tell its identity may vote', async () => {
   const user = ['default', 'on', 'nopass', '~*', '&*', '+@all', '-info', '-role'];
   const [silent] = (await startMasters(1, { config: { user } })) as [TestMaster];
   expect(await handleOn(silent).acquire(newClaim(), lasting)).toMatchObject({ kind: 'granted' });
 });
 
-test('a master that has restarted within the grace does not count, says for how long, and keeps nothing', async () => {
+test('a master that restarted within the grace does not count, and keeps nothing', async () => {
   const { redlock } = redlockOn(masters, { restartGraceMs: 3_600_000 });
   const attempt = await redlock.attempt(newClaim());
   const message = expect.stringMatching(
@@ -120,7 +120,7 @@ test('when the grace is over it counts, on the same connection', async () => {
   await handle.release(claim, 0);
 });
 
-test('a master that writes every change to disk before it answers has forgotten nothing, and counts at once', async () => {
+test('a master that writes each change to disk first counts at once', async () => {
   const [durable] = (await startMasters(1, { persist: true })) as [TestMaster];
   const handle = handleOn(durable, { restartGraceMs: 3_600_000 });
   expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ kind: 'granted' });

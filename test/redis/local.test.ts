@@ -1,5 +1,5 @@
-// The masters that --local starts: exactly three, whoever comes first, and the same ones for
-// everybody. Real servers in folders of their own; the user's own folder is never touched.
+// The masters that --local starts: exactly three, whichever run comes first, and the same ones for
+// every run. Real servers in folders of their own; the user's own folder is never touched.
 
 import { spawn } from 'node:child_process';
 import {
@@ -108,7 +108,7 @@ test('ten processes at once start three servers, and all find the same ones', as
   expect(startsIn(directory)).toHaveLength(3);
 });
 
-test('a server that died is replaced, the others are left alone, and a frozen one is one that runs', async () => {
+test('a server that died is replaced; the others, also a frozen one, are not', async () => {
   const directory = newFolder();
   const [first = '', second = ''] = await startLocalMasters({ directory, environment });
   const before = await servers(directory);
@@ -133,7 +133,7 @@ test('a server that died is replaced, the others are left alone, and a frozen on
   expect(startsIn(directory)).toHaveLength(4);
 });
 
-test('the servers hold nothing of whoever started them: no pipe, no session, no environment', async () => {
+test('the servers hold nothing of their starter: pipe, session or environment', async () => {
   const directory = newFolder();
   // Resolves only when every holder of the pipes on 1, 2 and 3 has closed them.
   await startInAnotherProcess(directory);
@@ -145,7 +145,7 @@ test('the servers hold nothing of whoever started them: no pipe, no session, no 
   }
 });
 
-test('a starter that was killed in its turn delays the next one, but does not keep it out', async () => {
+test('a starter that was killed in its turn only delays the next one', async () => {
   const directory = newFolder();
   mkdirSync(directory, { mode: 0o700 });
   writeFileSync(join(directory, 'turn.7'), '');
@@ -274,7 +274,8 @@ test('a path that no socket can have is refused', async () => {
 function startInAnotherProcess(directory: string): Promise<string> {
   const built = new URL('../../.cache/modules/local-masters.js', import.meta.url).href;
   const script = `import { startLocalMasters } from '${built}';
-    const sockets = await startLocalMasters({ directory: process.argv[1], environment: process.env });
+    const [, directory] = process.argv;
+    const sockets = await startLocalMasters({ directory, environment: process.env });
     console.log(sockets.join(' '));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, directory], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

@@ -168,7 +168,7 @@ test('all frozen: not proven and not lost; extended as before when they answer a
   await untilNothingIsLeft(masters);
 });
 
-test('released while a majority has not been answering: not confirmed, and told which', async () => {
+test('released while a majority does not answer: not confirmed, and told which', async () => {
   const rig = redlockOn(masters, { masterTimeoutMs: 100 });
   const lease = await leaseOn(rig);
   const silent = masters.slice(1);
@@ -181,7 +181,7 @@ test('released while a majority has not been answering: not confirmed, and told 
   await untilNothingIsLeft(masters);
 });
 
-test('released while it is being extended, a thousand times: confirmed, and no key is left', async () => {
+test('released while being extended, a thousand times: confirmed, no key left', async () => {
   const rig = redlockOn(masters);
   for (let count = 0; count < 1_000; count += 1) {
     const lease = await leaseOn(rig);

@@ -98,7 +98,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     await proxy.stop();
   });
 
-  test('5. scripts flushed between any two calls: nothing falls back, nothing overtakes, no orphan (O5)', async () => {
+  test('5. scripts flushed between any two calls: order is kept, no orphan (O5)', async () => {
     const claim = newClaim();
     for (const call of [
       () => handle.acquire(claim, lasting),
@@ -118,7 +118,7 @@ describe('nothing is queued and nothing is sent twice', () => {
     expect(await tcp.get('r')).toBeNull();
   });
 
-  test('a connection that is given up because it is silent gets the release of what it was sent as well', async () => {
+  test('a silent connection that is given up gets the release as well', async () => {
     await handle.identify();
     await tcp.freeze();
     const claim = newClaim();
@@ -146,7 +146,7 @@ describe('nothing is queued and nothing is sent twice', () => {
   });
 });
 
-test('a fresh connection costs one round trip: AUTH, INFO and ROLE go out with the first command', async () => {
+test('a fresh connection costs one round trip: AUTH, INFO, ROLE and the command', async () => {
   const proxy = await FaultyProxy.start(tcp.url);
   proxy.delay(100);
   const handle = handleOn(proxy);

@@ -1,7 +1,7 @@
-// The queue over real masters: in which order waiters are served, and that nobody waits for the
-// dead. The truth table of the scripts behind it is in scripts.test.ts. Times are asserted only
-// against the poll of a second, which is what a wait would last if calls were not heard; nothing
-// here depends on a fast machine.
+// The queue over real masters: in which order waiters are served, and that none waits for
+// the dead. The truth table of the scripts behind it is in scripts.test.ts. Times are asserted only
+// against the poll of a second, which is what a wait would last if wake-ups were not received;
+// nothing here depends on a fast machine.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -60,7 +60,7 @@ const keysLeft = async () =>
     .flat()
     .filter((key) => !/:(fence|history)$/.test(key));
 
-test('twenty waiters are served in the order in which they came, each within a poll, and nothing is left', async () => {
+test('twenty waiters are served in their order, each within a poll; nothing is left', async () => {
   const holder = await hold();
   const served: number[] = [];
   const gapsMs: number[] = [];
@@ -86,7 +86,7 @@ test('twenty waiters are served in the order in which they came, each within a p
   expect(await keysLeft()).toEqual([]);
 });
 
-test('a hundred who come in the same moment are all served, one at a time', async () => {
+test('a hundred that come in the same moment are all served, one at a time', async () => {
   let insideCount = 0;
   let mostInside = 0;
   const rigs = Array.from({ length: 100 }, () => redlockOn(masters));
@@ -104,7 +104,7 @@ test('a hundred who come in the same moment are all served, one at a time', asyn
   expect(await keysLeft()).toEqual([]);
 });
 
-test('who does not wait is refused while others do, also when the lock is free', async () => {
+test('a client that does not wait is refused while others do, also when it is free', async () => {
   const holder = await hold();
   const waiter = redlockOn(masters);
   const waiting = wait(waiter);
@@ -122,7 +122,7 @@ test('who does not wait is refused while others do, also when the lock is free',
   await waiter.redlock.release((await leaseOf(waiting)).claim);
 });
 
-test('a first in line who dies is passed over within a few seconds', async () => {
+test('a first waiter that dies is passed over within a few seconds', async () => {
   const holder = await hold();
   const dead = redlockOn(masters);
   void wait(dead);
@@ -139,7 +139,7 @@ test('a first in line who dies is passed over within a few seconds', async () =>
   await next.redlock.release((await leaseOf(waiting)).claim);
 });
 
-test('who gives up leaves the line, and the next one need not wait for his silence to be noticed', async () => {
+test('a waiter that gives up leaves the queue, and the next need not wait for it', async () => {
   const holder = await hold();
   const impatient = wait(redlockOn(masters), 300);
   await untilInLine(1);
@@ -166,7 +166,7 @@ test('a signal while waiting leaves the line as well', async () => {
   await holder.rig.redlock.release(holder.lease.claim);
 });
 
-test('a holder of another library, who calls nobody, is waited for by the expiry of his key', async () => {
+test('a holder of another library, which wakes none: waited for by its expiry', async () => {
   await Promise.all(masters.map((master) => master.command('set', 'r', 'foreign', 'px', 1_500)));
   const rig = redlockOn(masters);
   const { claim } = await leaseOf(wait(rig));
@@ -174,7 +174,7 @@ test('a holder of another library, who calls nobody, is waited for by the expiry
   await rig.redlock.release(claim);
 });
 
-test('one connection hears as many waiters as there are, and waits as often as one likes', async () => {
+test('one connection serves all waiters of a program, as often as they wait', async () => {
   const [master] = masters as [TestMaster];
   const connections = async () =>
     ((await master.command('client', 'list')) as string).trim().split('\n').length;

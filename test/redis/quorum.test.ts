@@ -39,7 +39,7 @@ describe('five masters', () => {
     five = all.slice(0, 5);
   });
 
-  test('any of them taken: acquired when three are free, else busy, and nothing of ours is left', async () => {
+  test('any of them taken: acquired when three are free, else busy; nothing left', async () => {
     const { redlock } = redlockOn(five);
     for (const taken of subsetsOf(five)) {
       await takeBy('them', taken);
@@ -57,9 +57,9 @@ describe('five masters', () => {
   });
 
   test.each(['before they were ever connected to', 'with connections open'])(
-    'any of them frozen, %s: acquired without waiting for them when three answer, and nothing is left after the thaw',
+    'any of them frozen, %s: acquired when three answer, and nothing is left after the thaw',
     async (title) => {
-      // Where a quorum answers, nobody waits for the others, however long they may take.
+      // Where a quorum answers, no request waits for the others, however long they may take.
       const patient = redlockOn(five, { masterTimeoutMs: 5_000 });
       const hasty = redlockOn(five, { masterTimeoutMs });
       await Promise.all([...patient.masters, ...hasty.masters].map((master) => master.identify()));
@@ -103,7 +103,7 @@ describe('five masters', () => {
     }
   });
 
-  test('three frozen and one taken: nobody can tell who holds the lock, so it is unreachable and not busy', async () => {
+  test('three frozen and one taken: the holder is unknown: no quorum, not busy', async () => {
     const { redlock } = redlockOn(five, { masterTimeoutMs });
     const [taken, first, second, third] = five as [TestMaster, TestMaster, TestMaster, TestMaster];
     await takeBy('them', [taken]);
@@ -118,7 +118,7 @@ describe('five masters', () => {
   });
 });
 
-test('a release on a quorum waits for no master that has stopped answering, and a whole one does', async () => {
+test('a release on a quorum waits for no silent master, and a whole one does', async () => {
   const [slow] = all as [TestMaster];
   const three = all.slice(0, 3);
   const { redlock } = redlockOn(three, { masterTimeoutMs: 5_000 });
@@ -129,7 +129,8 @@ test('a release on a quorum waits for no master that has stopped answering, and 
     const claim = newClaim();
     await redlock.attempt(claim);
     for (const master of three) await expect.poll(() => master.get('r')).toBe(claim.value);
-    await redlock.attempt(newClaim({ resources: [claim.value] })); // All have answered by now, or owe this.
+    // All have answered when this is over, or owe it.
+    await redlock.attempt(newClaim({ resources: [claim.value] }));
     await expect
       .poll(() => Promise.all(three.map((master) => master.get(claim.value))))
       .not.toContain(null);

@@ -1,6 +1,6 @@
 // What a server may say instead of yes or no: it is full, loading, read-only. Each is a vote not
-// given, with one clear line; none is an exception, and none is taken for a lock that somebody
-// holds.
+// given, with one clear line; none is an exception, and none is taken for a lock that is
+// held.
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
@@ -21,7 +21,7 @@ async function oneMaster(
 }
 
 describe('out of memory', () => {
-  test('19. a new lock is a vote not given; a lock that stands is extended, fenced and released (H16)', async () => {
+  test('19. a new lock: no vote; one that stands: extended, fenced, released (H16)', async () => {
     const master = await oneMaster({ 'maxmemory-policy': 'noeviction' });
     const handle = handleOn(master);
     const claim = newClaim();

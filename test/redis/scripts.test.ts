@@ -348,7 +348,7 @@ describe.each([
       for (const id of ids) await master.command('zadd', 'w', (Number(seconds) - 1) * 1_000, id);
     }
 
-    test('is by arrival, whoever asks first, and ties by id', async () => {
+    test('is by arrival, whichever asks first, and ties by id', async () => {
       await arrange.foreign();
       expect(await position('late', 30)).toBe(0);
       expect(await position('early', 10)).toBe(0);
@@ -359,7 +359,7 @@ describe.each([
       expect(await seen()).toEqual(['early', 'late', 'same-a', 'same-b']);
     });
 
-    test('gives a free key to the first in line only, who leaves the line with it', async () => {
+    test('gives a free key to the first in the queue only, which leaves the queue', async () => {
       await arrange.foreign();
       await position('first', 1);
       await position('second', 2);
@@ -371,7 +371,7 @@ describe.each([
       expect(await seen()).toEqual(['second']);
     });
 
-    test('refuses those who do not wait, and holds no place for them', async () => {
+    test('refuses those that do not wait, and keeps no position for them', async () => {
       await arrange.foreign();
       await position('first', 1);
       await master.command('del', 'k');
@@ -379,7 +379,7 @@ describe.each([
       expect(await line()).toEqual(['first']);
     });
 
-    test('drops whoever has given no sign of life for three seconds', async () => {
+    test('drops a waiter that gave no sign of life for three seconds', async () => {
       await arrange.foreign();
       await position('dead', 1);
       await position('alive', 2);
@@ -398,11 +398,11 @@ describe.each([
 
     test.each([
       ['a release', () => release('them', 0), 1],
-      ['a free key that somebody else asks for', () => acquire('us', 30_000, 0), 1],
+      ['a free key that another asks for', () => acquire('us', 30_000, 0), 1],
       ['the release of a key that is kept', () => release('them', 5_000), 1],
-      ['the release of somebody else', () => release('us', 0), 0],
+      ['the release of another', () => release('us', 0), 0],
       ['a free key that is released once more', () => release('them', 0), 0],
-    ])('%s calls the first in line, and nobody else', async (title, act, count) => {
+    ])('%s wakes the first in the queue, and no other', async (title, act, count) => {
       await arrange.foreign();
       await position('second', 2);
       await position('first', 1);
@@ -417,7 +417,7 @@ describe.each([
       expect(calls).toEqual(Array.from({ length: count }, () => 'call:first'));
     });
 
-    test('does not call again whoever has just asked', async () => {
+    test('does not wake again what has just asked', async () => {
       await arrange.foreign();
       await position('first', 1);
       await master.command('del', 'k');
@@ -428,7 +428,7 @@ describe.each([
       expect([calls, await line()]).toEqual([[], ['first']]);
     });
 
-    test('passes over whoever does not hear his call, and calls the next', async () => {
+    test('passes over a waiter that does not listen, and wakes the next', async () => {
       for (const act of [() => release('them', 0), () => position('last', 4)]) {
         await arrange.foreign();
         for (const [arrival, id] of ['dead', 'missing', 'alive', 'last'].entries())
@@ -446,7 +446,7 @@ describe.each([
       }
     });
 
-    test('a release calls nobody where the first in line is who releases', async () => {
+    test('a release wakes none where the first in the queue releases', async () => {
       await arrange.foreign();
       await position('me', 1);
       await position('other', 2);
@@ -457,7 +457,7 @@ describe.each([
       expect([calls, await line()]).toEqual([[], ['me', 'other']]);
     });
 
-    test('whoever gives back keeps his place, whoever releases gives it up', async () => {
+    test('a rollback keeps the position, a release gives it up', async () => {
       await arrange.ours();
       expect(await rollback('us', 'me', 5)).toBe(1);
       expect([await ownership(), await line()]).toEqual([null, ['me']]);

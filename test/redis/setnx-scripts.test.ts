@@ -6,7 +6,7 @@
 // second later; `else 5` one of another run of ours; `them 5` one of another program, without a
 // note, that never expires; `moved 5` the same beside a note of ours that names another time;
 // `word` a key that holds no time, `word 5` one that expires; `seconds 5` theirs in seconds with
-// a fraction; `note` a note without a key. A refusal tells of whom, and for how long others keep
+// a fraction; `note` a note without a key. A refusal names the holder, and for how long others keep
 // away: `refused: them 6`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -157,7 +157,7 @@ describe('a run', () => {
   check(table);
 });
 
-describe('one who looks, breaks what stands there, or puts another in its place for the time that is left', () => {
+describe('a look, a break, and another value for the time that is left', () => {
   const table = `
     before       | look     | break         | replace
     -            | none     | missing       | missing

@@ -2,7 +2,7 @@
 // real server and read from it.
 //
 // A state: `them 5` is a key with their value and five seconds left, `them ∞` one that never
-// expires, `shared 5 (us 5, them 3)` the mark of those who share and beside it each with his end,
+// expires, `shared 5 (us 5, them 3)` the mark of those that share and beside it each with its end,
 // `slots2 5 (us@1 5)` that of two slots, `(us 5)` holders whose key is gone, `-` nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,7 +47,7 @@ export async function stateOf(master: TestMaster, key: string): Promise<string> 
   return stateIn([type, value, leftMs], ends);
 }
 
-/** `members` is flat: slot and value, then ms left, of each who stands beside the key. */
+/** `members` is flat: slot and value, then ms left, of each that stands beside the key. */
 export function stateIn(
   [type, value, leftMs]: unknown[],
   members: readonly (string | number)[],

@@ -1,6 +1,6 @@
-// A nested run: `redlock-run --reentrant` as the command of another run, put together as src/programs/job.ts
-// does it. It acquires no lock, and queries the enclosing lock instead. For the checkers it is a
-// holder of that lock with the same value and a validity of its own.
+// A nested run: `redlock-run --reentrant` as the command of another run, put together as
+// src/programs/job.ts does it. It acquires no lock, and queries the enclosing lock instead. For the
+// checkers it is a holder of that lock with the same value and a validity of its own.
 
 import type { EnclosingLease } from '../../src/lock/types.ts';
 import type { RunEvent } from '../../src/run/ports.ts';

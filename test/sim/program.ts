@@ -1,6 +1,6 @@
 // One invocation of redlock-run: a process with the real lock, run and masters, put together as
-// src/programs/job.ts does it. A process whose run has ended still exists until its sockets are closed, as
-// in Node; only sudden death removes it.
+// src/programs/job.ts does it. A process whose run has ended still exists until its sockets are
+// closed, as in Node; only sudden death removes it.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';

@@ -1,4 +1,5 @@
-// The effects of freeze.lua and thaw.lua of src/redis/scripts/ on a simulated server, in TypeScript.
+// The effects of freeze.lua and thaw.lua of src/redis/scripts/ on a simulated server, in
+// TypeScript.
 
 import { callFront, told } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';

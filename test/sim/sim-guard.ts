@@ -1,6 +1,6 @@
-// The guard of a run: src/run/guard/guard.ts in a process of its own, wired as in src/programs/guard.ts.
-// Messages of redlock-run reach it through a pipe, which closes when redlock-run dies. As in src,
-// the guard starts the command.
+// The guard of a run: src/run/guard/guard.ts in a process of its own, wired as in
+// src/programs/guard.ts. Messages of redlock-run reach it through a pipe, which closes when
+// redlock-run dies. As in src, the guard starts the command.
 
 import type { Clock } from '../../src/lock/ports.ts';
 import type { GuardLink, TimeLeft } from '../../src/run/ports.ts';

@@ -1,4 +1,4 @@
-// The guard as a process: hard to end by accident, not found by those who search for something
+// The guard as a process: hard to end by accident, not found by a search for something
 // else, gone after every run, and no run without one.
 
 import { execFile, spawnSync } from 'node:child_process';

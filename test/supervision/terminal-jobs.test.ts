@@ -139,7 +139,7 @@ describe.skipIf(obstacle !== null)('a wait at a terminal', () => {
     await eventually('it is gone', async () => !(await terminal.screen()).includes('waiting '));
   });
 
-  it.concurrent('is in rows of whole words on a narrow one, without colours if so set', async () => {
+  it.concurrent('is in rows of whole words on a narrow one, without colours if set', async () => {
     const terminal = await openWaiting(40, 'NO_COLOR=1');
     await terminal.shows(/^(\S )?waiting \d+s \(of 1h\) for/m, slowly);
     const rows = (await terminal.screen('-e')).split('\n');

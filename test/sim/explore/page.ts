@@ -74,8 +74,8 @@ ${rows.join('\n')}
 
 ## The mutants
 
-In each world, each mutant was looked for in ${huntSchedules.toLocaleString('en')} schedules drawn by
-chance. In brackets: the property that broke first, and in which of the schedules.
+In each world, each mutant was looked for in ${huntSchedules.toLocaleString('en')} schedules drawn
+by chance. In brackets: the property that broke first, and in which of the schedules.
 
 | mutant | what it breaks | caught in |
 | --- | --- | --- |

@@ -44,7 +44,8 @@ it('shows everything, aligned', async () => {
       'isolate             no',
       'max run             none',
       'log format          text',
-      'warning             --master: holds a password, which every user of this machine can see (use passwordFile, or REDLOCK_MASTERS)',
+      'warning             --master: holds a password, which every user of this machine ' +
+        'can see (use passwordFile, or REDLOCK_MASTERS)',
       'command             ["true"]',
       '',
     ].join('\n'),

@@ -47,7 +47,8 @@ describe('the holder', () => {
     [
       ours,
       29_900,
-      'held by root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.000Z; lease ends in 29.9s unless extended',
+      'held by root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00.000Z; lease ends ' +
+        'in 29.9s unless extended',
     ],
     ['0af3', 500, 'held by another program (value 0af3); lease ends in 500ms unless extended'],
     [
@@ -87,11 +88,13 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   ],
   [
     { kind: 'master-jumped', master: 'redis://a', aheadMs: 2_000 },
-    'warning: redis://a: its clock went 2s ahead, and its keys expire by it (let NTP slew the clock, never step it)',
+    'warning: redis://a: its clock went 2s ahead, and its keys expire by it (let NTP slew ' +
+      'the clock, never step it)',
   ],
   [
     { kind: 'master-jumped', master: 'redis://a', aheadMs: -2_000 },
-    'warning: redis://a: its clock went 2s back, and its keys expire by it (let NTP slew the clock, never step it)',
+    'warning: redis://a: its clock went 2s back, and its keys expire by it (let NTP slew ' +
+      'the clock, never step it)',
   ],
   [
     { kind: 'fence-write-back', fence: 1234 },
@@ -113,7 +116,8 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   ],
   [
     { kind: 'release-unconfirmed', failures, remainingMs: 4_000 },
-    `warning: "job": not released on a quorum: ${failuresLine(failures)} (it expires by itself within 4s)`,
+    `warning: "job": not released on a quorum: ${failuresLine(failures)} ` +
+      '(it expires by itself within 4s)',
   ],
   [{ kind: 'child-started', pid: 7 }, 'started: "job": pid 7'],
   [
@@ -123,17 +127,20 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
   [{ kind: 'relayed', signal: 'SIGHUP' }, 'relayed: "job": SIGHUP'],
   [
     { kind: 'stopping', cause: lost, signal: 'SIGTERM', validMs: 4_000, unconfirmedMs: 100 },
-    'stopping: "job": lost (taken: masters show the value of another client): sent SIGTERM, lock valid for another 4s',
+    'stopping: "job": lost (taken: masters show the value of another client): sent ' +
+      'SIGTERM, lock valid for another 4s',
   ],
   [{ kind: 'killed' }, 'killed: "job": sent SIGKILL'],
   [{ kind: 'lost-at-release' }, 'lost: "job": another client held it when it was released'],
   [
     { kind: 'missing-at-release' },
-    'warning: "job": too few masters still showed our value when it was released; another client may have held the lock while the command ran (look at redlockctl history)',
+    'warning: "job": too few masters still showed our value when it was released; another ' +
+      'client may have held the lock while the command ran (look at redlockctl history)',
   ],
   [
     { kind: 'clock-jumped', ms: 60_000 },
-    'clock: this machine: 1m passed unnoticed (asleep, or its time was set); counted against the lock',
+    'clock: this machine: 1m passed unnoticed (asleep, or its time was set); counted ' +
+      'against the lock',
   ],
 ];
 
@@ -169,14 +176,16 @@ describe('the end', () => {
       refused({ kind: 'busy', holder: '0af3', holderCount: 1, freeInMs: 500 }),
       null,
       false,
-      'busy: "job": held by another program (value 0af3); lease ends in 500ms unless extended (wait longer with -w)',
+      'busy: "job": held by another program (value 0af3); lease ends in 500ms unless ' +
+        'extended (wait longer with -w)',
     ],
     [
       'busy, where masters disagree',
       refused({ kind: 'busy', holder: '0af3', holderCount: 2, freeInMs: null }),
       null,
       false,
-      'busy: "job": masters show 2 holders, on some it is held by another program (value 0af3); not all of this expires by itself (wait longer with -w)',
+      'busy: "job": masters show 2 holders, on some it is held by another program (value ' +
+        '0af3); not all of this expires by itself (wait longer with -w)',
     ],
     [
       'no quorum',
@@ -204,21 +213,24 @@ describe('the end', () => {
       lost,
       { kind: 'exited', code: 0 },
       false,
-      'lost: "job": taken: masters show the value of another client; the command was stopped: exit code 0',
+      'lost: "job": taken: masters show the value of another client; the command was ' +
+        'stopped: exit code 0',
     ],
     [
       'lost, killed',
       { kind: 'lost', reason: 'unreachable' },
       died,
       true,
-      'lost: "job": unreachable: no quorum extended it in time; the command was killed: died of SIGKILL',
+      'lost: "job": unreachable: no quorum extended it in time; the command was killed: ' +
+        'died of SIGKILL',
     ],
     [
       'lost, obeyed after SIGKILL had been sent to what it had started',
       { kind: 'lost', reason: 'suspended' },
       { kind: 'signaled', signal: 'SIGTERM' },
       true,
-      'lost: "job": suspended: redlock-run did not run when the lock had to be extended (stopped, asleep, starved); the command was stopped: died of SIGTERM',
+      'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
+        '(stopped, asleep, starved); the command was stopped: died of SIGTERM',
     ],
     [
       'too long',

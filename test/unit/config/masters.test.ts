@@ -266,7 +266,7 @@ describe('a password in a URL that is refused is not shown', () => {
   });
 });
 
-test('a URL of sentinels reaches to the first comma after its name, and brings the grace', async () => {
+test('a URL of sentinels ends at the first comma after its name; it brings the grace', async () => {
   const urls = ['a', 'redis+sentinel://u:p,w@h1:1,h2:2/m', 'valkey+sentinel://h3/n/1', 'b'];
   const found = await settle({ environment: { REDLOCK_MASTERS: urls.join(',') } });
   expect(found.masters.map(({ name }) => name)).toEqual([

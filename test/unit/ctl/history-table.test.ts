@@ -45,7 +45,7 @@ test.each([
   expect(text).toMatch(/4711 (backup\.sh|l{30})/);
 });
 
-test('who stands in a column where there is room', () => {
+test('the host stands in a column where there is room', () => {
   const [head] = renderHistory([run], [], true, 80).split('\n');
   expect(head).toMatch(/^BEGAN +WHO +WAITED +HELD +WHAT BECAME OF IT$/);
   expect(renderHistory([run], [], true, 200)).not.toMatch(/^ /m);

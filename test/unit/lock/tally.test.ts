@@ -116,7 +116,7 @@ describe.each(counts)('release, %i masters', (masterCount) => {
 });
 
 describe.each(counts)('wanted, %i masters', (masterCount) => {
-  it('by the one whom a quorum names', () => {
+  it('by the one that a quorum names', () => {
     const wishes = ['a', 'b', ''].map(
       (wantedBy): ExtendReply => ({ ...extended, masterTimeMs: 1, wantedBy }) as ExtendReply,
     );

@@ -58,7 +58,7 @@ it('runs a bundle with what it requires, and tells where it is', () => {
   expect(at()).toContain(`${bundle}:2:`);
 });
 
-it('keeps what it compiled, for nobody else to read or write, and compiles it no more', () => {
+it('keeps what it compiled, for no other user, and compiles it no more', () => {
   expect(run()).toBe(43);
   const first = kept();
   expect(Object.keys(first)).toEqual([`main-1.js.${process.version}-${process.arch}`]);

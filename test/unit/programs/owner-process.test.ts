@@ -12,7 +12,7 @@ it('is there as long as the process lives, whose number alone proves nothing', (
   expect([0, 999_999_999].map(ownerOf)).toEqual([null, null]);
 });
 
-it('has gone when it has ended, also while nobody has asked how', async () => {
+it('has gone when it has ended, also while its parent has not asked how', async () => {
   const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60']);
   const [pid] = await once(parent.stdout, 'data');
   const owner = ownerOf(Number(pid));

@@ -1,5 +1,5 @@
-// The files of the Lua scripts: what scripts.ts leaves out silently is in no file. What the scripts
-// do is in test/redis.
+// The files of the Lua scripts: what scripts.ts leaves out silently is in no file. What the
+// scripts do is in test/redis.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
