@@ -68,7 +68,7 @@ test('has no other exports, and no default', async () => {
 test('no unhandled rejections: lost locks, ended waits, masters that are down', async () => {
   await takeBy('them', masters, 'held', 300_000);
   const { stdout, stderr } = await program(`${start}
-    const lease = await redlock.acquire('job', 800, { keepAlive: true });
+    const lease = await redlock.acquire('job', 5_000, { keepAlive: true });
     const gone = new Redlock(['redis://127.0.0.1:1', 'redis://127.0.0.1:2', 'redis://127.0.0.1:3']);
     redlock.acquire('held', 1_000).catch(({ kind }) => console.log(kind));
     const giving = gone.acquire('job', 1_000, { giveUpAfterMs: 200 })
