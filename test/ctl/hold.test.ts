@@ -92,6 +92,7 @@ test('released while a run waits: handed over, and not lost in the history', asy
     ({ token }: LockHandle) => token === handle.token,
   );
   expect(first).toMatchObject({ outcome: 'ran' });
+  await isOnEach(masters, 'queue');
   for (const master of masters) expect(await master.get('redlock:queue')).toContain(stdout.trim());
 });
 
