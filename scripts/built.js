@@ -91,7 +91,7 @@ function isBuilt(wanted) {
 function fingerprint() {
   const hash = createHash('sha256');
   const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js|lua)$/.test(file));
-  const others = ['tsconfig.json', 'package.json', 'package-lock.json'];
+  const others = ['tsconfig.json', 'package.json', 'package-lock.json', 'scripts/man-pages.ts'];
   for (const file of [...sources.map((name) => join('src', name)), ...others]) {
     hash
       .update(`${file}\0`)

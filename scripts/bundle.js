@@ -123,7 +123,7 @@ function knownVersion() {
   };
 }
 
-/** src/redis/lua-file.ts with the texts of src/redis/scripts/ in it. */
+/** src/redis/calls/lua-file.ts with the texts of src/redis/scripts/ in it. */
 function knownScripts() {
   const folder = join(root, 'src', 'redis', 'scripts');
   const files = readdirSync(folder).map((name) => [
@@ -132,7 +132,7 @@ function knownScripts() {
   ]);
   const table = JSON.stringify(Object.fromEntries(files));
   const code = `const files = ${table};\nexport const luaFile = (name) => files[name];`;
-  const file = join(root, 'src', 'redis', 'lua-file.ts');
+  const file = join(root, 'src', 'redis', 'calls', 'lua-file.ts');
   return { name: 'known-scripts', load: (/** @type {string} */ id) => (id === file ? code : null) };
 }
 

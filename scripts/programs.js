@@ -1,5 +1,5 @@
 // @ts-check
-// The entries of the build, from src/; bundle.js builds them. A program that must start fast begins
+// The entries of the build; bundle.js builds them. A program that must start fast begins
 // in a small file that loads the rest while it waits for something else (src/programs/boot.ts). The
 // library is the only ES module.
 
@@ -25,5 +25,5 @@ export const standalone = { 'redlock-run': 'src/programs/standalone.ts' };
 export const forCheckout = {
   'server-program': 'src/local/server-program.ts',
   'local-masters': 'src/local/local-masters.ts',
-  manual: 'src/programs/manual.ts',
+  manual: 'scripts/man-pages.ts',
 };

@@ -3,14 +3,15 @@
 
 export { type ErrorKind, type LostReason, RedlockError } from './library/error.ts';
 export type { Lease } from './library/lease.ts';
-export type { IoredisClient, MasterSource } from './library/master-source.ts';
 export type {
   AcquireOptions,
+  IoredisClient,
   LockOptions,
+  MasterSource,
   RedlockOptions,
   Resources,
   RetryOptions,
 } from './library/options.ts';
 export { Redlock, type Routine } from './library/redlock.ts';
-export type { LockEvent } from './lock/events.ts';
+export type { LockEvent } from './lock/ports.ts';
 export type { MasterFailure } from './lock/types.ts';

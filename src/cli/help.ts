@@ -3,7 +3,7 @@
 // --timeout) on one line.
 
 import { type OptionRow, optionTable } from '../config/options.ts';
-import { exitCodesOf } from '../text/exit-codes.ts';
+import { exitCodesOf } from '../text/errors.ts';
 import { version } from './version.ts';
 
 /** For --help and the man page. */

@@ -1,10 +1,75 @@
 // Those that are told of a run beside the reporter: the command of --notify, and the summary of a
-// step in GitHub Actions. Each is loaded only when it is wanted.
+// step in GitHub Actions, for a run that waited or was refused: people look there when a workflow
+// took long.
 
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import type { HolderNote } from '../lock/value.ts';
-import type { RunEvent } from '../run/events.ts';
-import type { Finished } from '../run/run.ts';
+import { Notifier } from '../run/hooks.ts';
+import { outcomeOf } from '../run/outcome.ts';
+import type { Finished, RunEvent } from '../run/ports.ts';
+import { fileError } from '../text/errors.ts';
+import { oneLine, quoted } from '../text/foreign-text.ts';
+import { holderText, roughly } from '../text/lines.ts';
+
+// The line of the summary is Markdown, appended to the file that $GITHUB_STEP_SUMMARY names.
+
+class StepSummary {
+  readonly #file: string;
+  readonly #names: readonly string[];
+  readonly #note: (line: string) => void;
+  /** The last holder in the way; '': others were first; null: the run was not refused. */
+  #holder: string | null = null;
+
+  constructor(file: string, names: readonly string[], note: (line: string) => void) {
+    this.#file = file;
+    this.#names = names;
+    this.#note = note;
+  }
+
+  see(event: RunEvent): void {
+    if (event.kind === 'waiting') this.#holder = event.holder || this.#holder || '';
+  }
+
+  finished(finished: Finished): void {
+    const { cause } = finished.result;
+    if (cause.kind === 'not-acquired' && cause.acquisition.kind === 'busy')
+      this.#holder = cause.acquisition.holder || this.#holder || '';
+    if (this.#holder === null) return;
+    const problem = append(this.#file, lineOf(this.#names, this.#holder, finished));
+    if (problem !== null) this.#note(problem);
+  }
+}
+
+function lineOf(names: readonly string[], holder: string, finished: Finished): string {
+  const { result, waitMs, runMs } = finished;
+  const which = names.map(code).join(' ');
+  const blocker = holder === '' ? 'others in the queue' : code(holderText(holder));
+  const waited = `waited ${roughly(waitMs)} for ${blocker}`;
+  const ran = runMs === null ? 'did not run' : `ran ${roughly(runMs)}`;
+  return `- redlock-run ${which}: ${waited}, ${ran}: ${outcomeOf(result)}\n`;
+}
+
+/** Why the line could not be appended, or null. */
+function append(file: string, line: string): string | null {
+  try {
+    const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
+    const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o644);
+    try {
+      writeSync(fd, line);
+    } finally {
+      closeSync(fd);
+    }
+    return null;
+  } catch (error) {
+    return `GITHUB_STEP_SUMMARY: ${quoted(file)}: ${fileError(error, 'written')}`;
+  }
+}
+
+/** In a code span, where no markup and no HTML has an effect. */
+function code(text: string): string {
+  return `\`${oneLine(text).replaceAll('`', "'")}\``;
+}
 
 export interface Onlooker {
   see(event: RunEvent): void;
@@ -12,19 +77,17 @@ export interface Onlooker {
 }
 
 /** `self`: this run, as a holder. `note`: prints a line with -v. */
-export async function onlookersOf(
+export function onlookersOf(
   { notify: script, names, verbosity }: Settings,
   self: Omit<HolderNote, 'since'>,
   note: (line: string) => void,
-): Promise<Onlooker[]> {
+): Onlooker[] {
   const onlookers: Onlooker[] = [];
   if (script !== null) {
-    const { Notifier } = await import('../run/notify.ts');
     onlookers.push(new Notifier({ script, names, isShown: verbosity === 'verbose' }, self));
   }
   const file = process.env.GITHUB_STEP_SUMMARY;
   if (file) {
-    const { StepSummary } = await import('./step-summary.ts');
     onlookers.push(new StepSummary(file, names, note));
   }
   return onlookers;

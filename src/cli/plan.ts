@@ -4,8 +4,8 @@
 import type { Settings } from '../config/settings.ts';
 import { driftMsOf, quorumOf } from '../lock/quorum.ts';
 import { stopAtMsOf } from '../lock/timings.ts';
-import { renderDuration } from '../text/duration.ts';
-import { quoted } from '../text/quote.ts';
+import { quoted } from '../text/foreign-text.ts';
+import { renderDuration } from '../text/time.ts';
 
 interface Row {
   readonly label: string;

@@ -14,10 +14,9 @@ import {
 } from 'node:fs';
 import { openFlags, reportTarget } from '../config/report-file.ts';
 import { outcomeOf } from '../run/outcome.ts';
-import type { Finished } from '../run/run.ts';
+import type { Finished } from '../run/ports.ts';
 import { fileError, OutputError } from '../text/errors.ts';
-import { jsonLine } from '../text/json.ts';
-import { quoted } from '../text/quote.ts';
+import { jsonLine, quoted } from '../text/foreign-text.ts';
 
 export interface RunReport {
   /** The first of the names. */

@@ -2,15 +2,11 @@
 // run that succeeds without waiting prints nothing, so that cron sends no mail. A wait is told by
 // its notice: wait-notice.ts.
 
-import type { RunEvent } from '../run/events.ts';
-import type { Finished } from '../run/run.ts';
-import { jsonLine } from '../text/json.ts';
-import { failuresLine } from '../text/lines.ts';
-import { oneLine } from '../text/printable.ts';
-import { heldByLine } from '../text/waiting.ts';
-import { type Level, level } from './journal.ts';
+import type { Finished, RunEvent } from '../run/ports.ts';
+import { jsonLine, oneLine } from '../text/foreign-text.ts';
+import { failuresLine, heldByLine } from '../text/lines.ts';
 import { endingLine, eventLine, type WaitEvent } from './run-lines.ts';
-import type { Output } from './stderr.ts';
+import { type Level, level, type Output } from './stderr.ts';
 import { WaitNotice } from './wait-notice.ts';
 
 export interface ReporterSettings {

@@ -1,11 +1,11 @@
 // The events and the end of a run as lines for people: `what: which: why (what to do)`. Pure. The
 // reporter decides which of them are printed, and when.
 
-import { parseFreeze } from '../lock/freeze.ts';
+import { parseFreeze } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
-import type { RunEvent } from '../run/events.ts';
-import type { Finished } from '../run/run.ts';
+import type { Finished, RunEvent } from '../run/ports.ts';
 import type { ChildExit, RunResult, StopReason } from '../run/supervisor.ts';
+import { quoted } from '../text/foreign-text.ts';
 import {
   failureLine,
   failuresLine,
@@ -16,7 +16,6 @@ import {
   waiterLine,
   whichOf,
 } from '../text/lines.ts';
-import { quoted } from '../text/quote.ts';
 
 /** An attempt has ended, and the wait goes on: the reporter tells of it by a notice. */
 export type WaitEvent = Extract<RunEvent, { kind: 'waiting' | 'no-quorum' }>;

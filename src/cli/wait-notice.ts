@@ -3,10 +3,9 @@
 // holder changes, and once a minute: a log that is silent for long is taken for a dead job.
 
 import { isInBackground } from '../run/terminal.ts';
-import { oneLine } from '../text/printable.ts';
-import { waitingHead, waitingLine } from '../text/waiting.ts';
-import { mayColour } from './colour.ts';
-import type { Output } from './stderr.ts';
+import { oneLine } from '../text/foreign-text.ts';
+import { waitingHead, waitingLine } from '../text/lines.ts';
+import { mayColour, type Output } from './stderr.ts';
 import type { TerminalLine } from './terminal-line.ts';
 
 /** What holds a wait up at present. */

@@ -7,10 +7,10 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { objectionToNames } from '../redis/keys.ts';
-import { parseDuration } from '../text/duration.ts';
 import { UsageError, ValueError } from '../text/errors.ts';
-import { isOpposite, optionMeantBy, suspicionOfSignal } from '../text/meant.ts';
-import { quoted } from '../text/quote.ts';
+import { quoted } from '../text/foreign-text.ts';
+import { isOpposite, optionMeantBy, suspicionOfSignal } from '../text/suggestion.ts';
+import { parseDuration } from '../text/time.ts';
 import { isScalarKey, type ScalarKey } from './keys.ts';
 import { type OptionRow, optionTable } from './options.ts';
 

@@ -1,13 +1,170 @@
-// The configuration file as a layer: its scalar keys as texts, its masters with the line of each.
-// search.ts finds the file, yaml.ts parses it, schema.ts checks its shape.
-// The libraries of both are loaded only for a file with text in it: loading them takes longer than
-// reading the file.
+// The configuration file: found (the one that was named, else the first in the usual places; no
+// other file is read), and read as a layer: its scalar keys as texts, its masters with the line of
+// each. yaml.ts parses it, schema.ts checks its shape. The libraries of both are loaded only for a
+// file with text in it: loading them takes longer than reading the file.
 
-import { dirname } from 'node:path';
+import { realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { callerId } from '../system/caller.ts';
+import { ConfigError, fileError } from '../text/errors.ts';
+import { quoted } from '../text/foreign-text.ts';
 import { type Given, isScalarKey, keyTable, type Layer, type ScalarKey } from './keys.ts';
 import type { MasterEntry, TlsEntry } from './schema.ts';
-import type { FoundFile } from './search.ts';
+import { openTrusted, readDescriptor, readTextFile } from './text-file.ts';
 import type { DataPath, YamlData } from './yaml.ts';
+
+export interface SearchPlaces {
+  /** The value of --config; null when absent. */
+  readonly flag: string | null;
+  /** The value of $REDLOCK_CONFIG; empty counts as absent. */
+  readonly variable: string | undefined;
+  readonly cwd: string;
+  /** False: the working directory and its parents are not searched. */
+  readonly searchesParents: boolean;
+  /** $HOME; empty, or not an absolute path, counts as absent. */
+  readonly home: string | undefined;
+  /** $XDG_CONFIG_HOME; empty, or not an absolute path, means .config in the home directory. */
+  readonly configHome: string | undefined;
+  readonly systemFile: string;
+}
+
+export interface FoundFile {
+  readonly path: string;
+  readonly text: string;
+  /** Permission bits, as in stat(2). */
+  readonly mode: number;
+  /**
+   * It was found in a directory that may be a checkout of foreign code: it may not run a command,
+   * read a secret or show a variable of the environment.
+   */
+  readonly isConfined: boolean;
+}
+
+/**
+ * The configuration file, or null when there is none.
+ * @throws ConfigError when a named file cannot be read, or a found one cannot be trusted or read
+ */
+export function findConfigFile(places: SearchPlaces): FoundFile | null {
+  const named = places.flag ?? (places.variable || null);
+  if (named !== null) return readNamed(places, named);
+  const home = absolute(places.home);
+  const configHome = absolute(places.configHome);
+  const settled = configHome ?? (home && join(home, '.config'));
+  const paths = [
+    ...(places.searchesParents ? foldersAbove(places.cwd, home) : []).map(fileIn),
+    ...(settled === null ? [] : [join(settled, 'redlock-run', 'config.yaml')]),
+    ...(home === null ? [] : [fileIn(home)]),
+    places.systemFile,
+  ];
+  for (const path of paths) {
+    const opened = openTrusted(path);
+    if (opened === null) continue;
+    const bytes = reading('config', path, () => readDescriptor(opened.descriptor));
+    const ownFolders = [home !== null && belongsToCaller(home) ? home : null, configHome];
+    const folders = [...ownFolders, dirname(places.systemFile)].filter((folder) => folder !== null);
+    const isConfined = !folders.some((folder) => isInside(dirname(path), folder));
+    return { path, mode: opened.mode, text: decode(bytes, path), isConfined };
+  }
+  return null;
+}
+
+function readNamed({ flag, cwd }: SearchPlaces, named: string): FoundFile {
+  const subject = flag === null ? 'REDLOCK_CONFIG' : '--config';
+  const path = resolve(cwd, named);
+  const missing = new ConfigError(`${subject}: ${quoted(named)}: no such file (name a YAML file)`);
+  if (named === '') throw missing;
+  return reading(
+    subject,
+    path,
+    () => {
+      const { mode } = statSync(path);
+      return { path, mode, text: decode(readTextFile(path), path), isConfined: false };
+    },
+    missing,
+  );
+}
+
+/**
+ * The folder and its parents, nearest first: up to the home directory when that is one of them, and
+ * not across a file system boundary. The search ends at a folder that may not be entered.
+ */
+function foldersAbove(folder: string, home: string | null): string[] {
+  const last = home === null ? null : realPath(home);
+  const folders: string[] = [];
+  let device: number | null = null;
+  for (let next = folder; ; next = dirname(next)) {
+    const found = deviceOf(next);
+    if (found === null || (device !== null && found !== device)) return folders;
+    device = found;
+    folders.push(next);
+    if (next === last || dirname(next) === next) return folders;
+  }
+}
+
+/** The device number of a folder; null: it may not be entered. */
+function deviceOf(folder: string): number | null {
+  try {
+    return statSync(`${folder}/.`).dev;
+  } catch {
+    return null;
+  }
+}
+
+/** Never true for /: every file is inside of it, so it does not make a file trusted. */
+function isInside(folder: string, parent: string): boolean {
+  const [real, realParent] = [realPath(folder), realPath(parent)];
+  return realParent !== '/' && (real === realParent || real.startsWith(`${realParent}/`));
+}
+
+function belongsToCaller(folder: string): boolean {
+  const caller = callerId();
+  try {
+    return caller === null || statSync(folder).uid === caller;
+  } catch {
+    return false;
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function fileIn(folder: string): string {
+  return join(folder, '.redlockrc');
+}
+
+function absolute(path: string | undefined): string | null {
+  return path && isAbsolute(path) ? resolve(path) : null;
+}
+
+/** `missing`: the error for a file that does not exist. */
+function reading<Result>(
+  subject: string,
+  path: string,
+  read: () => Result,
+  missing: ConfigError | null = null,
+): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const why = fileError(error);
+    if (why === 'no such file' && missing !== null) throw missing;
+    throw new ConfigError(`${subject}: ${path}: ${why} (name a readable YAML file by --config)`);
+  }
+}
+
+function decode(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new ConfigError(`${path}: not a YAML file: not text in UTF-8`);
+  }
+}
 
 export interface ConfigFile {
   readonly path: string;

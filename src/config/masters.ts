@@ -5,9 +5,9 @@
 
 import { resolve } from 'node:path';
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
-import type { Protocol } from '../redis/protocol.ts';
+import type { Protocol } from '../redis/calls/protocol.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
-import { quotedAddress } from '../text/quote.ts';
+import { quotedAddress } from '../text/foreign-text.ts';
 import type { Layer, LayerName } from './keys.ts';
 import { logIn, readDefaultLogin } from './login/credentials.ts';
 import type { MasterEntry } from './schema.ts';

@@ -15,9 +15,9 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { callerId, userOf } from '../system/user.ts';
+import { callerId, userOf } from '../system/caller.ts';
 import { fileError, OutputError, UsageError } from '../text/errors.ts';
-import { quoted } from '../text/quote.ts';
+import { quoted } from '../text/foreign-text.ts';
 
 /**
  * The absolute path, or null without --report.

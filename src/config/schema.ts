@@ -4,10 +4,9 @@
 
 import * as v from 'valibot';
 import { ConfigError } from '../text/errors.ts';
-import { nearest } from '../text/nearest.ts';
-import { quoted } from '../text/quote.ts';
-import type { ValueKind } from './key-row.ts';
-import { type ConfigKey, keyTable, type TlsKey } from './keys.ts';
+import { quoted } from '../text/foreign-text.ts';
+import { nearest } from '../text/suggestion.ts';
+import { type ConfigKey, keyTable, type TlsKey, type ValueKind } from './keys.ts';
 import { type DataPath, renderPath, type YamlData } from './yaml.ts';
 
 export type TlsEntry = Readonly<Partial<Record<TlsKey, string | undefined>>>;

@@ -5,10 +5,10 @@
 import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
 import type { EnclosingLease, Preemptible } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
-import { enclosingLeaseOf } from '../run/held.ts';
-import { ciJobUrl, traceIdOf } from '../system/ci-job.ts';
-import { renderDuration } from '../text/duration.ts';
+import { enclosingLeaseOf } from '../run/environment.ts';
+import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
+import { renderDuration } from '../text/time.ts';
 import type { RunWords } from './arguments.ts';
 import type { LayerName } from './keys.ts';
 import { type MasterSettings, readMasterSettings } from './masters.ts';

@@ -5,11 +5,11 @@
 // flag is left out.
 
 import { dirname } from 'node:path';
-import { workingFolder } from '../run/folder.ts';
+import { workingFolder } from '../run/preconditions.ts';
 import { ConfigError, UsageError, ValueError } from '../text/errors.ts';
-import { nearest } from '../text/nearest.ts';
+import { nearest } from '../text/suggestion.ts';
 import type { Flags } from './arguments.ts';
-import { type ConfigFile, readConfigFile } from './file.ts';
+import { type ConfigFile, findConfigFile, readConfigFile } from './file.ts';
 import {
   environmentName,
   type Given,
@@ -22,7 +22,6 @@ import {
   type TlsKey,
   tlsKeys,
 } from './keys.ts';
-import { findConfigFile } from './search.ts';
 import { readText, suspicionOfTtl } from './values.ts';
 
 /** The environment and the directories that a program is started in. */

@@ -14,7 +14,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { callerId, userOf } from '../system/user.ts';
+import { callerId, userOf } from '../system/caller.ts';
 import { ConfigError, fileError } from '../text/errors.ts';
 
 /** In bytes: many times the size of any configuration. */

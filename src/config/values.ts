@@ -3,11 +3,10 @@
 // so `--max-run 30d` would kill the command.
 
 import { constants } from 'node:os';
-import type { Protocol } from '../redis/protocol.ts';
-import { isBareNumber, parseDuration, renderDuration } from '../text/duration.ts';
+import type { Protocol } from '../redis/calls/protocol.ts';
 import { ValueError } from '../text/errors.ts';
-import { unprintable } from '../text/printable.ts';
-import { quoted, withoutPasswords } from '../text/quote.ts';
+import { quoted, unprintable, withoutPasswords } from '../text/foreign-text.ts';
+import { isBareNumber, parseDuration, renderDuration } from '../text/time.ts';
 
 const longestTimerMs = 2 ** 31 - 1;
 const longestTtlMs = 24 * 3_600_000;

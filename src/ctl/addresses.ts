@@ -1,9 +1,8 @@
 // Where the masters of the settings are.
 
 import { localMasters } from '../local/local-masters.ts';
-import { type MasterAddress, parseAddress } from '../redis/address.ts';
-import { readPasswords } from '../redis/passwords.ts';
-import type { CtlSettings } from './settings.ts';
+import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
+import type { CtlSettings } from './call.ts';
 
 /**
  * The masters of the settings, and the local ones that are running. Throws LocalError,

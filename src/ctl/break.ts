@@ -11,13 +11,11 @@ import { renderRequest } from '../lock/holder-request.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { ReleaseReply } from '../lock/types.ts';
 import { askedIdOf, parseValue, renderValue } from '../lock/value.ts';
-import { UsageError } from '../text/errors.ts';
-import { exitCode } from '../text/exit-codes.ts';
-import { jsonLine } from '../text/json.ts';
+import { exitCode, UsageError } from '../text/errors.ts';
+import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { roughly } from '../text/lines.ts';
-import { quoted } from '../text/quote.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './history/ended-runs.ts';
+import { withEndings } from './history/run-history.ts';
 import { holdingsOf } from './holdings.ts';
 import {
   type Holder,

@@ -1,12 +1,117 @@
-// One call of redlockctl: what a verb is given. Verbs return their exit code and touch no global.
-// Messages for people go to stderr, so that stdout can always be redirected to a file.
+// One call of redlockctl: what a verb is given. Its settings are the masters, and the times after
+// which a master counts as silent, or no longer as restarted. Verbs return their exit code and
+// touch no global. Messages for people go to stderr, so that stdout can always be redirected to a
+// file.
 
+import stringWidth from 'string-width';
 import type { Output as StderrOutput } from '../cli/stderr.ts';
+import type { Flags } from '../config/arguments.ts';
+import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
+import { type ExecutionContext, Sources } from '../config/sources.ts';
+import {
+  readBoolean,
+  readDuration,
+  readPatience,
+  readPositiveDuration,
+  readTtl,
+} from '../config/values.ts';
 import type { Clock } from '../lock/ports.ts';
+import { runTimings } from '../lock/timings.ts';
 import type { HolderNote } from '../lock/value.ts';
-import type { VerbWords } from './arguments.ts';
-import type { CtlSettings } from './settings.ts';
+import { oneLine } from '../text/foreign-text.ts';
+import type { VerbWords } from './command-line.ts';
 import type { Screen } from './top/screen.ts';
+
+// Text for stdout, and when it has been written: a pipe takes only what it has room for, and the
+// rest would be lost when the program ends. *Note:* each print is awaited by itself, because Bun
+// confirms an empty one before those in front of it, and reports an error only for the print that
+// met it.
+
+/** The part of a stream that is used here. */
+export interface Sink {
+  write(text: string, onWritten: (error?: Error | null) => void): unknown;
+}
+
+export class Output {
+  readonly #sink: Sink;
+  readonly #onError: (error: Error) => void;
+  #printed: Promise<unknown> = Promise.resolve();
+
+  constructor(sink: Sink, onError: (error: Error) => void) {
+    this.#sink = sink;
+    this.#onError = onError;
+  }
+
+  print(text: string): void {
+    const written = new Promise<void>((resolve) => {
+      this.#sink.write(text, (error) => {
+        if (error) this.#onError(error);
+        resolve();
+      });
+    });
+    this.#printed = Promise.all([this.#printed, written]);
+  }
+
+  /** Resolves when everything printed so far has been written, or has failed. */
+  async flushed(): Promise<void> {
+    await this.#printed;
+  }
+}
+
+// Tables for people: no borders, two spaces between columns, readable when piped. Programs use
+// --json. It is no library, because those that were tried took up to seven seconds for ten thousand
+// rows.
+
+/** Ends with a newline; empty without rows. A cell stays on one line, whatever is in it. */
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return '';
+  const cells = [head, ...rows.map((row) => row.map(oneLine))];
+  const widths = head.map((_, column) =>
+    cells.reduce((width, row) => Math.max(width, widthOf(row[column])), 0),
+  );
+  const padded = (cell: string, column: number) =>
+    cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell));
+  return cells.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
+}
+
+function widthOf(cell = ''): number {
+  return stringWidth(cell);
+}
+
+// *Note:* `ttl` is what redlock-run would use under the same configuration; of a lock that was
+// acquired with another one only the remaining time is known.
+
+export interface CtlSettings extends MasterSettings {
+  readonly ttlMs: number;
+  /** How long `acquire` and `wait` wait; null: for ever. */
+  readonly waitMs: number | null;
+  /** How long `wait` goes on without a quorum that answers. */
+  readonly giveUpAfterMs: number;
+  /** Whether `hold` writes a line into the history of the lock. */
+  readonly hasHistory: boolean;
+  /** How long one master may take to answer one question. */
+  readonly masterTimeoutMs: number;
+}
+
+/** @throws UsageError (64), ConfigError (78) */
+export async function readSettings(flags: Flags, around: ExecutionContext): Promise<CtlSettings> {
+  const sources = await Sources.read(flags, around);
+  const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
+  const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
+  const timings = runTimings(ttlMs, masterTimeoutMs, null);
+  const waitMs = sources.must('wait', readPatience);
+  const giveUpAfterMs = sources.must('giveUpAfter', readDuration);
+  const hasHistory = sources.must('history', readBoolean);
+  const masters = await readMasterSettings(sources, ttlMs);
+  return {
+    ...masters,
+    ttlMs,
+    waitMs,
+    giveUpAfterMs,
+    hasHistory,
+    masterTimeoutMs: timings.masterTimeoutMs,
+  };
+}
 
 /** A process, told apart from a later one of the same number. */
 export interface OwnerProcess {

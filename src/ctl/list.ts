@@ -3,18 +3,15 @@
 // orphan.
 
 import { quorumOf } from '../lock/quorum.ts';
-import { exitCode } from '../text/exit-codes.ts';
-import { jsonLine } from '../text/json.ts';
-import { roughly } from '../text/lines.ts';
-import { printable } from '../text/printable.ts';
-import { reasonBehind } from '../text/reason.ts';
-import type { Call } from './call.ts';
-import { withEndings } from './history/ended-runs.ts';
+import { exitCode } from '../text/errors.ts';
+import { jsonLine, printable } from '../text/foreign-text.ts';
+import { reasonBehind, roughly } from '../text/lines.ts';
+import { type Call, renderTable } from './call.ts';
+import { withEndings } from './history/run-history.ts';
+import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
-import { renderTable } from './output.ts';
-import { describeFreeze } from './people/shown-freeze.ts';
 
 export async function list({ words, settings, clock, print, tell }: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);

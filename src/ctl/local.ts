@@ -8,13 +8,10 @@ import { parseAddress } from '../redis/address.ts';
 import { isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
-import { UsageError } from '../text/errors.ts';
-import { exitCode } from '../text/exit-codes.ts';
-import { jsonLine } from '../text/json.ts';
-import { quoted } from '../text/quote.ts';
-import type { Call } from './call.ts';
+import { exitCode, UsageError } from '../text/errors.ts';
+import { jsonLine, quoted } from '../text/foreign-text.ts';
+import { type Call, renderTable } from './call.ts';
 import { MasterQuery } from './master-query.ts';
-import { renderTable } from './output.ts';
 
 export async function local(call: Call): Promise<number> {
   const [action = ''] = call.words.operands;

@@ -6,9 +6,8 @@ import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause } from '../lock/types.ts';
 import { parseValue, waitingProcess } from '../lock/value.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
-import { withBytesEscaped } from '../text/bytes.ts';
-import { type Holding, holdingsOf } from './holdings.ts';
-import { type ShownFreeze, shownFreezeOf } from './people/shown-freeze.ts';
+import { withBytesEscaped } from '../text/foreign-text.ts';
+import { type Holding, holdingsOf, type ShownFreeze, shownFreezeOf } from './holdings.ts';
 
 /**
  * free: a quorum is free. orphan: a quorum is free, and a minority shows a value, which keeps no

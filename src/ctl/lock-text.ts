@@ -2,13 +2,11 @@
 // queue. Pure. A waiting redlock-run describes a holder in the same words.
 
 import { parseWaiterId } from '../lock/value.ts';
-import { roughly } from '../text/lines.ts';
-import { printable } from '../text/printable.ts';
-import { quoted } from '../text/quote.ts';
-import { reasonBehind, reasonParts } from '../text/reason.ts';
+import { printable, quoted } from '../text/foreign-text.ts';
+import { reasonBehind, reasonParts, roughly } from '../text/lines.ts';
+import { renderTable } from './call.ts';
+import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
-import { renderTable } from './output.ts';
-import { describeFreeze } from './people/shown-freeze.ts';
 
 /** Several lines, ends with a newline. */
 export function renderLock(lock: LockState): string {

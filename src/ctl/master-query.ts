@@ -9,11 +9,11 @@ import { failed, isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/inspector.ts';
 import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
+import { quoted } from '../text/foreign-text.ts';
 import { roughly } from '../text/lines.ts';
-import { quoted } from '../text/quote.ts';
 import { addressesOf } from './addresses.ts';
+import type { CtlSettings } from './call.ts';
 import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts';
-import type { CtlSettings } from './settings.ts';
 
 /** Locks read in one request: about a millisecond of a master's time. */
 const batchSize = 100;

@@ -1,15 +1,152 @@
-// Makes the claims of the library: a form of lock, a unique value, a ttl. *Invariant:* a program
-// may bring its own tokens, but never the same one twice, because the rollback of an earlier
-// attempt that is still under way would release the later one.
+// From the options of a call to its claim: the options are checked, and make a form of lock
+// (resources, mode, whether it gives up its position to a newer waiter) with a unique value and a
+// ttl. An unknown option is an error: if it were ignored, a misspelt `waitMs` would be found only
+// when it is needed. The rules of the form are those of the command line; one slot is an exclusive
+// lock, as `--slots 1` is. *Invariant:* a program may bring its own tokens, but never the same one
+// twice, because the rollback of an earlier attempt that is still under way would release the later
+// one.
 
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
-import type { Claim } from '../lock/types.ts';
-import { newClaim, waiterIdOf, whoOf } from '../lock/value.ts';
-import { userName } from '../system/user.ts';
-import type { Form } from './form.ts';
+import { alone, type Claim } from '../lock/types.ts';
+import { newClaim, onSomeSlot, waiterIdOf, whoOf } from '../lock/value.ts';
+import { objectionToNames } from '../redis/keys.ts';
+import { userName } from '../system/caller.ts';
+import { quoted } from '../text/foreign-text.ts';
+import { nearest } from '../text/suggestion.ts';
 import { usageError } from './messages.ts';
+import type {
+  AcquireOptions,
+  LockOptions,
+  RedlockOptions,
+  Resources,
+  RetryOptions,
+} from './options.ts';
+
+/** A check of a value, and the advice for a bad one. */
+type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string];
+
+const isDuration = (value: unknown) =>
+  typeof value === 'number' && value >= 0 && value <= longestMs;
+const isFunction = (value: unknown) => typeof value === 'function';
+const isText = (value: unknown) => typeof value === 'string';
+const isFlag = (value: unknown) => typeof value === 'boolean';
+
+/** The longest duration that is accepted, in ms: a day. */
+export const longestMs = 86_400_000;
+const duration: Rule = [isDuration, 'write milliseconds, at most a day'];
+
+const retryRules: Record<keyof RetryOptions, Rule> = {
+  count: [
+    (count) => count === Infinity || (Number.isSafeInteger(count) && Number(count) >= 0),
+    'write 0 or more',
+  ],
+  delayMs: [(delay) => isDuration(delay) || isFunction(delay), 'write milliseconds, or a function'],
+  jitterMs: duration,
+};
+
+const lockRules: Record<keyof LockOptions, Rule> = {
+  waitMs: [(wait) => wait === null || isDuration(wait), 'write milliseconds, or null for ever'],
+  giveUpAfterMs: duration,
+  retries: [
+    (retries) => retries === null || typeof retries === 'object',
+    'write { count, delayMs, jitterMs } or null',
+  ],
+  masterTimeoutMs: [
+    (timeout) => isDuration(timeout) && timeout !== 0,
+    'write milliseconds, more than 0',
+  ],
+  reserveMs: duration,
+  driftFactor: [
+    (factor) => typeof factor === 'number' && factor >= 0 && factor < 1,
+    'write a number from 0 to below 1',
+  ],
+  fence: [isFlag, 'write true or false'],
+  label: [isText, 'write a string'],
+};
+
+export const acquireRules: Record<keyof AcquireOptions, Rule> = {
+  ...lockRules,
+  signal: [(signal) => signal instanceof AbortSignal, 'write an AbortSignal'],
+  keepAlive: [isFlag, 'write true or false'],
+  shared: [isFlag, 'write true or false'],
+  slots: [
+    (count) => Number.isInteger(count) && Number(count) >= 1 && Number(count) <= 1000,
+    'write 1 to 1000',
+  ],
+  supersede: [isFlag, 'write true or false'],
+};
+
+export const redlockRules: Record<keyof RedlockOptions, Rule> = {
+  ...lockRules,
+  prefix: [isText, 'write a string'],
+  restartGraceMs: duration,
+  newToken: [isFunction, 'write a function'],
+  onEvent: [isFunction, 'write a function'],
+};
+
+/** @throws RedlockError `usage` */
+export function checkOptions(
+  options: object,
+  rules: Readonly<Record<string, Rule>>,
+  within = '',
+): void {
+  for (const [name, value] of Object.entries(options)) {
+    const rule = rules[name];
+    if (!rule) {
+      if (within === '' && name in acquireRules)
+        throw usageError(`option: ${quoted(name)}: is for one call (give it there)`);
+      const known = Object.keys(rules);
+      const near = nearest(name, known);
+      const advice = near === null ? `there are ${known.join(', ')}` : `did you mean ${near}?`;
+      throw usageError(`option: ${quoted(within + name)}: unknown (${advice})`);
+    }
+    const [isRight, wanted] = rule;
+    if (value !== undefined && !isRight(value)) {
+      throw usageError(
+        `option: ${quoted(within + name)}: ${quoted(String(value))} will not do (${wanted})`,
+      );
+    }
+  }
+  const { retries } = options as LockOptions;
+  if (retries && within === '') {
+    checkOptions(retries, retryRules, 'retries.');
+    if (retries.count === undefined)
+      throw usageError('option: "retries.count": missing (write 0 or more)');
+  }
+}
+
+export type Form = Pick<Claim, 'resources' | 'sharing' | 'preemptible'>;
+
+/** @throws RedlockError `usage` */
+export function formOf(given: Resources, options: AcquireOptions): Form {
+  const resources = namesIn(given);
+  const { shared = false, slots = 1, supersede = false } = options;
+  const preemptible = supersede ? 'position' : 'never';
+  if (slots === 1)
+    return { resources, sharing: shared ? { kind: 'shared' } : alone.sharing, preemptible };
+  if (resources.length > 1)
+    throw usageError('slots: with several names: slots are for one name (leave one out)');
+  if (shared)
+    throw usageError('slots: with shared: a shared lock has no limit of holders (leave one out)');
+  return { resources, sharing: onSomeSlot(slots, Math.random), preemptible };
+}
+
+/** A copy, because the caller may change the array afterwards. */
+function namesIn(given: unknown): readonly string[] {
+  const names: unknown[] = Array.isArray(given) ? [...given] : [given];
+  if (names.length === 0) throw usageError('resource: no names in the array (give at least one)');
+  if (!areTexts(names))
+    throw usageError('resource: no name (give a string, or an array of strings)');
+  const objection = objectionToNames(names);
+  if (objection !== null) throw usageError(`resource: ${objection}`);
+  return Object.freeze(names);
+}
+
+function areTexts(names: unknown[]): names is string[] {
+  return names.every((name) => typeof name === 'string');
+}
 
 export interface Wish {
   readonly form: Form;

@@ -2,11 +2,11 @@
 // *Invariant:* a lost lock is not released. The work may need the rest of the validity to stop, and
 // no other client may acquire the lock before that.
 
-import type { Report } from '../lock/events.ts';
 import { type KeeperLossReason, LeaseKeeper } from '../lock/lease-keeper.ts';
-import type { Clock } from '../lock/ports.ts';
-import type { Lease as CoreLease, Redlock } from '../lock/redlock.ts';
+import type { Clock, Report } from '../lock/ports.ts';
+import type { Redlock } from '../lock/redlock.ts';
 import type { LockTimings } from '../lock/timings.ts';
+import type { Lease as CoreLease } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
 import { type LostReason, RedlockError } from './error.ts';

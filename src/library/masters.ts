@@ -4,9 +4,9 @@
 // the rollback of its attempt.
 
 import { AddressError, endpointOf, parseAddress } from '../redis/address.ts';
-import type { LentClient, Origin } from '../redis/client.ts';
-import type { IoredisClient, MasterSource } from './master-source.ts';
+import type { LentClient, Origin } from '../redis/connection/client.ts';
 import { usageError } from './messages.ts';
+import type { IoredisClient, MasterSource } from './options.ts';
 
 type Duplicate = ReturnType<LentClient['duplicate']>;
 

@@ -1,8 +1,32 @@
-// The options of the library, for all locks of a Redlock or for one call. All durations are in ms.
-// *Note:* an option of a call that is undefined counts as not given, so that the value for all
-// locks applies.
+// The options of the library, for all locks of a Redlock or for one call, and the forms in which a
+// program names its masters. All durations are in ms. *Note:* an option of a call that is undefined
+// counts as not given, so that the value for all locks applies.
 
-import type { LockEvent } from '../lock/events.ts';
+import type { LockEvent } from '../lock/ports.ts';
+
+// Masters are URLs, or clients of ioredis. The type of a client has only the members that the
+// library uses, which every version from 4 on has, so that the library does not depend on the
+// package. `call` tells these clients from those of other packages, which have `duplicate` as well.
+
+/**
+ * A client of ioredis 4 or newer. The library never uses, connects or closes it, only duplicates.
+ */
+export interface IoredisClient {
+  readonly options: {
+    readonly host?: string | undefined;
+    readonly port?: number | undefined;
+    readonly path?: string | undefined;
+    readonly db?: number | undefined;
+  };
+  duplicate(override: object): object;
+  call(command: string, ...words: string[]): Promise<unknown>;
+}
+
+/**
+ * `redis://[user[:password]@]host[:port][/db]`, `rediss://`, `unix:///path`,
+ * `redis+sentinel://[user[:password]@]host:port,host:port/NAME[/db]`, or a client of ioredis.
+ */
+export type MasterSource = string | IoredisClient;
 
 /** The resources to lock: one, or several of which all or none are held. */
 export type Resources = string | readonly string[];

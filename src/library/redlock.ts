@@ -5,24 +5,30 @@
 
 import { setMaxListeners } from 'node:events';
 import { acquire } from '../lock/acquire.ts';
-import type { LockEvent } from '../lock/events.ts';
+import type { LockEvent } from '../lock/ports.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
 import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
 import { type Retries, type WaitParts, waitForLock } from '../lock/wait.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { createSystemClock } from '../system/clock.ts';
-import { Claims } from './claim.ts';
-import { type Form, formOf } from './form.ts';
+import {
+  acquireRules,
+  Claims,
+  checkOptions,
+  type Form,
+  formOf,
+  longestMs,
+  redlockRules,
+} from './claim.ts';
 import { HeldLease } from './held-lease.ts';
 import type { Lease } from './lease.ts';
-import type { MasterSource } from './master-source.ts';
 import { originsOf } from './masters.ts';
 import { abortedError, notAcquiredError, usageError } from './messages.ts';
-import { acquireRules, checkOptions, longestMs, redlockRules } from './option-rules.ts';
 import type {
   AcquireOptions,
   LockOptions,
+  MasterSource,
   RedlockOptions,
   Resources,
   RetryOptions,

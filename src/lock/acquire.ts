@@ -3,9 +3,8 @@
 // released and, where that may help, acquired again. redlock-run, the library and the simulator run
 // this.
 
-import type { Report } from './events.ts';
 import { stopAtOf } from './lease-keeper.ts';
-import type { Clock } from './ports.ts';
+import type { Clock, Report } from './ports.ts';
 import type { Claim, Failed, Lease, MasterFailure } from './types.ts';
 import type { Acquisition } from './wait.ts';
 

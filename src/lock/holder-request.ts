@@ -3,8 +3,10 @@
 // holder that it is meant for. It is a wish and no proof: a lost message changes nothing, a forged
 // one stops a command at most, and what is broken is found out by an extension.
 
+import type { Master, Subscription } from './ports.ts';
 import { quorumOf } from './quorum.ts';
-import { cut, cutNote } from './value.ts';
+import type { Claim } from './types.ts';
+import { askedIdOf, cut, cutNote, parseValue } from './value.ts';
 
 /** stop: end the command. broken: extend at once, because the lock may have been taken away. */
 export type RequestKind = 'stop' | 'broken';
@@ -105,4 +107,55 @@ export class HolderRequests {
 function keepNewest(known: Map<string, unknown> | Set<string>): void {
   const [oldest] = known.keys();
   if (known.size > mostPending && oldest !== undefined) known.delete(oldest);
+}
+
+// The holder's side: a subscription on each master. A lock needs none: where it fails, nothing is
+// asked.
+
+export type OnRequest = (request: HolderRequest) => void;
+/** Listens for what people ask of the holder of this claim. */
+export type Listen = (claim: Claim, onRequest: OnRequest) => HolderChannel;
+
+/** A master that fails is left out until the next `renew`. */
+export class HolderChannel {
+  readonly #claim: Claim;
+  readonly #onRequest: OnRequest;
+  readonly #requests: HolderRequests;
+  readonly #subscriptions = new Set<Subscription>();
+  /** The masters without a subscription, and with none under way. */
+  readonly #missing: Set<Master>;
+  #isClosed = false;
+
+  constructor(masters: readonly Master[], claim: Claim, onRequest: OnRequest) {
+    const { token } = parseValue(claim.value);
+    this.#claim = { ...claim, waiter: { id: askedIdOf(token), arrivalUs: 0 } };
+    this.#onRequest = onRequest;
+    this.#requests = new HolderRequests(token, masters.length);
+    this.#missing = new Set(masters);
+    this.renew();
+  }
+
+  /** Subscribes on the masters where that has failed. */
+  renew(): void {
+    for (const master of [...this.#missing]) {
+      this.#missing.delete(master);
+      const onMessage = (message: string) => this.#receive(master, message);
+      void master.subscribe(this.#claim, onMessage).then((subscription) => {
+        if ('kind' in subscription) this.#missing.add(master);
+        else if (this.#isClosed) subscription.close();
+        else this.#subscriptions.add(subscription);
+      });
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#missing.clear();
+    for (const subscription of this.#subscriptions) subscription.close();
+  }
+
+  #receive(master: Master, message: string): void {
+    const request = this.#isClosed ? null : this.#requests.receive(master.name, message);
+    if (request !== null) this.#onRequest(request);
+  }
 }

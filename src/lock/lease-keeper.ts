@@ -4,12 +4,10 @@
 // *Invariant:* nothing is extended at or after stopAt. After a suspension (a stopped process, a
 // sleeping machine) the clock is read first: if stopping is due, the work is stopped, not extended.
 
-import type { Report } from './events.ts';
-import type { HolderChannel, Listen } from './holder-channel.ts';
-import type { Person } from './holder-request.ts';
-import type { Clock, Random } from './ports.ts';
-import type { HeldLock, Lease, LossReason } from './redlock.ts';
-import type { Claim } from './types.ts';
+import type { HolderChannel, Listen, Person } from './holder-request.ts';
+import type { Clock, Random, Report } from './ports.ts';
+import type { HeldLock } from './redlock.ts';
+import type { Claim, Lease, LossReason } from './types.ts';
 import { holderIdOf, parseValue } from './value.ts';
 
 export interface LeaseKeeperSettings {

@@ -1,11 +1,13 @@
-// The ports of the algorithm: a master, a clock, random numbers. A request to a master may fail,
-// may never be answered or late, and may have taken effect in all three cases.
+// The ports of the algorithm: what it is given (masters, a clock, random numbers) and what it
+// reports. A request to a master may fail, may never be answered or late, and may have taken effect
+// in all three cases. Reports decide nothing.
 
 import type {
   AcquireReply,
   Claim,
   ExtendReply,
   Failed,
+  MasterFailure,
   ReleaseReply,
   RepairReply,
 } from './types.ts';
@@ -45,7 +47,7 @@ export interface Master {
   /**
    * Removes the key where the value is ours; with `keepMs` above 0 lets it expire after that time
    * instead. Leaves the queue, and wakes the first waiter in it if the key is free then. `record`
-   * is a line for the history (history-record.ts). The master keeps it if it can, perhaps twice; it
+   * is a line for the history (history.ts). The master keeps it if it can, perhaps twice; it
    * never makes the release fail.
    */
   release(claim: Claim, keepMs: number, record?: string | null): Promise<ReleaseReply>;
@@ -70,3 +72,53 @@ export interface Clock {
 
 /** A number in [0, 1), drawn anew at each call. */
 export type Random = () => number;
+
+export type LockEvent =
+  | { readonly kind: 'master-failing'; readonly master: string; readonly failed: Failed }
+  | { readonly kind: 'master-recovered'; readonly master: string }
+  /** A master that came back without our value has it again. */
+  | { readonly kind: 'master-repaired'; readonly master: string }
+  /**
+   * Since the last extension a master's time of day has advanced so much more than ours, or less
+   * (negative).
+   */
+  | { readonly kind: 'master-jumped'; readonly master: string; readonly aheadMs: number }
+  /** An attempt was refused. `holder` is the value seen on most masters; waiting goes on. */
+  | {
+      readonly kind: 'waiting';
+      readonly holder: string;
+      /** How many different values were seen. */
+      readonly holderCount: number;
+      readonly remainingMs: number | null;
+      /** Our position: how many waiters are before us in the queue; null: we are not in it yet. */
+      readonly position: number | null;
+      readonly waitedMs: number;
+    }
+  | {
+      readonly kind: 'no-quorum';
+      readonly failures: readonly MasterFailure[];
+      readonly waitedMs: number;
+    }
+  | {
+      readonly kind: 'acquired';
+      readonly grantedCount: number;
+      readonly elapsedMs: number;
+      readonly waitMs: number;
+    }
+  /** The masters count differently, so the fencing number is being written back to them. */
+  | { readonly kind: 'fence-write-back'; readonly fence: number }
+  | { readonly kind: 'extended'; readonly extendedCount: number; readonly elapsedMs: number }
+  | {
+      readonly kind: 'extension-failed';
+      readonly failures: readonly MasterFailure[];
+      readonly validMs: number;
+    }
+  | { readonly kind: 'released'; readonly releasedCount: number; readonly keepMs: number }
+  /** Fewer than a quorum confirmed the release; keys may remain for at most `remainingMs`. */
+  | {
+      readonly kind: 'release-unconfirmed';
+      readonly failures: readonly MasterFailure[];
+      readonly remainingMs: number;
+    };
+
+export type Report = (event: LockEvent) => void;

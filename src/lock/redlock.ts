@@ -4,9 +4,8 @@
 // slowest master: what a straggler grants after the verdict is used or rolled back.
 
 import assert from 'node:assert';
-import type { Report } from './events.ts';
 import { completed, lagging } from './failures.ts';
-import type { Clock, Master } from './ports.ts';
+import type { Clock, Master, Report } from './ports.ts';
 import {
   acquireVerdictOf,
   contentionOf,
@@ -31,8 +30,6 @@ import type {
   ReleaseReply,
 } from './types.ts';
 import { Subscriptions } from './wait-queue.ts';
-
-export type { Attempt, Extension, Lease, LossReason, Released } from './types.ts';
 
 export interface RedlockSettings {
   /** How long one master may take to answer. */

@@ -38,7 +38,7 @@ export const alone = { sharing: { kind: 'exclusive' }, preemptible: 'never' } as
  * each host, with a count.
  */
 export interface Skip {
-  /** As in history-record.ts, without the holder, which the masters add. */
+  /** As in history.ts, without the holder, which the masters add. */
   readonly line: string;
   readonly host: string;
   /** The same in all attempts of a run, which is counted once. Without a space. */

@@ -1,6 +1,6 @@
 // What is stored on a master: the value of a key (`<token> <json note>`), the mark and the permits
-// of a lock that several clients hold, and the ids of waiters. Other clients write there too, so
-// parsing never fails, and its results are bounded.
+// of a lock that several clients hold, the ids of waiters, and a freeze. Other clients write there
+// too, so parsing never fails, and its results are bounded.
 
 import type { Random } from './ports.ts';
 import { alone, type Claim, type Sharing } from './types.ts';
@@ -27,7 +27,7 @@ export interface Holder {
 
 /** The longest text in a note. More does not help a reader, and every history would keep it. */
 const mostNoteChars = 80;
-/** The longest --note, and the longest address of a CI job: see system/ci-job.ts. */
+/** The longest --note, and the longest address of a CI job: see system/caller.ts. */
 export const mostReasonChars = { note: 200, url: 250 };
 /** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
 const mostValueBytes = 1_000;
@@ -232,4 +232,37 @@ export function keeperIdOf(token: string): string {
 /** The id under which a holder receives the requests of people: see holder-request.ts. */
 export function askedIdOf(token: string): string {
   return `asked:${token}`;
+}
+
+// A freeze is a person's lock without a process. It stands beside the lock, on a quorum of masters,
+// and bars every new holder, while the present one goes on. Its value has the form of a holder's,
+// so that what knows no freezes shows a person and not nonsense.
+
+export interface Freeze {
+  /** Unique: it is this freeze that is thawed, and no other. */
+  readonly token: string;
+  readonly user: string;
+  readonly host: string;
+  readonly pid: number;
+  /** ISO 8601, by the clock of the host, for reading only. */
+  readonly since: string;
+  /** Why. */
+  readonly note: string;
+}
+
+/** In the place of a command's name. */
+export const freezeLabel = 'redlockctl freeze';
+
+export function renderFreeze({ token, note, ...freeze }: Freeze): string {
+  return `${token} ${JSON.stringify({ ...freeze, label: freezeLabel, frozen: note })}`;
+}
+
+/** null for what is no freeze, such as the value of a holder. */
+export function parseFreeze(value: string): Freeze | null {
+  const { token, note: record } = parseValue(value);
+  if (record === null || record.label !== freezeLabel) return null;
+  const { frozen } = JSON.parse(value.slice(value.indexOf(' ') + 1));
+  if (typeof frozen !== 'string') return null;
+  const { user, host, pid, since } = record;
+  return { token, user: cut(user), host: cut(host), pid, since: cut(since), note: cutNote(frozen) };
 }

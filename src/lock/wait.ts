@@ -3,9 +3,8 @@
 // are never mixed. A wait for a busy lock may last for ever; a wait for a quorum ends after a
 // while, because an outage reported as contention silently skips jobs.
 
-import type { Report } from './events.ts';
-import { type Failure, failuresOf, hasQuorumAnswered, isMisconfigured } from './failed-attempt.ts';
-import type { Clock, Random } from './ports.ts';
+import { type Failure, failuresOf, hasQuorumAnswered, isMisconfigured } from './failures.ts';
+import type { Clock, Random, Report } from './ports.ts';
 import type { Redlock } from './redlock.ts';
 import type { Attempt, Claim, Lease, MasterFailure } from './types.ts';
 import type { Subscriptions } from './wait-queue.ts';

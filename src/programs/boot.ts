@@ -5,10 +5,9 @@ import './no-inspector.ts';
 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { areTooFew, tooFew } from '../run/descriptors.ts';
-import { frugal } from '../run/guard/guard-process.ts';
+import { frugal, startEarly } from '../run/guard/guard-process.ts';
+import { areTooFew, tooFew } from '../run/preconditions.ts';
 import { codeCacheFolder, openCodeCache } from './code-cache.ts';
-import { startEarly } from './early-guard.ts';
 import type { main } from './redlock-run.ts';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));

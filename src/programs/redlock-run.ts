@@ -1,21 +1,17 @@
 // The composition root of redlock-run: words, environment and signals in, exit code out. The only
 // file that knows all parts.
 
-import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { renderHelp, renderVersion } from '../cli/help.ts';
-import { isJournal } from '../cli/journal.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
-import { openStderr } from '../cli/stderr.ts';
+import { isJournal, openStderr, reportFailure, reportOutputFailure } from '../cli/stderr.ts';
 import { checkArgumentBytes, parseWords } from '../config/arguments.ts';
 import { resolveSettings } from '../config/settings.ts';
 import { executionContext } from '../config/sources.ts';
-import { LocalError } from '../local/errors.ts';
-import { areTooFew, checkDescriptors, tooFew } from '../run/descriptors.ts';
-import { RunError } from '../run/errors.ts';
+import { LocalError } from '../local/directory.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
-import { raiseAgain } from '../run/signals.ts';
-import { leaveTerminal } from '../run/terminal.ts';
+import { areTooFew, checkDescriptors, RunError, tooFew } from '../run/preconditions.ts';
+import { leaveTerminal, raiseAgain } from '../run/terminal.ts';
 import { OutputError } from '../text/errors.ts';
 
 /** The number of masters of --local. */

@@ -2,26 +2,81 @@
 // terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
 // does not load the full screen.
 
+import { readFileSync, readlinkSync } from 'node:fs';
 import os from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { reportFailure, reportOutputFailure } from '../cli/failure.ts';
 import { renderVersion } from '../cli/help.ts';
+import { reportFailure, reportOutputFailure } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/arguments.ts';
 import { executionContext } from '../config/sources.ts';
-import { parseWords } from '../ctl/arguments.ts';
-import type { Call } from '../ctl/call.ts';
-import { renderHelp, renderVerbHelp } from '../ctl/help.ts';
-import { Output } from '../ctl/output.ts';
-import { readSettings } from '../ctl/settings.ts';
+import { type Call, Output, type OwnerProcess, readSettings } from '../ctl/call.ts';
+import { parseWords, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
 import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
-import { LocalError } from '../local/errors.ts';
+import { LocalError } from '../local/directory.ts';
 import type { HolderNote } from '../lock/value.ts';
-import { ciJobUrl } from '../system/ci-job.ts';
+import { type ProcessEntry, processEntry } from '../run/processes/process-table.ts';
+import { ciJobUrl, userName } from '../system/caller.ts';
 import { createSystemClock } from '../system/clock.ts';
-import { userName } from '../system/user.ts';
-import { printableLines } from '../text/printable.ts';
-import { callerOf, isThere, ownerOf, whyNotKept } from './owner-process.ts';
+import { printableLines } from '../text/foreign-text.ts';
+
+// The process for which a lock is held in the background: which one it is, and whether it still
+// lives. It is not ended here. *Note:* the system reuses pids, so the time of the start goes with a
+// pid. And a shell may run `token=$(redlockctl ...)` in a copy of itself, which ends a moment
+// later: a copy counts as the shell that it was made of.
+
+/** null: there is no such process, or it is hidden from this user. */
+export function ownerOf(pid: number): OwnerProcess | null {
+  const entry = processEntry(pid);
+  return entry && { pid, startedAt: entry.startedAt };
+}
+
+/** The caller of this process: its parent, or the original if the parent is a copy. */
+export function callerOf(parentPid: number): OwnerProcess | null {
+  let pid = parentPid;
+  for (let entry = seen(pid); entry !== null; entry = seen(pid)) {
+    if (entry.parent < 1 || !isCopy(entry, seen(entry.parent))) break;
+    pid = entry.parent;
+  }
+  return ownerOf(pid);
+}
+
+/** Whether the process lives. One that has ended and waits for its parent (a zombie) does not. */
+export function isThere({ pid, startedAt }: OwnerProcess): boolean {
+  const entry = processEntry(pid);
+  return entry !== null && entry.startedAt === startedAt && entry.isAlive;
+}
+
+function isCopy(entry: ProcessEntry, parent: ProcessEntry | null): boolean {
+  if (parent === null || entry.session !== parent.session) return false;
+  try {
+    const [own, original] = [entry, parent].map(({ pid }) => [
+      readlinkSync(`/proc/${pid}/exe`),
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8'),
+    ]);
+    return String(own) === String(original);
+  } catch {
+    return false; // It belongs to another user, or has ended.
+  }
+}
+
+/** Linux only: elsewhere a copy cannot be told from its original. */
+function seen(pid: number): ProcessEntry | null {
+  return process.platform === 'linux' ? processEntry(pid) : null;
+}
+
+/**
+ * Why a run could not keep a tree of processes here, found out by loading what it needs; or null.
+ */
+export async function whyNotKept(): Promise<string | null> {
+  const { libcForTree } = await import('../run/processes/kept-tree.ts');
+  try {
+    libcForTree();
+    return null;
+  } catch (error) {
+    return (error as Error).message.replace(/^guard: /, '');
+  }
+}
 
 type Verb = (call: Call) => Promise<number>;
 
@@ -40,10 +95,10 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
   extend: async () => (await import('../ctl/steps/steps.ts')).extend,
   release: async () => (await import('../ctl/steps/steps.ts')).release,
   check: async () => (await import('../ctl/steps/steps.ts')).check,
-  metrics: async () => (await import('../ctl/metrics/metrics.ts')).metrics,
+  metrics: async () => (await import('../ctl/metrics.ts')).metrics,
   doctor: async () => (await import('../ctl/doctor/doctor.ts')).doctor,
   acl: async () => (await import('../ctl/doctor/acl.ts')).acl,
-  wait: async () => (await import('../ctl/steps/wait.ts')).waitUntilFree,
+  wait: async () => (await import('../ctl/status.ts')).waitUntilFree,
   local: async () => (await import('../ctl/local.ts')).local,
 };
 
@@ -80,7 +135,7 @@ async function answer(
   const around = executionContext(environment);
   const clock = createSystemClock();
   if (words.row.verb === 'completion') {
-    const { completion } = await import('../ctl/completion/completion.ts');
+    const { completion } = await import('../ctl/completion.ts');
     output.print(await completion(words.operands, around, clock));
     return 0;
   }

@@ -4,8 +4,8 @@
 import './no-inspector.ts';
 
 import path from 'node:path';
+import { startEarly } from '../run/guard/guard-process.ts';
 import { guardName } from '../run/guard/protocol.ts';
-import { startEarly } from './early-guard.ts';
 import { main } from './redlock-run.ts';
 
 /** The programs by the name in argv[0]; under any other name the file is redlock-run. */

@@ -5,7 +5,9 @@
 
 import { isIPv6 } from 'node:net';
 import type { Failed } from '../lock/types.ts';
-import { quotedAddress, schemeLength } from '../text/quote.ts';
+import { ConfigError } from '../text/errors.ts';
+import { quotedAddress, schemeLength } from '../text/foreign-text.ts';
+import { isFailed } from './errors.ts';
 
 /** File contents (PEM), not file names. */
 export interface TlsOptions {
@@ -231,4 +233,15 @@ function shown({ username, password }: Login): string {
 
 function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
+}
+
+/**
+ * Runs the commands that print passwords, each once, so that the first attempt has them.
+ * @throws ConfigError when one of them fails
+ */
+export async function readPasswords(addresses: readonly MasterAddress[]): Promise<void> {
+  const sources = new Set(addresses.flatMap(({ passwordSource }) => passwordSource ?? []));
+  const passwords = await Promise.all([...sources].map((source) => source.password()));
+  const failure = passwords.find(isFailed);
+  if (failure !== undefined) throw new ConfigError(failure.message);
 }

@@ -3,8 +3,7 @@
 // confirmed it, so the nested run stops in time by itself, whatever has become of the enclosing
 // one.
 
-import type { Report } from '../lock/events.ts';
-import type { Clock } from '../lock/ports.ts';
+import type { Clock, Report } from '../lock/ports.ts';
 import { quorumOf, validUntilOf } from '../lock/quorum.ts';
 import type { HeldLock, RedlockSettings } from '../lock/redlock.ts';
 import { countOf, failuresIn, MasterSet } from '../lock/round.ts';

@@ -5,7 +5,7 @@
 // comes as an event.
 
 import type { Failed, FailureCause } from '../lock/types.ts';
-import { printable } from '../text/printable.ts';
+import { printable } from '../text/foreign-text.ts';
 import { kindOfError } from './server-kinds.ts';
 
 const network = 'check the network, and the firewalls between';

@@ -6,7 +6,10 @@
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
-import { Connection } from './connection.ts';
+import { callsOf } from './calls/protocol.ts';
+import { type Calls, type ScriptCall, toFreeze, toNoteAct, toThaw } from './calls/script-calls.ts';
+import { scripts } from './calls/scripts.ts';
+import { Connection } from './connection/connection.ts';
 import { isFailed } from './errors.ts';
 import type { ServerRegistry } from './identity.ts';
 import {
@@ -18,13 +21,20 @@ import {
   patternOf,
   resourceOf,
 } from './keys.ts';
-import { callsOf } from './protocol.ts';
 import type { RedisMasterSettings } from './redis-master.ts';
-import { mostValueBytes, removalOf } from './replies.ts';
-import { as, integer, listOf, oneOf, readReply, type Shape, text, tuple } from './reply-shapes.ts';
+import {
+  as,
+  integer,
+  listOf,
+  mostValueBytes,
+  oneOf,
+  readReply,
+  removalOf,
+  type Shape,
+  text,
+  tuple,
+} from './replies.ts';
 import { graceFailureOf } from './restart.ts';
-import { type Calls, type ScriptCall, toFreeze, toNoteAct, toThaw } from './script-calls.ts';
-import { scripts } from './scripts.ts';
 import {
   cursorShape,
   historiesOfAtMost,

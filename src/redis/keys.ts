@@ -3,7 +3,7 @@
 // history and its freeze. Also the names that a lock may have.
 // *Note:* the prefix may be empty, and then every key of the database looks like a lock.
 
-import { quoted } from '../text/quote.ts';
+import { quoted } from '../text/foreign-text.ts';
 
 const helperEnding = /\}:(fence|queue|waiters|holders|owner|promotion|freeze|(\w+:)?history)$/;
 
@@ -36,7 +36,7 @@ export function promotionKeyOf(prefix: string): string {
   return `{${prefix}}:promotion`;
 }
 
-/** The freeze, which bars new holders: see lock/freeze.ts. */
+/** The freeze, which bars new holders: see lock/value.ts. */
 export function freezeKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:freeze`;
 }

@@ -13,15 +13,15 @@ import type {
   ReleaseReply,
   RepairReply,
 } from '../lock/types.ts';
-import type { Origin } from './client.ts';
-import { Connection } from './connection.ts';
+import { callsOf, type Protocol } from './calls/protocol.ts';
+import { type Calls, channelNamesOf, type Undoing, withoutWaiter } from './calls/script-calls.ts';
+import type { Origin } from './connection/client.ts';
+import { Connection } from './connection/connection.ts';
+import { Subscriber } from './connection/subscriber.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
-import { callsOf, type Protocol } from './protocol.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf, repeatedRemovalOf } from './replies.ts';
 import { graceFailureOf } from './restart.ts';
-import { type Calls, channelNamesOf, type Undoing, withoutWaiter } from './script-calls.ts';
-import { Subscriber } from './subscriber.ts';
 
 export interface RedisMasterSettings {
   readonly prefix: string;

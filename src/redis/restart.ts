@@ -6,7 +6,7 @@
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
 import { promotionKeyOf } from './keys.ts';
 

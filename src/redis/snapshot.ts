@@ -2,7 +2,7 @@
 // clients write there too, so everything is bounded.
 
 import { parsePermit } from '../lock/value.ts';
-import { bytesOf } from '../text/bytes.ts';
+import { bytesOf } from '../text/foreign-text.ts';
 import { isFailed } from './errors.ts';
 import {
   as,
@@ -15,7 +15,7 @@ import {
   type Shape,
   text,
   tuple,
-} from './reply-shapes.ts';
+} from './replies.ts';
 
 /** The longest value or line: the scripts cut longer values, and leave out longer lines. */
 const mostValueBytes = 4_096;

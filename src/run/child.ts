@@ -1,7 +1,9 @@
-// The command with everything that it has started, as a run sees it: an interface. guard/client.ts
-// implements it with the guard; the simulator has its own.
+// The command with everything that it has started, as a run sees it: an interface, the child of a
+// run that never started one, and the end of what a command left behind. guard/client.ts implements
+// the interface with the guard; the simulator has its own.
 
 import os from 'node:os';
+import type { Clock } from '../lock/ports.ts';
 import type { WaitStatus } from './processes/libc.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
 
@@ -38,4 +40,48 @@ export function exitOf(status: WaitStatus): ChildExit {
   // Node has no names for real-time signals.
   if (signal === undefined) return { kind: 'exited', code: 128 + status.signalNumber };
   return { kind: 'signaled', signal };
+}
+
+/**
+ * The child of a run with a lease that ran out before the command was started, because redlock-run
+ * was suspended. With it such a run ends in the same way as all others.
+ */
+export const neverStarted: Child = {
+  started: Promise.resolve(undefined),
+  exited: Promise.resolve({
+    exit: { kind: 'not-executable', message: 'it was never started' },
+    leftCount: 0,
+    agoMs: 0,
+  }),
+  relay: () => {},
+  stop: () => {},
+  kill: () => Promise.resolve([]),
+  countAlive: () => Promise.resolve(0),
+};
+
+/** The interval between two counts of processes that were sent the stop signal. */
+const lookMs = 50;
+
+export interface AftermathParts {
+  readonly child: Child;
+  /** The number of leftover processes when the command ended. */
+  readonly leftCount: number;
+  readonly clock: Clock;
+  /** Called once with their number, before the wait for their end. */
+  readonly onLeftovers: (count: number) => void;
+  /** Aborts when their time is up, and they are being killed. */
+  readonly killing: AbortSignal;
+}
+
+/**
+ * Ends the leftover processes of a command before its lock is released, because another run may
+ * hold the lock a moment later. Resolves with the unkillable processes, when no others are left.
+ */
+export async function endLeftovers(parts: AftermathParts): Promise<readonly number[]> {
+  const { child, leftCount, clock, onLeftovers, killing } = parts;
+  if (leftCount > 0 && !killing.aborted) onLeftovers(leftCount);
+  for (let count = leftCount; count > 0 && !killing.aborted; count = await child.countAlive()) {
+    await clock.sleep(lookMs, killing);
+  }
+  return killing.aborted || child.hasNamespace ? await child.kill() : [];
 }

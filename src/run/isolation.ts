@@ -10,7 +10,7 @@
 import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import type { Readable } from 'node:stream';
-import { RunError } from './errors.ts';
+import { RunError } from './preconditions.ts';
 import type { ChildExit, Signal } from './supervisor.ts';
 
 /** The descriptor of the pipe in the first process; the command does not get it. */

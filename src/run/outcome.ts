@@ -1,7 +1,89 @@
-// The outcome of a run in one word, for --report and the history of the lock. A command that failed
-// has run too: its exit code says so. The sentences for people are in cli/run-lines.ts.
+// How a run ended: as an exit status (a number, or a signal that is raised again), as a word for
+// --report, and as a record for the history of its lock. *Note:* main raises INT, TERM and HUP
+// again instead of exiting with 128 + n, so that a loop of a shell around redlock-run ends too;
+// `$?` is the same. The sentences for people are in cli/run-lines.ts.
 
-import type { ChildExit, RunResult, StopReason } from './supervisor.ts';
+import os from 'node:os';
+import { blockerOf, renderRecord } from '../lock/history.ts';
+import type { Clock } from '../lock/ports.ts';
+import type { Claim } from '../lock/types.ts';
+import { type HolderNote, parseValue } from '../lock/value.ts';
+import type { NotAcquired } from '../lock/wait.ts';
+import { exitCode } from '../text/errors.ts';
+import type { Finished, RunEvent } from './ports.ts';
+import type { ChildExit, RunResult, Signal, StopReason } from './supervisor.ts';
+
+export interface ExitStatus {
+  readonly code: number;
+  /** To be raised again instead of exiting with the code. */
+  readonly signal: Signal | null;
+}
+
+const raisedAgain: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+export function exitStatusOf(
+  { cause, childExit }: RunResult,
+  conflictExitCode: number,
+): ExitStatus {
+  switch (cause.kind) {
+    case 'lost':
+      // There was no guard, and the command was never started.
+      if (cause.reason === 'guard-lost' && !isStarted(childExit)) return exit(exitCode.unreachable);
+      return exit(exitCode.lost);
+    case 'replaced':
+    case 'stopped':
+      return exit(exitCode.lost);
+    case 'max-run':
+      return exit(exitCode.overdue);
+    case 'signal':
+      return bySignal(cause.signal);
+    case 'not-acquired':
+      return exit(codeOf(cause.acquisition, conflictExitCode));
+    case 'child':
+      switch (childExit?.kind) {
+        case 'exited':
+          return exit(childExit.code);
+        case 'signaled':
+          return bySignal(childExit.signal);
+        case 'not-executable':
+          return exit(exitCode.notExecutable);
+        case 'not-found':
+          return exit(exitCode.notFound);
+        default:
+          throw new Error('a run that ended with its child has no exit of the child');
+      }
+  }
+}
+
+function isStarted(childExit: ChildExit | null): boolean {
+  return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
+}
+
+function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {
+  switch (acquisition.kind) {
+    case 'busy':
+    case 'nested':
+    case 'superseded':
+      return conflictExitCode;
+    case 'misconfigured':
+      return exitCode.config;
+    case 'enclosing-lost':
+      return exitCode.lost;
+    default:
+      return exitCode.unreachable;
+  }
+}
+
+function bySignal(signal: Signal): ExitStatus {
+  const number = os.constants.signals[signal];
+  return { code: 128 + number, signal: raisedAgain.includes(signal) ? signal : null };
+}
+
+function exit(code: number): ExitStatus {
+  return { code, signal: null };
+}
+
+// The outcome in one word. A command that failed has run too: its exit code says so.
 
 /** All outcomes with their meaning; docs/reference.md has this table. */
 export const outcomeTable = {
@@ -36,4 +118,81 @@ function causeOutcome(cause: Exclude<StopReason, { kind: 'child' }>): Outcome {
 
 function childOutcome(exit: ChildExit | null): Outcome {
   return exit?.kind === 'not-found' || exit?.kind === 'not-executable' ? exit.kind : 'ran';
+}
+
+// The record, which the release sends. The holder that the run waited for is known only from
+// refusals, so it is noted from the events.
+
+export class Recorder {
+  readonly #note: Omit<HolderNote, 'since'>;
+  readonly #conflictExitCode: number;
+  readonly #clock: Clock;
+  readonly #beganAt: number;
+  #holder = '';
+
+  constructor(note: Omit<HolderNote, 'since'>, conflictExitCode: number, clock: Clock) {
+    this.#note = note;
+    this.#conflictExitCode = conflictExitCode;
+    this.#clock = clock;
+    this.#beganAt = clock.now();
+  }
+
+  see(event: RunEvent): void {
+    if (event.kind === 'waiting' && event.holder !== '') this.#holder = event.holder;
+  }
+
+  /** The record of a run that held the lock for so many ms. */
+  ofRun(claim: Claim, { result, waitMs, fence }: Finished, heldMs: number): string {
+    const { childExit } = result;
+    const hasRun = childExit?.kind === 'exited' || childExit?.kind === 'signaled';
+    return this.#render(claim, result, waitMs, hasRun ? heldMs : null, fence);
+  }
+
+  /** The record of a run that did not acquire the lock. `cause`: why it was stopped, if it was. */
+  ofWait(claim: Claim, acquisition: NotAcquired, cause: StopReason | undefined): string {
+    if (acquisition.kind === 'busy' && acquisition.holder !== '') this.#holder = acquisition.holder;
+    const result = {
+      cause: cause ?? { kind: 'not-acquired', acquisition },
+      childExit: null,
+      isKilled: false,
+    } as const;
+    return this.#render(claim, result, this.#clock.now() - this.#beganAt, null, null);
+  }
+
+  /** Of a run that is refused at once; the masters add the holder. `run`: in place of a token. */
+  ofSkip(run: string): string {
+    return renderRecord({
+      token: run,
+      ...this.#note,
+      outcome: 'busy',
+      ...{ waitMs: 0, heldMs: null, exitCode: null, signal: null },
+      status: this.#conflictExitCode,
+      fence: null,
+      blocker: null,
+    });
+  }
+
+  #render(
+    { value }: Claim,
+    result: RunResult,
+    waitMs: number,
+    heldMs: number | null,
+    fence: number | null,
+  ): string {
+    const { childExit, cause } = result;
+    const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
+    return renderRecord({
+      token: parseValue(value).token,
+      ...this.#note,
+      outcome: outcomeOf(result),
+      waitMs: Math.round(waitMs),
+      heldMs: heldMs === null ? null : Math.round(heldMs),
+      exitCode: childExit?.kind === 'exited' ? childExit.code : null,
+      signal: childExit?.kind === 'signaled' ? childExit.signal : null,
+      status: exitStatusOf(result, this.#conflictExitCode).code,
+      fence,
+      blocker: blockerOf(this.#holder),
+      ...(stoppedBy ? { stoppedBy } : {}),
+    });
+  }
 }

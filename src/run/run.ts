@@ -4,12 +4,9 @@
 
 import assert from 'node:assert/strict';
 import { LeaseKeeper } from '../lock/lease-keeper.ts';
-import type { Lease } from '../lock/redlock.ts';
-import { endLeftovers } from './aftermath.ts';
-import type { Child, Ended } from './child.ts';
-import { timeLeftOf } from './deadlines.ts';
-import { neverStarted } from './never-started.ts';
-import type { Finished, RunParts, RunSettings } from './run-parts.ts';
+import type { Lease } from '../lock/types.ts';
+import { type Child, type Ended, endLeftovers, neverStarted } from './child.ts';
+import { type Finished, type RunParts, type RunSettings, timeLeftOf } from './ports.ts';
 import {
   type Action,
   type Event,
@@ -19,8 +16,6 @@ import {
   type Signal,
   transition,
 } from './supervisor.ts';
-
-export type { Finished, GuardLink, RunParts, RunSettings } from './run-parts.ts';
 
 export class Run {
   readonly #settings: RunSettings;

@@ -1,10 +1,13 @@
-// Whether this process has a controlling terminal. That stdin, stdout or stderr are terminals does
-// not matter: a job with all three redirected is still stopped by Ctrl-C, and may still ask for a
-// password on /dev/tty.
+// What ties a run to the shell that started it: the controlling terminal, and the signals that
+// arrive. That stdin, stdout or stderr are terminals does not matter: a job with all three
+// redirected is still stopped by Ctrl-C, and may still ask for a password on /dev/tty. The
+// supervisor decides what a signal means. *Note:* SIGUSR1 has another handler from the first line
+// of the program on (no-inspector.ts).
 
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { isatty } from 'node:tty';
+import type { Signal } from './supervisor.ts';
 
 /** Found out before the command runs: later a terminal may have closed. */
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
@@ -56,4 +59,38 @@ export function leaveTerminal(): void {
     closeSync(descriptor);
     openSync(devNull, 'r+'); // It becomes the lowest free descriptor, which is this one.
   }
+}
+
+const handled: readonly Signal[] = [
+  'SIGHUP',
+  'SIGINT',
+  'SIGQUIT',
+  'SIGTERM',
+  'SIGUSR1',
+  'SIGUSR2',
+  'SIGWINCH',
+  'SIGCONT',
+];
+
+/**
+ * Calls back for each signal. Ctrl-Z suspends a child in our process group together with this
+ * process, so SIGTSTP is handled only for a child in a session of its own. Returns the function
+ * that removes the handlers.
+ */
+export function subscribe(isForeground: boolean, onSignal: (signal: Signal) => void): () => void {
+  const signals: readonly Signal[] = isForeground ? handled : [...handled, 'SIGTSTP'];
+  for (const signal of signals) process.on(signal, onSignal);
+  return () => {
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+}
+
+/**
+ * Dies of the signal, as the caller's shell must see it to end its loop. Resolves after 200 ms if
+ * this process still lives: the first process of a container is not ended by its own signals.
+ */
+export async function raiseAgain(signal: Signal): Promise<void> {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  await new Promise((resolve) => setTimeout(resolve, 200));
 }

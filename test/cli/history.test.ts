@@ -3,7 +3,7 @@
 
 import { hostname } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseRecord, type RunRecord } from '../../src/lock/history-record.ts';
+import { parseRecord, type RunRecord } from '../../src/lock/history.ts';
 import { locksOn, node, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);

@@ -2,8 +2,8 @@
 // freeze is thawed, and what becomes of one that masters have forgotten.
 
 import { describe, expect, test } from 'vitest';
-import { freezeMsOf } from '../../src/ctl/people/until.ts';
-import { parseFreeze, renderFreeze } from '../../src/lock/freeze.ts';
+import { freezeMsOf } from '../../src/ctl/people/freeze.ts';
+import { parseFreeze, renderFreeze } from '../../src/lock/value.ts';
 import { countOf, isOnEach, useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
 import { answerOf, ctl } from './rig.ts';
@@ -170,7 +170,7 @@ describe('thaw', () => {
   });
 
   test('the script removes exactly the freeze that was read', async () => {
-    const { scripts } = await import('../../src/redis/scripts.ts');
+    const { scripts } = await import('../../src/redis/calls/scripts.ts');
     const keys = ['k', 'n', 'q', 'w', 'b', 'f', 'h'];
     const [master] = all();
     const thaw = (value: string) =>

@@ -1,7 +1,7 @@
 // Histories as the masters have them after some nights: lines written with the ids, and so the
 // times, of those nights. Times are UTC, and redlockctl runs with TZ=UTC.
 
-import { type Blocker, type RunRecord, renderRecord } from '../../src/lock/history-record.ts';
+import { type Blocker, type RunRecord, renderRecord } from '../../src/lock/history.ts';
 import type { TestMaster } from '../servers/masters.ts';
 
 export const utc = { env: { TZ: 'UTC' } };

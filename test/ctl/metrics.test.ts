@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { renderMetrics } from '../../src/ctl/metrics/exposition.ts';
+import { renderMetrics } from '../../src/ctl/metrics.ts';
 import { isOnEach, useMasters } from '../cli/rig.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { missedFor, recordOf, took } from './history-rig.ts';

@@ -3,7 +3,7 @@
 // JSON, because both are promises.
 
 import { randomBytes } from 'node:crypto';
-import type { Lease } from '../../src/lock/redlock.ts';
+import type { Lease } from '../../src/lock/types.ts';
 import { renderValue } from '../../src/lock/value.ts';
 import { waitForLock } from '../../src/lock/wait.ts';
 import { environmentFor, type TestMaster } from '../cli/rig.ts';

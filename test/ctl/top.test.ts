@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MasterQuery } from '../../src/ctl/master-query.ts';
-import { Watch } from '../../src/ctl/top/watch.ts';
+import { Watch } from '../../src/ctl/top/top.ts';
 import { parseAddress } from '../../src/redis/address.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/inspector.ts';

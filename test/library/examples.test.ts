@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { acquireRules, redlockRules } from '../../src/library/option-rules.ts';
+import { acquireRules, redlockRules } from '../../src/library/claim.ts';
 import { pack } from '../servers/packed.ts';
 import { Consumer } from './consumer.ts';
 import { untilNothingIsLeft, useMasters } from './rig.ts';
@@ -65,7 +65,7 @@ describe('tables', () => {
     );
     for (const kind of kinds.filter(Boolean))
       expect(text).toMatch(new RegExp(`^\\| .*\`${kind}\``, 'm'));
-    const events = readFileSync(new URL('../../src/lock/events.ts', import.meta.url), 'utf8');
+    const events = readFileSync(new URL('../../src/lock/ports.ts', import.meta.url), 'utf8');
     for (const [, kind] of events.matchAll(/readonly kind: '([\w-]+)'/g))
       expect(text).toContain(`\`${kind}\``);
   });

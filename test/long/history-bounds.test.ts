@@ -3,10 +3,10 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { renderRecord } from '../../src/lock/history-record.ts';
+import { renderRecord } from '../../src/lock/history.ts';
 import type { Claim } from '../../src/lock/types.ts';
+import { redlockCalls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
 import { historyKeysOf, historyNamesOf } from '../../src/redis/keys.ts';
-import { redlockCalls, type ScriptCall } from '../../src/redis/script-calls.ts';
 import { claimOf } from '../contract/world.ts';
 import { startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 

@@ -8,8 +8,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Claim } from '../../src/lock/types.ts';
+import { redlockCalls as calls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
-import { redlockCalls as calls, type ScriptCall } from '../../src/redis/script-calls.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
 import { arrange, seconds, stateIn, stateOf, wordOf } from './states.ts';

@@ -20,10 +20,9 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
-import { NoServerProgram } from '../../src/local/errors.ts';
-import { startLocalMasters } from '../../src/local/local-masters.ts';
-import { rememberServers } from '../../src/local/same-servers.ts';
-import { lifetimeMs } from '../../src/local/turn.ts';
+import { NoServerProgram } from '../../src/local/directory.ts';
+import { rememberServers, startLocalMasters } from '../../src/local/local-masters.ts';
+import { lifetimeMs } from '../../src/local/start-missing.ts';
 import { eventually, isAlive, isFrozen } from '../servers/processes.ts';
 import { dieWithUs, forget, scratchFolder } from '../servers/watchdog.ts';
 

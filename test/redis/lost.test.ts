@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Lease } from '../../src/lock/redlock.ts';
+import type { Lease } from '../../src/lock/types.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { newClaim, type Rig, redlockOn, untilNothingIsLeft } from './rig.ts';

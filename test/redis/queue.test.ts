@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Lease } from '../../src/lock/redlock.ts';
+import type { Lease } from '../../src/lock/types.ts';
 import { type Acquisition, waitForLock } from '../../src/lock/wait.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';

@@ -6,7 +6,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
-import type { LockEvent } from '../../src/lock/events.ts';
+import type { LockEvent } from '../../src/lock/ports.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type AcquireReply, alone, type Claim, type FailureCause } from '../../src/lock/types.ts';
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';

@@ -4,7 +4,11 @@
 
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { plainScripts, scriptsFor, scripts as wholeScripts } from '../../src/redis/scripts.ts';
+import {
+  plainScripts,
+  scriptsFor,
+  scripts as wholeScripts,
+} from '../../src/redis/calls/scripts.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 
 let master: TestMaster;

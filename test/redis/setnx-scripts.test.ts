@@ -10,9 +10,9 @@
 // away: `refused: them 6`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { callsOf } from '../../src/redis/protocol.ts';
+import { callsOf } from '../../src/redis/calls/protocol.ts';
+import type { ScriptCall } from '../../src/redis/calls/script-calls.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
-import type { ScriptCall } from '../../src/redis/script-calls.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
 import { cellOf, rowsOf } from './truth-table.ts';

@@ -5,10 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
+import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/inspector.ts';
 import { historyKeysOf, noteKeyOf } from '../../src/redis/keys.ts';
-import type { Protocol } from '../../src/redis/protocol.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system/clock.ts';
 import type { Server, World } from '../contract/world.ts';

@@ -2,8 +2,8 @@
 // (test/redis/master.test.ts), so that the findings of the simulator mean something. RedisMaster is
 // the real one; the server, its scripts and ioredis are tested.
 
+import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import { noteKeyOf } from '../../src/redis/keys.ts';
-import type { Protocol } from '../../src/redis/protocol.ts';
 import { masterContract } from '../contract/master.ts';
 import { olderContract } from '../contract/older.ts';
 import type { World as ContractWorld, Server } from '../contract/world.ts';

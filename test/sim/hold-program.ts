@@ -1,5 +1,5 @@
 // `redlockctl hold --background` in a world: the process that was called and its daemon, which
-// holds the lock for a shell, with pipes between them as in src/ctl/steps/background.ts. The daemon
+// holds the lock for a shell, with pipes between them as in src/ctl/steps/hold.ts. The daemon
 // releases the lock unless the token was printed, and later when the shell has ended.
 
 import { parseValue } from '../../src/lock/value.ts';

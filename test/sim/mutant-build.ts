@@ -23,8 +23,8 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system', 'local'],
   ...['addresses', 'holdings', 'master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
-  ...['freezing', 'shown-freeze'].map((name) => `ctl/people/${name}.ts`),
-  ...['held', 'holder-daemon', 'acquire-once', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
+  'ctl/people/freezing.ts',
+  ...['holder-daemon', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];
 
 /** The folder of the checkout, from wherever this file has been compiled to. */

@@ -3,7 +3,7 @@
 // holder of that lock with the same value and a validity of its own.
 
 import type { EnclosingLease } from '../../src/lock/types.ts';
-import type { RunEvent } from '../../src/run/events.ts';
+import type { RunEvent } from '../../src/run/ports.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import { observedEnclosingLock } from './observed-enclosing-lock.ts';

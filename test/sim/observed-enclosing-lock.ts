@@ -1,8 +1,7 @@
 // The real OuterLock with a witness beside it, which is told of every query that a nested run
 // relies on. It changes nothing.
 
-import type { Report } from '../../src/lock/events.ts';
-import type { Clock } from '../../src/lock/ports.ts';
+import type { Clock, Report } from '../../src/lock/ports.ts';
 import type { RedlockSettings } from '../../src/lock/redlock.ts';
 import type { EnclosingLease, Extension, Lease } from '../../src/lock/types.ts';
 import type { Acquisition, WaitLimits } from '../../src/lock/wait.ts';

@@ -2,8 +2,7 @@
 // confirmed, lost or released. It changes nothing. Belief is reported here and not by the run, so
 // that it lasts as long as any part of the program may hold it.
 
-import type { Report } from '../../src/lock/events.ts';
-import type { Clock, Master } from '../../src/lock/ports.ts';
+import type { Clock, Master, Report } from '../../src/lock/ports.ts';
 import type { RedlockSettings } from '../../src/lock/redlock.ts';
 import type { Machine } from './machine.ts';
 import type { System } from './system.ts';

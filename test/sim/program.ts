@@ -5,8 +5,7 @@
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';
 import type { Acquisition, WaitParts } from '../../src/lock/wait.ts';
-import type { RunEvent } from '../../src/run/events.ts';
-import type { Finished } from '../../src/run/run.ts';
+import type { Finished, RunEvent } from '../../src/run/ports.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
@@ -239,7 +238,7 @@ export class Program {
     return claim;
   }
 
-  /** As in src/programs/claim.ts: a slot is drawn by chance. */
+  /** As in src/programs/job-parts.ts: a slot is drawn by chance. */
   #sharing(): Sharing {
     const { form, slotCount } = this.#plan.wish;
     return form === 'slots'

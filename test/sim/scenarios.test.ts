@@ -3,7 +3,7 @@
 // a story does. All times are virtual.
 
 import { describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/lock/redlock.ts';
+import type { Lease } from '../../src/lock/types.ts';
 import { timingsOf } from './options.ts';
 import type { Program } from './program.ts';
 import { hold } from './sim-parts.ts';

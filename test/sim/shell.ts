@@ -12,7 +12,7 @@ import { StepProgram, type Ways } from './step-program.ts';
 
 /** The connections, queries and requests of a step, each with a deadline. */
 const roundCount = 12;
-/** As in src/ctl/steps/acquire-once.ts, and a little more. */
+/** As in src/ctl/steps/lock-handle.ts, and a little more. */
 const giveUpMs = 13_000;
 
 export class Shell {

@@ -3,8 +3,7 @@
 // and its guard, and goes on while redlock-run is stopped.
 
 import type { Clock } from '../../src/lock/ports.ts';
-import type { Child } from '../../src/run/child.ts';
-import { neverStarted } from '../../src/run/never-started.ts';
+import { type Child, neverStarted } from '../../src/run/child.ts';
 import type { ChildExit } from '../../src/run/supervisor.ts';
 import type { Machine } from './machine.ts';
 import { SimProcess } from './sim-process.ts';

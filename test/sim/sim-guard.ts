@@ -3,8 +3,7 @@
 // the guard starts the command.
 
 import type { Clock } from '../../src/lock/ports.ts';
-import type { TimeLeft } from '../../src/run/deadlines.ts';
-import type { GuardLink } from '../../src/run/run.ts';
+import type { GuardLink, TimeLeft } from '../../src/run/ports.ts';
 import type { Tree } from './sim-child.ts';
 import { SimProcess } from './sim-process.ts';
 import type { System } from './system.ts';

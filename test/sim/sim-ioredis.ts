@@ -1,4 +1,4 @@
-// ioredis, as far as src/redis uses it, over simulated sockets. It is set up as src/redis/client.ts
+// ioredis, as far as src/redis uses it, over simulated sockets. It is set up as src/redis/connection/client.ts
 // asks, so nothing is queued or sent twice. As with the real one, after disconnect() the status
 // stays "ready" until the server has hung up, or for two seconds, and replies still arrive.
 

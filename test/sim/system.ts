@@ -3,20 +3,19 @@
 
 import * as masterQueryModule from '../../src/ctl/master-query.ts';
 import * as freezingModule from '../../src/ctl/people/freezing.ts';
-import * as acquireOnceModule from '../../src/ctl/steps/acquire-once.ts';
 import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
 import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
+import * as scriptsModule from '../../src/redis/calls/scripts.ts';
 import * as outerLockModule from '../../src/redis/enclosing-lock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
 import * as inspectorModule from '../../src/redis/inspector.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
-import * as scriptsModule from '../../src/redis/scripts.ts';
-import * as deadlinesModule from '../../src/run/deadlines.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
+import * as runPortsModule from '../../src/run/ports.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
 import type { Script } from './sim-redis.ts';
@@ -25,7 +24,6 @@ import type { Script } from './sim-redis.ts';
 export interface Modules {
   readonly 'ctl/people/freezing': typeof freezingModule;
   readonly 'ctl/steps/holder-daemon': typeof holderDaemonModule;
-  readonly 'ctl/steps/acquire-once': typeof acquireOnceModule;
   readonly 'ctl/steps/lock-handle': typeof lockHandleModule;
   readonly 'ctl/master-query': typeof masterQueryModule;
   readonly 'lock/acquire': typeof acquireModule;
@@ -36,8 +34,8 @@ export interface Modules {
   readonly 'redis/inspector': typeof inspectorModule;
   readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
-  readonly 'redis/scripts': typeof scriptsModule;
-  readonly 'run/deadlines': typeof deadlinesModule;
+  readonly 'redis/calls/script-calls': typeof scriptsModule;
+  readonly 'run/ports': typeof runPortsModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
   readonly 'system/clock': typeof clockModule;
@@ -48,7 +46,6 @@ export type System = ReturnType<typeof systemOf>;
 const realModules: Modules = {
   'ctl/people/freezing': freezingModule,
   'ctl/steps/holder-daemon': holderDaemonModule,
-  'ctl/steps/acquire-once': acquireOnceModule,
   'ctl/steps/lock-handle': lockHandleModule,
   'ctl/master-query': masterQueryModule,
   'lock/acquire': acquireModule,
@@ -59,8 +56,8 @@ const realModules: Modules = {
   'redis/inspector': inspectorModule,
   'redis/enclosing-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
-  'redis/scripts': scriptsModule,
-  'run/deadlines': deadlinesModule,
+  'redis/calls/script-calls': scriptsModule,
+  'run/ports': runPortsModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
   'system/clock': clockModule,
@@ -71,7 +68,7 @@ export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
 export const realSystem: System = systemOf(realModules);
 
 export function systemOf(modules: Modules) {
-  const { scriptsFor } = modules['redis/scripts'];
+  const { scriptsFor } = modules['redis/calls/script-calls'];
   const all = [true, false].flatMap((isPlain) =>
     [true, false].flatMap((isNoted) => Object.entries(scriptsFor(isPlain, isNoted))),
   );
@@ -80,7 +77,7 @@ export function systemOf(modules: Modules) {
     acquire: modules['lock/acquire'].acquire,
     newClaim: modules['lock/value'].newClaim,
     renderValue: modules['lock/value'].renderValue,
-    timeLeftOf: modules['run/deadlines'].timeLeftOf,
+    timeLeftOf: modules['run/ports'].timeLeftOf,
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/value'].waiterIdOf,
@@ -89,7 +86,7 @@ export function systemOf(modules: Modules) {
     ServerRegistry: modules['redis/identity'].ServerRegistry,
     RedisMaster: modules['redis/redis-master'].RedisMaster,
     MasterQuery: modules['ctl/master-query'].MasterQuery,
-    acquireOnce: modules['ctl/steps/acquire-once'].acquireOnce,
+    acquireOnce: modules['ctl/steps/lock-handle'].acquireOnce,
     hold: modules['ctl/steps/holder-daemon'].hold,
     freezeLock: modules['ctl/people/freezing'].freezeLock,
     thawLock: modules['ctl/people/freezing'].thawLock,

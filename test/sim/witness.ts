@@ -4,8 +4,7 @@
 // slow clock believes longer.
 
 import type { Clock } from '../../src/lock/ports.ts';
-import type { Lease } from '../../src/lock/redlock.ts';
-import type { Sharing } from '../../src/lock/types.ts';
+import type { Lease, Sharing } from '../../src/lock/types.ts';
 import type { StopReason } from '../../src/run/supervisor.ts';
 import { checkers, type Property } from './checkers.ts';
 import type { Endpoint } from './endpoint.ts';

@@ -10,7 +10,7 @@ import { type OptionRow, optionTable } from '../../src/config/options.ts';
 import { alone } from '../../src/lock/types.ts';
 import { childEnvironment } from '../../src/run/environment.ts';
 import { outcomeTable } from '../../src/run/outcome.ts';
-import { exitCodesOf } from '../../src/text/exit-codes.ts';
+import { exitCodesOf } from '../../src/text/errors.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const reference = readFileSync(path.join(root, 'docs/reference.md'), 'utf8');

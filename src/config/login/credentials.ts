@@ -1,18 +1,84 @@
 // Reads users, passwords and certificates for the masters from the places that the configuration
-// names. The fields of one master win over those at the top level, which apply to all masters. A
-// field that is given twice for one master (in its URL and beside it) is an error.
+// names, and checks them before a connection needs them. The fields of one master win over those at
+// the top level, which apply to all masters. A field that is given twice for one master (in its URL
+// and beside it) is an error.
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MasterAddress, TlsOptions } from '../../redis/address.ts';
-import { ConfigError, ValueError } from '../../text/errors.ts';
-import { quoted } from '../../text/quote.ts';
+import { ConfigError, fileError, ValueError } from '../../text/errors.ts';
+import { quoted } from '../../text/foreign-text.ts';
 import type { Given, Layer, ScalarKey, TlsKey } from '../keys.ts';
 import type { MasterEntry, TlsEntry } from '../schema.ts';
+import { readTextFile } from '../text-file.ts';
 import { readPositiveDuration } from '../values.ts';
-import { type Field, notEmpty, readText } from './field.ts';
 import { PasswordCommand, PasswordFile, passwordIn } from './password-source.ts';
-import { fieldsOf, readTls } from './tls.ts';
+
+/** A value, with what an error about it begins with and where its relative paths start. */
+export type Field = Pick<Given, 'text' | 'subject' | 'base'>;
+
+/** @throws ConfigError when the file cannot be read */
+export async function readText({ text: file, base, subject }: Field): Promise<string> {
+  try {
+    return readTextFile(resolve(base, file)).toString();
+  } catch (error) {
+    throw new ConfigError(
+      `${subject}: ${quoted(file)}: ${fileError(error)} (paths start from ${base})`,
+    );
+  }
+}
+
+/** @throws ConfigError */
+function notEmpty(text: string, subject: string): string {
+  if (text === '') throw new ConfigError(`${subject}: empty (leave it out, or fill it in)`);
+  return text;
+}
+
+export type TlsFields = Readonly<Partial<Record<TlsKey, Field>>>;
+
+/** The fields of an entry `tls:`; `subject` is what errors about it begin with. */
+export function fieldsOf(entry: TlsEntry | undefined, base: string, subject: string): TlsFields {
+  const given = Object.entries(entry ?? {}).filter(([, text]) => text !== undefined);
+  return Object.fromEntries(
+    given.map(([key, text]) => [key, { text: text ?? '', base, subject: `${subject}.${key}` }]),
+  );
+}
+
+/**
+ * What TLS needs, without keys that are not given.
+ * @throws ConfigError when a file cannot be read, or does not hold what it should
+ */
+async function readTls(fields: TlsFields, subject: string): Promise<TlsOptions> {
+  const { caFile, certFile, keyFile, servername } = fields;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    const why = 'only one of certFile and keyFile: a client certificate needs both';
+    throw new ConfigError(`${subject}: ${why} (add the other)`);
+  }
+  const [ca, cert, key] = await Promise.all(
+    [caFile, certFile, keyFile].map((field) => field && readText(field)),
+  );
+  const { isAuthority, isCertificate, isKey, isPair } = await import('./pem.ts');
+  const refuse = (field: Field | undefined, why: string) => {
+    throw new ConfigError(`${field?.subject}: ${quoted(field?.text ?? '')}: ${why}`);
+  };
+  if (ca !== undefined && !isAuthority(ca)) {
+    refuse(caFile, 'holds no certificate (name the PEM file of the authority)');
+  }
+  if (cert !== undefined && key !== undefined) {
+    if (!isCertificate(cert)) refuse(certFile, 'holds no certificate (name a PEM file)');
+    if (!isKey(key)) refuse(keyFile, 'holds no private key without a passphrase (name a PEM file)');
+    if (!isPair(cert, key))
+      refuse(keyFile, 'does not belong to certFile (name the key of that certificate)');
+  }
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(servername === undefined
+      ? {}
+      : { servername: notEmpty(servername.text, servername.subject) }),
+  };
+}
 
 /** A password, or where it comes from at each connection, or both. */
 type Secret = Pick<MasterAddress, 'password' | 'passwordSource'>;

@@ -4,12 +4,11 @@
 
 import { isFailed } from '../../redis/errors.ts';
 import { type ProgramName, rulesOf } from '../../redis/rights.ts';
-import { UsageError } from '../../text/errors.ts';
-import { exitCode } from '../../text/exit-codes.ts';
-import { jsonLine } from '../../text/json.ts';
+import { exitCode, UsageError } from '../../text/errors.ts';
+import { jsonLine } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
 import { MasterQuery } from '../master-query.ts';
-import { type ServerVersion, serverVersionOf } from './server-version.ts';
+import { type ServerVersion, serverVersionOf } from './facts.ts';
 
 const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
 /** Assumed when no master tells its version. */

@@ -1,20 +1,63 @@
 // `redlockctl doctor`: checks whether a set of masters is fit for locks. It gathers facts, has them
-// judged, and prints the findings, the worst first. *Note:* it takes a real lock of its own name on
+// judged, and prints the findings, the worst first. Under --strict the findings that --accept names
+// may be a warning or unknown, but never an error. *Note:* it takes a real lock of its own name on
 // every master for a moment, because nothing less shows that a run would work.
 
 import { isFailed } from '../../redis/errors.ts';
-import { exitCode } from '../../text/exit-codes.ts';
-import { jsonLine } from '../../text/json.ts';
-import type { Call } from '../call.ts';
+import { exitCode, UsageError } from '../../text/errors.ts';
+import { jsonLine, quoted } from '../../text/foreign-text.ts';
+import { nearest } from '../../text/suggestion.ts';
+import { type Call, renderTable } from '../call.ts';
+import type { VerbWords } from '../command-line.ts';
 import { MasterQuery } from '../master-query.ts';
-import { renderTable } from '../output.ts';
 import { actLine, personOf } from '../people/person.ts';
-import { acceptedChecks } from './accepted.ts';
 import { gatherFacts } from './facts.ts';
-import { type Finding, type Grade, grades } from './finding.ts';
+import {
+  configFile,
+  count,
+  duplicates,
+  type Finding,
+  type Grade,
+  grades,
+  guard,
+  hosts,
+  quorum,
+  reachable,
+} from './findings.ts';
 import { freezeFindings } from './freezes.ts';
-import { masterFindings } from './master-findings.ts';
-import { configFile, count, duplicates, guard, hosts, quorum, reachable } from './set-findings.ts';
+import { masterCheckNames, masterFindings } from './master-findings.ts';
+
+const setCheckNames = [
+  'quorum',
+  'count',
+  'hosts',
+  'duplicates',
+  'guard',
+  'configFile',
+  'reachable',
+];
+
+/**
+ * The names of the checks that are accepted: `--accept mode --accept hosts`, `--accept mode hosts`
+ * or `--accept mode,hosts`.
+ * @throws UsageError for a name that no check has
+ */
+function acceptedChecks({ operands, textsOf }: VerbWords): ReadonlySet<string> {
+  const given = textsOf('--accept');
+  const [operand] = operands;
+  if (given.length === 0 && operand !== undefined)
+    throw new UsageError(`doctor: ${quoted(operand)}: one word too many (write redlockctl doctor)`);
+  const names = [...given, ...operands].flatMap((text) => text.split(','));
+  const known = [...setCheckNames, ...masterCheckNames];
+  for (const name of names) {
+    if (known.includes(name)) continue;
+    const suggestion = nearest(name, known);
+    const advice =
+      suggestion === null ? `one of ${known.join(', ')}` : `did you mean ${suggestion}?`;
+    throw new UsageError(`--accept: ${quoted(name)}: no finding of doctor (${advice})`);
+  }
+  return new Set(names);
+}
 
 export async function doctor(call: Call): Promise<number> {
   const { words, settings, clock, processes, print } = call;

@@ -4,15 +4,105 @@
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
-import { Connection } from '../../redis/connection.ts';
+import { Connection } from '../../redis/connection/connection.ts';
 import { isFailed } from '../../redis/errors.ts';
 import type { LockObserver } from '../../redis/inspector.ts';
+import { as, decimal, readReply, tuple } from '../../redis/replies.ts';
 import { testMaster } from '../../redis/self-test.ts';
-import { printable } from '../../text/printable.ts';
+import { printable } from '../../text/foreign-text.ts';
+import type { CtlSettings } from '../call.ts';
 import type { MasterQuery } from '../master-query.ts';
-import type { CtlSettings } from '../settings.ts';
-import { type ClockReading, readClock } from './clock-reading.ts';
-import { type ServerVersion, serverVersionOf } from './server-version.ts';
+
+// The name and the version of a server, from its INFO. Valkey also reports a Redis version, which
+// is always the same.
+
+export interface ServerVersion {
+  readonly name: 'Redis' | 'Valkey';
+  /** Digits and points, as in 7.0.15. */
+  readonly version: string;
+}
+
+/** `info`: by field. null: it does not tell, or tells no version. */
+export function serverVersionOf(info: Readonly<Record<string, string>>): ServerVersion | null {
+  const versionIn = (field: string) =>
+    /^\d{1,4}(\.\d{1,9}){1,3}(?![\d.])/.exec(info[field] ?? '')?.[0] ?? null;
+  const valkey = versionIn('valkey_version');
+  if (valkey !== null) return { name: 'Valkey', version: valkey };
+  const redis = versionIn('redis_version');
+  return redis === null ? null : { name: 'Redis', version: redis };
+}
+
+// How far a master's clock is from this machine's, and how exactly that is known. The master reads
+// its clock at some moment of the round trip, so the reading with the shortest round trip counts,
+// and half of that trip is its uncertainty.
+
+export interface ClockReading {
+  /** By the clock of this machine, in ms. */
+  readonly at: number;
+  /** How far the master's clock was ahead of it. */
+  readonly aheadMs: number;
+  /** The true value is at most this far from `aheadMs`. */
+  readonly uncertaintyMs: number;
+}
+
+const readingCount = 5;
+/** TIME may answer with the time at which the server began to read the command. */
+const cachedMs = 1;
+
+const serverTime = as(
+  tuple(decimal(), decimal(0, 999_999)),
+  ([seconds, microseconds]) => seconds * 1000 + microseconds / 1000,
+);
+
+/**
+ * The time of day when this program started, plus the time since then: steps of the machine's clock
+ * do not change it.
+ */
+const steadyNow = () => performance.timeOrigin + performance.now();
+
+/** `askTime` sends TIME. `now`: the clock of this machine, in ms. */
+export async function readClock(
+  askTime: () => Promise<unknown | Failed>,
+  now: () => number = steadyNow,
+): Promise<{ readonly reading: ClockReading; readonly roundTripsMs: readonly number[] } | Failed> {
+  const readings: ClockReading[] = [];
+  for (let count = 0; count < readingCount; count += 1) {
+    // One reading on either side: every delay in between is part of the round trip.
+    const sentAt = now();
+    const reply = await askTime();
+    const answeredAt = now();
+    if (isFailed(reply)) return reply;
+    const masterMs = readReply(serverTime, reply);
+    if (isFailed(masterMs)) return masterMs;
+    const at = (sentAt + answeredAt) / 2;
+    readings.push({
+      at,
+      aheadMs: masterMs - at,
+      uncertaintyMs: (answeredAt - sentAt) / 2 + cachedMs,
+    });
+  }
+  const [reading] = [...readings].sort((a, b) => a.uncertaintyMs - b.uncertaintyMs) as [
+    ClockReading,
+  ];
+  return {
+    reading,
+    roundTripsMs: readings.map(({ uncertaintyMs }) => (uncertaintyMs - cachedMs) * 2),
+  };
+}
+
+/**
+ * How much faster the master's clock runs than this machine's: 0.01 is one percent. `least` is the
+ * part of it that is certain. null: the readings are not in order.
+ */
+export function rateOf([first, last]: readonly ClockReading[]): {
+  readonly rate: number;
+  readonly least: number;
+} | null {
+  if (first === undefined || last === undefined || last.at <= first.at) return null;
+  const rate = (last.aheadMs - first.aheadMs) / (last.at - first.at);
+  const doubt = (first.uncertaintyMs + last.uncertaintyMs) / (last.at - first.at);
+  return { rate, least: Math.sign(rate) * Math.max(0, Math.abs(rate) - doubt) };
+}
 
 export interface MasterFacts {
   readonly address: MasterAddress;

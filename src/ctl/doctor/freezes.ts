@@ -2,17 +2,16 @@
 // a restarted master has forgotten is set again with --repair-freezes, where the history says that
 // the freeze was set, and not thawed.
 
-import { parseFreeze } from '../../lock/freeze.ts';
 import { quorumOf } from '../../lock/quorum.ts';
-import { parseValue } from '../../lock/value.ts';
+import { parseFreeze, parseValue } from '../../lock/value.ts';
 import { isFailed } from '../../redis/errors.ts';
 import type { SeenFreeze } from '../../redis/snapshot.ts';
+import { quoted } from '../../text/foreign-text.ts';
 import { holderLine } from '../../text/lines.ts';
-import { quoted } from '../../text/quote.ts';
 import { type PastAct, pastActsOf } from '../history/run-history.ts';
 import type { MasterQuery } from '../master-query.ts';
 import { recordAct } from '../people/person.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './findings.ts';
 
 /** By master, its freeze; null: none; undefined: it does not answer. */
 type Seen = readonly (SeenFreeze | null | undefined)[];

@@ -5,16 +5,11 @@
 import { writeFileSync } from 'node:fs';
 import { readPositiveDuration } from '../../config/values.ts';
 import { quorumOf } from '../../lock/quorum.ts';
-import { fileError, UsageError, ValueError } from '../../text/errors.ts';
-import { exitCode } from '../../text/exit-codes.ts';
-import { jsonLine } from '../../text/json.ts';
-import { quoted } from '../../text/quote.ts';
+import { exitCode, fileError, UsageError, ValueError } from '../../text/errors.ts';
+import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
 import { MasterQuery } from '../master-query.ts';
-import { renderHistory } from './history-table.ts';
-import { renderHtmlPage } from './page.ts';
-import { kindOf } from './reason.ts';
 import {
   byStart,
   endOf,
@@ -25,7 +20,8 @@ import {
   presentRunOf,
   startOf,
 } from './run-history.ts';
-import { renderTimeline } from './timeline.ts';
+import { kindOf, renderHistory } from './run-text.ts';
+import { renderHtmlPage, renderTimeline } from './timeline.ts';
 
 /** How many runs are shown without --since. */
 const usualRuns = 50;

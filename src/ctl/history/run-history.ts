@@ -2,11 +2,18 @@
 // order in which they began. Pure. --json prints them, so their shape is a promise. Times are by
 // the masters' clocks: the median of those that have the line.
 
-import { type Act, type ActKind, parseAct } from '../../lock/history-act.ts';
-import { blockerOf, parseRecord, type RunRecord } from '../../lock/history-record.ts';
+import {
+  type Act,
+  type ActKind,
+  blockerOf,
+  parseAct,
+  parseRecord,
+  type RunRecord,
+} from '../../lock/history.ts';
 import type { Person } from '../../lock/holder-request.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import type { LockState } from '../lock-state.ts';
+import type { MasterQuery } from '../master-query.ts';
 
 /** The holder for which a run was refused the lock. */
 export interface PastHolder {
@@ -228,4 +235,38 @@ function median(numbers: readonly number[]): number {
 /** Clamped to what a Date can hold, because a line may contain any number. */
 function iso(ms: number): string {
   return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString();
+}
+
+// Holders whose run has ended while --hold-at-least keeps the key. The line in the history tells,
+// which is written together with the key. *Note:* a run with --no-history has no line, and looks
+// alive until the key expires.
+
+/**
+ * How many lines of a history are read. The line of the last run is most likely among them; waiters
+ * that have given up since then come after it.
+ */
+const newestLines = 50;
+
+/** The locks, with `endedAt` of their holders. */
+export async function withEndings(
+  query: MasterQuery,
+  locks: readonly LockState[],
+): Promise<LockState[]> {
+  const held = locks.filter(({ holders }) => holders.some(({ kind }) => kind === 'redlock-run'));
+  const histories = await query.histories(
+    held.map(({ name }) => name),
+    newestLines,
+  );
+  const ended = new Map<string, string | null>();
+  for (const [index, { name }] of held.entries()) {
+    for (const { token, endedAt } of pastRunsOf(name, histories[index] ?? []))
+      ended.set(`${token} ${name}`, endedAt);
+  }
+  return locks.map((lock) => ({
+    ...lock,
+    holders: lock.holders.map((holder) => ({
+      ...holder,
+      endedAt: ended.get(`${holder.token} ${lock.name}`) ?? null,
+    })),
+  }));
 }

@@ -1,14 +1,30 @@
-// The timeline as one SVG: a lane for each host, waits hatched, runs as bars, runs that did not
-// happen as crosses with the reason. Pure; it loads nothing. A text or a shape also tells what a
-// colour means.
+// The runs as a picture and as a page. The timeline is one SVG: a lane for each host, waits
+// hatched, runs as bars, runs that did not happen as crosses with the reason. A text or a shape
+// also tells what a colour means. The page of --html has it above a table of the same runs, the
+// newest first. Pure. Both load nothing and run no script, and the page's Content-Security-Policy
+// forbids it.
 
+import { oneLine } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
-import { type Bar, type HostRows, hostRowsOf } from './host-rows.ts';
-import { momentOf, zoneName } from './local-time.ts';
-import { escaped } from './markup.ts';
-import { type Kind, kindOf, kinds, reasonOf } from './reason.ts';
+import { momentOf, zoneName } from '../../text/time.ts';
 import { endOf, type PastRun, startOf } from './run-history.ts';
-import { scaleOf } from './scale.ts';
+import { type Kind, kindOf, kinds, reasonOf } from './run-text.ts';
+import { type Bar, type HostRows, hostRowsOf, scaleOf } from './timeline-layout.ts';
+
+const signs: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** For text and for quoted attributes, in HTML and in XML. */
+export function escaped(text: string): string {
+  return oneLine(text)
+    .replace(/[\p{Cs}\ufffe\uffff]/gu, '\ufffd')
+    .replace(/[&<>"']/g, (sign) => signs[sign] ?? '');
+}
 
 /** In pixels. */
 const width = 1_200;
@@ -180,4 +196,81 @@ function detailOf(run: PastRun): string {
   const began = momentOf(Date.parse(beganAt));
   const what = `${name}: ${label}, ${user}@${host}, pid ${pid}`;
   return `${what}: began ${began}, ${spans.join(', ')}: ${reasonOf(run)}`;
+}
+
+const style = `
+:root{color-scheme:light dark;--text:#1f2328;--back:#ffffff;--rule:#d1d9e0;--bad:#cf222e}
+@media(prefers-color-scheme:dark){:root{--text:#e6edf3;--back:#0d1117;--rule:#3d444d;--bad:#ff6a69}}
+body{margin:0 auto;max-width:1200px;padding:16px 0;background:var(--back);color:var(--text);
+font:14px/1.5 system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}
+h1{font-size:20px;margin:0 16px}
+p{margin:4px 16px 8px}
+.scroll{overflow-x:auto}
+svg.timeline{display:block;width:100%;min-width:900px;height:auto}
+table{border-collapse:collapse;width:calc(100% - 32px);margin:16px;font-size:13px}
+th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;
+border-top:1px solid var(--rule);overflow-wrap:break-word}
+th,td.when,td.span{white-space:nowrap;font-variant-numeric:tabular-nums}
+tr[data-kind=missed] td:last-child,
+tr[data-kind=lost] td:last-child{color:var(--bad);font-weight:600}
+@media(max-width:700px){
+thead{display:none}
+tr{display:flex;flex-wrap:wrap;gap:0 12px;padding:8px 0;border-top:1px solid var(--rule)}
+td{border:0;padding:0;min-width:0;overflow-wrap:anywhere}
+td:empty{display:none}
+td:nth-child(3),td:last-child{flex-basis:100%}
+td.span::before{content:attr(data-head) " ";opacity:.7}
+}
+`;
+
+const heads = ['Began', 'Lock', 'Who', 'Waited', 'Held', 'What became of it'];
+
+/** `summary`: one sentence about what is shown. */
+export function renderHtmlPage(
+  runs: readonly PastRun[],
+  name: string | null,
+  nowMs: number,
+  summary: string,
+): string {
+  const title = name === null ? 'History of all locks' : `History of ${name}`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${escaped(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<h1>${escaped(title)}</h1>
+<p>${escaped(summary)}</p>
+<div class="scroll">
+${renderTimeline(runs, name, nowMs)}</div>
+<table>
+<thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
+<tbody>
+${[...runs].reverse().map(rowOf).join('\n')}
+</tbody>
+</table>
+</body>
+</html>
+`;
+}
+
+function rowOf(run: PastRun): string {
+  const { name, beganAt, user, host, pid, label, waitMs, heldMs } = run;
+  const cells = [
+    ['when', momentOf(Date.parse(beganAt))],
+    ['', name],
+    ['', `${label}, ${user}@${host}, pid ${pid}`],
+    ['span', roughly(waitMs)],
+    ['span', heldMs === null ? '' : roughly(heldMs)],
+    ['', reasonOf(run)],
+  ];
+  const row = cells.map(
+    ([look = '', text = ''], at) =>
+      `<td class="${look}" data-head="${heads[at]}">${escaped(text)}</td>`,
+  );
+  return `<tr data-kind="${kindOf(run)}">${row.join('')}</tr>`;
 }

@@ -2,7 +2,7 @@
 // the history about what was done.
 
 import { randomBytes } from 'node:crypto';
-import { type ActKind, renderAct } from '../../lock/history-act.ts';
+import { type ActKind, renderAct } from '../../lock/history.ts';
 import type { Person } from '../../lock/holder-request.ts';
 import { mostReasonChars } from '../../lock/value.ts';
 import { UsageError } from '../../text/errors.ts';

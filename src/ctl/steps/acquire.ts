@@ -3,16 +3,39 @@
 // the next `extend`.
 
 import { randomBytes } from 'node:crypto';
-import type { Lease } from '../../lock/redlock.ts';
+import { HolderChannel, type Listen } from '../../lock/holder-request.ts';
+import type { Clock } from '../../lock/ports.ts';
+import { Redlock } from '../../lock/redlock.ts';
+import type { Lease } from '../../lock/types.ts';
 import { parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
-import { exitCode } from '../../text/exit-codes.ts';
-import { jsonLine } from '../../text/json.ts';
+import { ServerRegistry } from '../../redis/identity.ts';
+import { RedisMaster } from '../../redis/redis-master.ts';
+import { exitCode } from '../../text/errors.ts';
+import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { failuresLine, holderLine } from '../../text/lines.ts';
-import { quoted } from '../../text/quote.ts';
-import type { Call } from '../call.ts';
-import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
-import { openRedlock } from './open-redlock.ts';
+import { addressesOf } from '../addresses.ts';
+import type { Call, CtlSettings } from '../call.ts';
+import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.ts';
+
+/** A Redlock with connections of its own, which `close` ends. */
+export async function openRedlock(
+  settings: CtlSettings,
+  clock: Clock,
+): Promise<{ redlock: Redlock; listen: Listen; close: () => void }> {
+  const { prefix, restartGraceMs, protocol, historyBytes, masterTimeoutMs } = settings;
+  const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
+  const registry = new ServerRegistry();
+  const masters = (await addressesOf(settings)).map(
+    (address) => new RedisMaster(address, masterSettings, registry, clock),
+  );
+  const redlock = new Redlock(masters, clock, { masterTimeoutMs, reserveMs: 0 }, () => {});
+  const close = () => {
+    for (const master of masters) master.close();
+  };
+  const listen: Listen = (...asked) => new HolderChannel(masters, ...asked);
+  return { redlock, listen, close };
+}
 
 export async function acquireLock(call: Call): Promise<number> {
   const { words, settings, clock, print, tell, interrupted } = call;

@@ -2,14 +2,14 @@
 // wanted, and releases it. Pure of words and output, so the simulator runs it as it is. *Note:* a
 // release by token wakes this process; a lock that is missing without that wake-up was lost.
 
-import type { Listen } from '../../lock/holder-channel.ts';
+import type { Listen } from '../../lock/holder-request.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
 import type { Clock } from '../../lock/ports.ts';
-import type { Lease } from '../../lock/redlock.ts';
 import { lockTimings } from '../../lock/timings.ts';
+import type { Lease } from '../../lock/types.ts';
 import { keeperIdOf, parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
-import { type AcquireOnceParts, acquireOnce, type Wanted } from './acquire-once.ts';
+import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.ts';
 
 export interface HolderDaemonParts extends AcquireOnceParts {
   readonly masterTimeoutMs: number;

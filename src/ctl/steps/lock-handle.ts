@@ -1,14 +1,95 @@
-// What can be done with a name and a token: extend the lock, release it, and ask whether it is
-// held. It reaches the masters through its parameters, so the simulator runs it as it is. Each step
-// first reads the lock, because masters compare the whole value, of which the token is only a part.
+// A lock in separate steps: acquired once, and from then on known by a name and a token, with which
+// it is extended, released, and asked for. All of it reaches the masters through its parameters, so
+// the simulator runs it as it is. Each step but the first reads the lock, because masters compare
+// the whole value, of which the token is only a part.
 
-import type { Clock } from '../../lock/ports.ts';
-import { validUntilOf } from '../../lock/quorum.ts';
+import type { Clock, Random } from '../../lock/ports.ts';
+import { quorumOf, validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
-import { alone } from '../../lock/types.ts';
-import { keeperIdOf } from '../../lock/value.ts';
+import { alone, type Sharing } from '../../lock/types.ts';
+import { type HolderNote, keeperIdOf, newClaim } from '../../lock/value.ts';
+import { type Acquisition, waitForLock } from '../../lock/wait.ts';
+import type { LockSnapshot } from '../../redis/snapshot.ts';
+import { type Holding, holdingsOf } from '../holdings.ts';
+import { holdingsByToken, type MasterReport } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';
-import { type Ownership, ownershipOf } from './held.ts';
+
+export interface AcquireOnceParts {
+  readonly redlock: Redlock;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A new token: never used before, and not to be guessed. */
+  readonly newToken: () => string;
+  /** The holder record, for people. */
+  readonly note: () => HolderNote;
+}
+
+export interface Wanted {
+  readonly name: string;
+  readonly ttlMs: number;
+  /** null: without limit. */
+  readonly waitMs: number | null;
+  readonly isFenced: boolean;
+}
+
+/** As redlock-run's `giveUpAfter`. */
+const giveUpAfterMs = 10_000;
+
+/** Waits for the lock. */
+export function acquireOnce(
+  parts: AcquireOnceParts,
+  wanted: Wanted,
+  aborted: AbortSignal,
+): Promise<Acquisition> {
+  const { redlock, clock, random, newToken, note } = parts;
+  const { name, ttlMs, waitMs, isFenced } = wanted;
+  const waiting = {
+    redlock,
+    clock,
+    random,
+    report: () => {},
+    newClaim: () => newClaim({ resources: [name], ttlMs, isFenced }, newToken(), note()),
+    waiterId: newToken(),
+  };
+  return waitForLock(waiting, { waitMs, giveUpAfterMs, aborted });
+}
+
+// Whether the lock is still held with the token, by what the masters show, and for how long at
+// least. A quorum that shows the value confirms that no other client has had the lock since,
+// because a lost value never comes back.
+
+/** lost: a quorum shows that it is not held with this token. unknown: too few masters answered. */
+export type Ownership =
+  | {
+      readonly kind: 'held';
+      readonly value: string;
+      readonly sharing: Sharing;
+      /** Infinite for a value without an expiry. */
+      readonly remainingMs: number;
+      readonly fence: number | null;
+    }
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'unknown' };
+
+export function ownershipOf(reports: readonly MasterReport[], token: string): Ownership {
+  const quorum = quorumOf(reports.length);
+  const { value, sharing } = holdingsByToken(reports).get(token) ?? {};
+  const holdingOf = (snapshot: LockSnapshot): Holding | undefined =>
+    holdingsOf(snapshot).find((one) => one.value === value);
+  const snapshots = reports.flatMap(({ snapshot }) => ('kind' in snapshot ? [] : [snapshot]));
+  const own = snapshots.filter((snapshot) => holdingOf(snapshot) !== undefined);
+  const silentCount = reports.length - snapshots.length;
+  if (value === undefined || sharing === undefined || own.length < quorum) {
+    return own.length + silentCount >= quorum ? { kind: 'unknown' } : { kind: 'lost' };
+  }
+  const remaining = own
+    .map((snapshot) => holdingOf(snapshot)?.remainingMs ?? Number.POSITIVE_INFINITY)
+    .sort((a, b) => b - a);
+  const fences = own.flatMap(({ fence }) => fence ?? []);
+  const fence =
+    fences.find((one) => fences.filter((other) => other === one).length >= quorum) ?? null;
+  return { kind: 'held', value, sharing, remainingMs: remaining[quorum - 1] ?? 0, fence };
+}
 
 export interface LockHandle {
   readonly name: string;

@@ -1,17 +1,136 @@
-// The steps after `redlockctl acquire`: `extend` and `release` with its token, and `check`, which
-// tells inside a run or between steps whether the lock is still held. Exit 79 is "lost", as in
-// redlock-run. `check` without a name asks for the lock of the enclosing run, which the environment
-// names.
+// The steps after `redlockctl acquire`: `extend` and `release` with its token, and `check`. By
+// default `check` tells inside a run or between steps whether the lock is still held; without a
+// name it asks for the lock of the enclosing run, which the environment names. Exit 79 is "lost",
+// as in redlock-run.
 
-import { UsageError } from '../../text/errors.ts';
-import { exitCode } from '../../text/exit-codes.ts';
-import { jsonLine } from '../../text/json.ts';
+import { readCount, readPositiveDuration } from '../../config/values.ts';
+import { isSuccess, parseRecord } from '../../lock/history.ts';
+import type { Clock } from '../../lock/ports.ts';
+import { quorumOf } from '../../lock/quorum.ts';
+import type { SeenHistory } from '../../redis/snapshot.ts';
+import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
+import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
-import { quoted } from '../../text/quote.ts';
-import type { Call } from '../call.ts';
-import { checkPast, isAboutPast } from '../history/past-check.ts';
-import { type Answer, extendBy, type LockHandle, look, releaseByToken } from './lock-handle.ts';
-import { accessTo } from './open-redlock.ts';
+import type { Call, CtlSettings } from '../call.ts';
+import { MasterQuery } from '../master-query.ts';
+import { openRedlock } from './acquire.ts';
+import {
+  type Access,
+  type Answer,
+  extendBy,
+  type LockHandle,
+  look,
+  releaseByToken,
+} from './lock-handle.ts';
+
+// `check NAME --succeeded-within DUR` and `--max-skips N`: whether a job still runs, by the history
+// of its lock. It prints nothing when all is well, so that cron sends no mail.
+
+/** More lines than a master keeps of one lock. */
+const allLines = 1_500;
+
+/** What the masters know of a job. */
+export interface Past {
+  /** Since a run last ended well; null: none is known. */
+  readonly succeededAgoMs: number | null;
+  /** How many runs since then did not happen because the lock was held. */
+  readonly skipCount: number;
+  /** False: there is no history at all. */
+  readonly isKnown: boolean;
+}
+
+function isAboutPast({ words }: Pick<Call, 'words'>): boolean {
+  return words.has('--succeeded-within') || words.has('--max-skips');
+}
+
+async function checkPast({ words, settings, clock, print, tell }: Call): Promise<number> {
+  const [name] = words.operands;
+  if (name === undefined) throw new UsageError('check: NAME missing (say which lock)');
+  if (words.has('--token'))
+    throw new UsageError('check: --token: is about a held lock, not the history (leave it out)');
+  const withinMs = numberOf(
+    '--succeeded-within',
+    words.textOf('--succeeded-within'),
+    readPositiveDuration,
+  );
+  const mostSkips = numberOf('--max-skips', words.textOf('--max-skips'), readCount);
+  const query = await MasterQuery.of(settings, clock);
+  const [histories = []] = await query.histories([name], allLines);
+  const failures = query.failures();
+  query.close();
+  const which = quoted(name);
+  for (const [index, failed] of failures.entries())
+    if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
+  if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
+  const past = pastOf(histories);
+  const { succeededAgoMs, skipCount, isKnown } = past;
+  const finish = (outcome: string, line: string | null, code: number) => {
+    const at = succeededAgoMs === null ? null : new Date(Date.now() - succeededAgoMs).toISOString();
+    const facts = { succeededAt: at, succeededAgoMs, skips: skipCount };
+    if (words.has('--json')) print(jsonLine({ name, outcome, ...facts }));
+    else if (line !== null) tell(line);
+    return code;
+  };
+  const answeredCount = failures.filter((failed) => failed === null).length;
+  if (answeredCount < quorumOf(failures.length)) {
+    const line = `no quorum: ${which}: too few masters answered to tell`;
+    return finish('unknown', line, exitCode.unreachable);
+  }
+  if (!isKnown)
+    return finish(
+      'no-history',
+      `history: ${which}: there is none (check the name)`,
+      exitCode.config,
+    );
+  const look = '(look at redlockctl history)';
+  if (withinMs !== null && (succeededAgoMs === null || succeededAgoMs > withinMs)) {
+    const last = succeededAgoMs === null ? 'no known success' : `${roughly(succeededAgoMs)} ago`;
+    const why = succeededAgoMs === null ? last : `last success ${last}`;
+    return finish('overdue', `overdue: ${which}: ${why} ${look}`, exitCode.warnings);
+  }
+  if (mostSkips !== null && skipCount > mostSkips) {
+    const why = `${skipCount} runs were skipped since the last success`;
+    return finish('skipped', `skipped: ${which}: ${why} ${look}`, exitCode.warnings);
+  }
+  return finish('ok', null, exitCode.ok);
+}
+
+/**
+ * One master that has the success is enough, by its own clock. Of the skips counts what most
+ * masters have.
+ */
+export function pastOf(histories: readonly SeenHistory[]): Past {
+  const each = histories.map(({ nowMs, lines, skips, succeededAtMs }) => {
+    const successes = lines.filter(({ line }) => isSuccess(line));
+    const times = successes.map(({ takenAtMs }) => takenAtMs);
+    const succeededAt = Math.max(succeededAtMs ?? 0, ...times);
+    const gaveUp = lines.filter(({ line, takenAtMs }) => {
+      const outcome = parseRecord(line)?.outcome ?? '';
+      return takenAtMs > succeededAt && ['busy', 'superseded'].includes(outcome);
+    });
+    const skipped = skips.reduce((sum, { countSinceSuccess }) => sum + countSinceSuccess, 0);
+    return {
+      agoMs: succeededAt === 0 ? null : Math.max(0, nowMs - succeededAt),
+      skipCount: skipped + gaveUp.length,
+      isKnown: succeededAt > 0 || lines.length > 0 || skips.length > 0,
+    };
+  });
+  const ages = each.flatMap(({ agoMs }) => agoMs ?? []);
+  const counts = each.map(({ skipCount }) => skipCount).sort((a, b) => a - b);
+  return {
+    succeededAgoMs: ages.length === 0 ? null : Math.min(...ages),
+    skipCount: counts[Math.floor((counts.length - 1) / 2)] ?? 0,
+    isKnown: each.some(({ isKnown }) => isKnown),
+  };
+}
+
+function numberOf(option: string, text: string | null, read: (text: string) => number) {
+  try {
+    return text === null ? null : read(text);
+  } catch (error) {
+    throw error instanceof ValueError ? new UsageError(`${option}: ${error.message}`) : error;
+  }
+}
 
 export async function extend(call: Call): Promise<number> {
   const { settings, clock } = call;
@@ -36,6 +155,14 @@ export async function check(call: Call): Promise<number> {
     );
   }
   return tellOf(call, { name, token }, await look({ name, token }, accessTo(settings, clock)));
+}
+
+function accessTo(settings: CtlSettings, clock: Clock): Access {
+  return {
+    clock,
+    query: () => MasterQuery.of(settings, clock),
+    redlock: () => openRedlock(settings, clock),
+  };
 }
 
 function handleOf({ words }: Call): LockHandle {

@@ -2,13 +2,12 @@
 // Pure.
 
 import stringWidth from 'string-width';
-import { roughly } from '../../text/lines.ts';
-import { oneLine } from '../../text/printable.ts';
-import { reasonBehind } from '../../text/reason.ts';
+import { oneLine } from '../../text/foreign-text.ts';
+import { reasonBehind, roughly } from '../../text/lines.ts';
+import { renderTable } from '../call.ts';
+import { describeFreeze } from '../holdings.ts';
 import type { Holder, LockState } from '../lock-state.ts';
 import { together } from '../lock-text.ts';
-import { renderTable } from '../output.ts';
-import { describeFreeze } from '../people/shown-freeze.ts';
 
 export interface MasterLine {
   readonly name: string;

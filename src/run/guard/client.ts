@@ -4,7 +4,7 @@
 // *Invariant:* a command is started only by a guard that has confirmed the deadline of this lease.
 
 import { type Child, exitOf } from '../child.ts';
-import type { TimeLeft } from '../deadlines.ts';
+import type { TimeLeft } from '../ports.ts';
 import { KeptTree } from '../processes/kept-tree.ts';
 import type { Libc } from '../processes/libc.ts';
 import { OtherChildren, reapOrphans } from '../processes/own-children.ts';

@@ -133,3 +133,17 @@ function inheritedFrom(ours: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 function pipeTo(guard: ChildProcess): Duplex | undefined {
   return guard.stdio?.[pipeDescriptor] as Duplex | undefined;
 }
+
+// The guard is started before the command line has been parsed, because its start takes longest.
+// Whether a command is going to run is a guess here; where it is wrong, the guard is ended unused.
+
+/** `argv`: the words after the program's name. */
+export function startEarly(program: GuardProgram, argv: readonly string[]): GuardSupply {
+  return { program, spare: isLikelyToRun(argv) ? new GuardProcess(program) : null };
+}
+
+function isLikelyToRun(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  const ours = end === -1 ? words : words.slice(0, end);
+  return words.length > 1 && !ours.some((word) => /^(-[hV]|--(help|version|dry-run))$/.test(word));
+}

@@ -4,7 +4,7 @@
 // processes on the machine.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RunError } from '../errors.ts';
+import { RunError } from '../preconditions.ts';
 import type { Signal } from '../supervisor.ts';
 import { type Libc, loadLibc, type WaitStatus } from './libc.ts';
 import {

@@ -4,7 +4,7 @@
 
 import { Redis } from 'ioredis';
 import { quorumOf } from '../../../src/lock/quorum.ts';
-import type { ScriptCall } from '../../../src/redis/script-calls.ts';
+import type { ScriptCall } from '../../../src/redis/calls/script-calls.ts';
 import { callsOn } from './floor.ts';
 import type { Cycle } from './npm.ts';
 

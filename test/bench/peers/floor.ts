@@ -5,7 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { quorumOf } from '../../../src/lock/quorum.ts';
 import { alone } from '../../../src/lock/types.ts';
-import { redlockCalls, type ScriptCall } from '../../../src/redis/script-calls.ts';
+import { redlockCalls, type ScriptCall } from '../../../src/redis/calls/script-calls.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 
 /** What redlock-run sends for one cycle on a resource. */

@@ -3,7 +3,7 @@
 // far as src/redis/ uses it.
 
 import type { Redis } from 'ioredis';
-import type { Origin } from '../../../src/redis/client.ts';
+import type { Origin } from '../../../src/redis/connection/client.ts';
 
 type Words = readonly (string | number)[];
 

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { originalStack } from '../../../src/cli/failure.ts';
+import { originalStack } from '../../../src/cli/stderr.ts';
 
 it('names the places in the sources where there is a map, and no others', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redlock-stack-'));

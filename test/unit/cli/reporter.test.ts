@@ -3,8 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { Reporter, type ReporterSettings } from '../../../src/cli/reporter.ts';
-import type { RunEvent } from '../../../src/run/events.ts';
-import type { Finished } from '../../../src/run/run.ts';
+import type { Finished, RunEvent } from '../../../src/run/ports.ts';
 import type { StopReason } from '../../../src/run/supervisor.ts';
 
 type Verbosity = ReporterSettings['verbosity'];

@@ -5,10 +5,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commandLine, endingLine, eventLine, type WaitEvent } from '../../../src/cli/run-lines.ts';
 import { renderValue } from '../../../src/lock/value.ts';
-import type { RunEvent } from '../../../src/run/events.ts';
+import type { RunEvent } from '../../../src/run/ports.ts';
 import type { ChildExit, RunResult, StopReason } from '../../../src/run/supervisor.ts';
-import { failuresLine, holderLine, roughly } from '../../../src/text/lines.ts';
-import { heldByLine } from '../../../src/text/waiting.ts';
+import { failuresLine, heldByLine, holderLine, roughly } from '../../../src/text/lines.ts';
 
 const note = {
   host: 'web1',

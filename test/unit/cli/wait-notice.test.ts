@@ -1,8 +1,8 @@
 // How a wait is told: as lines of a log, on a terminal, on a terminal that cannot move its cursor.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { mayColour } from '../../../src/cli/colour.ts';
 import { rowsOf } from '../../../src/cli/rows.ts';
+import { mayColour } from '../../../src/cli/stderr.ts';
 import { TerminalLine } from '../../../src/cli/terminal-line.ts';
 import { WaitNotice } from '../../../src/cli/wait-notice.ts';
 

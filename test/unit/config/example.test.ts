@@ -12,7 +12,7 @@ import {
   keyTable,
 } from '../../../src/config/keys.ts';
 import { runTimings } from '../../../src/lock/timings.ts';
-import { renderDuration } from '../../../src/text/duration.ts';
+import { renderDuration } from '../../../src/text/time.ts';
 
 const example = readFileSync(new URL('../../../.redlockrc.example', import.meta.url), 'utf8');
 // Prose is "# text"; a setting is "#key:", with "#  " in front of its further lines.

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { keyTable } from '../../../src/config/keys.ts';
-import { nearest } from '../../../src/text/nearest.ts';
+import { nearest } from '../../../src/text/suggestion.ts';
 import { createScratch, failure, type Scene, settle } from './scratch.ts';
 
 const here = { 'work/.redlockrc': 'local: true\nttl: 11' };

@@ -3,8 +3,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../../src/cli/help.ts';
-import { parseWords } from '../../../src/ctl/arguments.ts';
-import { renderHelp as renderCtlHelp, renderVerbHelp } from '../../../src/ctl/help.ts';
+import {
+  parseWords,
+  renderHelp as renderCtlHelp,
+  renderVerbHelp,
+} from '../../../src/ctl/command-line.ts';
 import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
 
 function words(...argv: string[]) {

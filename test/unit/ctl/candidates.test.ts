@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { optionTable } from '../../../src/config/options.ts';
-import { candidatesFor } from '../../../src/ctl/completion/candidates.ts';
+import { candidatesFor } from '../../../src/ctl/completion.ts';
 import { verbNames, verbTable } from '../../../src/ctl/verb-table.ts';
 
 const words = (program: string, ...typed: string[]) => {

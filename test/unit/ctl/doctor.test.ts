@@ -2,18 +2,15 @@
 // different. An unknown fact never counts as ok.
 
 import { describe, expect, it, test } from 'vitest';
-import { rateOf, readClock } from '../../../src/ctl/doctor/clock-reading.ts';
 import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
-import type { MasterFacts } from '../../../src/ctl/doctor/facts.ts';
-import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
-import { serverVersionOf } from '../../../src/ctl/doctor/server-version.ts';
 import {
-  configFile,
-  count,
-  duplicates,
-  hosts,
-  quorum,
-} from '../../../src/ctl/doctor/set-findings.ts';
+  type MasterFacts,
+  rateOf,
+  readClock,
+  serverVersionOf,
+} from '../../../src/ctl/doctor/facts.ts';
+import { configFile, count, duplicates, hosts, quorum } from '../../../src/ctl/doctor/findings.ts';
+import { masterFindings } from '../../../src/ctl/doctor/master-findings.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
 
 const reading = (at: number, aheadMs: number, uncertaintyMs = 1) => ({

@@ -1,8 +1,8 @@
 // The table of past runs fits the terminal, and tells everything.
 
 import { expect, test } from 'vitest';
-import { renderHistory } from '../../../src/ctl/history/history-table.ts';
 import type { PastRun } from '../../../src/ctl/history/run-history.ts';
+import { renderHistory } from '../../../src/ctl/history/run-text.ts';
 
 const run = {
   name: 'nightly-backup',

@@ -1,12 +1,10 @@
 // The sentence for each end of a run, the ticks of the axis, and large histories.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hostRowsOf } from '../../../src/ctl/history/host-rows.ts';
-import { renderHtmlPage } from '../../../src/ctl/history/page.ts';
-import { kindOf, reasonOf } from '../../../src/ctl/history/reason.ts';
 import type { PastRun } from '../../../src/ctl/history/run-history.ts';
-import { scaleOf } from '../../../src/ctl/history/scale.ts';
-import { renderTimeline } from '../../../src/ctl/history/timeline.ts';
+import { kindOf, reasonOf } from '../../../src/ctl/history/run-text.ts';
+import { renderHtmlPage, renderTimeline } from '../../../src/ctl/history/timeline.ts';
+import { hostRowsOf, scaleOf } from '../../../src/ctl/history/timeline-layout.ts';
 
 const zone = process.env.TZ;
 beforeEach(() => {

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { type AcquireLimits, type AcquireParts, acquire } from '../../../src/lock/acquire.ts';
-import type { LockEvent } from '../../../src/lock/events.ts';
+import type { LockEvent } from '../../../src/lock/ports.ts';
 import { alone, type Failed } from '../../../src/lock/types.ts';
 import type { Acquisition } from '../../../src/lock/wait.ts';
 import { HandClock, settled } from '../hand-clock.ts';

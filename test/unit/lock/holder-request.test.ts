@@ -1,7 +1,7 @@
 // Requests to a living holder: which messages count, and when.
 
 import { describe, expect, it } from 'vitest';
-import { parseAct, renderAct } from '../../../src/lock/history-act.ts';
+import { parseAct, renderAct } from '../../../src/lock/history.ts';
 import {
   HolderRequests,
   parseRequest,

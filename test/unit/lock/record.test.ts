@@ -1,7 +1,7 @@
 // Lines of a history as they are read: bounded, whatever program wrote them.
 
 import { expect, test } from 'vitest';
-import { parseRecord, renderRecord } from '../../../src/lock/history-record.ts';
+import { parseRecord, renderRecord } from '../../../src/lock/history.ts';
 
 const note = { host: 'web2', pid: 1, user: 'ops', since: '2026-11-21T01:00:00.000Z', label: 'a' };
 const record = {

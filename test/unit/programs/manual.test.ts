@@ -5,14 +5,13 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { renderManual, renderPage } from '../../../scripts/man-pages.ts';
 import { renderHelp } from '../../../src/cli/help.ts';
 import { environmentName, keyTable } from '../../../src/config/keys.ts';
 import { optionTable } from '../../../src/config/options.ts';
-import { renderHelp as renderCtlHelp } from '../../../src/ctl/help.ts';
+import { renderHelp as renderCtlHelp } from '../../../src/ctl/command-line.ts';
 import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
-import { renderManual } from '../../../src/programs/manual.ts';
-import { renderPage } from '../../../src/programs/roff.ts';
-import { exitCodesOf } from '../../../src/text/exit-codes.ts';
+import { exitCodesOf } from '../../../src/text/errors.ts';
 
 const pages = renderManual('1.2.3');
 const page = (name: string) => plain(pages.get(name) ?? '');

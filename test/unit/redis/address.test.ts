@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { AddressError, endpointOf, parseAddress } from '../../../src/redis/address.ts';
-import { withoutSecrets } from '../../../src/text/quote.ts';
+import { withoutSecrets } from '../../../src/text/foreign-text.ts';
 
 const secret = 's3cr3t';
 

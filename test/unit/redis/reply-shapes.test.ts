@@ -14,7 +14,7 @@ import {
   type Shape,
   text,
   tuple,
-} from '../../../src/redis/reply-shapes.ts';
+} from '../../../src/redis/replies.ts';
 
 const whole = tuple(oneOf(1), text(3), listOf(integer(1), 2));
 

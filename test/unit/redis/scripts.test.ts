@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { plainScripts, scripts } from '../../../src/redis/scripts.ts';
+import { plainScripts, scripts } from '../../../src/redis/calls/scripts.ts';
 
 const folder = path.join(import.meta.dirname, '../../../src/redis/scripts');
 const files = new Map(

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { objectionTo } from '../../../src/run/command.ts';
+import { objectionTo } from '../../../src/run/preconditions.ts';
 
 const notFound = { kind: 'not-found' };
 const because = (message: string) => ({ kind: 'not-executable', message });

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { NotAcquired } from '../../../src/lock/wait.ts';
-import { exitStatusOf } from '../../../src/run/exit-code.ts';
+import { exitStatusOf } from '../../../src/run/outcome.ts';
 import type { ChildExit, Signal, StopReason } from '../../../src/run/supervisor.ts';
 
 const conflict = 33;

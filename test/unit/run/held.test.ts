@@ -1,7 +1,7 @@
 // Whether an enclosing run holds the lock, by the environment.
 
 import { expect, test } from 'vitest';
-import { isHeldAround } from '../../../src/run/held.ts';
+import { isHeldAround } from '../../../src/run/environment.ts';
 
 const around = { REDLOCK_HELD: 'outer,a%2Cb', REDLOCK_HELD_LEASES: 'T1:7:30000,T2::30000' };
 const note = JSON.stringify({ host: 'h', pid: 1, user: 'u', since: 's', label: 'l' });

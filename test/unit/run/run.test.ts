@@ -3,7 +3,8 @@
 
 import { expect, it } from 'vitest';
 import type { Child, Ended } from '../../../src/run/child.ts';
-import { Run, type RunParts } from '../../../src/run/run.ts';
+import type { RunParts } from '../../../src/run/ports.ts';
+import { Run } from '../../../src/run/run.ts';
 import type { ChildExit } from '../../../src/run/supervisor.ts';
 import { claim, settings } from './rig.ts';
 

@@ -2,7 +2,7 @@
 // left in every way.
 
 import { describe, expect, it } from 'vitest';
-import { exitStatusOf } from '../../../src/run/exit-code.ts';
+import { exitStatusOf } from '../../../src/run/outcome.ts';
 import {
   type Action,
   type ChildExit,

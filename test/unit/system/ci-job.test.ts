@@ -1,7 +1,7 @@
 // The page of a CI job and the id of a trace, as environments name them.
 
 import { expect, test } from 'vitest';
-import { ciJobUrl, traceIdOf } from '../../../src/system/ci-job.ts';
+import { ciJobUrl, traceIdOf } from '../../../src/system/caller.ts';
 
 const gitHub = { GITHUB_SERVER_URL: 'https://github.com', GITHUB_REPOSITORY: 'o/r' };
 

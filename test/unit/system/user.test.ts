@@ -2,7 +2,7 @@
 
 import os from 'node:os';
 import { expect, it } from 'vitest';
-import { callerId, userName, userOf } from '../../../src/system/user.ts';
+import { callerId, userName, userOf } from '../../../src/system/caller.ts';
 
 /** No system gives it to a user. */
 const unknownId = 4_294_967_290;

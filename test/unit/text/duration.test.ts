@@ -3,8 +3,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { parseDuration, renderDuration } from '../../../src/text/duration.ts';
 import { ValueError } from '../../../src/text/errors.ts';
+import { parseDuration, renderDuration } from '../../../src/text/time.ts';
 
 const anyDuration = fc.nat({ max: 2 ** 52 });
 

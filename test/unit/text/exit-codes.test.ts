@@ -1,7 +1,7 @@
 // The table of exit codes: each program lists every code that it exits with, once.
 
 import { expect, it } from 'vitest';
-import { exitCode, exitCodesOf } from '../../../src/text/exit-codes.ts';
+import { exitCode, exitCodesOf } from '../../../src/text/errors.ts';
 
 const told = (program: 'run' | 'ctl') => exitCodesOf(program).map(([code]) => code);
 const without = (...names: readonly (keyof typeof exitCode)[]) =>

@@ -1,7 +1,7 @@
 // JSON that is safe on a terminal, and that JSON.parse reads unchanged.
 
 import { expect, test } from 'vitest';
-import { jsonLine } from '../../../src/text/json.ts';
+import { jsonLine } from '../../../src/text/foreign-text.ts';
 
 test.each([
   ['DEL', '\u007f'],

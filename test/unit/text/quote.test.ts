@@ -3,8 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { ConfigError, fileError, UsageError } from '../../../src/text/errors.ts';
-import { oneLine } from '../../../src/text/printable.ts';
-import { quoted, withoutPasswords } from '../../../src/text/quote.ts';
+import { oneLine, quoted, withoutPasswords } from '../../../src/text/foreign-text.ts';
 
 const oneVisibleLine = /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]*$/u;
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { renderValue } from '../../../src/lock/value.ts';
-import { heldByLine, waitingHead, waitingLine } from '../../../src/text/waiting.ts';
+import { heldByLine, waitingHead, waitingLine } from '../../../src/text/lines.ts';
 
 const note = { host: 'web1', pid: 4711, user: 'ops', label: 'deploy.sh' };
 const since = '2026-11-21T02:00:00.314Z';

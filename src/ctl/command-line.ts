@@ -1,0 +1,190 @@
+// The command line of redlockctl: parsed into verb, operands and options, and the text of --help,
+// from the table of verbs. Values stay text. Pure. Every option is accepted by the parser and
+// refused afterwards, so that `redlockctl --json status x` and `redlockctl status x --json` are the
+// same.
+
+import { endOfHelp, entry, optionEntries, spellingsOf } from '../cli/help.ts';
+import {
+  type Flags,
+  type GivenOptions,
+  textOf as optionText,
+  type PrintWords,
+  readFlags,
+  readOptions,
+  unknownOption,
+} from '../config/arguments.ts';
+import { objectionToNames } from '../redis/keys.ts';
+import { UsageError } from '../text/errors.ts';
+import { quoted } from '../text/foreign-text.ts';
+import { nearest } from '../text/suggestion.ts';
+import { allOptions, sharedOptions, type VerbRow, verbNames, verbTable } from './verb-table.ts';
+
+export interface VerbWords {
+  readonly kind: 'verb';
+  readonly row: VerbRow;
+  readonly operands: readonly string[];
+  readonly flags: Flags;
+  /** By long name, for switches of the verb. */
+  readonly has: (long: string) => boolean;
+  /** The value of an option of the verb, or null. */
+  readonly textOf: (long: string) => string | null;
+  /** The values of an option of the verb that may be repeated. */
+  readonly textsOf: (long: string) => readonly string[];
+}
+
+/** `row`: the verb whose help is asked for; null: all of it. */
+export type Words =
+  | VerbWords
+  | Exclude<PrintWords, { kind: 'help' }>
+  | { readonly kind: 'help'; readonly row: VerbRow | null };
+
+/**
+ * Parses `argv`, without the name of the program.
+ * @throws UsageError
+ */
+export function parseWords(argv: readonly string[]): Words {
+  const given = new Map() as GivenOptions;
+  const { operands, unknown } = readOptions(allOptions, given, argv);
+  const isHelp = operands[0] === 'help';
+  if (given.has('--help') || isHelp) {
+    const about = operands[isHelp ? 1 : 0];
+    return { kind: 'help', row: about === undefined ? null : rowOf(about) };
+  }
+  if (given.has('--version')) return { kind: 'version' };
+  if (unknown[0] !== undefined) throw unknownOption(allOptions, unknown[0]);
+  const [verb, ...rest] = operands;
+  if (verb === undefined)
+    throw new UsageError(`VERB: missing (write one of ${verbNames.join(', ')}; see --help)`);
+  const row = rowOf(verb);
+  const known = [...sharedOptions, ...row.options].map(({ long }) => long);
+  for (const long of given.keys()) {
+    if (!known.includes(long))
+      throw new UsageError(`${long}: not an option of ${row.verb} (see --help)`);
+  }
+  const synopsis = `redlockctl ${row.verb} ${row.operands}`.trim();
+  if (rest.length < row.least)
+    throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
+  if (rest.length > row.most) {
+    throw new UsageError(
+      `${row.verb}: ${quoted(rest[row.most] ?? '')}: one word too many (write ${synopsis})`,
+    );
+  }
+  // The word that is being completed may be empty.
+  if (rest.includes('') && row.verb !== 'completion')
+    throw new UsageError(`${row.verb}: "": empty (write ${synopsis})`);
+  const isNamed = ['acquire', 'hold', 'freeze'].includes(row.verb);
+  const objection = isNamed ? objectionToNames(rest) : null;
+  if (objection !== null) throw new UsageError(`${row.verb}: ${objection}`);
+  // The verb is about the masters of --local.
+  if (row.verb === 'local') given.set('--local', true);
+  return {
+    kind: 'verb',
+    row,
+    operands: rest,
+    flags: readFlags(given),
+    has: (long) => given.has(long),
+    textOf: (long) => optionText(given.get(long)),
+    textsOf: (long) => [given.get(long) ?? []].flat().filter((text) => typeof text === 'string'),
+  };
+}
+
+/** @throws UsageError */
+function rowOf(verb: string): VerbRow {
+  const row = verbTable.find((candidate) => candidate.verb === verb);
+  if (row === undefined) throw unknownVerb(verb);
+  return row;
+}
+
+/** What users of other programs type, and the verbs that do it. */
+const verbsMeant: Readonly<Record<string, string>> = {
+  lock: 'acquire or hold',
+  take: 'acquire or hold',
+  unlock: 'release, or break for the lock of another process',
+  free: 'release, or break for the lock of another process',
+  delete: 'break',
+  del: 'break',
+  rm: 'break',
+  steal: 'break',
+  renew: 'extend',
+  refresh: 'extend',
+  show: 'status',
+  get: 'status',
+  info: 'status',
+  ls: 'list',
+  ps: 'list',
+  log: 'history',
+  logs: 'history',
+  watch: 'top, or status --watch',
+  ping: 'doctor',
+};
+
+function unknownVerb(verb: string): UsageError {
+  const suggestion = Object.hasOwn(verbsMeant, verb) ? verbsMeant[verb] : nearest(verb, verbNames);
+  const hint = suggestion ? `did you mean ${suggestion}?` : `one of ${verbNames.join(', ')}`;
+  return new UsageError(`${quoted(verb)}: unknown verb (${hint})`);
+}
+
+/** For --help and the man page. */
+export const examples: readonly (readonly [string, string])[] = [
+  ['redlockctl status deploy', 'why does the deploy wait?'],
+  ['redlockctl status deploy --watch', 'the same, every second'],
+  ["redlockctl list 'deploy-*'", 'which of the deploys run now?'],
+  ['redlockctl history deploy --html deploy.html', 'what ran when, and what did not run'],
+  ['redlockctl wait deploy -w 10m', 'until the deploy is over'],
+  ['redlockctl break deploy', 'take the lock from its holder, after asking'],
+];
+
+/** At most 100 columns wide, ends with a newline. */
+export function renderHelp(): string {
+  return [
+    'Usage: redlockctl [options] VERB [ARG...]',
+    '',
+    'Shows the holders of locks, checks the masters, breaks locks, and holds them for scripts.',
+    '',
+    'Verbs:',
+    ...verbTable.flatMap((row) => [...entry(synopsisOf(row), row.summary, 32), ...indented(row)]),
+    '',
+    'Options of all verbs, as in redlock-run:',
+    ...optionEntries(sharedOptions),
+    '',
+    'Configuration is that of redlock-run: --config, $REDLOCK_CONFIG, .redlockrc here or in the',
+    'nearest parent, $XDG_CONFIG_HOME/redlock-run/config.yaml, ~/.redlockrc, /etc/redlockrc;',
+    'REDLOCK_MASTERS and the other variables.',
+    '',
+    'redlockctl VERB --help, or redlockctl help VERB, shows one verb alone.',
+    '',
+    ...endOfHelp('ctl', examples),
+  ].join('\n');
+}
+
+/** The help of one verb, at most 100 columns wide, ends with a newline. */
+export function renderVerbHelp(row: VerbRow): string {
+  const own = row.options.map((option) => ({ ...option, group: 'Output' as const }));
+  return [
+    `Usage: redlockctl ${synopsisOf(row)}${own.length === 0 ? '' : ' [options]'}`,
+    '',
+    ...entry('', row.summary, 2),
+    ...(own.length === 0 ? [] : ['', 'Options:', ...optionEntries(own)]),
+    '',
+    'Options of all verbs, as in redlock-run:',
+    ...optionEntries(sharedOptions),
+    '',
+    ...endOfHelp(
+      'ctl',
+      examples.filter(([line]) => line.startsWith(`redlockctl ${row.verb} `)),
+    ),
+  ].join('\n');
+}
+
+/** `status NAME...` */
+export function synopsisOf({ verb, operands }: VerbRow): string {
+  return `${verb} ${operands}`.trim();
+}
+
+/** The options of a verb stand under it. */
+function indented({ options }: VerbRow): string[] {
+  return options.flatMap((option) => {
+    const flags = option.short === undefined ? `    ${spellingsOf(option)}` : spellingsOf(option);
+    return entry(`    ${flags}`, option.description, 32);
+  });
+}

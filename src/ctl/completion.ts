@@ -1,0 +1,255 @@
+// `redlockctl completion SHELL` prints a script for the shell. `completion words -- PROGRAM
+// WORD...` is what that script calls: it prints the candidates for the last word, one a line, each
+// with a description behind a tab, or one line that says what the shell has to look up: files or
+// commands. A failure prints nothing. It is not a library, because the one that exists has the
+// shell evaluate the words that were typed.
+
+import { basename } from 'node:path';
+import { type GivenOptions, readFlags, readOptions } from '../config/arguments.ts';
+import { type OptionRow, optionTable } from '../config/options.ts';
+import type { ExecutionContext } from '../config/sources.ts';
+import type { Clock } from '../lock/ports.ts';
+import { UsageError } from '../text/errors.ts';
+import { oneLine, quoted } from '../text/foreign-text.ts';
+import { readSettings } from './call.ts';
+import { MasterQuery } from './master-query.ts';
+import { allOptions, sharedOptions, type VerbOption, verbTable } from './verb-table.ts';
+
+export interface Candidate {
+  readonly word: string;
+  /** A description; may be empty. */
+  readonly text: string;
+}
+
+const shells = ['bash', 'zsh', 'fish'];
+const localVerbs = ['start', 'stop', 'status'];
+const values: Readonly<Record<string, readonly string[]>> = {
+  '--log-format': ['text', 'json'],
+  '--signal': ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
+};
+
+/** names: of locks; commands: what the shell can run. */
+export type Lookup = 'names' | 'commands' | 'files';
+
+/** `words`: those after the program's name; the last one is to be completed, and may be empty. */
+export function candidatesFor(
+  program: string,
+  words: readonly string[],
+): readonly Candidate[] | Lookup {
+  const rows = program === 'redlock-run' ? optionTable : allOptions;
+  const { operands, pending, commandLength } = read(rows, words.slice(0, -1));
+  const isOver = commandLength !== null;
+  if (pending !== null)
+    return pending.argument === 'FILE' ? 'files' : plain(values[pending.long] ?? []);
+  const isOption = (words.at(-1) ?? '').startsWith('-') && !isOver;
+  if (program === 'redlock-run') {
+    if (commandLength !== null) return commandLength === 0 ? 'commands' : 'files';
+    if (operands.length > 1) return 'files';
+    if (isOption) return options(optionTable);
+    return operands.length === 0 ? 'names' : 'commands';
+  }
+  const verb = verbTable.find((row) => row.verb === operands[0]);
+  if (isOption) return options([...(verb?.options ?? []), ...sharedOptions]);
+  if (operands.length === 0) return verbTable.map((row) => ({ word: row.verb, text: row.summary }));
+  if (verb === undefined || operands.length > verb.most) return [];
+  switch (verb.verb) {
+    case 'status':
+    case 'wait':
+    case 'stop':
+    case 'break':
+    case 'freeze':
+    case 'thaw':
+    case 'list':
+    case 'history':
+      return 'names';
+    case 'local':
+      return plain(localVerbs);
+    case 'completion':
+      return operands.length === 1 ? plain(shells) : [];
+    default:
+      return [];
+  }
+}
+
+interface Reading {
+  readonly operands: readonly string[];
+  /** The option whose value comes next. */
+  readonly pending: OptionRow | null;
+  /** How many words stand behind a `--`; null: there is none. */
+  readonly commandLength: number | null;
+}
+
+function read(rows: readonly OptionRow[], words: readonly string[]): Reading {
+  const operands: string[] = [];
+  let pending: OptionRow | null = null;
+  for (const [index, word] of words.entries()) {
+    if (pending !== null) pending = null;
+    else if (word === '--') {
+      const rest = words.slice(index + 1);
+      return { operands: [...operands, ...rest], pending, commandLength: rest.length };
+    } else if (word.startsWith('-')) {
+      const row = rows.find(({ long, short, aliases = [] }) =>
+        [long, short, ...aliases].includes(word),
+      );
+      pending = row?.argument === undefined ? null : row;
+    } else operands.push(word);
+  }
+  return { operands, pending, commandLength: null };
+}
+
+function options(rows: readonly VerbOption[]): Candidate[] {
+  return rows.map(({ long, description }) => ({ word: long, text: description }));
+}
+
+function plain(words: readonly string[]): Candidate[] {
+  return words.map((word) => ({ word, text: '' }));
+}
+
+// The scripts pass the words typed so far as arguments, which are never evaluated, and know no
+// option and no verb. bash breaks words at every colon, so its script cuts off the part before the
+// last colon.
+
+const bash = `# Completion of redlock-run and redlockctl for bash. Put this into ~/.bashrc:
+#   source <(redlockctl completion bash)
+_redlock_complete() {
+  local line=\${COMP_LINE:0:COMP_POINT} current reply colons
+  local -a typed
+  read -ra typed <<<"$line"
+  [[ $line == *[[:space:]] ]] && typed+=('')
+  current=\${typed[\${#typed[@]}-1]}
+  colons=\${current%"\${current##*:}"}
+  COMPREPLY=()
+  while IFS=$'\\t' read -r reply _; do
+    case $reply in
+      $'\\x01commands')
+        while IFS= read -r reply; do COMPREPLY+=("$reply"); done < <(compgen -c -- "$current")
+        return ;;
+      $'\\x01files')
+        compopt -o default 2>/dev/null ||
+          while IFS= read -r reply; do COMPREPLY+=("$reply"); done < <(compgen -f -- "$current")
+        return ;;
+    esac
+    printf -v reply %q "\${reply#"$colons"}"
+    COMPREPLY+=("$reply")
+  done < <(redlockctl completion words -- "\${typed[@]}" 2>/dev/null)
+}
+complete -F _redlock_complete redlock-run redlockctl
+`;
+
+const zsh = `#compdef redlock-run redlockctl
+# Completion of redlock-run and redlockctl for zsh. Put this into a folder of $fpath, as
+# _redlockctl, or into ~/.zshrc:
+#   source <(redlockctl completion zsh)
+_redlock_complete() {
+  local line
+  local -a described
+  while IFS= read -r line; do
+    case $line in
+      $'\\x01commands') _command_names -e; return ;;
+      $'\\x01files') _files; return ;;
+    esac
+    line=\${line//:/\\\\:}
+    described+=("\${line/$'\\t'/:}")
+  done < <(redlockctl completion words -- "\${(@)words[1,CURRENT]}" 2>/dev/null)
+  (( \${#described} )) && _describe 'word' described
+}
+if [[ \${funcstack[1]} == _redlockctl ]]; then
+  _redlock_complete
+else
+  compdef _redlock_complete redlock-run redlockctl
+fi
+`;
+
+const fish = `# Completion of redlock-run and redlockctl for fish. Run once:
+#   redlockctl completion fish > ~/.config/fish/completions/redlockctl.fish
+#   ln -s redlockctl.fish ~/.config/fish/completions/redlock-run.fish
+function __redlock_complete
+    set -l typed (commandline -opc) (commandline -ct)
+    set -l found (redlockctl completion words -- $typed 2>/dev/null)
+    switch "$found"
+        case \\x01commands
+            complete -C (commandline -ct | string escape)
+        case \\x01files
+            __fish_complete_path (commandline -ct)
+        case '*'
+            printf '%s\\n' $found
+    end
+end
+complete -c redlockctl -f -a '(__redlock_complete)'
+complete -c redlock-run -f -a '(__redlock_complete)'
+`;
+
+/** By the name of the shell. */
+export const scripts: Readonly<Record<string, string>> = { bash, zsh, fish };
+
+/** Before what the shell has to look up by itself. No candidate has a control character. */
+const lookupMark = '\x01';
+/** More names than this are of no use for completion. */
+const mostNames = 10_000;
+
+/** The text to print. @throws UsageError */
+export async function completion(
+  operands: readonly string[],
+  around: ExecutionContext,
+  clock: Clock,
+): Promise<string> {
+  const [shell = '', ...words] = operands;
+  if (shell === 'words') {
+    const found = await candidates(words, around, clock);
+    return typeof found === 'string' ? `${lookupMark}${found}\n` : render(found);
+  }
+  const script = scripts[shell];
+  if (script === undefined)
+    throw new UsageError(`completion: ${quoted(shell)}: unknown shell (write bash, zsh or fish)`);
+  if (words[0] !== undefined)
+    throw new UsageError(
+      `completion: ${quoted(words[0])}: one word too many (write redlockctl completion ${shell})`,
+    );
+  return script;
+}
+
+async function candidates(
+  [path = '', ...words]: readonly string[],
+  around: ExecutionContext,
+  clock: Clock,
+): Promise<readonly Candidate[] | Lookup> {
+  const program = basename(path);
+  const current = words.at(-1) ?? '';
+  const asked = candidatesFor(program, words);
+  if (asked === 'commands' || asked === 'files') return asked;
+  if (asked !== 'names') return asked.filter(({ word }) => word.startsWith(current));
+  const names = await namesOf(words.slice(0, -1), program, around, clock).catch(() => []);
+  return names.filter((name) => name.startsWith(current)).map((word) => ({ word, text: '' }));
+}
+
+/** The names of the locks that exist, on the masters that these words would lead to. */
+async function namesOf(
+  words: readonly string[],
+  program: string,
+  around: ExecutionContext,
+  clock: Clock,
+): Promise<string[]> {
+  const given = new Map() as GivenOptions;
+  readOptions(program === 'redlock-run' ? optionTable : allOptions, given, words);
+  const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
+  // A configuration file in this directory or above may be another user's, and pressing a key is no
+  // consent to use it.
+  const settings = await readSettings(readFlags(new Map(shared)), {
+    ...around,
+    searchesParents: false,
+  });
+  const ms = settings.masterTimeoutMs;
+  const limits = { answerMs: ms, totalMs: ms, namesMs: ms, nameCount: mostNames };
+  const query = await MasterQuery.of(settings, clock, limits);
+  const names = await query.names('*');
+  // The shell would insert such a name as an option.
+  return names.filter((name) => !name.startsWith('-'));
+}
+
+/** A name with a line break or a control character in it cannot be completed. */
+function render(found: readonly Candidate[]): string {
+  const lines = found
+    .filter(({ word }) => oneLine(word) === word)
+    .map(({ word, text }) => (text === '' ? word : `${word}\t${text}`));
+  return lines.map((line) => `${line}\n`).join('');
+}

@@ -1,0 +1,179 @@
+// The findings of the doctor, which --json prints: their form, the form of a check of one master
+// that comes to one (facts in, a verdict out), and the checks of the masters as a set and of the
+// configuration. Pure. "unknown" is a grade of its own, neither ok nor an error: a managed service
+// that does not tell whether it evicts may evict. *Note:* only addresses tell whether masters share
+// a host; two names of one host count as two hosts.
+
+import { quorumOf } from '../../lock/quorum.ts';
+import type { Failed } from '../../lock/types.ts';
+import { endpointOf, type MasterAddress } from '../../redis/address.ts';
+import { isFailed } from '../../redis/errors.ts';
+import type { MasterFacts } from './facts.ts';
+
+export const grades = ['error', 'warning', 'unknown', 'ok'] as const;
+export type Grade = (typeof grades)[number];
+
+export interface Finding {
+  /** The name of the check: `role`, `eviction`, ... Stable. */
+  readonly check: string;
+  readonly grade: Grade;
+  /** null: about all masters together, or about the configuration. */
+  readonly master: string | null;
+  /** What was found. */
+  readonly message: string;
+  /** Why it matters; null with grade ok. */
+  readonly why: string | null;
+  /** How to fix it, most often a command; null with grade ok. */
+  readonly fix: string | null;
+}
+
+/** A shell line that runs these commands on the server. The user of the locks may hardly do so. */
+export function redisCli(
+  { path, host, port, tls, password, passwordSource, sentinels }: MasterAddress,
+  ...commands: readonly string[]
+): string {
+  if (sentinels) return `on the primary: ${commands.map((one) => `redis-cli ${one}`).join(' && ')}`;
+  const server = path === undefined ? `-h ${host} -p ${port}${tls ? ' --tls' : ''}` : `-s ${path}`;
+  const line = commands.map((command) => `redis-cli ${server} ${command}`).join(' && ');
+  return password === undefined && !passwordSource ? line : `as an administrator: ${line}`;
+}
+
+/** Whether the address uses no network: a unix socket, or a loopback address. */
+export function isOnThisMachine({ path, host = '', sentinels }: MasterAddress): boolean {
+  if (sentinels)
+    return sentinels.hosts.every((one) => isOnThisMachine({ name: '', db: 0, ...one }));
+  return path !== undefined || /^(localhost|127\..*|::1)$/i.test(host);
+}
+
+export interface Circumstances {
+  readonly restartGraceMs: number;
+  readonly masterTimeoutMs: number;
+  readonly isLocal: boolean;
+}
+
+export type Verdict = readonly [grade: Grade, message: string, why?: string, fix?: string];
+export type Check = (facts: MasterFacts, circumstances: Circumstances) => Verdict;
+
+export const grantInfo = 'grant INFO (redlockctl acl prints the rules), or ask the provider';
+export const grantConfig =
+  'grant CONFIG GET (redlockctl acl --config-get; it also shows passwords), or ask the provider';
+
+type Assessment = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;
+
+const ok = (message: string): Assessment => ({ grade: 'ok', message, why: null, fix: null });
+
+export function reachable(failed: Failed | null): Assessment {
+  if (failed === null) return ok('reached');
+  const why = 'it does not vote: the quorum has to come from the others';
+  const fix =
+    failed.cause === 'denied'
+      ? 'check user and password, and what redlockctl acl prints'
+      : 'check that it runs and can be reached from here';
+  return { grade: 'error', message: failed.message, why, fix };
+}
+
+/** Whether a lock could be acquired now. */
+export function quorum(facts: readonly (MasterFacts | Failed)[]): Assessment {
+  const fitCount = facts.filter((fact) => !isFailed(fact) && fact.refusal === null).length;
+  const needed = quorumOf(facts.length);
+  const message = `${fitCount} of ${facts.length} masters keep locks, ${needed} are needed`;
+  if (fitCount >= needed) return ok(message);
+  return {
+    grade: 'error',
+    message: `no quorum: ${message}`,
+    why: 'no lock can be acquired, and holders lose theirs',
+    fix: 'fix the masters that do not answer or refuse',
+  };
+}
+
+/** Whether a run can guard its command on this machine. */
+export function guard(obstacle: string | null): Assessment {
+  if (obstacle === null) return ok('a command can be guarded on this machine');
+  return {
+    grade: 'error',
+    message: obstacle,
+    why: 'no run on this machine starts its command (69)',
+    fix: 'see docs/supervision.md, "The kernel keeps the tree"',
+  };
+}
+
+/** The number of masters. */
+export function count(masterCount: number): Assessment {
+  const survived = masterCount - quorumOf(masterCount);
+  const masters = `${masterCount} ${masterCount === 1 ? 'master' : 'masters'}`;
+  const message = `${masters}: ${survived === 0 ? 'none' : survived} may fail`;
+  if (masterCount % 2 === 1 && masterCount > 1) return ok(message);
+  const why =
+    masterCount === 1
+      ? 'when it fails, no lock can be acquired'
+      : `survives no more failures than ${masterCount - 1}`;
+  return { grade: 'warning', message, why, fix: 'use three or five' };
+}
+
+/** Whether the masters fail together. */
+export function hosts(addresses: readonly MasterAddress[]): Assessment {
+  const names = addresses.map((address) =>
+    isOnThisMachine(address) ? 'this machine' : (address.host ?? endpointOf(address)).toLowerCase(),
+  );
+  const [name, members] = [...new Set(names)]
+    .map((host) => [host, names.filter((other) => other === host)] as const)
+    .sort(([, a], [, b]) => b.length - a.length)[0] ?? ['', []];
+  if (members.length < 2) return ok('each on a host of its own, as far as addresses tell');
+  const why =
+    members.length >= quorumOf(names.length)
+      ? 'when that host fails there is no quorum'
+      : 'they fail together';
+  return {
+    grade: 'warning',
+    message: `${members.length} on ${name}`,
+    why,
+    fix: 'put each on a machine of its own, that does not fail with the others',
+  };
+}
+
+/** The same server under several addresses. */
+export function duplicates(facts: readonly (MasterFacts | Failed)[]): Assessment {
+  const known = facts.filter((fact): fact is MasterFacts => !isFailed(fact));
+  const why = 'one server would vote twice, and a minority could grant a lock';
+  for (const { runId, address } of known) {
+    const same = known.filter((other) => runId !== null && other.runId === runId);
+    if (same.length < 2) continue;
+    const others = same
+      .filter((other) => other.address !== address)
+      .map((other) => other.address.name);
+    return {
+      grade: 'error',
+      message: `${address.name} is the same server as ${others.join(', ')}`,
+      why,
+      fix: 'list each server once',
+    };
+  }
+  const silentCount = known.filter(({ runId }) => runId === null).length;
+  if (silentCount === 0) return ok('no server is listed twice');
+  const masters = silentCount === 1 ? '1 master does' : `${silentCount} masters do`;
+  const message = `${masters} not tell a run_id`;
+  return {
+    grade: 'unknown',
+    message,
+    why,
+    fix: 'grant INFO, or check that no server is listed twice',
+  };
+}
+
+/** Permissions of files with passwords, from the warnings of reading the configuration. */
+export function configFile(path: string | null, warnings: readonly string[]): Assessment {
+  const exposed = warnings.flatMap(
+    (line) => /^(.*): holds a password and is readable by others/.exec(line)?.[1] ?? [],
+  );
+  if (exposed.length === 0)
+    return ok(path === null ? 'no configuration file' : `${path}: shows no password to others`);
+  const why = 'every user of this machine could read the password and end locks';
+  return {
+    grade: 'error',
+    message: exposed
+      .map((file) => `${file}: holds a password and is readable by others`)
+      .join('; '),
+    why,
+    fix: `chmod 600 ${exposed.join(' ')}`,
+  };
+}

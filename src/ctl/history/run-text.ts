@@ -1,0 +1,223 @@
+// Past runs as text: how each ended (a kind, which decides the colour, and a sentence), and the
+// table of them, which fits a terminal: a long sentence stands below its row. Pure.
+
+import stringWidth from 'string-width';
+import { rowsOf } from '../../cli/rows.ts';
+import { freezeLabel, isMark } from '../../lock/value.ts';
+import { printable, quoted } from '../../text/foreign-text.ts';
+import { markLine, personLine, reasonBehind, reasonParts, roughly } from '../../text/lines.ts';
+import { momentOf } from '../../text/time.ts';
+import { renderTable } from '../call.ts';
+import { type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
+
+/** done: exit code 0; failed: any other; missed: the command was never started. */
+export type Kind = 'done' | 'failed' | 'overdue' | 'stopped' | 'lost' | 'running' | 'missed';
+
+/** The text for each kind, in the order of the legend. */
+export const kinds: Readonly<Record<Kind, string>> = {
+  done: 'done',
+  failed: 'failed',
+  overdue: 'ran too long',
+  stopped: 'told to stop',
+  lost: 'lost the lock',
+  running: 'runs now',
+  missed: 'did not run',
+};
+
+export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
+  if (heldMs === null) return 'missed';
+  switch (outcome) {
+    case 'running':
+    case 'lost':
+      return outcome;
+    case 'max-run':
+      return 'overdue';
+    case 'signal':
+    case 'replaced':
+    case 'stopped':
+      return 'stopped';
+    default:
+      return exitCode === 0 ? 'done' : 'failed';
+  }
+}
+
+/**
+ * "did not run: held by ops@web1, pid 4711, backup.sh, since 2026-11-21 01:10:00", and in
+ * parentheses what its own --note and CI job were.
+ */
+export function reasonOf(run: PastRun): string {
+  const why = reasonParts(run).join(', ');
+  return why === '' ? endOfRun(run) : `${endOfRun(run)} (${why})`;
+}
+
+function endOfRun(run: PastRun): string {
+  const kind = kindOf(run);
+  switch (kind) {
+    case 'missed':
+      return `${kinds.missed}${howOften(run)}: ${whyMissed(run)}`;
+    case 'failed':
+      return run.signal === null ? `exit code ${run.exitCode}` : `died of ${run.signal}`;
+    case 'overdue':
+      return `${kinds.overdue}: stopped by --max-run`;
+    case 'stopped':
+      if (run.stoppedBy !== null) return `${kinds.stopped} by ${personLine(run.stoppedBy)}`;
+      return run.outcome === 'replaced'
+        ? 'given up for a newer run'
+        : `${kinds.stopped}, status ${run.status}`;
+    case 'lost':
+      if (run.stoppedBy !== null) return `${kinds.lost}: broken by ${personLine(run.stoppedBy)}`;
+      return `${kinds.lost}: stopped`;
+    default:
+      return kinds[kind];
+  }
+}
+
+/** " (7 times since 2026-11-21 01:10:00)" */
+function howOften({ count, firstAt }: PastRun): string {
+  const at = Date.parse(firstAt ?? '');
+  return count > 1 && !Number.isNaN(at) ? ` (${count} times since ${momentOf(at)})` : '';
+}
+
+/** What a person did: "asked the holder to stop: hotfix". */
+function actLineOf({ act, note }: PastAct): string {
+  const what = {
+    stop: 'asked the holder to stop',
+    break: 'broke the lock',
+    freeze: 'froze it',
+    thaw: 'thawed it',
+    'repair-freeze': 'repaired the freeze',
+  }[act];
+  return note === null ? what : `${what}: ${quoted(note)}`;
+}
+
+function whyMissed({ outcome, blocker }: PastRun): string {
+  const held =
+    blocker === null
+      ? ''
+      : isMark(blocker.token ?? '')
+        ? markLine(blocker.token ?? '')
+        : `${blocker.label === freezeLabel ? 'frozen' : 'held'} by ${describe(blocker)}`;
+  switch (outcome) {
+    case 'busy':
+      return held || 'others were first';
+    case 'signal':
+      return ['told to stop', held].filter(Boolean).join('; ');
+    case 'no-quorum':
+      return 'no quorum of masters answered';
+    case 'superseded':
+      return 'a newer run came';
+    case 'misconfigured':
+      return 'the masters are not the right ones, or refuse the login';
+    case 'lost':
+      return 'too late to start under its lease';
+    default:
+      return printable(outcome, 40);
+  }
+}
+
+function describe({ kind, user, host, pid, label, since, token, ...reason }: PastHolder): string {
+  if (kind !== 'redlock-run') return `another program (value ${printable(token, 40)})`;
+  const at = Date.parse(since ?? '');
+  const parts = [
+    `${user}@${host}`,
+    `pid ${pid}`,
+    label === freezeLabel ? '' : (label ?? ''),
+    Number.isNaN(at) ? '' : `since ${momentOf(at)}`,
+  ];
+  const shown = parts.filter(Boolean).map((part) => printable(part, 60));
+  return shown.join(', ') + reasonBehind(reason);
+}
+
+const indent = '    ';
+
+/**
+ * Runs and what people did, by time. `columns`: the width of the terminal. `isOneName`: all are of
+ * one lock: it is not named.
+ */
+export function renderHistory(
+  runs: readonly PastRun[],
+  acts: readonly PastAct[],
+  isOneName: boolean,
+  columns: number,
+): string {
+  const rows = [
+    ...runs.map((run) => rowOf(run, isOneName)),
+    ...acts.map((act) => rowOfAct(act, isOneName)),
+  ].sort((a, b) => a.atMs - b.atMs);
+  const whole = renderRows(rows, isOneName, true, columns);
+  const width = Math.max(0, ...whole.split('\n').map((line) => stringWidth(line)));
+  return width <= columns ? whole : renderRows(rows, isOneName, false, columns);
+}
+
+interface Row {
+  readonly atMs: number;
+  readonly name: readonly string[];
+  readonly runner: string;
+  readonly spans: readonly [waited: string, held: string];
+  /** The first words of how it ended, and the rest. */
+  readonly end: readonly [short: string, rest: string];
+}
+
+function rowOf(run: PastRun, isOneName: boolean): Row {
+  const { name, user, host, pid, label, waitMs, heldMs } = run;
+  return {
+    atMs: startOf(run),
+    name: isOneName ? [] : [printable(name, 40)],
+    runner: printable(`${user}@${host} ${pid} ${label}`, 60),
+    spans: [roughly(waitMs), heldMs === null ? '' : roughly(heldMs)],
+    end: splitEnd(reasonOf(run)),
+  };
+}
+
+function rowOfAct(act: PastAct, isOneName: boolean): Row {
+  const { name, at, user, host, pid } = act;
+  return {
+    atMs: Date.parse(at),
+    name: isOneName ? [] : [printable(name, 40)],
+    runner: printable(`${user}@${host} ${pid} redlockctl`, 60),
+    spans: ['', ''],
+    end: splitEnd(actLineOf(act)),
+  };
+}
+
+/** At the first colon. */
+function splitEnd(sentence: string): Row['end'] {
+  const [, short = '', rest = ''] = /^(.*?)(?:: (.*))?$/s.exec(sentence) ?? [];
+  return [short, rest];
+}
+
+/** `hasRunner`: in a column; otherwise below the row, with the reason. */
+function renderRows(
+  rows: readonly Row[],
+  isOneName: boolean,
+  hasRunner: boolean,
+  columns: number,
+): string {
+  const head = [
+    'BEGAN',
+    ...(isOneName ? [] : ['NAME']),
+    ...(hasRunner ? ['WHO'] : []),
+    'WAITED',
+    'HELD',
+    'WHAT BECAME OF IT',
+  ];
+  const table = renderTable(
+    head,
+    rows.map(({ atMs, name, runner, spans, end }) => [
+      momentOf(atMs),
+      ...name,
+      ...(hasRunner ? [runner] : []),
+      ...spans,
+      end[0],
+    ]),
+  );
+  const [heading = '', ...lines] = table.trimEnd().split('\n');
+  if (heading === '') return '';
+  const below = (row: Row) =>
+    [hasRunner ? '' : row.runner, row.end[1]]
+      .filter((text) => text !== '')
+      .flatMap((text) => rowsOf(text, columns - indent.length).map((line) => indent + line));
+  return [heading, ...lines.flatMap((line, at) => [line, ...below(rows[at] as Row)])]
+    .map((line) => `${line}\n`)
+    .join('');
+}

@@ -1,0 +1,227 @@
+// `redlockctl metrics [--textfile FILE]`: the locks under the prefix for Prometheus, their state
+// now and what their histories say, to stdout, or in one step into a file for the textfile
+// collector of the node exporter. It changes nothing on the masters. The format:
+// https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
+
+import { statSync } from 'node:fs';
+import { replaceFile } from '../cli/report.ts';
+import { quorumOf } from '../lock/quorum.ts';
+import type { Failed } from '../lock/types.ts';
+import { exitCode, fileError } from '../text/errors.ts';
+import { jsonLine, printable, quoted } from '../text/foreign-text.ts';
+import type { Call } from './call.ts';
+import { allLines, pastOf } from './history/history.ts';
+import { endOf, type PastRun } from './history/run-history.ts';
+import { kindOf } from './history/run-text.ts';
+import type { LockState } from './lock-state.ts';
+import { MasterQuery } from './master-query.ts';
+
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface Metric {
+  /** With the unit at its end: `redlock_held_seconds`. */
+  readonly name: string;
+  readonly help: string;
+  /** All are gauges: a history is bounded, so what is counted in it may become less. */
+  readonly type: 'gauge';
+  readonly samples: readonly Sample[];
+}
+
+/** The longest value of a label, in characters. */
+const mostLabelChars = 1_024;
+
+/** Ends with a newline; a metric without samples has its HELP and TYPE all the same. */
+export function renderMetrics(metrics: readonly Metric[]): string {
+  const lines = metrics.flatMap(({ name, help, type, samples }) => [
+    `# HELP ${name} ${help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n')}`,
+    `# TYPE ${name} ${type}`,
+    ...samples.map(({ labels, value }) => `${name}${renderLabels(labels)} ${value}`),
+  ]);
+  return `${lines.join('\n')}\n`;
+}
+
+function renderLabels(labels: Sample['labels']): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+/** Control characters become visible first, so that nothing but these two has to be escaped. */
+function escaped(value: string): string {
+  return printable(value, mostLabelChars).replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n');
+}
+
+/** What was read: masters with why they do not count, locks, and all runs of their histories. */
+export interface Reading {
+  readonly masters: readonly { readonly name: string; readonly failed: Failed | null }[];
+  readonly locks: readonly LockState[];
+  readonly runs: readonly PastRun[];
+  /** The time of day, in ms since 1970. */
+  readonly nowMs: number;
+}
+
+/** Lock by lock a number, or null: it has no sample. */
+type Reader = (lock: LockState, runs: readonly PastRun[], nowMs: number) => number | null;
+
+const perLock: readonly (readonly [name: string, help: string, read: Reader])[] = [
+  [
+    'redlock_held_seconds',
+    'How long the lock has been held, by the longest of its present holders.',
+    heldSeconds,
+  ],
+  ['redlock_waiters', 'How many runs wait for the lock.', ({ queue }) => queue.length],
+  [
+    'redlock_frozen_seconds',
+    'How long a person has let no new run start (redlockctl freeze).',
+    ({ freeze, quorum }, _, nowMs) =>
+      freeze === null || freeze.votes < quorum ? null : secondsSince(freeze.since, nowMs),
+  ],
+  [
+    'redlock_last_success_timestamp_seconds',
+    'When a command last ended well under the lock, as far as the history goes back.',
+    (_, runs) => instantOf(runs.findLast((run) => kindOf(run) === 'done')),
+  ],
+  [
+    'redlock_last_run_timestamp_seconds',
+    'When a command last ended under the lock, well or not.',
+    (_, runs) => instantOf(runs.findLast(hasRun)),
+  ],
+  [
+    'redlock_last_duration_seconds',
+    'How long the last command under the lock held it.',
+    (_, runs) => {
+      const heldMs = runs.findLast(hasRun)?.heldMs ?? null;
+      return heldMs === null ? null : heldMs / 1000;
+    },
+  ],
+  [
+    'redlock_skips',
+    'How many runs did not happen since a command last ended well, as far as is known.',
+    (_, runs) => {
+      const last = runs.findLastIndex((run) => kindOf(run) === 'done');
+      return countOf(runs.slice(last + 1).filter((run) => kindOf(run) === 'missed'));
+    },
+  ],
+  [
+    'redlock_losses',
+    'How many runs in the history lost the lock while their command ran.',
+    (_, runs) => runs.filter((run) => kindOf(run) === 'lost').length,
+  ],
+];
+
+/** Refused runs that did not wait share a line, which counts them. */
+function countOf(runs: readonly PastRun[]): number {
+  return runs.reduce((sum, { count }) => sum + count, 0);
+}
+
+function metricsOf({ masters, locks, runs, nowMs }: Reading): Metric[] {
+  const known = locks.filter(({ state }) => state !== 'unknown' && state !== 'unfit');
+  const runsOf = new Map(known.map(({ name }) => [name, [] as PastRun[]]));
+  for (const run of [...runs].sort((a, b) => endOf(a) - endOf(b))) runsOf.get(run.name)?.push(run);
+  const perName = (read: Reader): Sample[] =>
+    known.flatMap((lock) => {
+      const value = read(lock, runsOf.get(lock.name) ?? [], nowMs);
+      return value === null ? [] : [{ labels: { lock: lock.name }, value }];
+    });
+  return [
+    {
+      name: 'redlock_master_up',
+      help: 'Whether the master answers and may vote.',
+      type: 'gauge',
+      samples: masters.map(({ name, failed }) => ({
+        labels: { master: name },
+        value: failed === null ? 1 : 0,
+      })),
+    },
+    ...perLock.map(([name, help, read]) => ({
+      ...{ name, help },
+      type: 'gauge' as const,
+      samples: perName(read),
+    })),
+    {
+      name: 'redlock_runs',
+      help: 'How many runs in the history ended so.',
+      type: 'gauge',
+      samples: known.flatMap(({ name }) => outcomesOf(name, runsOf.get(name) ?? [])),
+    },
+  ];
+}
+
+function outcomesOf(lock: string, runs: readonly PastRun[]): Sample[] {
+  const counts = new Map<string, number>();
+  for (const { outcome, endedAt, count } of runs)
+    if (endedAt !== null) counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+  return [...counts].map(([outcome, value]) => ({ labels: { lock, outcome }, value }));
+}
+
+/** A holder whose run has ended, and whose lock is kept, does not count. */
+function heldSeconds(
+  { state, holders }: LockState,
+  runs: readonly PastRun[],
+  nowMs: number,
+): number | null {
+  if (state !== 'held') return null;
+  const ended = new Set(runs.flatMap(({ token, endedAt }) => (endedAt === null ? [] : [token])));
+  const present = holders.filter(({ token }) => !ended.has(token ?? ''));
+  const seconds = present.flatMap(({ since }) => secondsSince(since, nowMs) ?? []);
+  return seconds.length === 0 ? null : Math.max(...seconds);
+}
+
+function hasRun({ heldMs, endedAt }: PastRun): boolean {
+  return heldMs !== null && endedAt !== null;
+}
+
+function instantOf(run: PastRun | undefined): number | null {
+  return run === undefined ? null : endOf(run) / 1000;
+}
+
+/** null for what is no time. */
+function secondsSince(since: string | null, nowMs: number): number | null {
+  const sinceMs = Date.parse(since ?? '');
+  return Number.isNaN(sinceMs) ? null : Math.max(0, nowMs - sinceMs) / 1000;
+}
+
+export async function metrics({ words, settings, clock, print, tell }: Call): Promise<number> {
+  const query = await MasterQuery.of(settings, clock);
+  const nowMs = Date.now();
+  const past = await pastOf(query, null, allLines, nowMs);
+  const graceFailures = await query.ask(
+    async (observer) => (await observer.graceFailure()) ?? { kind: 'up' },
+  );
+  const masters = query.observers.map(({ name }, at) => {
+    const graceFailure = graceFailures[at];
+    const failed = graceFailure !== undefined && 'cause' in graceFailure ? graceFailure : null;
+    return { name, failed: query.failures()[at] ?? failed };
+  });
+  for (const { name, failed } of masters) if (failed !== null) tell(`${name}: ${failed.message}`);
+  const found = metricsOf({ masters, ...past, nowMs });
+  const file = words.textOf('--textfile');
+  const problem = file === null ? null : write(file, found);
+  if (problem !== null) {
+    tell(problem);
+    return exitCode.output;
+  }
+  if (words.has('--json')) print(jsonLine({ metrics: found }));
+  else if (file === null) print(renderMetrics(found));
+  if (masters.some(({ failed }) => failed?.cause === 'unfit')) return exitCode.config;
+  const upCount = masters.filter(({ failed }) => failed === null).length;
+  return upCount < quorumOf(masters.length) ? exitCode.unreachable : exitCode.ok;
+}
+
+/** Returns one line that says why it could not be written, or null. */
+function write(file: string, found: readonly Metric[]): string | null {
+  try {
+    replaceFile(file, renderMetrics(found), modeOf(file));
+    return null;
+  } catch (error) {
+    return `--textfile: ${quoted(file)}: ${fileError(error, 'written')}`;
+  }
+}
+
+/** null: there is no such file yet. */
+function modeOf(file: string): number | null {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode;
+  return mode === undefined ? null : mode & 0o777;
+}

@@ -1,0 +1,184 @@
+// The lines in the history of a lock, each one line of JSON of a few hundred bytes: the record of a
+// run, which the masters receive with the release, and what a person has done to the lock. *Note:*
+// a line holds durations and no time of day. The master that keeps it adds its own, so that the
+// runs of hosts whose clocks differ stand in the right order.
+
+import { boundedPerson, isPerson, type Person } from './holder-request.ts';
+import { bounded, cut, type HolderNote, isNote, parseValue, reasonOf } from './value.ts';
+
+/**
+ * What held the lock when a run was refused. `note` is null for another program's value, of which
+ * only the beginning is kept.
+ */
+export interface Blocker {
+  readonly token: string;
+  readonly note: HolderNote | null;
+}
+
+export interface RunRecord extends Omit<HolderNote, 'since'> {
+  /** Of the last attempt; the same on all masters, and in a record that was written twice. */
+  readonly token: string;
+  /** As in --report. */
+  readonly outcome: string;
+  /** From the first attempt until the lock was acquired or given up. */
+  readonly waitMs: number;
+  /** From the acquisition to the release; null: the command was never started. */
+  readonly heldMs: number | null;
+  /** The command's own, null unless it exited by itself. */
+  readonly exitCode: number | null;
+  /** The signal that ended the command; null: none. */
+  readonly signal: string | null;
+  /** What redlock-run itself exits with. */
+  readonly status: number;
+  readonly fence: number | null;
+  /** The holder of the lock when the run was last refused; null: it never was. */
+  readonly blocker: Blocker | null;
+  /** The person that asked the holder to stop, or broke its lock; absent: none is known. */
+  readonly stoppedBy?: Person;
+}
+
+/** The longest token that is kept, and the longest part of another program's value. */
+const mostChars = { token: 200, foreign: 40 };
+/** A hundred years. */
+const longestMs = 100 * 365 * 24 * 60 * 60 * 1000;
+
+export function renderRecord(record: RunRecord): string {
+  return JSON.stringify({ v: 1, ...withinBounds(record) });
+}
+
+/**
+ * null for what is no record. Every client with access to the masters can write to the history, so
+ * what is read is bounded.
+ */
+export function parseRecord(line: string): RunRecord | null {
+  try {
+    const record: unknown = JSON.parse(line);
+    return isRecord(record) ? withinBounds(record) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a line tells of a command that ended by itself with exit code 0. */
+export function isSuccess(line: string): boolean {
+  const record = parseRecord(line);
+  return record?.outcome === 'ran' && record.exitCode === 0;
+}
+
+/** What is kept of the value of the holder; null for none. */
+export function blockerOf(value: string): Blocker | null {
+  if (value === '') return null;
+  const { token, note } = parseValue(value);
+  return { token: token.slice(0, note === null ? mostChars.foreign : mostChars.token), note };
+}
+
+/** The known fields, none too long, and no duration that no run can have. */
+function withinBounds(record: RunRecord): RunRecord {
+  const {
+    token,
+    host,
+    pid,
+    user,
+    label,
+    outcome,
+    waitMs,
+    heldMs,
+    exitCode,
+    signal,
+    status,
+    fence,
+    blocker,
+    stoppedBy,
+  } = record;
+  return {
+    token: token.slice(0, mostChars.token),
+    host: cut(host),
+    pid,
+    user: cut(user),
+    label: cut(label),
+    ...reasonOf(record),
+    outcome: cut(outcome),
+    waitMs: duration(waitMs),
+    heldMs: heldMs === null ? null : duration(heldMs),
+    exitCode,
+    signal: signal && cut(signal),
+    status,
+    fence,
+    blocker: blocker && {
+      token: blocker.token.slice(0, mostChars.token),
+      note: blocker.note && bounded(blocker.note),
+    },
+    ...(stoppedBy ? { stoppedBy: boundedPerson(stoppedBy) } : {}),
+  };
+}
+
+function duration(ms: number): number {
+  return Math.min(Math.max(ms, 0), longestMs);
+}
+
+function isRecord(record: unknown): record is RunRecord {
+  if (!isObject(record) || record.v !== 1) return false;
+  const { heldMs, exitCode, signal, fence, blocker } = record;
+  return (
+    ['token', 'host', 'user', 'label', 'outcome'].every(
+      (field) => typeof record[field] === 'string',
+    ) &&
+    ['pid', 'waitMs', 'status'].every((field) => Number.isFinite(record[field])) &&
+    [heldMs, exitCode, fence].every((number) => number === null || Number.isFinite(number)) &&
+    (signal === null || typeof signal === 'string') &&
+    (blocker === null || isBlocker(blocker)) &&
+    (record.stoppedBy === undefined || isPerson(record.stoppedBy))
+  );
+}
+
+function isBlocker(blocker: unknown): blocker is Blocker {
+  if (!isObject(blocker) || typeof blocker.token !== 'string') return false;
+  return blocker.note === null || isNote(blocker.note);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+const actKinds = ['stop', 'break', 'freeze', 'thaw', 'repair-freeze'] as const;
+export type ActKind = (typeof actKinds)[number];
+
+export interface Act {
+  readonly kind: ActKind;
+  /** Unique; the same on all masters, and in a line that was written twice. */
+  readonly id: string;
+  readonly by: Person;
+  /** The token of the holder or of the freeze that it was done to. */
+  readonly token: string;
+}
+
+const mostTokenChars = 200;
+const mostIdChars = 80;
+
+export function renderAct({ kind, id, by, token }: Act): string {
+  return JSON.stringify({
+    v: 1,
+    act: kind,
+    id: id.slice(0, mostIdChars),
+    by: boundedPerson(by),
+    token: token.slice(0, mostTokenChars),
+  });
+}
+
+/** null for what is no act. Every client may write to a history, so what is read is bounded. */
+export function parseAct(line: string): Act | null {
+  try {
+    const { v, act, id, by, token } = JSON.parse(line) ?? {};
+    const kind = actKinds.find((one) => one === act);
+    if (v !== 1 || kind === undefined || !isPerson(by)) return null;
+    if (typeof id !== 'string' || typeof token !== 'string') return null;
+    return {
+      kind,
+      id: id.slice(0, mostIdChars),
+      by: boundedPerson(by),
+      token: token.slice(0, mostTokenChars),
+    };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,71 @@
+// What one job needs, made from its settings: its masters (those that are named, or this user's own
+// on this machine), a claim, new for every attempt, and the id of a waiter.
+
+import { randomBytes } from 'node:crypto';
+import os from 'node:os';
+import path from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import type { Claim, Sharing } from '../lock/types.ts';
+import { type HolderNote, newClaim, onSomeSlot, waiterIdOf, whoOf } from '../lock/value.ts';
+import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
+import { userName } from '../system/caller.ts';
+
+export interface JobMasters {
+  readonly addresses: readonly MasterAddress[];
+  /** Why later runs would not find these masters but others; null: they would. */
+  readonly replaced: () => string | null;
+}
+
+/** Starts the local masters that are missing. Throws LocalError, ConfigError. */
+export async function mastersOf(settings: Settings): Promise<JobMasters> {
+  if (!settings.local) {
+    await readPasswords(settings.masters);
+    return { addresses: settings.masters, replaced: () => null };
+  }
+  const { rememberServers, startLocalMasters } = await import('../local/local-masters.ts');
+  const directory = settings.localDirectory;
+  const sockets = await startLocalMasters({ directory, environment: process.env });
+  const replaced = rememberServers(sockets);
+  const addresses = sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`));
+  return { addresses, replaced };
+}
+
+/** The masters tell no more of a waiter's id. */
+const mostIdBytes = 200;
+
+/** A claim with a value that was never used before. */
+export function claimFor(settings: Settings): Claim {
+  const { names: resources, ttlMs, isFenced, preemptible } = settings;
+  const note = { ...noteOf(settings), since: new Date().toISOString() };
+  const wish = { resources, sharing: sharingOf(settings), preemptible, ttlMs, isFenced };
+  return newClaim(wish, randomBytes(20).toString('base64url'), note);
+}
+
+export function waiterIdFor(settings: Settings, runId: string): string {
+  const { preemptible, note } = settings;
+  const traits = { sharing: sharingOf(settings), preemptible };
+  const record = noteOf(settings);
+  for (let kept = note ?? ''; ; kept = [...kept].slice(0, -1).join('').trimEnd()) {
+    const id = waiterIdOf(traits, runId, whoOf({ ...record, note: kept }));
+    if (kept === '' || Buffer.byteLength(id) <= mostIdBytes) return id;
+  }
+}
+
+/** The holder record without its time, for the lock and for its history. */
+export function noteOf({ command, label, note, url }: Settings): Omit<HolderNote, 'since'> {
+  ourselves ??= { host: os.hostname(), pid: process.pid, user: userName() };
+  return {
+    ...ourselves,
+    label: label ?? path.basename(command[0] ?? ''),
+    ...(note === null ? {} : { note }),
+    ...(url === null ? {} : { url }),
+  };
+}
+
+/** Found out once: the system reads files for it, and every attempt needs it. */
+let ourselves: Pick<HolderNote, 'host' | 'pid' | 'user'> | null = null;
+
+function sharingOf({ sharing, slotCount }: Settings): Sharing {
+  if (sharing !== 'slots') return { kind: sharing };
+  return onSomeSlot(slotCount, Math.random);
+}

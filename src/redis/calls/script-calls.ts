@@ -1,0 +1,233 @@
+// Which script is called for a claim, on which keys, with which words. It sends nothing.
+
+import { isSuccess } from '../../lock/history.ts';
+import type { Claim, Waiter } from '../../lock/types.ts';
+import { markOf } from '../../lock/value.ts';
+import {
+  channelsOf,
+  freezeKeyOf,
+  historyIndexOf,
+  historyKeysOf,
+  historyNamesOf,
+  historySizeOf,
+  keysOf,
+} from '../keys.ts';
+import { type Scripts, scripts, scriptsFor } from './scripts.ts';
+
+export interface ScriptCall {
+  readonly script: string;
+  readonly keys: readonly string[];
+  readonly words: readonly (string | number)[];
+}
+
+/** The script calls of a protocol. */
+export interface Calls {
+  toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptCall;
+  toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall;
+  toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall;
+  toRelease(undoing: Undoing, prefix: string, historyBytes?: number): ScriptCall;
+  /** Reads so many locks in one step. */
+  toLook(resources: readonly string[], prefix: string): ScriptCall;
+  /** Replaces a value by another one, for the time that was left. */
+  toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall;
+}
+
+/**
+ * How long counters are kept after their last use. Only memory depends on it: new ones start above.
+ */
+const counterKeptMs = 24 * 60 * 60 * 1000;
+
+/** What all histories of a prefix take on one master at most, in bytes. */
+const usualHistoryBytes = 64 * 1024 * 1024;
+
+/** A release or a rollback. */
+export interface Undoing {
+  readonly claim: Claim;
+  /** How long the key is left, in ms; 0: it is removed at once. */
+  readonly keepMs: number;
+  /** For the history; null: nothing. */
+  readonly record: string | null;
+  readonly keepsPosition: boolean;
+}
+
+/** The same for the key alone: the waiter may have entered the queue again since. */
+export function withoutWaiter(undoing: Undoing): Undoing {
+  return { ...undoing, claim: { ...undoing.claim, waiter: null }, keepsPosition: true };
+}
+
+/** What a claim that does not wait says beside its words, in case that it is refused. */
+export function skipWords({ skip }: Claim, prefix: string, historyBytes = usualHistoryBytes) {
+  if (skip === undefined) return [];
+  const { line, host, run, isRepeated } = skip;
+  return [historyIndexOf(prefix), historyBytes, line, host, run, isRepeated ? 1 : 0];
+}
+
+/** What a release says behind its line. */
+export function recordWords(
+  record: string | null,
+  prefix: string,
+  historyBytes = usualHistoryBytes,
+) {
+  if (record === null) return [];
+  return [historyIndexOf(prefix), historyBytes, isSuccess(record) ? 1 : 0];
+}
+
+/**
+ * The keys of the histories that a release writes to, as Dragonfly demands. *Note:* the histories
+ * of other names, which it may remove to make room, cannot be named.
+ */
+export function recordKeys(
+  record: string | null,
+  { resources }: Pick<Claim, 'resources'>,
+  prefix: string,
+): string[] {
+  if (record === null) return [];
+  const own = resources.flatMap((resource) => historyKeysOf(prefix, resource));
+  return [...own, historyNamesOf(prefix), historySizeOf(prefix)];
+}
+
+function toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptCall {
+  const { value, ttlMs, isFenced, waiter, resources } = claim;
+  const counter = isFenced ? counterKeptMs + ttlMs : 0;
+  const words = [
+    value,
+    ttlMs,
+    counter,
+    ...waiterWords(waiter),
+    ...sharingWords(claim),
+    ...channelsIn(claim, prefix),
+    ...skipWords(claim, prefix, historyBytes),
+  ];
+  const script = textsFor(claim, claim.skip !== undefined).acquire;
+  return { script, keys: keysWithFreezes(resources, prefix), words };
+}
+
+function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+  const arrival = claim.preemptible === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
+  const words = [...holderWords(claim, fence), arrival];
+  return { script: textsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
+}
+
+function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall {
+  return {
+    script: textsFor(claim).repair,
+    keys: keysIn(claim.resources, prefix),
+    words: holderWords(claim, fence),
+  };
+}
+
+/** A waiter that stays in the queue names its arrival, one that leaves does not. */
+function toRelease(undoing: Undoing, prefix: string, historyBytes?: number): ScriptCall {
+  const { claim, keepMs, record, keepsPosition } = undoing;
+  const [id, arrivalUs] = waiterWords(claim.waiter);
+  const waiter = [id, keepsPosition ? arrivalUs : ''];
+  const behind = recordWords(record, prefix, historyBytes);
+  const told = [record ?? '', ...channelsIn(claim, prefix), ...behind];
+  const words = [claim.value, keepMs, ...waiter, ...sharingWords(claim), ...told];
+  const keys = [...keysIn(claim.resources, prefix), ...recordKeys(record, claim, prefix)];
+  return { script: textsFor(claim, record !== null).release, keys, words };
+}
+
+function toLook(resources: readonly string[], prefix: string): ScriptCall {
+  return { script: scripts.look, keys: keysWithFreezes(resources, prefix), words: [] };
+}
+
+/** Bars new holders, for so many ms; 0: until it is thawed. Not in the older protocol. */
+export function toFreeze(
+  resource: string,
+  value: string,
+  forMs: number,
+  prefix: string,
+): ScriptCall {
+  return {
+    script: scripts.freeze,
+    keys: [freezeKeyOf(prefix, resource)],
+    words: [value, Math.ceil(forMs)],
+  };
+}
+
+/** Removes exactly this freeze; `line` is for the history, '' for none. */
+export function toThaw(
+  resource: string,
+  value: string,
+  line: string,
+  prefix: string,
+  historyBytes = usualHistoryBytes,
+): ScriptCall {
+  const resources = [resource];
+  return {
+    script: scripts.thaw,
+    keys: [...keysWithFreezes(resources, prefix), ...recordKeys(line, { resources }, prefix)],
+    words: [value, channelsOf(prefix, resource), line, historyIndexOf(prefix), historyBytes],
+  };
+}
+
+/** Adds what a person has done to the history. */
+export function toNoteAct(
+  resource: string,
+  line: string,
+  prefix: string,
+  historyBytes = usualHistoryBytes,
+): ScriptCall {
+  const history = recordKeys(line, { resources: [resource] }, prefix);
+  return {
+    script: scripts.act,
+    keys: [prefix + resource, ...history],
+    words: [line, historyIndexOf(prefix), historyBytes],
+  };
+}
+
+function toReplace(resource: string, value: string, by: string, prefix: string): ScriptCall {
+  return {
+    script: scripts.replace,
+    keys: keysOf(prefix, resource).slice(0, 1),
+    words: [value, by],
+  };
+}
+
+export const redlockCalls: Calls = { toAcquire, toExtend, toRepair, toRelease, toLook, toReplace };
+
+/** The channels of a waiter's wake-ups: one for each resource. */
+export function channelNamesOf(claim: Claim, prefix: string): string[] {
+  return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
+}
+
+function textsFor({ sharing, preemptible }: Claim, isNoted = false): Scripts {
+  return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', isNoted);
+}
+
+function keysIn(resources: readonly string[], prefix: string): string[] {
+  return resources.flatMap((resource) => keysOf(prefix, resource));
+}
+
+/** Those of keysIn, then one freeze for each resource. */
+function keysWithFreezes(resources: readonly string[], prefix: string): string[] {
+  const freezes = resources.map((resource) => freezeKeyOf(prefix, resource));
+  return [...keysIn(resources, prefix), ...freezes];
+}
+
+/** Mark and slot. */
+function sharingWords({ sharing }: Claim): [string, number] {
+  return [markOf(sharing), sharing.kind === 'slots' ? sharing.slot : 0];
+}
+
+/** Value, ttl, ms to keep the counters, fence, mark and slot. */
+function holderWords(claim: Claim, fence: number | null): (string | number)[] {
+  const { value, ttlMs } = claim;
+  return [
+    value,
+    ttlMs,
+    fence === null ? 0 : counterKeptMs + ttlMs,
+    fence ?? 0,
+    ...sharingWords(claim),
+  ];
+}
+
+function channelsIn({ resources }: Claim, prefix: string): string[] {
+  return resources.map((resource) => channelsOf(prefix, resource));
+}
+
+/** Id and arrival; '' for a claim that does not wait. */
+function waiterWords(waiter: Waiter | null): [string, string | number] {
+  return waiter === null ? ['', ''] : [waiter.id, waiter.arrivalUs];
+}

@@ -1,0 +1,225 @@
+// An ioredis client set up so that nothing is ever queued or sent twice: it connects once, and ends
+// at the first error. Instead of a client that a program lends to the library, a duplicate of it is
+// used, set up like this.
+// *Note:* ioredis is given no password and no database, so that the server's answers to them are
+// seen here.
+
+import { Redis } from 'ioredis';
+import type { Failed } from '../../lock/types.ts';
+import type { MasterAddress, PasswordSource } from '../address.ts';
+import { failedBy, isFailed, isRefusedLogin, silentTls } from '../errors.ts';
+import { ReplyGuard } from './reply-guard.ts';
+
+/** A silent host delays a connection by no more than this; a refused connection fails at once. */
+const connectTimeoutMs = 2_000;
+
+/**
+ * The client of another program, of any version of ioredis. A duplicate keeps its host, its login,
+ * its TLS options and its connector.
+ */
+export interface LentClient {
+  /** For messages, as in a MasterAddress. */
+  readonly name: string;
+  readonly db: number;
+  /** A new client with these options on top of its own. */
+  readonly duplicate: (options: object) => Redis;
+}
+
+/** What a connection is made from. */
+export type Origin = MasterAddress | LentClient;
+
+export interface OpenedClient {
+  readonly client: Redis;
+  /** Sends one command: `send` writes it before it returns its promise. */
+  readonly ask: <Reply>(send: () => Promise<Reply>) => Promise<Reply>;
+  /** Why a command failed with this error; if the connection has ended, why that ended. */
+  readonly whyFailed: (error: unknown) => Failed;
+}
+
+/** The default limit of one reply: a page of a thousand histories is smaller. */
+const mostBytesOfReply = 64 * 1024 * 1024;
+/** The replies to AUTH, SELECT, READONLY and other commands that a client sends by itself. */
+const mostLoginReplies = 10;
+
+const safe = {
+  lazyConnect: true,
+  connectTimeout: connectTimeoutMs,
+  retryStrategy: null,
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  enableReadyCheck: false,
+  protocol: 2,
+  disableClientInfo: true,
+} as const;
+
+/**
+ * Options that a lent client may have and a duplicate must not: those that delay commands, change
+ * them or read replies differently.
+ */
+const plain = {
+  db: 0,
+  keyPrefix: '',
+  monitor: false,
+  autoResubscribe: false,
+  reconnectOnError: null,
+  commandTimeout: undefined,
+  socketTimeout: undefined,
+  enableAutoPipelining: false,
+  stringNumbers: false,
+  replyMapping: 'legacy',
+  scripts: undefined,
+};
+
+export interface OpenOptions {
+  /** The most that one reply may have. */
+  readonly mostBytes?: number | undefined;
+  /** Whether it logs in anew when a password ends; not on a connection that only subscribes. */
+  readonly isRenewing?: boolean;
+}
+
+/** Connects and logs in. Never rejects. */
+export async function openClient(
+  origin: Origin,
+  { mostBytes = mostBytesOfReply, isRenewing = false }: OpenOptions = {},
+): Promise<OpenedClient | Failed> {
+  const isDuplicate = 'duplicate' in origin;
+  const source = isDuplicate ? undefined : origin.passwordSource;
+  const given = source ? await source.password() : isDuplicate ? undefined : origin.password;
+  if (isFailed(given)) return given;
+  const client = isDuplicate
+    ? origin.duplicate({ ...safe, ...plain })
+    : new Redis({ ...endpointOptions(origin), ...safe });
+  // The first error is the cause of those that follow.
+  let cause: unknown = null;
+  let isConnected = false;
+  client.on('error', (error) => {
+    cause ??= error;
+  });
+  const guard = new ReplyGuard(client, mostBytes, isDuplicate ? mostLoginReplies : 0);
+  const ask = <Reply>(send: () => Promise<Reply>) => {
+    guard.asked();
+    return send();
+  };
+  const whyFailed = (error: unknown) => {
+    if (guard.problem) return guard.problem;
+    const { code } = (cause ?? {}) as { code?: string };
+    if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
+    const failure = failedBy(error, cause);
+    return failure.isVague ? (guard.lastWords ?? failure) : failure;
+  };
+  const call: Call = (command, ...words) => ask(() => client.call(command, ...words));
+  const enter = (password: string | undefined) =>
+    inTime(client, [
+      // A duplicate logs in by itself.
+      isDuplicate || password === undefined ? null : logIn(origin.username, password, call),
+      // In another database our key would exclude no other client.
+      origin.db === 0 ? null : ask(() => client.select(origin.db)),
+    ]);
+  try {
+    await verifying(() => client.connect());
+    isConnected = true;
+    if (source === undefined) await enter(given);
+    else await enterAgain(source, given ?? '', enter);
+    if (source && isRenewing && !isDuplicate) renewLater(client, source, origin.username, call);
+    return { client, ask, whyFailed };
+  } catch (error) {
+    // A client that has ended would only set a timer, which keeps the program alive.
+    if (client.status !== 'end') client.disconnect();
+    return whyFailed(error);
+  }
+}
+
+/**
+ * Waits for these answers before the first long command: on one of a client that is not logged in,
+ * a server closes the connection, perhaps before its refusal is read. Rejects with the first
+ * refusal.
+ */
+async function inTime(client: Redis, answers: readonly (Promise<unknown> | null)[]): Promise<void> {
+  if (answers.every((answer) => answer === null)) return;
+  const timeout = setTimeout(
+    () =>
+      client.stream.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })),
+    connectTimeoutMs,
+  );
+  const settled = await Promise.allSettled(answers);
+  clearTimeout(timeout);
+  const refused = settled.find((one) => one.status === 'rejected');
+  if (refused) throw refused.reason;
+}
+
+type Call = (command: string, ...words: string[]) => Promise<unknown>;
+
+/** Logs in, and once more where the password has been changed in the meantime. */
+async function enterAgain(
+  source: PasswordSource,
+  password: string,
+  enter: (password: string) => Promise<unknown>,
+): Promise<void> {
+  try {
+    await enter(password);
+  } catch (error) {
+    const next = isRefusedLogin(error) ? await source.password(password) : password;
+    if (isFailed(next) || next === password) throw error;
+    await enter(next);
+  }
+}
+
+/**
+ * Logs in anew before a password ends, as long as the connection is open. Where that fails the
+ * connection goes on as it is, and the next one logs in with what there is then.
+ */
+function renewLater(
+  client: Redis,
+  source: PasswordSource,
+  username: string | undefined,
+  call: Call,
+): void {
+  const delayMs = source.renewInMs();
+  if (delayMs === null) return;
+  const timer = setTimeout(async () => {
+    const password = await source.password();
+    if (client.status !== 'ready') return;
+    const enter = (one: string) => logIn(username, one, call);
+    if (!isFailed(password)) await enterAgain(source, password, enter).catch(() => {});
+    if (client.status === 'ready') renewLater(client, source, username, call);
+  }, delayMs);
+  timer.unref();
+  client.once('end', () => clearTimeout(timer));
+}
+
+/** Logs in. A server that needs no password is no failure. */
+async function logIn(username: string | undefined, password: string, call: Call): Promise<void> {
+  try {
+    await call('AUTH', ...(username === undefined ? [password] : [username, password]));
+  } catch (error) {
+    if (!/no password is set|without any password configured/.test(String(error))) throw error;
+  }
+}
+
+function endpointOptions(address: MasterAddress): object {
+  if (address.path !== undefined) return { path: address.path };
+  return {
+    host: address.host,
+    port: address.port,
+    ...(address.tls ? { tls: { ...address.tls, rejectUnauthorized: true } } : {}),
+  };
+}
+
+const unsafeSetting = 'NODE_TLS_REJECT_UNAUTHORIZED';
+
+/**
+ * Certificates are verified whatever that variable says. It is hidden while the connection is
+ * started, because Node would warn on stderr that they are not.
+ */
+function verifying<Result>(connect: () => Result): Result {
+  const setting = process.env[unsafeSetting];
+  if (setting !== undefined) {
+    delete process.env[unsafeSetting];
+    // ioredis connects in the next tick.
+    setImmediate(() => {
+      process.env[unsafeSetting] ??= setting;
+    });
+  }
+  return connect();
+}

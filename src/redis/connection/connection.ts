@@ -1,0 +1,220 @@
+// One connection for commands to one server. It ends at the first error; for another one, dial
+// again. It knows nothing of locks. It asks for the server's identity before the first command,
+// without waiting; that answer comes before the one to the command, because a connection keeps its
+// order.
+
+import type { Redis } from 'ioredis';
+import type { Clock } from '../../lock/ports.ts';
+import type { Failed } from '../../lock/types.ts';
+import { bytesOf } from '../../text/foreign-text.ts';
+import type { ScriptCall } from '../calls/script-calls.ts';
+import { scripts } from '../calls/scripts.ts';
+import { failed, isFailed } from '../errors.ts';
+import { parseIdentity, type ServerIdentity } from '../identity.ts';
+import { typeOfKey } from '../keys.ts';
+import { textsOf } from '../replies.ts';
+import { kindOfError } from '../server-kinds.ts';
+import type { OpenedClient, Origin } from './client.ts';
+import { openMaster } from './sentinels.ts';
+
+/** How a server refuses any request: not logged in, protected mode, no room for another client. */
+const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients/;
+
+export class Connection {
+  /** The server's identity; known before the reply to the first command. */
+  readonly identity: Promise<ServerIdentity | Failed>;
+  readonly #client: Redis;
+  readonly #clock: Clock;
+  /** When each unanswered request was sent, in the order of the requests and of the answers. */
+  readonly #unanswered: number[] = [];
+  readonly #ask: OpenedClient['ask'];
+  readonly #whyFailed: OpenedClient['whyFailed'];
+  #rejection: Failed | null = null;
+  #isClosed = false;
+  #identified: ServerIdentity | Failed | null = null;
+  #promotedAs: Promise<string | null> | null = null;
+
+  private constructor({ client, ask, whyFailed }: OpenedClient, clock: Clock) {
+    this.#client = client;
+    this.#ask = ask;
+    this.#whyFailed = whyFailed;
+    this.#clock = clock;
+    this.identity = this.#identify();
+  }
+
+  /**
+   * Connects, logs in, and sends INFO server and ROLE without waiting for their answers. A server
+   * whose reply has more than `mostBytes` loses the connection.
+   */
+  static async dial(
+    origin: Origin,
+    clock: Clock,
+    mostBytes?: number,
+  ): Promise<Connection | Failed> {
+    const opened = await openMaster(origin, { mostBytes, isRenewing: true });
+    return isFailed(opened) ? opened : new Connection(opened, clock);
+  }
+
+  /** The server's identity; null until it is known. */
+  get identified(): ServerIdentity | Failed | null {
+    return this.#identified;
+  }
+
+  /** Why the server can never vote, as far as an error reply has told; null: none has. */
+  get rejection(): Failed | null {
+    return this.#rejection;
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosed && this.#client.status === 'ready';
+  }
+
+  /** For how many ms the oldest unanswered request has been waiting; 0 when there is none. */
+  get silentMs(): number {
+    const [oldest] = this.#unanswered;
+    return oldest === undefined ? 0 : this.#clock.now() - oldest;
+  }
+
+  /**
+   * Runs a script in one step on the server. It is sent before this returns its promise, or never.
+   */
+  eval(
+    script: string,
+    keys: readonly string[],
+    ...words: (string | number)[]
+  ): Promise<unknown | Failed> {
+    return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
+  }
+
+  /** Runs a script. If it fails because a key has the wrong type, the failure names that key. */
+  async run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
+    const reply = await this.eval(script, keys, ...words);
+    // Another server may answer at the address by now. A request that is under way here must not be
+    // overtaken by its release on another connection.
+    const isStale = isFailed(reply) && kindOfError(reply.message)?.isStale;
+    if (isStale && this.#unanswered.length === 0) this.close();
+    return isFailed(reply) && reply.message.startsWith('WRONGTYPE')
+      ? this.#wrongTypeAmong(keys, reply)
+      : reply;
+  }
+
+  /** Runs one command. It is sent before this returns its promise, or never. */
+  call(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
+    return this.#send(() => this.#client.call(command, ...words));
+  }
+
+  /** The same, exact to the byte: what is no UTF-8 becomes text by textOf. */
+  exactly(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
+    const args = words.map((word) => (typeof word === 'number' ? word : bytesOf(word)));
+    return this.#send(async () => textsOf(await this.#client.callBuffer(command, ...args)));
+  }
+
+  /** Ends the connection after everything sent so far has been passed to the kernel. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    // A client that has ended would only set a timer, which keeps the program alive.
+    if (this.#client.status !== 'end') this.#client.disconnect();
+  }
+
+  async #identify(): Promise<ServerIdentity | Failed> {
+    const [info, role] = await Promise.all([
+      this.#send(() => this.#client.info('server')),
+      this.#send(() => this.#client.call('ROLE')),
+    ]);
+    // A refused INFO is no failure (some ACLs forbid it); a refused connection is.
+    if (isFailed(info) && refusedConnection.test(info.message)) return info;
+    this.#identified = parseIdentity(
+      typeof info === 'string' ? info : null,
+      role,
+      this.#clock.now(),
+    );
+    return this.#identified;
+  }
+
+  /** Sections of INFO by field, or all of it; empty where the server refuses it. */
+  async facts(...sections: string[]): Promise<Readonly<Record<string, string>>> {
+    const info = await this.#send(() => this.#client.info(...sections));
+    const lines = typeof info === 'string' ? info.split('\r\n') : [];
+    return Object.fromEntries(
+      lines.filter((line) => line.includes(':')).map((line) => splitAt(line, line.indexOf(':'))),
+    );
+  }
+
+  /**
+   * Whether the server fsyncs every change before it answers, so that a restart forgets nothing.
+   */
+  async survivesRestart(): Promise<boolean> {
+    const [persistence, policy] = await Promise.all([
+      this.#send(() => this.#client.info('persistence')),
+      this.#send(() => this.#client.call('CONFIG', 'GET', 'appendfsync')),
+    ]);
+    return (
+      /^aof_enabled:1/m.test(String(persistence)) && Array.isArray(policy) && policy[1] === 'always'
+    );
+  }
+
+  /**
+   * The replication id under which a former replica has become a primary; null: it was never a
+   * replica since its start, or does not say.
+   */
+  promotedAs(): Promise<string | null> {
+    this.#promotedAs ??= this.#readPromotion();
+    return this.#promotedAs;
+  }
+
+  async #readPromotion(): Promise<string | null> {
+    const info = String(await this.#send(() => this.#client.info('replication')));
+    const id = (field: string) => new RegExp(`^${field}:(\\w{1,64})`, 'm').exec(info)?.[1] ?? '';
+    return /[^0]/.test(id('master_replid2')) ? id('master_replid') : null;
+  }
+
+  /**
+   * For how many ms this promotion has been known on the server (scripts/promoted.lua). `isNoting`:
+   * whether the server notes it where it has not been known yet.
+   */
+  async firstSeenMs(key: string, id: string, isNoting: boolean): Promise<number | Failed> {
+    const reply = await this.eval(scripts.promoted, [key], id, isNoting ? '1' : '0');
+    if (isFailed(reply)) return reply;
+    return typeof reply === 'number' ? reply : failed('reply', 'an unexpected reply to a script');
+  }
+
+  async #send(command: () => Promise<unknown>): Promise<unknown | Failed> {
+    this.#unanswered.push(this.#clock.now());
+    try {
+      const reply = await this.#ask(command);
+      // A map of RESP3 is never an answer, and may look like a Failed.
+      return typeof reply === 'object' && !Array.isArray(reply) && !(reply instanceof Buffer)
+        ? null
+        : reply;
+    } catch (error) {
+      return this.#failedBy(error);
+    } finally {
+      this.#unanswered.shift();
+    }
+  }
+
+  async #wrongTypeAmong(keys: readonly string[], reply: Failed): Promise<Failed> {
+    const types = await Promise.all(keys.map((key) => this.call('TYPE', key)));
+    const at = keys.findIndex(
+      (key, index) => ![typeOfKey(key), 'none'].includes(String(types[index])),
+    );
+    const key = keys[at];
+    if (key === undefined) return reply;
+    return failed(
+      'reply',
+      `the key ${key} is a ${String(types[at])}, which no lock has made (delete it)`,
+    );
+  }
+
+  #failedBy(error: unknown): Failed {
+    const failure = this.#whyFailed(error);
+    if (failure.cause === 'unfit') this.#rejection = failure;
+    if (failure.cause === 'connection') this.close();
+    return failure;
+  }
+}
+
+function splitAt(line: string, at: number): [string, string] {
+  return [line.slice(0, at), line.slice(at + 1)];
+}

@@ -1,0 +1,117 @@
+// Follows a primary by its sentinels: at each connection they are asked where it is. It is one
+// vote, and no independent master: what a failover has not replicated is forgotten.
+// *Note:* the connector of ioredis is not used: it asks one sentinel after the other, queues
+// commands, and believes a sentinel that is alone. Here all are asked at once, and what most of
+// them name counts. See https://redis.io/docs/latest/develop/reference/sentinel-clients/
+
+import type { Failed } from '../../lock/types.ts';
+import { quoted } from '../../text/foreign-text.ts';
+import type { MasterAddress, SentinelHost } from '../address.ts';
+import { failed, isFailed } from '../errors.ts';
+import { type OpenedClient, type OpenOptions, type Origin, openClient } from './client.ts';
+
+/** How long one sentinel may take to answer. */
+const answerMs = 2_000;
+
+/** As openClient, and for a primary behind sentinels a connection to it, wherever it is now. */
+export async function openMaster(
+  origin: Origin,
+  options: OpenOptions = {},
+): Promise<OpenedClient | Failed> {
+  if ('duplicate' in origin || origin.sentinels === undefined) return openClient(origin, options);
+  const { sentinels, ...login } = origin;
+  const position = await findPrimary(origin, sentinels.hosts, sentinels.primary);
+  if (isFailed(position)) return position;
+  const opened = await openClient({ ...login, ...position }, options);
+  const which = `its primary ${shown(position)}`;
+  if (isFailed(opened)) return failed(opened.cause, `${which}: ${opened.message}`);
+  const role = await opened.ask(() => opened.client.call('ROLE')).catch(() => null);
+  if (!Array.isArray(role) || role[0] !== 'slave') return opened;
+  opened.client.disconnect();
+  return failed('connection', `${which}: is a replica now: a failover is under way`);
+}
+
+/** Asks all sentinels at once; resolves as soon as a majority of them name the same place. */
+function findPrimary(
+  origin: MasterAddress,
+  hosts: readonly SentinelHost[],
+  primary: string,
+): Promise<SentinelHost | Failed> {
+  return new Promise((resolve) => {
+    const named = new Map<string, { readonly position: SentinelHost; readonly count: number }>();
+    const failures: Failed[] = [];
+    for (const host of hosts) {
+      void askOne(origin, host, primary).then((answer) => {
+        if (isFailed(answer)) {
+          failures.push(failed(answer.cause, `${shown(host)}: ${answer.message}`));
+        } else {
+          const count = (named.get(shown(answer))?.count ?? 0) + 1;
+          named.set(shown(answer), { position: answer, count });
+          if (count > hosts.length / 2) resolve(answer);
+        }
+        const answers = [...named.values()].sort((a, b) => b.count - a.count);
+        const answeredCount = answers.reduce((sum, { count }) => sum + count, failures.length);
+        if (answeredCount === hosts.length) resolve(answers[0]?.position ?? noneOf(failures));
+      });
+    }
+  });
+}
+
+function noneOf(failures: readonly Failed[]): Failed {
+  // Where any sentinel may still come to name one, it is worth trying again.
+  const cause = failures.every((one) => one.cause === 'denied') ? 'denied' : 'connection';
+  return failed(
+    cause,
+    `no sentinel names a primary: ${failures.map((one) => one.message).join(', ')}`,
+  );
+}
+
+async function askOne(
+  origin: MasterAddress,
+  host: SentinelHost,
+  primary: string,
+): Promise<SentinelHost | Failed> {
+  const { tls, username, password, passwordSource } = origin;
+  const sentinel = { name: shown(host), ...host, db: 0, ...(tls ? { tls } : {}) };
+  const reply = await ask(sentinel, primary);
+  const wantsLogin = isFailed(reply) && reply.message.startsWith('NOAUTH');
+  if (!wantsLogin || (password === undefined && !passwordSource)) return reply;
+  const login = {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(passwordSource ? { passwordSource } : {}),
+  };
+  return ask({ ...sentinel, ...login }, primary);
+}
+
+async function ask(sentinel: MasterAddress, primary: string): Promise<SentinelHost | Failed> {
+  const opened = await openClient(sentinel);
+  if (isFailed(opened)) return opened;
+  const timeout = setTimeout(() => opened.client.disconnect(), answerMs);
+  try {
+    const words = ['get-master-addr-by-name', primary] as const;
+    const reply = await opened.ask(() => opened.client.call('SENTINEL', ...words));
+    return placeIn(reply, primary);
+  } catch (error) {
+    const failure = opened.whyFailed(error);
+    return /unknown command/i.test(failure.message)
+      ? failed('denied', 'is no sentinel (they listen on 26379, as a rule)')
+      : failure;
+  } finally {
+    clearTimeout(timeout);
+    if (opened.client.status !== 'end') opened.client.disconnect();
+  }
+}
+
+function placeIn(reply: unknown, primary: string): SentinelHost | Failed {
+  if (reply === null) return failed('denied', `watches no primary ${quoted(primary)}`);
+  const [host, port]: unknown[] = Array.isArray(reply) ? reply : [];
+  const isPlace = /^[\p{L}\p{N}._:-]{1,255}$/u.test(String(host)) && /^\d{1,5}$/.test(String(port));
+  return isPlace
+    ? { host: String(host), port: Number(port) }
+    : failed('reply', 'an unexpected reply to SENTINEL');
+}
+
+function shown({ host, port }: SentinelHost): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

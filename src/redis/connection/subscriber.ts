@@ -1,0 +1,215 @@
+// The connection on which one server wakes all waiters of this program, beside the one for
+// commands. It is read here and not by ioredis, which ends the program when a server confirms a
+// subscription in another form. When it breaks, waiters poll, and the next attempt of a waiter
+// makes a new one.
+
+import type { Redis } from 'ioredis';
+import type { Subscription } from '../../lock/ports.ts';
+import type { Failed } from '../../lock/types.ts';
+import { failed, failedBy, isFailed, replyError } from '../errors.ts';
+import type { OpenedClient, Origin } from './client.ts';
+import { openMaster } from './sentinels.ts';
+
+export class Subscriber {
+  readonly #origin: Origin;
+  /** The callbacks for messages, by channel. */
+  readonly #listeners = new Map<string, (message: string) => void>();
+  #connection: Promise<SubscriberConnection | Failed> | null = null;
+
+  constructor(origin: Origin) {
+    this.#origin = origin;
+  }
+
+  /** Resolves when the server has confirmed the subscription to these channels. */
+  async subscribe(
+    channels: readonly string[],
+    onMessage: (message: string) => void,
+  ): Promise<Subscription | Failed> {
+    for (const channel of channels) this.#listeners.set(channel, onMessage);
+    const close = () => {
+      for (const channel of channels) {
+        if (this.#listeners.get(channel) === onMessage) this.#listeners.delete(channel);
+      }
+      // No channel is unsubscribed before: a waiter that has left the queue is not woken.
+      if (this.#listeners.size === 0) this.close();
+    };
+    const problem = await this.#confirmed(channels);
+    if (problem === null) return { close };
+    close();
+    return problem;
+  }
+
+  /** Subscribes again where the connection has broken. */
+  resubscribe(): void {
+    if (this.#connection === null && this.#listeners.size > 0)
+      void this.#confirmed([...this.#listeners.keys()]);
+  }
+
+  close(): void {
+    void this.#connection?.then((connection) => isFailed(connection) || connection.close());
+    this.#connection = null;
+  }
+
+  async #confirmed(channels: readonly string[]): Promise<Failed | null> {
+    this.#connection ??= this.#dialled();
+    const connection = await this.#connection;
+    return isFailed(connection) ? connection : connection.subscribe(channels);
+  }
+
+  #dialled(): Promise<SubscriberConnection | Failed> {
+    const forget = () => {
+      if (this.#connection === connection) this.#connection = null;
+    };
+    const onMessage = (channel: string, message: string) => this.#listeners.get(channel)?.(message);
+    const connection = SubscriberConnection.dial(this.#origin, onMessage, forget).then(
+      (dialled) => {
+        if (isFailed(dialled)) forget();
+        return dialled;
+      },
+    );
+    return connection;
+  }
+}
+
+/** The most bytes of an incomplete message: a channel has some kilobytes at most. */
+const mostUnread = 65_536;
+
+class SubscriberConnection {
+  readonly #client: Redis;
+  readonly #onMessage: (channel: string, message: string) => void;
+  readonly #onEnd: () => void;
+  /** Called with the confirmation of a channel. */
+  readonly #unconfirmed = new Map<string, (problem: Failed | null) => void>();
+  /** Each character is a byte. */
+  #unread = '';
+  #ended: Failed | null = null;
+
+  private constructor(
+    opened: OpenedClient,
+    onMessage: (channel: string, message: string) => void,
+    onEnd: () => void,
+  ) {
+    this.#client = opened.client;
+    this.#onMessage = onMessage;
+    this.#onEnd = onEnd;
+    const { stream } = opened.client;
+    stream.removeAllListeners('data');
+    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    stream.on('close', () => this.#end(opened.whyFailed(new Error('Connection is closed.'))));
+  }
+
+  /** Connects and logs in; resolves when ioredis waits for no reply any more. */
+  static async dial(
+    origin: Origin,
+    onMessage: (channel: string, message: string) => void,
+    onEnd: () => void,
+  ): Promise<SubscriberConnection | Failed> {
+    const opened = await openMaster(origin);
+    if (isFailed(opened)) return opened;
+    const { client, ask, whyFailed } = opened;
+    // A client that logs in by itself does not say when it has: this answer comes after that.
+    if ('duplicate' in origin) await ask(() => client.call('ROLE')).catch(() => null);
+    if (client.status === 'ready') return new SubscriberConnection(opened, onMessage, onEnd);
+    if (client.status !== 'end') client.disconnect();
+    return whyFailed(new Error('Connection is closed.'));
+  }
+
+  async subscribe(channels: readonly string[]): Promise<Failed | null> {
+    if (this.#ended) return this.#ended;
+    const confirmed = channels.map(
+      (channel) => new Promise<Failed | null>((resolve) => this.#unconfirmed.set(channel, resolve)),
+    );
+    this.#client.stream.write(commandOf('SUBSCRIBE', ...channels));
+    const problems = await Promise.all(confirmed);
+    return problems.find((problem) => problem !== null) ?? null;
+  }
+
+  close(): void {
+    this.#end(failed('connection', 'connection closed'));
+  }
+
+  #end(problem: Failed): void {
+    if (this.#ended) return;
+    this.#ended = problem;
+    if (this.#client.status !== 'end') this.#client.disconnect();
+    for (const confirm of this.#unconfirmed.values()) confirm(problem);
+    this.#unconfirmed.clear();
+    this.#onEnd();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#ended) return;
+    this.#unread += chunk.toString('latin1');
+    for (;;) {
+      const message = messageIn(this.#unread);
+      if (message === null && this.#unread.length <= mostUnread) return;
+      if (message === null || isFailed(message)) return this.#end(message ?? unexpected);
+      this.#unread = this.#unread.slice(message.length);
+      const channel = Buffer.from(message.channel, 'latin1').toString();
+      if (message.kind === 'message') {
+        this.#onMessage(channel, Buffer.from(message.payload, 'latin1').toString());
+      } else {
+        this.#unconfirmed.get(channel)?.(null);
+        this.#unconfirmed.delete(channel);
+      }
+    }
+  }
+}
+
+const unexpected = failed('reply', 'unexpected reply to SUBSCRIBE');
+const kinds = ['subscribe', 'message'] as const;
+const beginningOf = (kind: string) => `*3\r\n$${kind.length}\r\n${kind}\r\n`;
+
+interface Message {
+  readonly kind: (typeof kinds)[number];
+  readonly channel: string;
+  /** Empty for a wake-up, and for what is no message. */
+  readonly payload: string;
+  /** In bytes. */
+  readonly length: number;
+}
+
+/** The first message in these bytes; null: it is incomplete. */
+function messageIn(bytes: string): Message | Failed | null {
+  const kind = kinds.find((one) => bytes.startsWith(beginningOf(one)));
+  if (kind === undefined) {
+    if (kinds.some((one) => beginningOf(one).startsWith(bytes))) return null;
+    if (!bytes.startsWith('-')) return unexpected;
+    const end = bytes.indexOf('\r\n');
+    return end < 0 ? null : failedBy(replyError(bytes.slice(1, end)));
+  }
+  const channel = textAt(bytes, beginningOf(kind).length);
+  if (channel === null || isFailed(channel)) return channel;
+  if (kind === 'message') {
+    const payload = textAt(bytes, channel.end);
+    return payload === null || isFailed(payload)
+      ? payload
+      : { kind, channel: channel.text, payload: payload.text, length: payload.end };
+  }
+  const count = headerAt(bytes, channel.end, /^:\d{1,12}\r\n/);
+  return count === null || isFailed(count)
+    ? count
+    : { kind, channel: channel.text, payload: '', length: channel.end + count.length };
+}
+
+function textAt(
+  bytes: string,
+  at: number,
+): { readonly text: string; readonly end: number } | Failed | null {
+  const header = headerAt(bytes, at, /^\$\d{1,12}\r\n/);
+  if (header === null || typeof header !== 'string') return header;
+  const start = at + header.length;
+  const end = start + Number(header.slice(1));
+  return bytes.length < end + 2 ? null : { text: bytes.slice(start, end), end: end + 2 };
+}
+
+function headerAt(bytes: string, at: number, form: RegExp): string | Failed | null {
+  const header = bytes.slice(at, at + 16);
+  const [found] = form.exec(header) ?? [];
+  return found ?? (header.includes('\r\n') || header.length === 16 ? unexpected : null);
+}
+
+function commandOf(...words: readonly string[]): string {
+  const texts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+  return `*${words.length}\r\n${texts.join('')}`;
+}

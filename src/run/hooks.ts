@@ -1,0 +1,135 @@
+// The commands of --on-lost and --notify, run by /bin/sh. Neither is part of the command, is ended
+// with it, or changes the exit code; their time is limited. What they print goes to stderr or
+// nowhere, because only the command may write to stdout.
+
+import { accessSync, constants } from 'node:fs';
+import type { HolderNote } from '../lock/value.ts';
+import { oneLine } from '../text/foreign-text.ts';
+import { holderText } from '../text/lines.ts';
+import { encodedList } from './environment.ts';
+import type { Finished, RunEvent } from './ports.ts';
+import { keepApart, startOwn } from './processes/own-children.ts';
+import { send } from './processes/process-tree.ts';
+import type { LostReason } from './supervisor.ts';
+
+// --on-lost: once, when the lock is lost, after the stop signal was sent.
+
+const longestMs = 10_000;
+
+/** Why the lock was lost; null: the event is no loss. */
+export function reasonOfLoss(event: RunEvent): LostReason | null {
+  if (event.kind === 'lost-at-release') return 'taken';
+  return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
+}
+
+/** Resolves when the script has ended or was killed after ten seconds. It changes no exit code. */
+export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  const { execa } = await import('execa');
+  const hook = execa('/bin/sh', ['-c', script], {
+    stdio: ['ignore', 2, 2],
+    env: environment,
+    extendEnv: false,
+    cwd: folder(),
+    detached: true,
+    buffer: false,
+    cleanup: false,
+    reject: false,
+  });
+  keepApart(hook);
+  const { pid } = hook;
+  const timer = setTimeout(() => pid !== undefined && send(-pid, 'SIGKILL'), longestMs);
+  await hook;
+  clearTimeout(timer);
+}
+
+/** The working folder, or / where it is removed or not accessible: hooks always change to one. */
+export function folder(): string {
+  try {
+    const own = process.cwd();
+    accessSync(own, constants.X_OK);
+    return own;
+  } catch {
+    return '/';
+  }
+}
+
+// --notify: at the events that people are told of. Nothing waits for it. redlock-run may end before
+// it, so a shell of its own ends it after ten seconds, with all that it has started in its process
+// group.
+
+export type Notice = 'waiting' | 'acquired' | 'busy' | 'lost' | 'released';
+
+/** As the leader of a process group. Its own number is that of the group. */
+const bounded = `(sleep 10; kill -KILL -$$) </dev/null >/dev/null 2>&1 &
+/bin/sh -c "$1"
+kill -KILL -$$`;
+
+export interface NotifierSettings {
+  readonly script: string;
+  readonly names: readonly string[];
+  /** Whether stderr shows what the script prints; otherwise nothing does. */
+  readonly isShown: boolean;
+}
+
+export class Notifier {
+  readonly #settings: NotifierSettings;
+  readonly #self: string;
+  #holder = '';
+  readonly #told = new Set<Notice>();
+
+  /** `self`: this run, as holder. */
+  constructor(settings: NotifierSettings, self: Omit<HolderNote, 'since'>) {
+    this.#settings = settings;
+    this.#self = `${self.user}@${self.host}, pid ${self.pid}, ${self.label}`;
+  }
+
+  see(event: RunEvent): void {
+    if (event.kind === 'waiting') {
+      this.#holder = event.holder;
+      this.#tell('waiting', this.#blocker());
+    } else if (event.kind === 'acquired') this.#tell('acquired', this.#self);
+    else if (event.kind === 'released' || event.kind === 'release-unconfirmed')
+      this.#tell('released', this.#self);
+    else if (reasonOfLoss(event) !== null) this.#tell('lost', this.#self);
+  }
+
+  /** Tells of a run that was refused. */
+  finished({ result: { cause } }: Finished): void {
+    if (cause.kind !== 'not-acquired') return;
+    const { acquisition } = cause;
+    if (acquisition.kind === 'busy') this.#holder = acquisition.holder;
+    const isRefused = ['busy', 'superseded', 'nested'].includes(acquisition.kind);
+    if (isRefused) this.#tell('busy', this.#blocker());
+  }
+
+  /** Empty where other waiters come first. */
+  #blocker(): string {
+    return this.#holder === '' ? '' : holderText(this.#holder);
+  }
+
+  /** Starts the script, once for each notice, and forgets it. */
+  #tell(notice: Notice, holder: string): void {
+    if (this.#told.has(notice)) return;
+    this.#told.add(notice);
+    const { script, names, isShown } = this.#settings;
+    const output = isShown ? 2 : 'ignore';
+    try {
+      const hook = startOwn('/bin/sh', ['-c', bounded, 'sh', script], {
+        stdio: ['ignore', output, output],
+        cwd: folder(),
+        detached: true,
+        env: {
+          ...process.env,
+          REDLOCK_EVENT: notice,
+          REDLOCK_NAME: names[0],
+          REDLOCK_NAMES: encodedList(names).join(','),
+          REDLOCK_HOLDER: oneLine(holder),
+        },
+      });
+      hook.on('error', () => {});
+      hook.unref();
+    } catch {
+      // An environment that is too large, or no more processes: the run goes on.
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// The ports of a run: its settings, the parts that it is given, what it tells the guard of a lease,
+// what it reports, and its result. The simulator runs it with parts of its own. Reports decide
+// nothing.
+
+import type { Listen } from '../lock/holder-request.ts';
+import { stopAtOf } from '../lock/lease-keeper.ts';
+import type { Clock, LockEvent, Random } from '../lock/ports.ts';
+import type { HeldLock } from '../lock/redlock.ts';
+import type { Claim, Lease } from '../lock/types.ts';
+import type { Acquisition } from '../lock/wait.ts';
+import type { Child } from './child.ts';
+import type { ChildExit, RunResult, Signal, StopReason } from './supervisor.ts';
+
+/** Both in ms before the end of validity. */
+export interface Reserves {
+  readonly reserveMs: number;
+  readonly marginMs: number;
+}
+
+/** Both in ms from the call. */
+export type TimeLeft = () => readonly [stopInMs: number, killInMs: number];
+
+/**
+ * *Invariant:* the guard counts from clock readings that were taken before the call. So a process
+ * that is suspended between the two makes the deadlines earlier, and never later.
+ */
+export function timeLeftOf(
+  lease: Lease,
+  { reserveMs, marginMs }: Reserves,
+  clock: Clock,
+): TimeLeft {
+  return () => {
+    const now = clock.now();
+    return [stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now];
+  };
+}
+
+export type RunEvent =
+  | LockEvent
+  | { readonly kind: 'child-started'; readonly pid: number | undefined }
+  | { readonly kind: 'child-exited'; readonly exit: ChildExit; readonly runMs: number }
+  | { readonly kind: 'relayed'; readonly signal: Signal }
+  /** `validMs`: what is left of validity; `unconfirmedMs`: the time since the last confirmation. */
+  | {
+      readonly kind: 'stopping';
+      readonly cause: StopReason;
+      readonly signal: Signal;
+      readonly validMs: number;
+      readonly unconfirmedMs: number;
+    }
+  /**
+   * The command has ended, and at the release no quorum showed our value: another holder had the
+   * lock, or it was only missing.
+   */
+  | { readonly kind: 'lost-at-release' }
+  | { readonly kind: 'missing-at-release' }
+  | { readonly kind: 'killed' }
+  /** The command has ended, and so many processes that it started have not. */
+  | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }
+  /** These cannot be killed. The lock is not released, and expires after `remainingMs`. */
+  | { readonly kind: 'unkillable'; readonly pids: readonly number[]; readonly remainingMs: number }
+  /** The guard died and another one has been started. */
+  | { readonly kind: 'guard-restarted' }
+  /** A master that refuses INFO or ROLE: it votes, and cannot be checked. */
+  | { readonly kind: 'master-unidentified'; readonly master: string }
+  /** Another clock ran ahead of ours: the machine slept, or its time was set. */
+  | { readonly kind: 'clock-jumped'; readonly ms: number };
+
+export type ReportRun = (event: RunEvent) => void;
+
+/** success: only after a command that exited with 0. */
+export type HoldOn = 'success' | 'always';
+
+export interface RunSettings {
+  /** From the stop signal to SIGKILL. */
+  readonly graceMs: number;
+  /** SIGKILL is sent at least so long before the end of validity. */
+  readonly marginMs: number;
+  /** The sum of both: the stop signal is sent at least so long before the end of validity. */
+  readonly reserveMs: number;
+  /** From the start of the last confirmed round to the next extension. */
+  readonly extendEveryMs: number;
+  readonly masterTimeoutMs: number;
+  readonly stopSignal: Signal;
+  readonly holdAtLeastMs: number;
+  /** After which runs the lock is kept for so long; absent: always. */
+  readonly holdOn?: HoldOn;
+  readonly maxRunMs: number | null;
+  readonly keepsBackground: boolean;
+}
+
+/** The guard as a run uses it: see guard/. */
+export interface GuardLink {
+  /** The lease is confirmed: stop and kill the command when so much time is left no more. */
+  setDeadlines(timeLeft: TimeLeft): void;
+  /** Ends the guard: nothing is left to guard. */
+  done(): void;
+}
+
+/** The parts of a run; the simulator has its own. */
+export interface RunParts {
+  readonly redlock: HeldLock;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: ReportRun;
+  readonly guard: GuardLink;
+  /**
+   * Waits for the lock and for all that the child needs to start. The reason of `aborted` is the
+   * cause of the end.
+   */
+  readonly acquire: (aborted: AbortSignal) => Promise<Acquisition>;
+  readonly startChild: (lease: Lease) => Child;
+  /** Suspends this process, as Ctrl-Z would. */
+  readonly suspendUs: () => void;
+  /** Subscribes to what people ask of the holder; absent: they are not listened to. */
+  readonly listen?: Listen;
+  /** The line for the history of the lock that is about to be released; null: none. */
+  readonly recordOf: (claim: Claim, finished: Finished, heldMs: number) => string | null;
+}
+
+export interface Finished {
+  readonly result: RunResult;
+  readonly waitMs: number;
+  /** null: the child was never started. */
+  readonly runMs: number | null;
+  readonly extensionCount: number;
+  /** The fencing number that the command was given; null: none. */
+  readonly fence: number | null;
+  /** How long ago the lock had last been confirmed when it was lost; null: it was not lost. */
+  readonly unconfirmedMs: number | null;
+}

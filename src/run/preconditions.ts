@@ -1,0 +1,109 @@
+// What is found out before the lock is asked for, so that a run that could not work costs no wait:
+// whether the command can be executed, whether enough files may be opened, and where the working
+// folder is. Nothing is started here, and nothing is locked.
+
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { devNull } from 'node:os';
+import path from 'node:path';
+import type { Finished } from './ports.ts';
+import type { ChildExit } from './supervisor.ts';
+
+/**
+ * What keeps a command from being started and is neither the user's mistake nor a bug: this machine
+ * allows no guard, no isolation or too few files. Nothing is started, and nothing is locked.
+ */
+export class RunError extends Error {
+  override readonly name = 'RunError';
+  /** As sysexits(3) has it: a support program is unavailable. */
+  readonly exitCode = 69;
+}
+
+type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
+
+/**
+ * null when `file` (a path, or a name looked up on PATH) is an executable file, so that a typing
+ * error costs no wait. It looks as execvp(3) does, and runs nothing. The start itself may still
+ * fail, because the file may have changed by then.
+ */
+export function objectionTo(file: string, searchPath: string | undefined): CannotStart | null {
+  let found: CannotStart = { kind: 'not-found' };
+  for (const candidate of candidatesFor(file, searchPath)) {
+    const objection = objectionToFile(candidate);
+    if (objection === null) return null;
+    if (objection.kind === 'not-executable') found = objection;
+  }
+  return found;
+}
+
+function candidatesFor(file: string, searchPath = '/usr/local/bin:/bin:/usr/bin'): string[] {
+  if (file === '') return [];
+  if (file.includes('/')) return [file];
+  return searchPath.split(':').map((folder) => path.join(folder || '.', file));
+}
+
+function objectionToFile(file: string): CannotStart | null {
+  try {
+    if (statSync(file).isDirectory()) return { kind: 'not-executable', message: 'is a directory' };
+    accessSync(file, constants.X_OK);
+    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'not-found' };
+    return {
+      kind: 'not-executable',
+      message: code === 'EACCES' ? 'permission denied' : String(code),
+    };
+  }
+}
+
+/** The result of a run that ended before it asked for its lock, because of its command. */
+export function endedBefore(exit: ChildExit): Finished {
+  const result = { cause: { kind: 'child' }, childExit: exit, isKilled: false } as const;
+  return { result, waitMs: 0, runMs: null, extensionCount: 0, fence: null, unconfirmedMs: null };
+}
+
+/** The connection for commands and the one for subscriptions. */
+const perMaster = 2;
+/** The pipes of a start of the command and of a second guard, and a file that is read meanwhile. */
+const besides = 7;
+
+/**
+ * Whether a run may open as many files as it needs: without them it could neither start the command
+ * nor load the code that releases. The limit alone says little, since files may be open already. So
+ * as many as needed are opened and closed again, in less than a tenth of a millisecond.
+ * @throws RunError where too few files may be opened
+ */
+export function checkDescriptors(masterCount: number): void {
+  const opened: number[] = [];
+  try {
+    for (let count = 0; count < masterCount * perMaster + besides; count += 1)
+      opened.push(openSync(devNull, 'r'));
+  } catch (error) {
+    if (!areTooFew(error)) throw error;
+    throw new RunError(tooFew);
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+}
+
+/** Whether an error says that too few files may be open, in this process or on the machine. */
+export function areTooFew(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE'].includes(String((error as NodeJS.ErrnoException | null)?.code));
+}
+
+export const tooFew = 'open files: too few are allowed (raise the limit: ulimit -n)';
+
+const itself = '/proc/self/cwd';
+
+/**
+ * The path of the working folder, also when it has been removed meanwhile, as checkouts of CI are.
+ * sh(1) and flock(1) work in such a folder; only its path is missing, and Node throws when asked
+ * for it. On Linux /proc has another path to it. null: no path leads to it.
+ */
+export function workingFolder(): string | null {
+  try {
+    return process.cwd();
+  } catch {
+    return existsSync(itself) ? itself : null;
+  }
+}

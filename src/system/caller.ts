@@ -1,0 +1,87 @@
+// The caller of this program: the user that it acts as, the page of the CI job that started it, and
+// the trace that it is part of. Found without any setting; the system knows users by number.
+
+import { readFileSync } from 'node:fs';
+import os from 'node:os';
+
+/** The number of the user that this process acts as; null on systems without such numbers. */
+export function callerId(): number | null {
+  return process.geteuid?.() ?? null;
+}
+
+/** The caller's own name; where there is none, as in containers, `uid 1000`. */
+export function userName(): string {
+  try {
+    if (process.versions.bun === undefined) return os.userInfo().username;
+    // Bun, in the standalone executable, only reads the environment.
+    const name = nameOf(process.getuid?.());
+    if (name !== undefined) return name;
+  } catch {
+    // The number says it too.
+  }
+  return `uid ${process.getuid?.() ?? 'unknown'}`;
+}
+
+/** Another user: `nobody (uid 65534)`, or `uid 65534` where no name is found. */
+export function userOf(uid: number): string {
+  try {
+    const name = nameOf(uid);
+    if (name !== undefined) return `${name} (uid ${uid})`;
+  } catch {
+    // The number says it too.
+  }
+  return `uid ${uid}`;
+}
+
+/** Throws where the system keeps no such file; undefined for a user that it does not list. */
+function nameOf(uid: number | undefined): string | undefined {
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+  const fields = lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid));
+  return fields?.[0] || undefined;
+}
+
+/** More of an address is not kept, and a part of one leads nowhere. */
+const mostUrlChars = 250;
+
+/**
+ * The address of the CI job, without a login: GitHub, GitLab, Buildkite, CircleCI, Jenkins. null:
+ * none, or one that is no web address or too long to be kept whole.
+ */
+export function ciJobUrl(environment: NodeJS.ProcessEnv): string | null {
+  const url = [
+    gitHubRun(environment),
+    environment.CI_JOB_URL,
+    buildkiteJob(environment),
+    environment.CIRCLE_BUILD_URL,
+    environment.BUILD_URL,
+  ].find((found) => found);
+  if (!url || !/^https?:\/\/[!-~]+$/i.test(url)) return null;
+  const shown = url.replace(/^(https?:\/\/)[^/?#]*@/i, '$1');
+  return shown.length <= mostUrlChars ? shown : null;
+}
+
+function gitHubRun({
+  GITHUB_SERVER_URL: server,
+  GITHUB_REPOSITORY: repository,
+  GITHUB_RUN_ID: run,
+}: NodeJS.ProcessEnv): string | undefined {
+  return server && repository && run ? `${server}/${repository}/actions/runs/${run}` : undefined;
+}
+
+function buildkiteJob({
+  BUILDKITE_BUILD_URL: build,
+  BUILDKITE_JOB_ID: job,
+}: NodeJS.ProcessEnv): string | undefined {
+  return build && job ? `${build}#${job}` : build;
+}
+
+/**
+ * The id of the trace in $TRACEPARENT, as W3C Trace Context has it: 32 hexadecimal digits; null:
+ * none.
+ */
+export function traceIdOf({ TRACEPARENT: parent }: NodeJS.ProcessEnv): string | null {
+  const [, version, traceId = ''] =
+    /^([0-9a-f]{2})-([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(parent ?? '') ??
+    [];
+  return version === undefined || version === 'ff' || /^0+$/.test(traceId) ? null : traceId;
+}

@@ -1,0 +1,94 @@
+// Durations and times of day as people write and read them. A duration is 500ms, 30s, 5m, 2h,
+// 1h30m, 1d or 0.5s; a bare number is seconds, as in flock(1), sleep(1) and timeout(1); inside the
+// program every duration is milliseconds. A time of day is in the time zone of the environment,
+// because cron's 02:00 is local time; JSON has ISO 8601 instead.
+
+import { ValueError } from './errors.ts';
+import { quoted } from './foreign-text.ts';
+
+const number = String.raw`(\d+(?:\.\d+)?|\.\d+)`;
+const bare = new RegExp(`^${number}$`);
+const units = [
+  { name: 'd', ms: 86_400_000 },
+  { name: 'h', ms: 3_600_000 },
+  { name: 'm', ms: 60_000 },
+  { name: 's', ms: 1_000 },
+  { name: 'ms', ms: 1 },
+] as const;
+const withUnits = new RegExp(`^${units.map((unit) => `(?:${number}${unit.name})?`).join('')}$`);
+
+/**
+ * Milliseconds, a safe integer of 0 or more, of a text such as `1h30m` or `0.5` (seconds). Units
+ * go from large to small, each once; no sign, no spaces, no exponent.
+ * @throws ValueError for everything else; its message quotes the text and says what to write.
+ */
+export function parseDuration(text: string): number {
+  const seconds = bare.exec(text)?.[1];
+  const amounts = seconds === undefined ? withUnits.exec(text)?.slice(1) : undefined;
+  if (text === '' || (seconds === undefined && amounts === undefined)) {
+    throw new ValueError(
+      `${quoted(text)}: not a duration ` +
+        '(write 500ms, 30s, 5m, 2h, 1h30m or 1d; a bare number is seconds)',
+    );
+  }
+  const ms = Math.round(seconds === undefined ? sumOf(amounts ?? []) : Number(seconds) * 1000);
+  // The limit of every key is far below this, and is checked where the key is read.
+  return Math.min(ms, Number.MAX_SAFE_INTEGER);
+}
+
+/** Whether it is a number without a unit. */
+export function isBareNumber(text: string): boolean {
+  return bare.test(text);
+}
+
+function sumOf(amounts: readonly (string | undefined)[]): number {
+  return units.reduce((sum, unit, index) => sum + Number(amounts[index] ?? 0) * unit.ms, 0);
+}
+
+/**
+ * The shortest text that parseDuration reads back as `durationMs`, a whole number of
+ * milliseconds: 90000 is `1m30s`.
+ */
+export function renderDuration(durationMs: number): string {
+  if (durationMs < 1000) return durationMs === 0 ? '0s' : `${durationMs}ms`;
+  let rest = durationMs;
+  let text = '';
+  for (const unit of units.slice(0, 3)) {
+    const count = Math.floor(rest / unit.ms);
+    if (count > 0) text += `${count}${unit.name}`;
+    rest -= count * unit.ms;
+  }
+  return rest === 0 ? text : `${text}${rest / 1000}s`;
+}
+
+export interface Local {
+  /** 2026-11-21 */
+  readonly day: string;
+  /** 02:00:14 */
+  readonly time: string;
+}
+
+export function localOf(ms: number): Local {
+  const date = new Date(ms);
+  const two = (part: number) => String(part).padStart(2, '0');
+  return {
+    day: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
+    time: `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`,
+  };
+}
+
+/** 2026-11-21 02:00:14 */
+export function momentOf(ms: number): string {
+  const { day, time } = localOf(ms);
+  return `${day} ${time}`;
+}
+
+/** The last midnight. */
+export function midnightBefore(ms: number): number {
+  return new Date(ms).setHours(0, 0, 0, 0);
+}
+
+/** Europe/Berlin */
+export function zoneName(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
