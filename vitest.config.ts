@@ -9,6 +9,7 @@ const suite = (name: string, options: object = {}) => ({
     include: [`test/${name}/**/*.test.ts`],
     setupFiles: ['test/servers/clean-environment.ts', 'test/no-warnings.ts'],
     testTimeout: 30_000,
+    expect: { poll: { timeout: 10_000 } },
     hookTimeout: 30_000,
     ...options,
   },

@@ -186,6 +186,7 @@ export class Redlock implements AsyncDisposable {
     const acquisition = await acquire(
       {
         clock,
+        report,
         servers: this.#masters,
         wait: (leftMs) => waitForLock(parts, { ...patience, waitMs: leftMs }),
         release: (claim) => redlock.release(claim),

@@ -4,7 +4,7 @@
 // this.
 
 import { stopAtOf } from './lease-keeper.ts';
-import type { Clock } from './ports.ts';
+import type { Clock, Report } from './ports.ts';
 import type { Claim, Failed, Lease, MasterFailure } from './types.ts';
 import type { Acquisition } from './wait.ts';
 
@@ -19,6 +19,8 @@ export interface IdentifiedServer {
 
 export interface AcquireParts {
   readonly clock: Clock;
+  /** Told when the lock is acquired for good: whatever has been told has a holder and an end. */
+  readonly report: Report;
   readonly servers: readonly IdentifiedServer[];
   /** Waits for the lock once, for so many ms at most; null: for ever. */
   readonly wait: (waitMs: number | null) => Promise<Acquisition>;
@@ -54,14 +56,14 @@ export async function acquire(
   parts: AcquireParts,
   limits: AcquireLimits,
 ): Promise<Acquisition | NotReady> {
-  const { clock, servers, wait, release, ready } = parts;
+  const { clock, report, servers, wait, release, ready } = parts;
   const { waitMs, aborted, reserveMs, isIdentifying } = limits;
   const beganAt = clock.now();
   for (;;) {
     const leftMs = waitMs === null ? null : Math.max(0, waitMs - (clock.now() - beganAt));
     const acquisition = await wait(leftMs);
     if (acquisition.kind !== 'acquired') return acquisition;
-    const { lease, elapsedMs } = acquisition;
+    const { lease, grantedCount, elapsedMs } = acquisition;
     // A silent server must not delay the work: it has three times as long as the quorum took.
     const identifyUntil = beganAt + identifyMs + 3 * elapsedMs;
     const [why] = await Promise.all([
@@ -69,8 +71,12 @@ export async function acquire(
       isIdentifying ? identify(servers, clock, identifyUntil - clock.now()) : null,
     ]);
     const failures = rejectionsOf(servers);
-    const isInTime = clock.now() < stopAtOf(lease, reserveMs);
-    if (failures.length === 0 && why === null && isInTime) return acquisition;
+    const now = clock.now();
+    const isInTime = now < stopAtOf(lease, reserveMs);
+    if (failures.length === 0 && why === null && isInTime) {
+      report({ kind: 'acquired', grantedCount, elapsedMs, waitMs: now - beganAt });
+      return acquisition;
+    }
     await release(lease.claim);
     if (failures.length > 0) return { kind: 'misconfigured', failures };
     if (aborted.aborted) return { kind: 'aborted' };

@@ -10,8 +10,13 @@ import type { Attempt, Claim, Lease, MasterFailure } from './types.ts';
 import type { Subscriptions } from './wait-queue.ts';
 
 export type Acquisition =
-  /** `elapsedMs`: the duration of the attempt that was granted. */
-  | { readonly kind: 'acquired'; readonly lease: Lease; readonly elapsedMs: number }
+  /** `elapsedMs`: the duration of the attempt that was granted, by so many masters. */
+  | {
+      readonly kind: 'acquired';
+      readonly lease: Lease;
+      readonly grantedCount: number;
+      readonly elapsedMs: number;
+    }
   /** As in Contention. */
   | {
       readonly kind: 'busy';
@@ -160,17 +165,13 @@ class Wait {
     attempt: Extract<Attempt, { kind: 'acquired' }>,
     attemptedAt: number,
   ): Promise<Acquisition> {
-    const { redlock, clock, report } = this.#parts;
+    const { redlock, clock } = this.#parts;
     if (this.#limits.aborted.aborted) {
       const aborted = { kind: 'aborted' } as const;
       await redlock.release(attempt.lease.claim, 0, this.#recordOf(aborted));
       return aborted;
     }
-    const now = clock.now();
-    const { grantedCount } = attempt;
-    const elapsedMs = now - attemptedAt;
-    report({ kind: 'acquired', grantedCount, elapsedMs, waitMs: now - this.#beganAt });
-    return { kind: 'acquired', lease: attempt.lease, elapsedMs };
+    return { ...attempt, elapsedMs: clock.now() - attemptedAt };
   }
 
   /**

@@ -30,8 +30,8 @@ import {
 import { KeptTree } from '../run/processes/kept-tree.ts';
 import { type Libc, loadLibc } from '../run/processes/libc.ts';
 import { processEntry } from '../run/processes/process-table.ts';
-import type { ProcessId, ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
-import { SeenTree } from '../run/processes/seen-tree.ts';
+import type { ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
+import { SeenTree, type SeenTreeParts } from '../run/processes/seen-tree.ts';
 import type { Signal } from '../run/supervisor.ts';
 import { createSystemClock, readingsNow } from '../system/clock.ts';
 
@@ -80,7 +80,7 @@ function obey({ id, ...request }: ToGuard): void {
     case 'start':
       return start(request.plan, answer);
     case 'adopt':
-      adopt(request.root, request.others);
+      adopt(request);
       return answer();
     case 'relay':
       tree?.relay(request.signal);
@@ -166,9 +166,9 @@ function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
 }
 
 /** Guards a command that runs already, as a child of redlock-run: its first guard has died. */
-function adopt(root: ProcessId, others: readonly number[]): void {
+function adopt(family: Pick<SeenTreeParts, 'root' | 'members' | 'others'>): void {
   const callerSession = processEntry(process.pid)?.session;
-  const seen = new SeenTree({ root, command: null, others, callerSession });
+  const seen = new SeenTree({ ...family, command: null, callerSession });
   tree = seen;
   libc?.leaveSession();
   leaveCaller();

@@ -235,6 +235,7 @@ class Job {
     const lock = this.#enclosing ?? this.#redlock;
     const parts = {
       clock: this.#clock,
+      report: (event: RunEvent) => this.#report(event),
       servers: this.#enclosing ? [] : this.#masters,
       wait: (leftMs: number | null) => this.#wait(leftMs, aborted),
       release: (claim: Claim) => lock.release(claim),

@@ -22,7 +22,7 @@ import type { LockObserver } from './inspector.ts';
 import type { LockSnapshot } from './snapshot.ts';
 
 type Look =
-  | { readonly kind: 'held'; readonly lease: Lease }
+  | { readonly kind: 'held'; readonly lease: Lease; readonly grantedCount: number }
   | { readonly kind: 'lost'; readonly isTaken: boolean }
   | { readonly kind: 'unknown'; readonly failures: readonly MasterFailure[] };
 
@@ -74,11 +74,12 @@ export class EnclosingLock implements HeldLock {
     const beganAt = this.#clock.now();
     const patienceMs = Math.min(waitMs ?? giveUpAfterMs, giveUpAfterMs);
     for (;;) {
+      const lookedAt = this.#clock.now();
       const look = await this.#look(aborted);
       if (aborted.aborted) return { kind: 'aborted' };
       const now = this.#clock.now();
       const isOfUse = look.kind === 'held' && now + this.#reserveMs < look.lease.validUntil;
-      if (isOfUse) return { kind: 'acquired', lease: look.lease, elapsedMs: 0 };
+      if (isOfUse) return { ...look, kind: 'acquired', elapsedMs: now - lookedAt };
       if (look.kind === 'lost') return { kind: 'enclosing-lost' };
       const failures = look.kind === 'held' ? [late] : look.failures;
       const waitedMs = now - beganAt;
@@ -143,7 +144,10 @@ export class EnclosingLock implements HeldLock {
     });
     const own = [...votes.values()].filter((vote) => vote.kind === 'own');
     const others = [...votes.values()].filter((vote) => vote.kind === 'other');
-    if (own.length >= quorum) return { kind: 'held', lease: this.#leaseOf(own, askedAt, quorum) };
+    if (own.length >= quorum) {
+      const lease = this.#leaseOf(own, askedAt, quorum);
+      return { kind: 'held', lease, grantedCount: own.length };
+    }
     if (others.length > count - quorum) {
       return { kind: 'lost', isTaken: others.some(({ isTaken }) => isTaken) };
     }

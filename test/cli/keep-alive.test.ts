@@ -7,6 +7,7 @@ import {
   countOf,
   environmentFor,
   fewestHolding,
+  isOnEach,
   linesOf,
   node,
   untilNothingIsLeft,
@@ -96,15 +97,15 @@ test('a majority that comes back while it waits: the job runs', async () => {
 
 test('--hold-at-least: the masters keep the key, and no process does', async () => {
   const startedAt = performance.now();
-  const job = start(['--hold-at-least', '2s', 'kept', '--', 'true']);
+  const job = start(['--hold-at-least', '5s', 'kept', '--', 'true']);
   expect(await job.result).toMatchObject({ code: 0, stderr: '' });
-  expect(performance.now() - startedAt).toBeLessThan(1_900);
+  expect(performance.now() - startedAt).toBeLessThan(4_900);
   expect(job.survivors()).toEqual([]);
   expect(await run(['-n', 'kept', '--', 'true'])).toMatchObject({ code: 75 });
-  expect(await countOf(masters, 'kept')).toBe(3);
-  const later = await run(['-w', '5s', 'kept', '--', 'true']);
+  await isOnEach(masters, 'kept');
+  const later = await run(['-w', '15s', 'kept', '--', 'true']);
   expect(later).toMatchObject({ code: 0 });
-  expect(performance.now() - startedAt).toBeGreaterThan(2_000);
+  expect(performance.now() - startedAt).toBeGreaterThan(5_000);
 });
 
 test.each([

@@ -70,18 +70,18 @@ test('every outcome, with the exit code or signal, and the status', async () => 
 });
 
 test('times, extensions, the fencing number and the masters', async () => {
-  const report = await reportOf(['--ttl', '1s', 'name', '--', 'sleep', '1.5']);
+  const report = await reportOf(['--ttl', '3s', 'name', '--', 'sleep', '1.5']);
   expect(report).toEqual({
     name: 'name',
     names: ['name'],
     outcome: 'ran',
     waitMs: expect.toSatisfy((ms) => Number.isInteger(ms) && ms >= 0 && ms < 5_000),
     position: null,
-    runMs: expect.toSatisfy((ms) => Number.isInteger(ms) && ms >= 1_490 && ms < 3_000),
+    runMs: expect.toSatisfy((ms) => Number.isInteger(ms) && ms >= 1_490 && ms < 10_000),
     exitCode: 0,
     signal: null,
     status: 0,
-    extensions: expect.toSatisfy((count) => count >= 3 && count <= 5),
+    extensions: expect.toSatisfy((count) => count >= 1 && count <= 3),
     fence: expect.toSatisfy((fence) => String(fence).length === 16),
     note: null,
     url: null,

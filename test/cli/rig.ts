@@ -97,6 +97,12 @@ export async function countOf(masters: readonly TestMaster[], name: string): Pro
   return values.filter((value) => value !== null).length;
 }
 
+/** Waits until all of the masters show a value: one not needed for a quorum may be late. */
+export async function isOnEach(masters: readonly TestMaster[], name: string): Promise<void> {
+  const isOnAll = async () => (await countOf(masters, name)) === masters.length;
+  await eventually(`${name} is on each master`, isOnAll);
+}
+
 /** Makes another client hold the lock, without an end. */
 export async function takeBy(
   value: string,

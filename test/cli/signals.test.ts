@@ -28,7 +28,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
     const signalledAt = performance.now();
     job.signal(signal);
     const { code, signal: diedOf, stdout } = await job.result;
-    expect(performance.now() - signalledAt).toBeLessThan(1_000);
+    expect(performance.now() - signalledAt).toBeLessThan(5_000);
     expect(diedOf ?? code).toBe(signal === 'SIGQUIT' ? 131 : signal);
     expect(stdout).toBe('');
     await untilNothingIsLeft(masters.slice(2));

@@ -130,7 +130,7 @@ test('history: redlock-run writes, redlockctl reads, or says that a right is mis
 
 test('a nested run under the enclosing lock, and redlockctl hold, under their rules', async () => {
   const inner = [interpreter, program, '--reentrant', 'job', '--', 'sleep', '1'];
-  expect(await run(['--ttl', '1s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({
+  expect(await run(['--ttl', '2s', 'job', '--', ...inner], as('redlock-run'))).toMatchObject({
     code: 0,
     stderr: '',
   });
@@ -152,7 +152,7 @@ test('one master under the older protocol: both programs work under the same rul
   const [master] = masters as [TestMaster];
   const old = { REDLOCK_PROTOCOL: 'setnx', REDLOCK_MASTERS: master.url };
   const env = { ...as('redlock-run').env, ...old };
-  expect(await run(['--ttl', '1s', 'old', '--', 'sleep', '1'], { env })).toMatchObject({
+  expect(await run(['--ttl', '2s', 'old', '--', 'sleep', '1'], { env })).toMatchObject({
     code: 0,
     stderr: '',
   });

@@ -121,7 +121,7 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
         survivorsOf(terminal.mark).filter(({ command }) => command.includes('redlockctl.js')),
       ),
     );
-    process.kill(survivor?.pid ?? 0, 'SIGTERM');
+    process.kill(survivor?.pid ?? Number.NaN, 'SIGTERM');
     await expectClean(143);
   });
 

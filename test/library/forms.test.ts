@@ -72,7 +72,7 @@ describe('shared', () => {
     await writing.release();
     const reading = await Promise.all(late.map(({ acquiring }) => acquiring));
     // Woken: a poll comes only once a second.
-    expect(performance.now() - releasedAt).toBeLessThan(500);
+    expect(performance.now() - releasedAt).toBeLessThan(900);
     await Promise.all(reading.map((lease) => lease.release()));
   });
 
@@ -91,9 +91,9 @@ describe('shared', () => {
   });
 
   test('each holder keeps alive, extends and releases its own part', async () => {
-    const kept = await redlockOn(masters).acquire('form', 1_500, { shared: true, keepAlive: true });
+    const kept = await redlockOn(masters).acquire('form', 3_000, { shared: true, keepAlive: true });
     const brief = await redlockOn(masters).acquire('form', 600, { shared: true });
-    await sleep(1_600);
+    await sleep(3_200);
     expect([kept.signal.aborted, brief.signal.aborted]).toEqual([false, true]);
     await expect(kept.extend()).resolves.toBeUndefined();
     expect(brief.signal.reason).toMatchObject({ kind: 'lost', reason: 'expired' });

@@ -14,6 +14,7 @@ import {
   collector,
   countOf,
   errorOf,
+  isOnEach,
   redlockOn,
   untilNothingIsLeft,
   useMasters,
@@ -46,7 +47,7 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     expect(await lease.release()).toBe(true);
     const next = await waiting;
     // A waiter polls once a second; this one was woken.
-    expect(performance.now() - releasedAt).toBeLessThan(500);
+    expect(performance.now() - releasedAt).toBeLessThan(900);
     expect(next.fence).toBeGreaterThan(Number(lease.fence));
     await next.release();
     expect(events.map(({ kind }) => kind)).not.toContain('master-failing');
@@ -63,7 +64,7 @@ describe.each(versions)('clients of ioredis %s', (_version, Client) => {
     };
     const redlock = redlockOn(clientsOf(masters, strange, Client));
     await redlock.using('job', 2_000, async (_signal, lease) => {
-      expect(await countOf(masters, 'job')).toBe(3);
+      await isOnEach(masters, 'job');
       await lease.extend();
     });
     await untilNothingIsLeft(masters);

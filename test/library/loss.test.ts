@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import {
   collector,
-  countOf,
   errorOf,
+  isOnEach,
   redlockOn,
   takeBy,
   untilNothingIsLeft,
@@ -33,7 +33,7 @@ test('frozen masters: the signal fires before validity ends, and using rejects',
   let validMs = 0;
   let reason: unknown;
   const error = await errorOf(
-    redlock.using('job', 1_500, async (signal, lease) => {
+    redlock.using('job', 3_000, async (signal, lease) => {
       for (const master of masters) await master.freeze();
       reason = await untilAsked(signal);
       validMs = lease.validMs;
@@ -43,19 +43,19 @@ test('frozen masters: the signal fires before validity ends, and using rejects',
   expect(error).toMatchObject({ kind: 'lost', reason: 'unreachable', name: 'RedlockError' });
   expect(error.message).toBe('lost: "job": unreachable: no quorum extended it in time');
   expect(error).toBe(reason);
-  expect(validMs).toBeGreaterThan(100);
-  expect(validMs).toBeLessThanOrEqual(375);
+  expect(validMs).toBeGreaterThan(0);
+  expect(validMs).toBeLessThanOrEqual(750);
   await untilNothingIsLeft(masters);
 });
 
 test('a minority that freezes changes nothing', async () => {
   const { events, onEvent } = collector();
   const redlock = redlockOn(masters, { onEvent });
-  await redlock.using('job', 1_000, async (signal, lease) => {
+  await redlock.using('job', 3_000, async (signal, lease) => {
     await masters[0]?.freeze();
-    await sleep(2_000);
+    await sleep(3_500);
     expect(signal.aborted).toBe(false);
-    expect(lease.validMs).toBeGreaterThan(300);
+    expect(lease.validMs).toBeGreaterThan(0);
   });
   masters[0]?.thaw();
   expect(events.map(({ kind }) => kind)).toEqual(
@@ -161,7 +161,7 @@ test('work that ignores the signal: using waits for it and releases nothing', as
   await asked;
   await sleep(200);
   expect(hasSettled).toBe(false);
-  expect(await countOf(masters, 'job')).toBe(3);
+  await isOnEach(masters, 'job');
   end();
   expect(await working).toMatchObject({ kind: 'lost', reason: 'closed' });
   await closing;
@@ -169,12 +169,12 @@ test('work that ignores the signal: using waits for it and releases nothing', as
 });
 
 test('a lease that is not extended: its signal fires reserveMs before the end', async () => {
-  const redlock = redlockOn(masters, { reserveMs: 300 });
-  const lease = await redlock.acquire('job', 1_000);
+  const redlock = redlockOn(masters, { reserveMs: 1_500 });
+  const lease = await redlock.acquire('job', 2_500);
   await untilAsked(lease.signal);
   expect(lease.signal.reason).toMatchObject({ kind: 'lost', reason: 'expired' });
-  expect(lease.validMs).toBeGreaterThan(200);
-  expect(lease.validMs).toBeLessThanOrEqual(300);
+  expect(lease.validMs).toBeGreaterThan(0);
+  expect(lease.validMs).toBeLessThanOrEqual(1_500);
   expect(await errorOf(lease.extend())).toBe(lease.signal.reason);
   expect(await lease.release()).toBe(true);
 });
@@ -200,11 +200,14 @@ test('an extension without a quorum keeps the validity and may be repeated', asy
 
 test('release: once for any number of calls; then extend rejects', async () => {
   const lease = await redlockOn(masters).acquire('job', 2_000, { keepAlive: true });
+  // Also on the master that was not needed for a quorum, here and below.
+  await isOnEach(masters, 'job');
   const [first, second] = [lease.release(), lease.release()];
   expect(await first).toBe(true);
   expect(await second).toBe(true);
   expect(lease.signal.aborted).toBe(false);
   expect(lease.validMs).toBe(0);
+  await untilNothingIsLeft(masters);
   for (const master of masters) await master.command('config', 'resetstat');
   expect(await errorOf(lease.extend())).toMatchObject({ kind: 'lost', reason: 'released' });
   await sleep(1_000);
@@ -218,7 +221,7 @@ test('release without a quorum: resolves with false, in time, with an event', as
   for (const master of masters.slice(1)) await master.freeze();
   const beganAt = performance.now();
   expect(await lease.release()).toBe(false);
-  expect(performance.now() - beganAt).toBeLessThan(1_000);
+  expect(performance.now() - beganAt).toBeLessThan(3_000);
   expect(events.at(-1)).toMatchObject({ kind: 'release-unconfirmed', remainingMs: 4_000 });
   for (const master of masters) master.thaw();
   await untilNothingIsLeft(masters);
@@ -226,23 +229,23 @@ test('release without a quorum: resolves with false, in time, with an event', as
 
 test('a lock that is left to expire stays on the masters until then', async () => {
   const redlock = redlockOn(masters, { reserveMs: 100 });
-  await redlock.acquire('once-an-hour', 1_000);
-  await sleep(900);
-  expect(await countOf(masters, 'once-an-hour')).toBe(3);
+  await redlock.acquire('once-an-hour', 2_500);
+  await sleep(1_000);
+  await isOnEach(masters, 'once-an-hour');
   const next = await redlock.acquire('once-an-hour', 1_000);
   await next.release();
 });
 
 test('close: ends waits, and waits for held locks until their validity ends', async () => {
   const redlock = redlockOn(masters);
-  const lease = await redlock.acquire('job', 1_000, { keepAlive: true });
-  const waiting = errorOf(redlock.acquire('job', 1_000));
+  const lease = await redlock.acquire('job', 3_000, { keepAlive: true });
+  const waiting = errorOf(redlock.acquire('job', 3_000));
   await sleep(100);
   const beganAt = performance.now();
   await redlock.close();
   const tookMs = performance.now() - beganAt;
-  expect(tookMs).toBeGreaterThan(400);
-  expect(tookMs).toBeLessThan(1_500);
+  expect(tookMs).toBeGreaterThan(1_000);
+  expect(tookMs).toBeLessThan(6_000);
   expect((await waiting).kind).toBe('aborted');
   expect(lease.signal.reason).toMatchObject({ kind: 'lost', reason: 'closed' });
   await sleep(100); // The connections have ended, and none is made for this.

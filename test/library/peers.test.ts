@@ -37,8 +37,8 @@ import {
 import {
   clientsOf,
   collector,
-  countOf,
   errorOf,
+  isOnEach,
   redlockOn,
   takeBy,
   untilNothingIsLeft,
@@ -70,7 +70,7 @@ const rows: Record<string, Record<string, () => unknown>> = {
     },
     '`NewMutex(name, WithExpiry(d))`': locksAndUnlocks,
     '`WithTries(n)`': countsTries,
-    '`WithRetryDelay(d)`': () => pauses(100, 0, 300),
+    '`WithRetryDelay(d)`': () => pauses(100, 0),
     '`WithRetryDelayFunc(f)`': async () => {
       const told: number[] = [];
       await attempts({ count: 2, delayMs: (attemptCount) => told.push(attemptCount) });
@@ -84,7 +84,7 @@ const rows: Record<string, Record<string, () => unknown>> = {
       await masters[0]?.freeze();
       const beganAt = performance.now();
       const lease = await take({ masterTimeoutMs: 2_000 });
-      expect(performance.now() - beganAt).toBeLessThan(500);
+      expect(performance.now() - beganAt).toBeLessThan(1_500);
       await lease.release();
       masters[0]?.thaw();
       await untilNothingIsLeft(masters);
@@ -94,7 +94,7 @@ const rows: Record<string, Record<string, () => unknown>> = {
       await masters[0]?.flush();
       await lease.extend();
       await sleep(100);
-      expect(await countOf(masters, 'job')).toBe(3);
+      await isOnEach(masters, 'job');
       for (const master of masters.slice(1)) await master.flush();
       expect((await errorOf(lease.extend())).kind).toBe('lost');
     },
@@ -126,7 +126,7 @@ const rows: Record<string, Record<string, () => unknown>> = {
       await takeBy('them', masters, 'job', 400);
       await (await take({ retries: { count: Number.POSITIVE_INFINITY, delayMs: 20 } })).release();
     },
-    '`retryDelay`, `retryJitter`': () => pauses(60, 60, 300),
+    '`retryDelay`, `retryJitter`': () => pauses(60, 60),
     '`automaticExtensionThreshold`': firesInTime,
     '`acquire([name], ms)`, `lock(name, ms)`': usesWithoutPartialLocks,
     '`acquire([a, b], ms)`, `lock([a, b], ms)`': locksAllOrNone,
@@ -192,7 +192,7 @@ const rows: Record<string, Record<string, () => unknown>> = {
     },
     '`acquireAttemptsLimit: n`, `retryInterval: d`': async () => {
       await countsTries();
-      await pauses(50, 0, 300);
+      await pauses(50, 0);
     },
     '`refreshInterval`': keepsAlive,
     '`refreshInterval: 0`': runsOut,
@@ -216,7 +216,7 @@ const rows: Record<string, Record<string, () => unknown>> = {
   'redlock-php': {
     '`new RedLock([[host, port, timeout], ...])`': boundsAnswers,
     '`new RedLock($servers, $retryDelay, $retryCount)`': async () => {
-      await pauses(50, 50, 300);
+      await pauses(50, 50);
       await countsTries();
     },
     '`$redLock->lock($resource, $ttl)`': locksAndUnlocks,
@@ -227,7 +227,7 @@ const rows: Record<string, Record<string, () => unknown>> = {
   'redlock-cpp': {
     '`AddServerUrl(ip, port)`': quorumIsThatOfTheList,
     '`SetRetry(count, delay)`': async () => {
-      await pauses(50, 100, 300);
+      await pauses(50, 100);
       await countsTries();
     },
     '`Lock(resource, ttl, lock)`': locksAndUnlocks,

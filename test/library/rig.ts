@@ -13,6 +13,7 @@ import {
 
 export {
   countOf,
+  isOnEach,
   locksOn,
   type TestMaster,
   takeBy,

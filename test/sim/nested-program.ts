@@ -128,6 +128,7 @@ export class NestedProgram {
         const acquisition = await system.acquire(
           {
             clock,
+            report,
             servers: [],
             wait: (waitMs) => enclosingLock.acquire({ waitMs, giveUpAfterMs, aborted }),
             release: () => enclosingLock.release(),

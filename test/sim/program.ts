@@ -267,6 +267,7 @@ export class Program {
     const acquisition = await system.acquire(
       {
         clock,
+        report: parts.report,
         servers: masters,
         wait: (waitMs) => system.waitForLock(parts, { waitMs, giveUpAfterMs, aborted }),
         release: (claim) => {

@@ -164,7 +164,7 @@ describe.skipIf(obstacle !== null)('at a terminal', () => {
     const [run] = allProcesses(/^$/).filter(
       ({ command }) => /redlock-run\.js -k 300ms/.test(command) && command.includes(terminal.mark),
     );
-    process.kill(run?.pid ?? 0, 'SIGKILL');
+    process.kill(run?.pid ?? Number.NaN, 'SIGKILL');
     await terminal.shows(/^neighbour lives/m);
     const left = allProcesses().filter(
       ({ command }) => /sleep 100/.test(command) && command.includes(terminal.mark),

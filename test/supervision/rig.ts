@@ -133,13 +133,9 @@ export class Job {
 
   async cleanUp(): Promise<void> {
     this.witness.end();
-    const all = [
-      this.run.pid,
-      ...guardsOf(this.run.pid),
-      ...this.witness.alive.map(({ pid }) => pid),
-    ];
-    for (const pid of all)
-      if (pid !== this.run.pid || this.run.child.exitCode === null) endForGood(pid);
+    for (const pid of this.run.hasEnded ? [] : guardsOf(this.run.pid)) endForGood(pid);
+    this.run.signal('SIGKILL');
+    for (const { pid } of this.witness.alive) endForGood(pid);
     this.run.killAll();
     await this.run.result.catch(() => {});
   }

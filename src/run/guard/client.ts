@@ -234,7 +234,9 @@ export class GuardClient {
     if (this.#tree) {
       const others = this.#others.pids();
       const root = { pid: process.pid, startedAt: processEntry(process.pid)?.startedAt ?? 0 };
-      void this.#ask({ kind: 'adopt', root, others }, startMs);
+      // Its members by pid: this process may have died before the new guard has looked once.
+      const members = this.#tree.members();
+      void this.#ask({ kind: 'adopt', root, members, others }, startMs);
     }
     if (!this.#isEnding) this.#parts.onRestart();
   }

@@ -53,8 +53,14 @@ export type Request =
   | Deadlines
   /** Answered with the pid, or with why it could not be started. */
   | { readonly kind: 'start'; readonly plan: StartPlan }
-  /** The command runs already: the descendants of this process, but for these. */
-  | { readonly kind: 'adopt'; readonly root: ProcessId; readonly others: readonly number[] }
+  /** The command runs already: these processes, and what else the root has started. */
+  | {
+      readonly kind: 'adopt';
+      readonly root: ProcessId;
+      readonly members: readonly ProcessId[];
+      /** The descendants of the root that do not belong to the command. */
+      readonly others: readonly number[];
+    }
   /** A signal for the command. */
   | { readonly kind: 'relay'; readonly signal: Signal }
   /** A signal for every process of the command. */

@@ -15,6 +15,7 @@ import {
   processEntry,
 } from './process-table.ts';
 import {
+  type ProcessId,
   type ProcessTree,
   type RunningCommand,
   send,
@@ -102,6 +103,16 @@ export class KeptTree implements ProcessTree {
       return 0;
     } catch {
       return 1; // Unknown: it must not count as none.
+    }
+  }
+
+  members(): readonly ProcessId[] {
+    try {
+      this.#reapEnded();
+      const entries = this.#living().flatMap((pid) => processEntry(pid) ?? []);
+      return entries.map(({ pid, startedAt }) => ({ pid, startedAt }));
+    } catch {
+      return [];
     }
   }
 

@@ -10,6 +10,8 @@ export interface ProcessTree {
   relay(signal: Signal): void;
   /** How many processes are alive, the command included. 0 only when that is certain. */
   countAlive(): number;
+  /** The living processes, as far as they can be listed now. */
+  members(): readonly ProcessId[];
   /** Sends the signal to each, and SIGCONT after it: a stopped process could not act on it. */
   stop(signal: Signal): void;
   /** Sends SIGKILL to each until none is left. Resolves with the unkillable ones. */

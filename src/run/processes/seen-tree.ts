@@ -31,6 +31,8 @@ export interface SeenTreeParts {
   readonly root: ProcessId;
   /** The command, where it is the root itself; null: the root is redlock-run, its parent. */
   readonly command: RunningCommand | null;
+  /** Processes that belong to the command, also when the root has ended; default: none is known. */
+  readonly members?: readonly ProcessId[];
   /** Descendants of the root that do not belong to the command, nor do their own descendants. */
   readonly others: readonly number[];
   /** The session of redlock-run's caller. */
@@ -51,6 +53,7 @@ export class SeenTree implements ProcessTree {
 
   constructor(parts: SeenTreeParts) {
     this.#parts = parts;
+    for (const { pid, startedAt = 0 } of parts.members ?? []) this.#known.set(pid, startedAt);
   }
 
   /** Remembers the present members, to find them when their parents have ended. */
@@ -65,6 +68,10 @@ export class SeenTree implements ProcessTree {
 
   countAlive(): number {
     return this.#seen()?.length ?? 1;
+  }
+
+  members(): readonly ProcessId[] {
+    return (this.#seen() ?? []).map((pid) => ({ pid, startedAt: this.#known.get(pid) ?? 0 }));
   }
 
   stop(signal: Signal): void {

@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { type AcquireLimits, type AcquireParts, acquire } from '../../../src/lock/acquire.ts';
+import type { LockEvent } from '../../../src/lock/ports.ts';
 import { alone, type Failed } from '../../../src/lock/types.ts';
 import type { Acquisition } from '../../../src/lock/wait.ts';
 import { HandClock, settled } from '../hand-clock.ts';
@@ -14,6 +15,7 @@ const lastMomentMs = validMs - reserveMs;
 function setUp(parts: Partial<AcquireParts> = {}, limits: Partial<AcquireLimits> = {}) {
   const clock = new HandClock();
   const log: string[] = [];
+  const told: LockEvent[] = [];
   const aborting = new AbortController();
   let attempt = 0;
   const granted = (): Acquisition => {
@@ -28,11 +30,12 @@ function setUp(parts: Partial<AcquireParts> = {}, limits: Partial<AcquireLimits>
       waiter: null,
     };
     const lease = { claim, startedAt, validUntil: startedAt + validMs, fence: attempt };
-    return { kind: 'acquired', lease, elapsedMs: 20 };
+    return { kind: 'acquired', lease, grantedCount: 3, elapsedMs: 20 };
   };
   const result = acquire(
     {
       clock,
+      report: (event) => told.push(event),
       servers: [],
       wait: async (waitMs) => {
         log.push(`wait ${waitMs}`);
@@ -44,7 +47,7 @@ function setUp(parts: Partial<AcquireParts> = {}, limits: Partial<AcquireLimits>
     },
     { waitMs: null, aborted: aborting.signal, reserveMs, isIdentifying: true, ...limits },
   );
-  return { clock, log, aborting, result };
+  return { clock, log, told, aborting, result };
 }
 
 /** An answer that each call resolves later: after so many ms for the first, for the second... */
@@ -56,20 +59,24 @@ function after(clock: () => HandClock, ...durationsMs: number[]) {
 }
 
 it('hands out a lock that is ready in time, and releases nothing', async () => {
-  const { log, result } = setUp();
+  const { log, told, result } = setUp();
   expect(await result).toMatchObject({ kind: 'acquired', lease: { fence: 1 } });
   expect(log).toEqual(['wait null']);
+  expect(told).toEqual([{ kind: 'acquired', grantedCount: 3, elapsedMs: 20, waitMs: 0 }]);
 });
 
 it.each([
   ['before the last moment', lastMomentMs - 10, 1, ['wait 5000']],
   ['at the last moment', lastMomentMs, 2, ['wait 5000', 'release value 1', 'wait 4200']],
 ])('ready %s', async (_, readyMs, fence, expected) => {
-  const { clock, log, result } = setUp({ ready: after(() => clock, readyMs) }, { waitMs: 5_000 });
+  const parts = { ready: after(() => clock, readyMs) };
+  const { clock, log, told, result } = setUp(parts, { waitMs: 5_000 });
   await settled();
   await clock.moveTo(2_000);
   expect(await result).toMatchObject({ kind: 'acquired', lease: { fence } });
   expect(log).toEqual(expected);
+  // Once, and for the lock that is handed out.
+  expect(told).toMatchObject([{ kind: 'acquired', waitMs: readyMs }]);
 });
 
 it('never waits for less than no time', async () => {
@@ -81,18 +88,20 @@ it('never waits for less than no time', async () => {
 });
 
 it('releases the lock and tells why work cannot start', async () => {
-  const { log, result } = setUp({ ready: async () => 'there is no guard' });
+  const { log, told, result } = setUp({ ready: async () => 'there is no guard' });
   expect(await result).toEqual({ kind: 'not-ready', why: 'there is no guard' });
   expect(log).toEqual(['wait null', 'release value 1']);
+  expect(told).toEqual([]);
 });
 
 it('gives up what gets ready when the wait is aborted, and releases the lock', async () => {
-  const { aborting, log, result } = setUp({ ready: () => new Promise(() => {}) });
+  const { aborting, log, told, result } = setUp({ ready: () => new Promise(() => {}) });
   await settled();
   expect(log).toEqual(['wait null']);
   aborting.abort();
   expect(await result).toEqual({ kind: 'aborted' });
   expect(log).toEqual(['wait null', 'release value 1']);
+  expect(told).toEqual([]);
 });
 
 it('tells of a wait that ended without the lock as it is', async () => {

@@ -45,6 +45,7 @@ function startRun(parts: Partial<RunParts> = {}, childParts: Partial<Child> = {}
     acquire: async () => ({
       kind: 'acquired',
       lease: { claim, startedAt: 0, validUntil, fence: 1 },
+      grantedCount: 3,
       elapsedMs: 0,
     }),
     startChild: () => child,

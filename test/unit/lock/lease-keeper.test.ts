@@ -1,0 +1,250 @@
+// When a lease is extended, when the alarms sound, and with which reason: see
+// src/lock/lease-keeper.ts.
+
+import { expect, it } from 'vitest';
+import {
+  LeaseKeeper,
+  type LeaseKeeperParts,
+  type LeaseKeeperSettings,
+} from '../../../src/lock/lease-keeper.ts';
+import { alone, type Extension, type Lease } from '../../../src/lock/types.ts';
+import { HandClock, settled } from '../hand-clock.ts';
+
+/** Extended every 3 s, work has to stop at 7 s and to be killed at 9 s, unless it is extended. */
+const validMs = 10_000;
+const settings: LeaseKeeperSettings = {
+  extendEveryMs: 3_000,
+  masterTimeoutMs: 400,
+  reserveMs: 3_000,
+  killReserveMs: 1_000,
+};
+const person = { user: 'ann', host: 'desk', pid: 7, note: 'why' };
+const unreachable: Extension = { kind: 'unreachable', failures: [] };
+
+function leaseAt(startedAt: number): Lease {
+  const claim = {
+    ...alone,
+    resources: ['x'],
+    value: 'value',
+    ttlMs: validMs,
+    isFenced: true,
+    waiter: null,
+  };
+  return { claim, startedAt, validUntil: startedAt + validMs, fence: 1 };
+}
+
+const extended = (lease: Lease, wantedBy: string | null = null): Extension => ({
+  kind: 'extended',
+  lease,
+  extendedCount: 3,
+  wantedBy,
+});
+
+interface Options {
+  /** The answer to each extension, asked for at this instant; default: it succeeds. */
+  readonly answer?: (askedAt: number, clock: HandClock) => Extension | Promise<Extension>;
+  readonly settings?: Partial<LeaseKeeperSettings>;
+  readonly parts?: Partial<LeaseKeeperParts>;
+}
+
+function begun({ answer, settings: other, parts }: Options = {}, usual = settings) {
+  const clock = new HandClock();
+  const log: string[] = [];
+  const say = (what: string) => log.push(`${clock.now()} ${what}`);
+  const redlock = {
+    extend: async () => {
+      say('extend');
+      const askedAt = clock.now();
+      return answer ? answer(askedAt, clock) : extended(leaseAt(askedAt));
+    },
+    subscribe: async () => Promise.reject(new Error('not wanted')),
+  };
+  const keeper = new LeaseKeeper(
+    leaseAt(0),
+    { ...usual, ...other },
+    {
+      redlock: redlock as unknown as LeaseKeeperParts['redlock'],
+      clock,
+      random: () => 0,
+      report: ({ kind }) => say(kind),
+      onConfirmed: ({ startedAt }) => say(`confirmed from ${startedAt}`),
+      onLost: (reason, by) => say(`lost: ${reason}${by ? ` by ${by.user}` : ''}`),
+      onKillDue: () => say('kill'),
+      onBug: (bug) => say(`bug: ${(bug as Error).message}`),
+      ...parts,
+    },
+  );
+  keeper.begin();
+  return { clock, log, keeper };
+}
+
+it('extends a third of the ttl after the start of the last confirmed round', async () => {
+  const { clock, log, keeper } = begun();
+  await clock.moveTo(7_000);
+  keeper.end();
+  await clock.moveTo(30_000);
+  expect(log).toEqual([
+    '3000 extend',
+    '3000 confirmed from 3000',
+    '3000 extended',
+    '6000 extend',
+    '6000 confirmed from 6000',
+    '6000 extended',
+  ]);
+  expect([keeper.lease.validUntil, keeper.extensionCount]).toEqual([16_000, 2]);
+});
+
+it('tries again soon, stops at the reserve, kills at the other, and extends no more', async () => {
+  const { clock, log } = begun({ answer: () => unreachable });
+  await clock.moveTo(30_000);
+  const asked = log
+    .filter((line) => line.endsWith(' extend'))
+    .map((line) => Number(line.split(' ')[0]));
+  expect(asked.slice(0, 3)).toEqual([3_000, 3_100, 3_200]);
+  expect(asked.at(-1)).toBe(6_900);
+  expect(log.slice(-2)).toEqual(['7000 lost: unreachable', '9000 kill']);
+});
+
+it('an extension without a quorum leaves the validity as it was', async () => {
+  const { clock, keeper } = begun({ answer: () => unreachable });
+  await clock.moveTo(5_000);
+  expect(keeper.lease.validUntil).toBe(10_000);
+  expect(keeper.extensionCount).toBe(0);
+});
+
+it('an answer that never comes delays neither alarm', async () => {
+  const { clock, log } = begun({ answer: () => new Promise(() => {}) });
+  await clock.moveTo(30_000);
+  expect(log).toEqual(['3000 extend', '7000 lost: unreachable', '9000 kill']);
+});
+
+it('an extension between the two alarms puts off the second one', async () => {
+  const { clock, log, keeper } = begun({ answer: () => new Promise(() => {}) });
+  await clock.moveTo(8_000);
+  keeper.confirm(leaseAt(6_000));
+  await clock.moveTo(14_990);
+  expect(log.at(-1)).toBe('8000 confirmed from 6000');
+  await clock.moveTo(15_000);
+  expect(log.at(-1)).toBe('15000 kill');
+});
+
+it.each([
+  ['before stopAt: it is extended', 6_990, ['6990 extend']],
+  ['at stopAt: it is not', 7_000, ['7000 lost: unreachable']],
+  ['long after it: it was suspended', 7_501, ['7501 lost: suspended']],
+])('wakes up %s', async (_, at, expected) => {
+  const { clock, log } = begun();
+  await clock.leapTo(at);
+  expect(log.slice(0, 1)).toEqual(expected);
+});
+
+it('kills at once when it wakes up after both alarms', async () => {
+  const { clock, log } = begun();
+  await clock.leapTo(60_000);
+  expect(log).toEqual(['60000 lost: suspended', '60000 kill']);
+});
+
+it('a confirmation older than the known one is ignored, and so is one after the end', () => {
+  const { log, keeper } = begun();
+  keeper.confirm(leaseAt(2_000));
+  keeper.confirm(leaseAt(1_000));
+  keeper.confirm(leaseAt(2_000));
+  keeper.stopExtending();
+  keeper.confirm(leaseAt(3_000));
+  expect(log).toEqual(['0 confirmed from 2000']);
+  expect(keeper.lease.startedAt).toBe(2_000);
+});
+
+it('without extensions any more the alarms still sound', async () => {
+  const { clock, log, keeper } = begun();
+  keeper.stopExtending();
+  await clock.moveTo(30_000);
+  expect(log).toEqual(['7000 lost: unreachable', '9000 kill']);
+});
+
+it('without an interval it is never extended', async () => {
+  const { clock, log } = begun({ settings: { extendEveryMs: null } });
+  await clock.moveTo(30_000);
+  expect(log).toEqual(['7000 lost: unreachable', '9000 kill']);
+});
+
+it('without a second reserve nothing is killed', async () => {
+  const { killReserveMs, ...without } = settings;
+  const { clock, log } = begun({ settings: { extendEveryMs: null } }, without);
+  await clock.moveTo(30_000);
+  expect(log).toEqual(['7000 lost: unreachable']);
+});
+
+it.each(['taken', 'expired'] as const)('what a quorum says is told: %s', async (reason) => {
+  const { clock, log, keeper } = begun({ answer: () => ({ kind: 'lost', reason }) });
+  await clock.moveTo(3_000);
+  keeper.end();
+  expect(log).toEqual(['3000 extend', `3000 lost: ${reason}`]);
+});
+
+it('an answer after the end changes nothing', async () => {
+  const answer = async (_: number, clock: HandClock): Promise<Extension> => {
+    await clock.sleep(500);
+    return { kind: 'lost', reason: 'taken' };
+  };
+  const { clock, log, keeper } = begun({ answer });
+  await clock.moveTo(3_100);
+  keeper.end();
+  await clock.moveTo(30_000);
+  expect(log).toEqual(['3000 extend']);
+});
+
+it('a bug while extending is told, and the alarms sound all the same', async () => {
+  const { clock, log } = begun({ answer: () => Promise.reject(new Error('oops')) });
+  await clock.moveTo(30_000);
+  expect(log).toEqual(['3000 extend', '3000 bug: oops', '7000 lost: unreachable', '9000 kill']);
+});
+
+it('a waiter that a quorum names is told of', async () => {
+  const wanted: string[] = [];
+  const { clock, keeper } = begun({
+    answer: (askedAt) => extended(leaseAt(askedAt), 'next'),
+    parts: { onWanted: (by) => wanted.push(by) },
+  });
+  await clock.moveTo(3_000);
+  keeper.end();
+  expect(wanted).toEqual(['next']);
+});
+
+it('listens to people after a moment, and extends at once when one has broken the lock', async () => {
+  const asked: string[] = [];
+  let listenedAt = -1;
+  let ask: (kind: 'stop' | 'broken') => void = () => {};
+  let isClosed = false;
+  const { clock, log } = begun({
+    answer: () => ({ kind: 'lost', reason: 'expired' }),
+    parts: {
+      onStopAsked: ({ user }) => asked.push(user),
+      listen: (_, onRequest) => {
+        listenedAt = clock.now();
+        ask = (kind) => onRequest({ kind, id: 'id', token: 'token', by: person });
+        const channel = { renew: () => {}, close: () => (isClosed = true) };
+        return channel as unknown as ReturnType<NonNullable<LeaseKeeperParts['listen']>>;
+      },
+    },
+  });
+  await clock.moveTo(1_000);
+  expect(listenedAt).toBe(250);
+  ask('stop');
+  await settled();
+  expect([asked, log]).toEqual([['ann'], []]);
+  ask('broken');
+  await settled();
+  expect(log).toEqual(['1000 extend', '1000 lost: expired by ann']);
+  expect(isClosed).toBe(false);
+});
+
+it('closes its channel when it extends no more', async () => {
+  let isClosed = false;
+  const channel = { renew: () => {}, close: () => (isClosed = true) };
+  const listen = () => channel as unknown as ReturnType<NonNullable<LeaseKeeperParts['listen']>>;
+  const { clock, keeper } = begun({ parts: { listen } });
+  await clock.moveTo(1_000);
+  keeper.end();
+  expect(isClosed).toBe(true);
+});
