@@ -211,7 +211,7 @@ it('a waiter that a quorum names is told of', async () => {
   expect(wanted).toEqual(['next']);
 });
 
-it('listens to people after a moment, and extends at once when one has broken the lock', async () => {
+it('listens to people after a moment, and extends at once when one broke the lock', async () => {
   const asked: string[] = [];
   let listenedAt = -1;
   let ask: (kind: 'stop' | 'broken') => void = () => {};
