@@ -34,7 +34,7 @@ export interface Modules {
   readonly 'redis/inspector': typeof inspectorModule;
   readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
-  readonly 'redis/calls/script-calls': typeof scriptsModule;
+  readonly 'redis/calls/scripts': typeof scriptsModule;
   readonly 'run/ports': typeof runPortsModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
@@ -56,7 +56,7 @@ const realModules: Modules = {
   'redis/inspector': inspectorModule,
   'redis/enclosing-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
-  'redis/calls/script-calls': scriptsModule,
+  'redis/calls/scripts': scriptsModule,
   'run/ports': runPortsModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
@@ -68,7 +68,7 @@ export const modulePaths = Object.keys(realModules) as (keyof Modules)[];
 export const realSystem: System = systemOf(realModules);
 
 export function systemOf(modules: Modules) {
-  const { scriptsFor } = modules['redis/calls/script-calls'];
+  const { scriptsFor } = modules['redis/calls/scripts'];
   const all = [true, false].flatMap((isPlain) =>
     [true, false].flatMap((isNoted) => Object.entries(scriptsFor(isPlain, isNoted))),
   );
