@@ -23,6 +23,7 @@ interface Kind {
   readonly fault: Fault;
 }
 
+const briefFault = 'connections cut';
 const everyMaster = ['forgets', 'keeps', 'small-disk'];
 
 export const faults: Readonly<Record<string, Kind>> = {
@@ -151,7 +152,7 @@ export const faults: Readonly<Record<string, Kind>> = {
   },
   'connections cut': {
     weight: 14,
-    fault: onMaster('connections cut', everyMaster, async (_stage, { server }) => {
+    fault: onMaster(briefFault, everyMaster, async (_stage, { server }) => {
       for (const type of ['normal', 'pubsub'])
         await server.command('client', 'kill', 'type', type, 'skipme', 'yes');
     }),
@@ -243,7 +244,7 @@ function onMaster(
   return (stage) => {
     // Beside a master whose clock is set, all others must be well.
     if (stage.masters.some((master) => master.kind === 'clock')) return null;
-    const master = freeMaster(stage, kinds);
+    const master = freeMaster(stage, kinds, kind === briefFault);
     if (master === null) return null;
     master.isTaken = true;
     const done = record(stage, kind, master.name);

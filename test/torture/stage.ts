@@ -32,11 +32,19 @@ export function record(stage: Stage, kind: string, target: string): Done {
   return done;
 }
 
-/** A master to which nothing is being done, of one of these kinds; null: none may be had. */
-export function freeMaster(stage: Stage, kinds: readonly string[]): CellMaster | null {
+/**
+ * A master to which nothing is being done, of one of these kinds; null: none may be had. A fault
+ * that is over at once leaves the others as they are.
+ */
+export function freeMaster(
+  stage: Stage,
+  kinds: readonly string[],
+  isBrief: boolean,
+): CellMaster | null {
   const { masters, random, isMajorityAllowed } = stage;
   const takenCount = masters.filter(({ isTaken }) => isTaken).length;
-  if (!isMajorityAllowed && takenCount >= Math.floor((masters.length - 1) / 2)) return null;
+  const isEnough = takenCount >= Math.floor((masters.length - 1) / 2);
+  if (isEnough && !isMajorityAllowed && !isBrief) return null;
   const free = masters.filter(({ kind, isTaken }) => !isTaken && kinds.includes(kind));
   return free.length === 0 ? null : random.pick(free);
 }
