@@ -10,6 +10,12 @@ import type { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
 import { promotionKeyOf } from './keys.ts';
 
+/**
+ * A server counts its uptime in whole seconds of its clock, from the whole second in which it was
+ * started. So it may say 1 s when it has run for a moment.
+ */
+const uptimeErrorMs = 1_000;
+
 export interface DoubtSettings {
   readonly prefix: string;
   /** How long grants do not count; 0: they always do. */
@@ -37,7 +43,8 @@ export function graceFailureOf(
   const { identified } = master.connection;
   if (restartGraceMs === 0 || identified === null || isFailed(identified)) return null;
   const now = master.clock.now();
-  const agoMs = identified.startedAt === null ? restartGraceMs : now - identified.startedAt;
+  const { startedAt } = identified;
+  const agoMs = startedAt === null ? restartGraceMs : Math.max(0, now - startedAt - uptimeErrorMs);
   const changedMs = master.changedAt === null ? restartGraceMs : now - master.changedAt;
   const [isRestarted, isOther] = [agoMs < restartGraceMs, changedMs < restartGraceMs];
   const { hasReplicated } = identified;

@@ -167,7 +167,11 @@ export class SimServer {
   }
 
   #info(): string {
-    const uptimeSeconds = Math.floor((this.#world.now - this.#startedAt) / 1000);
+    // As Redis counts: both instants are cut off to whole seconds first.
+    const [now = 0, startedAt = 0] = [this.#world.now, this.#startedAt].map((at) =>
+      Math.floor(at / 1000),
+    );
+    const uptimeSeconds = now - startedAt;
     return `# Server\r\nrun_id:${this.#runId}\r\nuptime_in_seconds:${uptimeSeconds}\r\n`;
   }
 

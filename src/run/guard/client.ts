@@ -7,7 +7,7 @@ import { type Child, exitOf } from '../child.ts';
 import type { TimeLeft } from '../ports.ts';
 import { KeptTree } from '../processes/kept-tree.ts';
 import type { Libc } from '../processes/libc.ts';
-import { OtherChildren, reapOrphans } from '../processes/own-children.ts';
+import { keepApart, OtherChildren, reapOrphans } from '../processes/own-children.ts';
 import { processEntry } from '../processes/process-table.ts';
 import type { ProcessTree, RunningCommand } from '../processes/process-tree.ts';
 import { SeenTree } from '../processes/seen-tree.ts';
@@ -86,7 +86,11 @@ export class GuardClient {
     this.#parts = parts;
     if (process.platform === 'linux') parts.libc.becomeSubreaper();
     this.#others = new OtherChildren();
-    this.#guard = parts.supply.spare ?? new GuardProcess(parts.supply.program);
+    const { spare, program } = parts.supply;
+    this.#guard = spare ?? new GuardProcess(program);
+    // The bundle that has started the spare one keeps a list of its own children. Without this,
+    // a guard that dies could be reaped as an orphan, and its death would not be noticed.
+    if (spare?.child) keepApart(spare.child);
     this.#configured = this.#employ();
   }
 

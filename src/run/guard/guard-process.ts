@@ -82,6 +82,11 @@ export class GuardProcess {
     }
   }
 
+  /** The process as Node knows it; null: it could not be started. */
+  get child(): Pick<ChildProcess, 'pid' | 'once'> | null {
+    return this.#process;
+  }
+
   /** Whether it has sent any message. */
   get hasSpoken(): boolean {
     return this.#hasSpoken;

@@ -3,9 +3,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { GuardClient } from '../../../../src/run/guard/client.ts';
+import type { GuardProgram, GuardSupply } from '../../../../src/run/guard/guard-process.ts';
 import { loadLibc } from '../../../../src/run/processes/libc.ts';
+import { reapOrphans } from '../../../../src/run/processes/own-children.ts';
 import { readingsNow } from '../../../../src/system/clock.ts';
 
 const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1, isForeground: false } as const;
@@ -15,11 +17,15 @@ const timeLeft = () => [9_000, 9_000] as const;
 const clients: GuardClient[] = [];
 afterAll(() => Promise.all(clients.map((client) => client.done())));
 
-function startGuard(fixture: string, readings = readingsNow) {
-  const program = fileURLToPath(new URL(`fixtures/${fixture}.js`, import.meta.url));
+function programOf(fixture: string): GuardProgram {
+  const file = fileURLToPath(new URL(`fixtures/${fixture}.js`, import.meta.url));
+  return { file: process.execPath, words: [file] };
+}
+
+function startGuard(fixture: string, readings = readingsNow, spare: GuardSupply['spare'] = null) {
   const log: string[] = [];
   const client = new GuardClient({
-    supply: { program: { file: process.execPath, words: [program] }, spare: null },
+    supply: { program: programOf(fixture), spare },
     config,
     killAnswerMs: 100,
     libc,
@@ -78,6 +84,21 @@ it.concurrent('gives up on guards that die one after the other, and says how', a
 it.concurrent('tells why when there never was one', async () => {
   const { client } = startGuard('there-is-none');
   expect(await client.confirm(timeLeft)).toBe('ended with code 1');
+});
+
+it('never reaps the guard that another bundle has started: Node must tell of its death', async () => {
+  vi.resetModules();
+  const bundle = await import('../../../../src/run/guard/guard-process.ts');
+  const spare = new bundle.GuardProcess(programOf('good'));
+  startGuard('good', readingsNow, spare);
+  const reaped: number[] = [];
+  const reap = (pid: number) => {
+    reaped.push(pid);
+    return null;
+  };
+  reapOrphans({ ...libc, reap }, undefined);
+  expect(spare.child?.pid).toBeGreaterThan(0);
+  expect(reaped).not.toContain(spare.child?.pid);
 });
 
 it.concurrent('has no guard left when it is done, and starts no other', async () => {

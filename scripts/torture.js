@@ -1,0 +1,16 @@
+// @ts-check
+// `npm run torture -- [--minutes N --seed S --help]`: compiles test/torture and runs it: real runs
+// on real servers, faults by chance, and a witness of its own. Exits 1 on a finding.
+
+import { join } from 'node:path';
+import { root, script, show } from './program.js';
+import { setUp } from './setup.js';
+
+await script(async () => {
+  await setUp({ server: true });
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const compiled = await show(process.execPath, [compiler, '-p', join(root, 'test', 'torture')]);
+  if (compiled !== 0) return compiled;
+  const main = join('node_modules', '.cache', 'torture', 'test', 'torture', 'main.js');
+  return show(process.execPath, [join(root, main), ...process.argv.slice(2)]);
+});

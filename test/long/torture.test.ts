@@ -1,0 +1,53 @@
+// `npm run torture` on this machine for some seconds: it can fail, and it leaves nothing behind. What
+// it finds in minutes and hours is in docs/results/torture.md.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { judgeSections } from '../torture/judge.ts';
+import type { Section } from '../torture/witness.ts';
+
+/** For the files of the program under test alone. */
+const TMPDIR = mkdtempSync(join(scratchFolder(), 't-'));
+afterAll(() => expect(readdirSync(TMPDIR)).toEqual([]));
+
+function torture(...words: readonly string[]) {
+  const all = ['scripts/torture.js', '--minutes', '0.2', '--lanes', '1', ...words];
+  const env = { ...process.env, TMPDIR };
+  const { status, stdout } = spawnSync(process.execPath, all, { encoding: 'utf8', env });
+  return { status, stdout };
+}
+
+test('a short run: no finding', () => {
+  const { status, stdout } = torture('--seed', '1');
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/ sections, [1-9]\d* faults, 0 f/)]);
+});
+
+test.each([
+  ['lock', /^ {2}overlap: /m],
+  ['guard', /^ {2}(overlap|outlived): /m],
+])('--break %s: a finding, and how to see it again', (broken, finding) => {
+  const { status, stdout } = torture('--seed', '1', '--break', broken);
+  expect(stdout).toMatch(finding);
+  expect(stdout).toContain(`again: npm run torture -- --seed 1 --cells 1 --break ${broken}`);
+  expect(status).toBe(1);
+});
+
+const section = (begunAt: number, lastAt: number, fence: number): Section => {
+  const run = `r${fence}`;
+  return { lock: 'a', token: run, fence, run, shape: 'plain', begunAt, lastAt, endedAt: lastAt };
+};
+
+test.each([
+  ['one after the other', [section(1, 2, 1), section(2.1, 3, 2)], []],
+  ['the next begins too soon', [section(1, 2, 1), section(1.9, 3, 2)], ['overlap']],
+  ['a long one around two', [section(1, 9, 1), section(2, 3, 2), section(4, 5, 3)], 2],
+  ['the number falls', [section(1, 2, 2), section(3, 4, 1)], ['fence']],
+  ['the number stays', [section(1, 2, 2), section(3, 4, 2)], ['fence']],
+  ['no number', [section(1, 2, Number.NaN), section(3, 4, 1)], ['fence']],
+])('judged: %s', (_, sections, expected) => {
+  const kinds = judgeSections(sections).map(({ kind }) => kind);
+  expect(Array.isArray(expected) ? kinds : kinds.length).toEqual(expected);
+});

@@ -1,0 +1,324 @@
+// One cell: a few masters, runs that contend for one or two locks, and faults by chance. What its
+// seed decides: the masters, the runs, the faults and their order. What it does not: the instants
+// at which the machine gets to each of them.
+
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { serverProgram } from '../servers/program.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
+import { Random } from '../sim/random.ts';
+import { CellMaster, type MasterKind, type Means } from './cell-master.ts';
+import { Contender, type Place, type Plan, shapes } from './contender.ts';
+import { deliberate, faults } from './faults.ts';
+import { type Ended, type Finding, judgeEnd, judgeOutlived, judgeSections } from './judge.ts';
+import { describe, isThere } from './processes.ts';
+import type { Done, Stage } from './stage.ts';
+import { now, Witness } from './witness.ts';
+import type { Break } from './words.ts';
+
+export interface CellWish {
+  readonly seed: number;
+  readonly lastsMs: number;
+  readonly means: Means;
+  readonly break: Break | undefined;
+  /** A folder for the logs of cells with findings. */
+  readonly keep: string | undefined;
+}
+
+export interface CellResult {
+  readonly seed: number;
+  readonly about: string;
+  readonly runCount: number;
+  readonly sectionCount: number;
+  /** How often each fault was done. */
+  readonly faultCounts: ReadonlyMap<string, number>;
+  /** How often runs ended in each way. */
+  readonly endCounts: ReadonlyMap<string, number>;
+  readonly shapeCounts: ReadonlyMap<string, number>;
+  readonly findings: readonly Finding[];
+  /** The longest time between two looks at the processes, in ms: how busy the machine was. */
+  readonly longestPauseMs: number;
+}
+
+const lookEveryMs = 100;
+/** How often a fault is drawn that nothing can be done with at the moment. */
+const mostDraws = 8;
+/** After which a run that was told to end counts as endless, however busy the machine is. */
+const endWithinMs = 40_000;
+/** The promise ends with the ttl; the rest is for a machine that is busy. */
+const leftWithinMs = 20_000;
+
+export async function playCell(wish: CellWish): Promise<CellResult> {
+  const random = new Random(wish.seed, 'torture');
+  const folder = join(scratchFolder(), `cell-${wish.seed}`);
+  mkdirSync(folder);
+  const log = join(folder, 'log');
+  writeFileSync(log, '');
+  const masters = await startMasters(random.stream('masters'), folder, wish);
+  const witness = new Witness(log);
+  try {
+    return await new Cell(wish, random, log, masters, witness).play();
+  } finally {
+    witness.close();
+    await Promise.all(masters.map((master) => master.stop()));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function startMasters(random: Random, folder: string, { means }: CellWish) {
+  const program = await serverProgram();
+  const count = random.chance(0.6) ? 3 : 5;
+  const hasClock = means.clock !== null && random.chance(0.15);
+  const usual: MasterKind[] = ['forgets', 'keeps'];
+  const few: MasterKind[] = means.disks ? [...usual, 'small-disk'] : usual;
+  const kinds = Array.from({ length: count }, (_, index) =>
+    hasClock && index === 0 ? 'clock' : random.pick(few),
+  );
+  return Promise.all(
+    kinds.map((kind, index) => CellMaster.start(`m${index + 1}`, kind, folder, program, means)),
+  );
+}
+
+class Cell {
+  readonly #wish: CellWish;
+  readonly #random: Random;
+  readonly #stage: Stage;
+  readonly #place: Place;
+  readonly #locks: readonly string[];
+  readonly #contenders = new Set<Contender>();
+  readonly #all: Contender[] = [];
+  readonly #ended: Ended[] = [];
+  readonly #done: Done[] = [];
+  readonly #findings: Finding[] = [];
+  readonly #endAt: number;
+  #isOpen = true;
+  #longestPauseMs = 0;
+
+  constructor(
+    wish: CellWish,
+    random: Random,
+    log: string,
+    masters: readonly CellMaster[],
+    witness: Witness,
+  ) {
+    this.#wish = wish;
+    this.#random = random.stream('runs');
+    const names = ['a', 'b', 'c', 'd'].slice(0, random.integer(1, 4));
+    this.#locks = names.map((name) => `torture-${wish.seed}-${name}`);
+    this.#place = {
+      log,
+      cache: join(scratchFolder(), 'cache'),
+      masters: masters.map(({ server }) => server.url),
+    };
+    this.#endAt = now() + wish.lastsMs / 1000;
+    this.#stage = {
+      random: random.stream('faults'),
+      ttlMs: random.pick([3_000, 4_000, 5_000]),
+      log,
+      masters,
+      contenders: this.#contenders,
+      witness,
+      isMajorityAllowed: random.chance(0.4),
+    };
+  }
+
+  async play(): Promise<CellResult> {
+    mkdirSync(this.#place.cache, { recursive: true });
+    const looks = this.#look();
+    const slots = 2 * this.#locks.length + this.#random.integer(0, 2);
+    const contend = Array.from({ length: slots }, (_, slot) => this.#contend(slot));
+    await this.#injectFaults();
+    this.#isOpen = false;
+    for (const contender of this.#contenders) contender.signal('SIGTERM');
+    await this.#endAll(contend);
+    await this.#nothingLeft();
+    await looks;
+    return this.#result();
+  }
+
+  /** One run after the other. */
+  async #contend(slot: number): Promise<void> {
+    const random = this.#random.stream(`slot ${slot}`);
+    for (let turn = 0; this.#isOpen; turn += 1) {
+      const contender = new Contender(this.#plan(random, slot, turn), this.#place);
+      this.#contenders.add(contender);
+      this.#all.push(contender);
+      this.#ended.push(await contender.ended);
+      this.#contenders.delete(contender);
+      await sleep(random.around(100));
+    }
+  }
+
+  #plan(random: Random, slot: number, turn: number): Plan {
+    const { ttlMs } = this.#stage;
+    const isImpatient = random.chance(0.15);
+    const wait = isImpatient ? random.pick([['-n'], ['-w', '1s'], ['-w', '3s']]) : [];
+    const isIsolated = this.#wish.means.isolation && random.chance(0.1);
+    const isLong = random.chance(0.2);
+    const flags = ['--ttl', `${ttlMs}ms`, '-k', `${random.pick([200, 500, 900])}ms`, ...wait];
+    return {
+      id: `${this.#wish.seed}.${slot}.${turn}`,
+      lock: random.pick(this.#locks),
+      shape: random.pick(shapes),
+      workMs: Math.round(isLong ? random.between(1_000, 2 * ttlMs) : random.between(20, 600)),
+      flags: isIsolated ? [...flags, '--isolate'] : flags,
+      isIsolated,
+      isImpatient,
+      isLawless: this.#wish.break === 'lock' && slot === 0 && turn % 3 === 1,
+    };
+  }
+
+  async #injectFaults(): Promise<void> {
+    const random = this.#random.stream('schedule');
+    const { break: broken } = this.#wish;
+    const table = broken === 'guard' ? deliberate.guard : { ...faults, ...deliberate.lock };
+    // Each cell has faults that are frequent in it, and some that are not there at all.
+    const weights = Object.entries(table).map(([name, { weight, fault }]) => {
+      const isOnly = broken === 'guard';
+      return { name, fault, weight: isOnly ? weight : weight * random.pick([0, 1, 1, 3]) };
+    });
+    const meanMs = random.pick([60, 100, 160]);
+    const going = new Set<Promise<unknown>>();
+    while (now() < this.#endAt) {
+      await sleep(random.around(meanMs));
+      let fault: Promise<readonly Done[]> | null = null;
+      for (let tries = 0; fault === null && tries < mostDraws; tries += 1)
+        fault = draw(random, weights)?.fault(this.#stage) ?? null;
+      if (fault === null) continue;
+      const over = fault.then((done) => this.#done.push(...done));
+      going.add(over);
+      void over.finally(() => going.delete(over)).catch(() => {});
+    }
+    await Promise.all(going);
+  }
+
+  /** Looks at the processes until the cell is over. */
+  async #look(): Promise<void> {
+    let lookedAt = now();
+    while (this.#isOpen || this.#contenders.size > 0) {
+      this.#stage.witness.look();
+      await sleep(lookEveryMs);
+      this.#longestPauseMs = Math.max(this.#longestPauseMs, (now() - lookedAt) * 1000);
+      lookedAt = now();
+    }
+  }
+
+  async #endAll(contend: readonly Promise<void>[]): Promise<void> {
+    const all = Promise.all(contend).then(() => true);
+    const isOver = await Promise.race([all, sleep(endWithinMs, false, { ref: false })]);
+    if (isOver) return;
+    for (const contender of this.#contenders) {
+      const { id, shape } = contender.plan;
+      const why = describe(contender.pid);
+      const what = `run ${id} (${shape}) goes on ${endWithinMs / 1000} s after SIGTERM: ${why}`;
+      this.#findings.push({ kind: 'endless', what, runs: [id] });
+      contender.signal('SIGKILL');
+    }
+    await all;
+  }
+
+  /** The promise ends with the ttl: then no process and no key is left. */
+  async #nothingLeft(): Promise<void> {
+    const { witness, ttlMs } = this.#stage;
+    // What a deliberate fault leaves stays there.
+    const withinMs = this.#wish.break === undefined ? ttlMs + leftWithinMs : 1_000;
+    const leftGuards = () =>
+      this.#all.flatMap(({ guards, plan }) =>
+        guards.filter(isThere).map(({ pid }) => ({ pid, run: plan.id, what: 'guard' })),
+      );
+    const leftProcesses = () => {
+      witness.look();
+      return witness.processes().map(({ pid, section }) => {
+        return { pid, run: section?.run ?? '?', what: `process (${section?.shape})` };
+      });
+    };
+    const left = await emptyWithin(withinMs, async () => [...leftProcesses(), ...leftGuards()]);
+    for (const { pid, run, what } of left) {
+      this.#findings.push({ kind: 'left', what: `${what} ${pid} of run ${run}`, runs: [run] });
+      // It carries the path of this cell, or is the guard of a run of it.
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    }
+    const keys = await emptyWithin(ttlMs + leftWithinMs, () => this.#leftKeys());
+    for (const what of keys) this.#findings.push({ kind: 'left', what, runs: [] });
+  }
+
+  /** Counters and histories stay. A master with another time of day lets keys go at another time. */
+  async #leftKeys(): Promise<readonly string[]> {
+    const masters = this.#stage.masters.filter(({ kind }) => kind !== 'clock');
+    const keys = await Promise.all(
+      masters.map(async ({ name, server }) =>
+        (await server.keys()).map((key) => `key ${key} on ${name}`),
+      ),
+    );
+    return keys.flat().filter((key) => !/:(fence|history|promotion) on /.test(key));
+  }
+
+  #result(): CellResult {
+    const { witness, masters, ttlMs, log } = this.#stage;
+    const sections = [...witness.sections.values()];
+    const ofRun = new Map(sections.map((section) => [section.run, section]));
+    const findings = [
+      ...judgeSections(sections),
+      ...judgeOutlived(witness.outlived),
+      ...this.#ended.flatMap((ended) => judgeEnd(ended, ofRun.get(ended.run)) ?? []),
+      ...this.#findings,
+    ].map((finding) => ({ ...finding, what: `${finding.what}${this.#faultsOf(finding.runs)}` }));
+    const { keep, seed } = this.#wish;
+    if (findings.length > 0 && keep !== undefined) {
+      mkdirSync(keep, { recursive: true });
+      copyFileSync(log, join(keep, `cell-${seed}.log`));
+    }
+    return {
+      seed,
+      about: `${masters.map(({ kind }) => kind).join(' ')}; ttl ${ttlMs / 1000} s`,
+      runCount: this.#all.length,
+      sectionCount: sections.length,
+      faultCounts: countOf(this.#done.map(({ kind }) => kind)),
+      endCounts: countOf(this.#ended.map(({ code, signal }) => String(signal ?? code))),
+      shapeCounts: countOf(sections.map(({ shape }) => shape)),
+      findings,
+      longestPauseMs: this.#longestPauseMs,
+    };
+  }
+
+  #faultsOf(runs: readonly string[]): string {
+    const done = this.#done.filter(({ target }) => runs.includes(target));
+    if (done.length === 0) return '';
+    const told = done.map(({ at, kind, target }) => `${at.toFixed(3)} ${kind} ${target}`);
+    return `; done to them: ${told.join(', ')}`;
+  }
+}
+
+function draw<Item extends { readonly weight: number }>(
+  random: Random,
+  items: readonly Item[],
+): Item | undefined {
+  let rest = random.next() * items.reduce((sum, { weight }) => sum + weight, 0);
+  return items.find(({ weight }) => {
+    rest -= weight;
+    return rest < 0;
+  });
+}
+
+/** What is left when nothing is, or when the time is over. */
+async function emptyWithin<Item>(
+  ms: number,
+  look: () => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  for (const endAt = now() + ms / 1000; ; ) {
+    const left = await look();
+    if (left.length === 0 || now() > endAt) return left;
+    await sleep(200);
+  }
+}
+
+function countOf(words: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,84 @@
+// `npm run torture`: cells on a few lanes until the time is over, and what they have found. It
+// prints a line for each cell, and leaves nothing behind.
+
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { type CellResult, playCell } from './cell.ts';
+import { meansOfThisMachine } from './cell-master.ts';
+import { pageOf, Sum } from './page.ts';
+import { now } from './witness.ts';
+import { parseWords, type Wanted } from './words.ts';
+
+/** A cell ends with a pause of some seconds, so it should not be short. */
+const longestCellMs = 40_000;
+
+const wanted = parseWords(process.argv.slice(2));
+if ('text' in wanted) {
+  process[wanted.exitCode === 0 ? 'stdout' : 'stderr'].write(wanted.text);
+  process.exitCode = wanted.exitCode;
+} else {
+  process.exitCode = await torture(wanted);
+}
+
+async function torture(wanted: Wanted): Promise<number> {
+  const { minutes, seed, cells = Number.POSITIVE_INFINITY, lanes, keep, break: broken } = wanted;
+  const means = meansOfThisMachine();
+  for (const [what, isHere] of [
+    ['clocks that are set', means.clock !== null],
+    ['full disks', means.disks],
+    ['--isolate', means.isolation],
+  ] as const) {
+    if (!isHere) console.log(`not on this machine: ${what}`);
+  }
+  const [startedAt, tested] = [now(), commit()];
+  const sum = new Sum();
+  let endAt = startedAt + minutes * 60;
+  let next = seed;
+  const stop = () => {
+    endAt = 0;
+  };
+  // What runs is ended in order; a second signal ends it at once, and the watchdog cleans up.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  const lane = async () => {
+    while (now() < endAt && next < seed + cells) {
+      const lastsMs = Math.min(longestCellMs, (endAt - now()) * 1000);
+      const wish = { seed: next, lastsMs, means, break: broken, keep };
+      next += 1;
+      const result = await playCell(wish);
+      sum.add(result);
+      tell(result, wanted);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  const minutesTaken = (now() - startedAt) / 60;
+  for (const line of sum.lines()) console.log(line);
+  if (wanted.page) {
+    const facts = { wanted, minutesTaken, commit: tested, means };
+    writeFileSync('docs/results/torture.md', pageOf(sum, facts));
+    console.log('docs/results/torture.md');
+  }
+  return sum.findingCount > 0 ? 1 : 0;
+}
+
+function tell(result: CellResult, wanted: Wanted): void {
+  const { seed, about, sectionCount, faultCounts, findings, longestPauseMs } = result;
+  const faultCount = [...faultCounts.values()].reduce((sum, count) => sum + count, 0);
+  const found = findings.length === 0 ? 'no finding' : `${findings.length} FINDINGS`;
+  const counts = `${sectionCount} sections, ${faultCount} faults`;
+  const pause = `longest pause ${Math.round(longestPauseMs)} ms`;
+  console.log(`cell ${seed}: ${about}; ${counts}, ${found}; ${pause}`);
+  for (const { kind, what } of findings) console.log(`  ${kind}: ${what}`);
+  if (findings.length > 0) {
+    const again = wanted.break === undefined ? '' : ` --break ${wanted.break}`;
+    console.log(`  again: npm run torture -- --seed ${seed} --cells 1${again}`);
+  }
+}
+
+function commit(): string {
+  try {
+    const words = ['describe', '--always', '--dirty', '--abbrev=10'];
+    return execFileSync('git', words, { encoding: 'utf8' }).trim();
+  } catch {
+    return 'no commit';
+  }
+}

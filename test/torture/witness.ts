@@ -1,0 +1,114 @@
+// What the commands themselves have written, and what the kernel shows of them. No code of the
+// program takes part.
+// *Invariant:* a command writes the time of its own clock before it writes the line, and the log is
+// read before the processes. So a process is accused only of what is true: it was alive after a
+// later section of its lock had begun.
+
+import { closeSync, openSync, readSync } from 'node:fs';
+import { allPids, canAct, wordsOf } from './processes.ts';
+
+/** From the first to the last sign of one command: what one lease of one run has let in. */
+export interface Section {
+  readonly lock: string;
+  readonly token: string;
+  readonly fence: number;
+  readonly run: string;
+  readonly shape: string;
+  /** Seconds of CLOCK_MONOTONIC, like all times here. */
+  readonly begunAt: number;
+  /** The last sign of any of its processes. */
+  lastAt: number;
+  /** When its first process had done its work; null: it was ended before. */
+  endedAt: number | null;
+}
+
+/** A process that was alive after a later section of its lock had begun. */
+export interface Outlived {
+  readonly section: Section;
+  readonly later: Section;
+  readonly pid: number;
+}
+
+export class Witness {
+  readonly #log: string;
+  readonly #file: number;
+  #readTo = 0;
+  #rest = '';
+  /** By token, in the order in which they were written. */
+  readonly sections = new Map<string, Section>();
+  readonly outlived: Outlived[] = [];
+  readonly #accused = new Set<number>();
+  /** The latest section of each lock. */
+  readonly #latest = new Map<string, Section>();
+
+  constructor(log: string) {
+    this.#log = log;
+    this.#file = openSync(log, 'r');
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  sectionOf(run: string): Section | undefined {
+    return [...this.sections.values()].find((section) => section.run === run);
+  }
+
+  /** Takes in what was written since. */
+  read(): void {
+    const chunk = Buffer.alloc(1 << 16);
+    for (;;) {
+      const size = readSync(this.#file, chunk, 0, chunk.length, this.#readTo);
+      if (size === 0) return;
+      this.#readTo += size;
+      const lines = (this.#rest + chunk.toString('latin1', 0, size)).split('\n');
+      this.#rest = lines.pop() ?? '';
+      for (const line of lines) this.#take(line);
+    }
+  }
+
+  /** Looks at all processes once, and accuses those that should be gone. */
+  look(): void {
+    this.read();
+    const latest = new Map(this.#latest);
+    for (const { pid, section } of this.processes()) {
+      const later = section && latest.get(section.lock);
+      if (!later || later.begunAt <= section.begunAt || this.#accused.has(pid)) continue;
+      if (!canAct(pid)) continue;
+      this.#accused.add(pid);
+      this.outlived.push({ section, later, pid });
+    }
+  }
+
+  /** The living processes of commands, and of which section each is; undefined: of none yet. */
+  processes(): readonly { readonly pid: number; readonly section: Section | undefined }[] {
+    return allPids().flatMap((pid) => {
+      const words = wordsOf(pid);
+      const at = words.indexOf(this.#log);
+      // The words of redlock-run name the log as well, but no token.
+      const isCommand = at > 0 && /^perl$|\/perl[\d.]*$/.test(words[0] ?? '');
+      return isCommand ? [{ pid, section: this.sections.get(words[at + 5] ?? '') }] : [];
+    });
+  }
+
+  #take(line: string): void {
+    const [time, what = '', lock = '', token = '', fence, run = '', , shape = ''] = line.split(' ');
+    const at = Number(time);
+    if (what === 'fault') return;
+    const section = this.sections.get(token);
+    if (section === undefined) {
+      const begun = { lock, token, fence: Number(fence), run, shape, begunAt: at };
+      const started = { ...begun, lastAt: at, endedAt: what === 'end' ? at : null };
+      this.sections.set(token, started);
+      if ((this.#latest.get(lock)?.begunAt ?? 0) < at) this.#latest.set(lock, started);
+      return;
+    }
+    section.lastAt = Math.max(section.lastAt, at);
+    if (what === 'end') section.endedAt = at;
+  }
+}
+
+/** CLOCK_MONOTONIC in seconds, the clock of the commands. */
+export function now(): number {
+  return Number(process.hrtime.bigint()) / 1e9;
+}

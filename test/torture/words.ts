@@ -1,0 +1,84 @@
+// The command line of `npm run torture`, parsed. It runs nothing.
+
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+
+/** A deliberate fault, which the witness must find. */
+export const breaks = ['lock', 'guard'] as const;
+export type Break = (typeof breaks)[number];
+
+export interface Wanted {
+  /** When no new cell is started any more. */
+  readonly minutes: number;
+  /** Of the first cell; the next cell has the next number. */
+  readonly seed: number;
+  /** How many cells; undefined: as many as there is time for. */
+  readonly cells?: number;
+  /** How many cells run at a time. */
+  readonly lanes: number;
+  readonly break?: Break;
+  /** A folder in which the logs of cells with findings are kept. */
+  readonly keep?: string;
+  /** Write docs/results/torture.md. */
+  readonly page?: true;
+}
+
+/** Nothing is to be run: a text is to be shown. */
+export interface Told {
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+const usageExitCode = 64;
+
+const examples = `
+Examples:
+  npm run torture -- --minutes 10                    some hundred faults a minute
+  npm run torture -- --seed 17 --cells 1             the cell of one seed again
+  npm run torture -- --minutes 0.2 --break lock      a command without the lock: it must be found
+
+A seed repeats the cell and its schedule of faults, but not what the machine makes of it.
+
+Exit status: 0 no finding; 1 a finding; 64 usage error.`;
+
+export function parseWords(argv: readonly string[]): Wanted | Told {
+  let text = '';
+  const write = (more: string) => {
+    text += more;
+  };
+  const command = new Command('npm run torture --')
+    .description('Runs of redlock-run on real servers, and faults: what do the commands witness?')
+    .option('--minutes <number>', 'how long, a fraction is possible', minutes, 5)
+    .option('--seed <number>', 'of the first cell; default: another one each time', wholeNumber)
+    .option('--cells <number>', 'at most so many cells', wholeNumber)
+    .option('--lanes <number>', 'so many cells at a time', wholeNumber, 2)
+    .addOption(new Option('--break <what>', 'a deliberate fault, to be found').choices(breaks))
+    .option('--keep <folder>', 'keep the logs of cells with findings there')
+    .option('--page', 'write docs/results/torture.md')
+    .addHelpText('after', examples)
+    .showSuggestionAfterError(false)
+    .configureOutput({
+      writeOut: write,
+      writeErr: write,
+      outputError: (line) => write(line.replace(/^error: /, 'torture: ').replace(/\n(?=.)/g, ' ')),
+    })
+    .exitOverride();
+  try {
+    const wanted = command.parse(argv, { from: 'user' }).opts<Partial<Wanted>>();
+    return { seed: Date.now() % 1_000_000, ...wanted } as Wanted;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return { text, exitCode: error.exitCode === 0 ? 0 : usageExitCode };
+  }
+}
+
+function wholeNumber(word: string): number {
+  const number = Number(word);
+  if (/^\d+$/.test(word) && number > 0 && Number.isSafeInteger(number)) return number;
+  throw new InvalidArgumentError('(a whole number, 1 or more)');
+}
+
+function minutes(word: string): number {
+  const number = Number(word);
+  if (/^\d*\.?\d+$/.test(word) && number > 0 && number <= 1440) return number;
+  throw new InvalidArgumentError('(more than 0, at most 1440)');
+}
