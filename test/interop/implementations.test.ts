@@ -101,10 +101,9 @@ describe('a deliberate fault is found', () => {
   });
 
   test('and the same program without a fault passes all checks', async () => {
-    for (const { title, run, applies } of checks) {
+    for (const { run, applies } of checks) {
       const subject = flawed('none');
-      if (applies?.(subject.implementation) === false || title.startsWith('theirs extends'))
-        continue;
+      if (applies?.(subject.implementation) === false) continue;
       rig = new Rig(subject, masters);
       await run(rig, { ...short, limitMs: plan.limitMs });
       await rig.close();

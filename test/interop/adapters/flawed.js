@@ -22,6 +22,10 @@ const set = `redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2]) return 1`;
 const remove = `return redis.call('del', KEYS[1])`;
 const removeOurs = `return redis.call('get', KEYS[1]) == ARGV[1] and redis.call('del', KEYS[1]) or 0`;
 
+const extendOurs = `
+if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('pexpire', KEYS[1], ARGV[2])`;
+
 /** @param {string} ttl */
 async function acquire(ttl) {
   if (flaw === 'never-asks') return true;
@@ -40,7 +44,7 @@ async function answer(line) {
     return acquire(words[1] ?? '');
   }
   if (flaw === 'never-asks') return true;
-  if (verb === 'extend') return false;
+  if (verb === 'extend') return (await countOf(extendOurs, value, words[0] ?? '')) >= quorum;
   if (flaw === 'never-releases') return true;
   return (await countOf(flaw === 'releases-any' ? remove : removeOurs, value)) > 0;
 }
