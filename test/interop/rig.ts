@@ -136,6 +136,34 @@ export class Rig {
     return (await this.look()).map(({ value }) => value);
   }
 
+  /** Waits until ours stands on all masters that run, the last of them too; returns that value. */
+  ours(): Promise<string> {
+    return eventually('ours on all masters', async () => {
+      const [first, ...others] = await this.values();
+      return others.every((value) => value === first) && first;
+    });
+  }
+
+  /** Expects that it stands there still: at once, before ours can mend what theirs has removed. */
+  async expectOurs(ours: string): Promise<void> {
+    const values = await this.values();
+    expect(values).toEqual(values.map(() => ours));
+  }
+
+  /** Waits until this value of ours stands on no master; returns what theirs has on each. */
+  without(ours: string): Promise<Sight[]> {
+    return eventually('ours is gone', async () => {
+      const all = await this.look();
+      return all.every(({ value }) => value !== ours) && all;
+    });
+  }
+
+  /** Expects that theirs has what it had; on a master that it had not reached, it may have come. */
+  async expectKept(before: readonly Sight[]): Promise<void> {
+    const isTheirs = (_: Sight, index: number) => before[index]?.value !== null;
+    expect((await this.look()).filter(isTheirs)).toEqual(before.filter(isTheirs));
+  }
+
   /** When a quorum of the masters is free again, if nothing extends the lock. */
   async expiry(): Promise<number> {
     const ends = (await this.look()).map(({ expiresAt }) => expiresAt).sort((a, b) => a - b);
