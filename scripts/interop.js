@@ -4,7 +4,7 @@
 // writes docs/results/interop.md; `--sections` makes the shared section so many times as long. It
 // fails when a check fails, or when one that is named cannot be run here.
 
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { implementations } from '../test/interop/implementations.js';
@@ -41,6 +41,8 @@ function readWords() {
     throw new Failure(64, `interop: ${message} (usage: ${usage})`);
   }
   const sources = process.env.INTEROP_SOURCES;
+  if (sources && !existsSync(sources))
+    throw new Failure(64, `interop: INTEROP_SOURCES: ${sources}: no such folder`);
   const known = [
     'all',
     ...implementations.map(({ name }) => name),

@@ -23,7 +23,7 @@ const longMs = 60_000;
 const letIn = (theirs: Adapter, ttlMs: number) =>
   eventually('theirs is let in', () => theirs.acquire(name, ttlMs), 30_000);
 
-/** Theirs is refused by what ours holds, again and again beyond its first end, and changes nothing. */
+/** Theirs is refused while ours holds, also beyond its first end, and changes nothing. */
 async function isRefusedBeyond(rig: Rig, theirs: Adapter, firstEndAt: number): Promise<void> {
   const ours = await rig.ours();
   for (let over = 0; over < 2; ) {

@@ -36,7 +36,7 @@ export interface Plan {
   readonly limitMs: number;
 }
 
-/** Between two attempts of one: most of the time the section is free, or none would get in by polls. */
+/** Between two attempts of one. Mostly the section is free, or none would get in by polls. */
 const pauseMs = () => 100 * Math.random();
 /** Longer than any stall of a busy machine. */
 const ttlMs = 30_000;
@@ -46,6 +46,10 @@ mkdir "$0/inside" 2>/dev/null || echo overlap >> "$0/overlaps"
 count=$(cat "$0/count"); sleep ${workMs / 1_000}; echo $((count + 1)) > "$0/count"
 rmdir "$0/inside" 2>/dev/null || true`;
 
+/**
+ * Lets all three enter until each has had its share. It never throws for what they do: overlaps and
+ * failures are in the result.
+ */
 export async function shareSection(rig: Rig, plan: Plan): Promise<Sections> {
   const { shares, workMs, limitMs } = plan;
   const folder = mkdtempSync(join(scratchFolder(), 'section-'));

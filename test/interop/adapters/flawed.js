@@ -20,7 +20,9 @@ async function countOf(script, ...words) {
 const setIfFree = `return redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', ARGV[2]) and 1 or 0`;
 const set = `redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2]) return 1`;
 const remove = `return redis.call('del', KEYS[1])`;
-const removeOurs = `return redis.call('get', KEYS[1]) == ARGV[1] and redis.call('del', KEYS[1]) or 0`;
+const removeOurs = `
+if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('del', KEYS[1])`;
 
 const extendOurs = `
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end

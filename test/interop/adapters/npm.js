@@ -11,7 +11,11 @@ const load = createRequire(`${folder}/package.json`);
 const { Redis } = load('ioredis');
 const clients = urls.map((url) => new Redis(url, { commandTimeout: 1_000 }).on('error', () => {}));
 
-/** @typedef {{ extend: ((ttlMs: number) => Promise<unknown>) | null, release: () => unknown }} Held */
+/**
+ * @typedef {object} Held
+ * @property {((ttlMs: number) => Promise<unknown>) | null} extend null: it extends itself
+ * @property {() => Promise<unknown>} release
+ */
 
 /** @type {Record<string, () => (name: string, ttlMs: number) => Promise<Held | null>>} */
 const implementations = {
