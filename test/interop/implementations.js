@@ -1,0 +1,167 @@
+// @ts-check
+// The other lock libraries that are run against ours, at exact versions, and what is known of each.
+// `npm run interop` takes these names; docs/interop.md has what they do wrong.
+
+/**
+ * @typedef {'npm' | 'Go' | 'PyPI' | 'crates.io' | 'Maven' | 'folder'} Registry
+ *
+ * @typedef {object} Implementation
+ * @property {string} name as `npm run interop` takes it
+ * @property {string} title with the version
+ * @property {Registry} registry
+ * @property {readonly string[]} packages in the words of the registry's client
+ * @property {1 | 3} masterCount
+ * @property {string} prefix what it puts in front of a name
+ * @property {'when asked' | 'by itself' | 'never'} extends how it extends a lock with a ttl
+ * @property {'nothing' | 'our lock'} lateReleaseRemoves what its release takes away when its lease
+ *   has ended and the lock is ours
+ * @property {'works' | 'leaves its keys'} withMasterDown what it does when one of three is down
+ */
+
+const usual = {
+  masterCount: /** @type {1 | 3} */ (3),
+  prefix: '',
+  extends: /** @type {const} */ ('when asked'),
+  lateReleaseRemoves: /** @type {const} */ ('nothing'),
+  withMasterDown: /** @type {const} */ ('works'),
+};
+const single = { ...usual, masterCount: /** @type {1} */ (1) };
+const ioredis = 'ioredis@5.11.1';
+const redis = 'redis==8.1.0';
+/** One folder: one program has all of them. */
+const maven = {
+  registry: /** @type {const} */ ('Maven'),
+  packages: [
+    'org.redisson:redisson:4.7.0',
+    'net.javacrumbs.shedlock:shedlock-provider-redis-jedis4:5.12.0',
+    'redis.clients:jedis:4.4.8',
+  ],
+};
+
+/** @type {readonly Implementation[]} */
+export const implementations = [
+  {
+    ...usual,
+    name: 'redlock-4',
+    title: 'redlock 4.2.0',
+    registry: 'npm',
+    packages: ['redlock@4.2.0', ioredis],
+  },
+  {
+    ...usual,
+    name: 'redlock-5',
+    title: 'redlock 5.0.0-beta.2',
+    registry: 'npm',
+    packages: ['redlock@5.0.0-beta.2', ioredis],
+  },
+  {
+    ...usual,
+    name: 'sesamecare',
+    title: '@sesamecare-oss/redlock 1.4.0',
+    registry: 'npm',
+    packages: ['@sesamecare-oss/redlock@1.4.0', ioredis],
+  },
+  {
+    ...single,
+    name: 'redis-semaphore-mutex',
+    title: 'redis-semaphore 5.8.0, Mutex',
+    registry: 'npm',
+    packages: ['redis-semaphore@5.8.0', ioredis],
+    prefix: 'mutex:',
+    extends: 'by itself',
+  },
+  {
+    ...usual,
+    name: 'redis-semaphore-redlock',
+    title: 'redis-semaphore 5.8.0, RedlockMutex',
+    registry: 'npm',
+    packages: ['redis-semaphore@5.8.0', ioredis],
+    prefix: 'mutex:',
+    extends: 'by itself',
+  },
+  {
+    ...usual,
+    name: 'redsync',
+    title: 'redsync 4.18.1',
+    registry: 'Go',
+    packages: ['github.com/go-redsync/redsync/v4@v4.18.1', 'github.com/redis/go-redis/v9@v9.23.0'],
+  },
+  {
+    ...usual,
+    name: 'redlock-py',
+    title: 'redlock-py 1.0.8',
+    registry: 'PyPI',
+    packages: ['redlock-py==1.0.8', redis],
+    extends: 'never',
+    withMasterDown: 'leaves its keys',
+  },
+  {
+    ...usual,
+    name: 'pottery',
+    title: 'pottery 3.0.1',
+    registry: 'PyPI',
+    packages: ['pottery==3.0.1', redis],
+    prefix: 'redlock:',
+  },
+  {
+    ...usual,
+    name: 'aioredlock',
+    title: 'aioredlock 0.7.3',
+    registry: 'PyPI',
+    packages: ['aioredlock==0.7.3', 'aioredis==1.3.1'],
+  },
+  {
+    ...single,
+    name: 'python-redis-lock',
+    title: 'python-redis-lock 4.0.1',
+    registry: 'PyPI',
+    packages: ['python-redis-lock==4.0.1', redis],
+    prefix: 'lock:',
+  },
+  {
+    ...single,
+    name: 'redis-py',
+    title: 'redis-py 8.1.0, Lock',
+    registry: 'PyPI',
+    packages: [redis],
+  },
+  { ...maven, ...single, name: 'redisson-lock', title: 'Redisson 4.7.0, RLock', extends: 'never' },
+  {
+    ...maven,
+    ...single,
+    name: 'redisson-fenced-lock',
+    title: 'Redisson 4.7.0, RFencedLock',
+    extends: 'never',
+  },
+  {
+    ...maven,
+    ...usual,
+    name: 'redisson-redlock',
+    title: 'Redisson 4.7.0, RedissonRedLock',
+    extends: 'never',
+  },
+  {
+    ...maven,
+    ...single,
+    name: 'shedlock',
+    title: 'ShedLock 5.12.0, Jedis',
+    prefix: 'job-lock:interop:',
+    lateReleaseRemoves: 'our lock',
+  },
+  {
+    ...usual,
+    name: 'rslock',
+    title: 'rslock 0.10.0',
+    registry: 'crates.io',
+    packages: ['rslock@0.10.0'],
+  },
+];
+
+/**
+ * An implementation of a folder that the caller names, for those that no registry has.
+ * @param {string} name
+ * @returns {Implementation}
+ */
+export function ofFolder(name) {
+  return { ...usual, name, title: name, registry: 'folder', packages: [] };
+}

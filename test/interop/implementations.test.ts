@@ -1,0 +1,112 @@
+// Other lock libraries and ours on the same key: each excludes the other, sees its value, leaves it
+// alone, and is let in afterwards. `npm run interop -- NAME...` names the libraries; CI runs those
+// of npm and Go. One that cannot be run here is told by name and reason, and counted as skipped; if
+// it was asked for by name, that is a failure.
+
+import { readdirSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { checks } from './checks.ts';
+import { implementations, ofFolder } from './implementations.js';
+import { installed, pathOfAdapter, type Subject } from './install.ts';
+import { type Row, report } from './page.ts';
+import { Rig } from './rig.ts';
+import type { Plan } from './section.ts';
+
+const wanted = (process.env.INTEROP ?? '').split(',').filter(Boolean);
+const isAll = wanted.includes('all');
+const sources = process.env.INTEROP_SOURCES;
+const known = [...implementations, ...(sources ? readdirSync(sources).sort().map(ofFolder) : [])];
+const chosen = known.filter(({ name, registry }) =>
+  wanted.length === 0 ? ['npm', 'Go'].includes(registry) : isAll || wanted.includes(name),
+);
+/** The number of times that each has to enter the shared section is for the page of results. */
+const factor = Number(process.env.INTEROP_SECTIONS ?? 1);
+const plan: Plan = {
+  shares: { theirs: 20 * factor, program: 5 * factor, library: 20 * factor },
+  workMs: 10,
+  limitMs: 60_000 * factor,
+};
+
+let masters: TestMaster[] = [];
+let rig: Rig | undefined;
+beforeAll(async () => {
+  masters = await startMasters(3, { transport: 'tcp' }); // Java has no unix sockets here.
+});
+afterEach(async () => {
+  await rig?.close();
+  rig = undefined;
+});
+const rows: Row[] = [];
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+  await report(rows);
+});
+
+describe.each(chosen.map((one) => [one.title, one] as const))('17. %s', (_, implementation) => {
+  const outcome = installed(implementation);
+  const row: Row = { implementation, reason: null, passed: 0, failed: 0, sections: null };
+  rows.push(row);
+  if ('reason' in outcome) {
+    row.reason = outcome.reason;
+    const title = `not run: ${outcome.reason}`;
+    if (isAll || wanted.length === 0) test.skip(title);
+    else test(title, () => expect.fail(title));
+    return;
+  }
+  for (const { title, run } of checks.filter(({ applies }) => applies?.(implementation) ?? true)) {
+    test(
+      title,
+      async () => {
+        rig = new Rig(outcome, masters);
+        row.failed += 1;
+        const sections = await run(rig, plan);
+        row.failed -= 1;
+        row.passed += 1;
+        row.sections ??= sections ?? null;
+      },
+      240_000 + plan.limitMs,
+    );
+  }
+});
+
+/** Locks that are none, and a check that finds each out. */
+describe('a deliberate fault is found', () => {
+  const flawed = (flaw: string): Subject => ({
+    implementation: ofFolder(flaw),
+    words: [process.execPath, pathOfAdapter('flawed.js'), flaw],
+  });
+  /** Long inside, so that what is inside at the same time is seen. */
+  const short: Plan = {
+    shares: { theirs: 20, program: 3, library: 10 },
+    workMs: 100,
+    limitMs: 6_000,
+  };
+
+  test.each([
+    ['never-asks', 'a section that it shares', /^expected { overlaps: [1-9]/],
+    ['overwrites', 'a section that it shares', /^expected { overlaps: [1-9]/],
+    ['never-acquires', 'a section that it shares', /deeply equal \[\]/],
+    ['never-releases', 'theirs releases', /code: 75/],
+    ['overwrites', 'the program holds', /expected true to be false/],
+    ['never-asks', 'the library holds', /expected true to be false/],
+    ['releases-any', 'the program holds', /toEqual|deeply equal/],
+    ['releases-any', 'theirs is frozen', /deeply equal/],
+    ['never-asks', 'one of three masters', /expected/],
+  ])('%s: by "%s..."', async (flaw, beginning, message) => {
+    const check = checks.find(({ title }) => title.startsWith(beginning));
+    rig = new Rig(flawed(flaw), masters);
+    await expect(check?.run(rig, short)).rejects.toThrow(message);
+  });
+
+  test('and the same program without a fault passes all checks', async () => {
+    for (const { run, applies } of checks) {
+      const subject = flawed('none');
+      if (applies?.(subject.implementation) === false) continue;
+      rig = new Rig(subject, masters);
+      await run(rig, { ...short, limitMs: plan.limitMs });
+      await rig.close();
+    }
+  });
+});
