@@ -17,38 +17,38 @@ export function observedRedlock(
   settings: RedlockSettings,
   report: Report,
 ) {
-  type Words<Name extends 'attempt' | 'extend' | 'release'> = Parameters<
-    InstanceType<typeof Redlock>[Name]
-  >;
+  // No class of its own: one for each program would make all of src/lock/redlock.ts slow.
+  const redlock = new Redlock(masters, clock, settings, report);
+  const attempt = redlock.attempt.bind(redlock);
+  const extend = redlock.extend.bind(redlock);
+  const release = redlock.release.bind(redlock);
 
-  class ObservedRedlock extends Redlock {
-    override async attempt(...words: Words<'attempt'>) {
-      const attempt = await super.attempt(...words);
-      if (attempt.kind === 'acquired') witness.acquired(machine, clock, attempt.lease);
-      if (attempt.kind === 'busy' && !attempt.isHeld) machine.world.mark('split vote');
-      return attempt;
+  redlock.attempt = async (...words) => {
+    const attempted = await attempt(...words);
+    if (attempted.kind === 'acquired') witness.acquired(machine, clock, attempted.lease);
+    if (attempted.kind === 'busy' && !attempted.isHeld) machine.world.mark('split vote');
+    return attempted;
+  };
+
+  redlock.extend = async (...words) => {
+    const extension = await extend(...words);
+    if (extension.kind === 'extended') witness.extended(extension.lease);
+    const lastMomentMs = settings.reserveMs + settings.masterTimeoutMs;
+    if (extension.kind === 'extended' && clock.now() > words[0].validUntil - lastMomentMs) {
+      machine.world.mark('extension in the last moment');
     }
+    // An extension by token is followed by a query: what it has reported counts until its validity
+    // ends.
+    const isTold = witness.tickets.has(words[0].claim.value);
+    if (extension.kind === 'lost' && !isTold) witness.ended(words[0].claim.value, null);
+    return extension;
+  };
 
-    override async extend(...words: Words<'extend'>) {
-      const extension = await super.extend(...words);
-      if (extension.kind === 'extended') witness.extended(extension.lease);
-      const lastMomentMs = settings.reserveMs + settings.masterTimeoutMs;
-      if (extension.kind === 'extended' && clock.now() > words[0].validUntil - lastMomentMs) {
-        machine.world.mark('extension in the last moment');
-      }
-      // An extension by token is followed by a query: what it has reported counts until its
-      // validity ends.
-      const isTold = witness.tickets.has(words[0].claim.value);
-      if (extension.kind === 'lost' && !isTold) witness.ended(words[0].claim.value, null);
-      return extension;
-    }
+  redlock.release = (...words) => {
+    if (witness.holdings.has(words[0].value)) witness.ended(words[0].value, words[1] ?? 0);
+    else witness.ends.addPlace(words[0]);
+    return release(...words);
+  };
 
-    override release(...words: Words<'release'>) {
-      if (witness.holdings.has(words[0].value)) witness.ended(words[0].value, words[1] ?? 0);
-      else witness.ends.addPlace(words[0]);
-      return super.release(...words);
-    }
-  }
-
-  return new ObservedRedlock(masters, clock, settings, report);
+  return redlock;
 }

@@ -164,9 +164,10 @@ export class Program {
       report,
       newClaim: () => this.#newClaim(),
     };
+    const { reserveMs, extendEveryMs } = options;
+    const { holdAtLeastMs, maxRunMs } = this.#plan;
     const settings = {
-      ...options,
-      ...this.#plan,
+      ...{ graceMs, marginMs, reserveMs, extendEveryMs, masterTimeoutMs, holdAtLeastMs, maxRunMs },
       stopSignal: 'SIGTERM',
       keepsBackground: false,
     } as const;

@@ -112,6 +112,7 @@ export class SimQueue {
   }
 
   #ids(): string[] {
+    if (this.#places.size < 2) return [...this.#places.keys()];
     const places = [...this.#places].sort(
       ([idA, a], [idB, b]) => a.arrival - b.arrival || (idA < idB ? -1 : idA > idB ? 1 : 0),
     );

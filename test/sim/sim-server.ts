@@ -51,9 +51,9 @@ export class SimServer {
     this.#startedAt = -86_400_000;
     this.#runId = this.#newRunId();
     redis.onPublish = (channel) => {
-      const peers = this.#subscribers.get(channel) ?? new Set();
-      for (const peer of peers) peer.message(channel);
-      return peers.size;
+      const peers = this.#subscribers.get(channel);
+      for (const peer of peers ?? []) peer.message(channel);
+      return peers?.size ?? 0;
     };
   }
 
@@ -67,7 +67,8 @@ export class SimServer {
 
   leave(peer: Peer): void {
     this.#peers.delete(peer);
-    for (const peers of this.#subscribers.values()) peers.delete(peer);
+    for (const [channel, peers] of this.#subscribers)
+      if (peers.delete(peer) && peers.size === 0) this.#subscribers.delete(channel);
   }
 
   receive(peer: Peer, command: Command): void {

@@ -97,6 +97,8 @@ export interface Finding {
   readonly text: string;
 }
 
+const properties = Object.keys(checkers) as Property[];
+
 export class Witness {
   readonly world: World;
   readonly servers: readonly SimServer[];
@@ -195,10 +197,10 @@ export class Witness {
   }
 
   tell(fact: Fact): void {
-    for (const [property, check] of Object.entries(checkers)) {
-      const text = check(fact, this);
+    for (const property of properties) {
+      const text = checkers[property](fact, this);
       if (text === null) continue;
-      this.findings.push({ property: property as Property, at: this.world.now, text });
+      this.findings.push({ property, at: this.world.now, text });
       this.world.note('JUDGE', `${property}: ${text}`);
     }
   }
