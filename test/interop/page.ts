@@ -63,7 +63,8 @@ async function pageOf(rows: readonly Row[]): Promise<string> {
 
 Made by \`npm run interop -- all --page\`; [what is checked, and what it shows](../interop.md).
 
-${cpu}, ${cores} cores, ${system}, load ${load} after the run; ${names.join(', ')}; commit ${commit}.
+${cpu}, ${cores} cores, ${system}, load ${load} after the run;
+${names.join(', ')}; commit ${commit}.
 
 *Checks*: that passed, of those that apply to it. *Theirs*, *program*, *library*: how often each was
 in the section that all three share. *Overlaps*: how often one was in it beside another.

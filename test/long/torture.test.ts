@@ -1,5 +1,5 @@
-// `npm run torture` on this machine for some seconds: it can fail, and it leaves nothing behind. What
-// it finds in minutes and hours is in docs/results/torture.md.
+// `npm run torture` on this machine for some seconds: it can fail, and it leaves nothing behind.
+// What it finds in minutes and hours is in docs/results/torture.md.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync } from 'node:fs';

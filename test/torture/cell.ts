@@ -247,7 +247,7 @@ class Cell {
     for (const what of keys) this.#findings.push({ kind: 'left', what, runs: [] });
   }
 
-  /** Counters and histories stay. A master with another time of day lets keys go at another time. */
+  /** Counters and histories stay. On a master with another time of day keys expire at another. */
   async #leftKeys(): Promise<readonly string[]> {
     const masters = this.#stage.masters.filter(({ kind }) => kind !== 'clock');
     const keys = await Promise.all(

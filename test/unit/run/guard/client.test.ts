@@ -86,7 +86,7 @@ it.concurrent('tells why when there never was one', async () => {
   expect(await client.confirm(timeLeft)).toBe('ended with code 1');
 });
 
-it('never reaps the guard that another bundle has started: Node must tell of its death', async () => {
+it('never reaps the guard that another bundle has started: Node tells of its death', async () => {
   vi.resetModules();
   const bundle = await import('../../../../src/run/guard/guard-process.ts');
   const spare = new bundle.GuardProcess(programOf('good'));
