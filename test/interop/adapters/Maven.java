@@ -1,5 +1,6 @@
 // The implementations of Maven as adapters (adapter.ts has the protocol): one attempt for each
-// request.
+// request. A Java program that has just started needs seconds for its first answer on a busy
+// machine, so the limit of a command is long.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -30,7 +31,7 @@ public class Maven {
   static RedissonClient client(String url) {
     Config config = new Config();
     config.setThreads(2).setNettyThreads(2);
-    config.useSingleServer().setAddress(url).setTimeout(1000).setRetryAttempts(0)
+    config.useSingleServer().setAddress(url).setTimeout(10_000).setRetryAttempts(0)
         .setConnectionMinimumIdleSize(1).setConnectionPoolSize(4);
     return Redisson.create(config);
   }
