@@ -26,8 +26,8 @@ export class TestMaster {
   /** unix:///path/to.sock or redis://127.0.0.1:port, never with a password. */
   readonly url: string;
   readonly directory: string;
-  /** The pid of every process that this master has had. */
-  readonly pids: number[] = [];
+  /** The processes of this master whose end has not been told yet. */
+  readonly pids = new Set<number>();
   readonly #program: ServerProgram;
   readonly #options: MasterOptions;
   readonly #address: { path: string } | { host: string; port: number };
@@ -175,10 +175,11 @@ export class TestMaster {
     if (pid === undefined)
       throw await new Promise<Error>((resolve) => server.once('error', resolve));
     dieWithUs(pid);
-    this.pids.push(pid);
+    this.pids.add(pid);
     this.#server = server;
     server.once('exit', () => {
       forget(pid);
+      this.pids.delete(pid);
       if (this.#server === server) this.#server = undefined;
     });
     await eventually(`${this.name} answers`, async () => {

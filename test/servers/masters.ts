@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type MasterOptions, TestMaster } from './master.ts';
-import { isAlive } from './processes.ts';
 import { serverProgram } from './program.ts';
 import { scratchFolder } from './watchdog.ts';
 
@@ -50,7 +49,7 @@ export async function stopAll(): Promise<void> {
  */
 export function nothingLeft(): void {
   for (const master of started) {
-    assert.deepEqual(master.pids.filter(isAlive), [], `${master.name} is still running`);
+    assert.deepEqual([...master.pids], [], `${master.name} is still running`);
     assert.ok(!existsSync(master.directory), `${master.directory} is still there`);
   }
 }
