@@ -82,7 +82,7 @@ export interface LockState {
   readonly votes: readonly MasterVote[];
   /** What bars new holders, perhaps on too few masters; null: nothing does. */
   readonly freeze: ShownFreeze | null;
-  /** The head of the wait queue first; `place` counts from 1. */
+  /** The head of the wait queue first; `position` counts from 1. */
   readonly queue: readonly {
     readonly position: number;
     readonly id: string;

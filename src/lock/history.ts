@@ -152,7 +152,6 @@ export interface Act {
   readonly token: string;
 }
 
-const mostTokenChars = 200;
 const mostIdChars = 80;
 
 export function renderAct({ kind, id, by, token }: Act): string {
@@ -161,7 +160,7 @@ export function renderAct({ kind, id, by, token }: Act): string {
     act: kind,
     id: id.slice(0, mostIdChars),
     by: boundedPerson(by),
-    token: token.slice(0, mostTokenChars),
+    token: token.slice(0, mostChars.token),
   });
 }
 
@@ -176,7 +175,7 @@ export function parseAct(line: string): Act | null {
       kind,
       id: id.slice(0, mostIdChars),
       by: boundedPerson(by),
-      token: token.slice(0, mostTokenChars),
+      token: token.slice(0, mostChars.token),
     };
   } catch {
     return null;

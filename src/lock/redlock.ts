@@ -1,7 +1,8 @@
-// Redlock: acquire, extend and release, one round over all masters each. Read it beside the
-// distlock page: https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
-// It does not wait, retry or keep a lease (wait.ts, lease-keeper.ts). No round waits for the
-// slowest master: what a straggler grants after the verdict is used or rolled back.
+// Redlock: acquire, extend and release, by rounds over all masters. Read it beside the distlock
+// page: https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
+// It does not wait for a lock that is held, retry or keep a lease (wait.ts, lease-keeper.ts). No
+// round waits for the slowest master: what a straggler grants after the verdict is used or rolled
+// back.
 
 import assert from 'node:assert';
 import { completed, lagging } from './failures.ts';
@@ -246,14 +247,12 @@ export class Redlock {
 
   #release(
     claim: Claim,
-    ...how: [
-      ask: Request<Master, ReleaseReply>['ask'],
-      isEnough?: Request<Master, ReleaseReply>['isCertain'],
-    ]
+    ask: Request<Master, ReleaseReply>['ask'],
+    isEnough?: Request<Master, ReleaseReply>['isCertain'],
   ) {
     this.#ours.delete(claim.value);
     this.#released.add(claim);
-    return this.#track(this.#remove(this.#set.masters, ...how));
+    return this.#track(this.#remove(this.#set.masters, ask, isEnough));
   }
 
   #track(releasing: Promise<Released>): Promise<Released> {

@@ -31,13 +31,18 @@ interface Choice {
   readonly driftFactor?: number | undefined;
 }
 
+/** How often a lease is extended within its ttl, where that leaves time enough. */
+const extensionsPerTtl = 3;
+
 /** The result may be unsafe: see dangerOf. */
 export function lockTimings({ masterTimeoutMs, ...choice }: Choice): LockTimings {
   const { ttlMs } = choice;
   const timeoutMs = masterTimeoutMs ?? Math.min(2000, Math.max(50, Math.round(ttlMs / 20)));
   // An attempt, and the longest pause before the next one.
   const twoAttemptsMs = 2 * (timeoutMs + timeoutMs / 2);
-  const extendEveryMs = Math.floor(Math.min(ttlMs / 3, stopAtMsOf(choice) - twoAttemptsMs));
+  const extendEveryMs = Math.floor(
+    Math.min(ttlMs / extensionsPerTtl, stopAtMsOf(choice) - twoAttemptsMs),
+  );
   return { ...choice, masterTimeoutMs: timeoutMs, extendEveryMs };
 }
 
@@ -75,7 +80,7 @@ export function dangerOf(timings: LockTimings | RunTimings, isExtended = true): 
   if (masterTimeoutMs + driftMs + (isRun ? 0 : reserveMs) >= ttlMs) {
     return 'the lock could run out before a master has answered';
   }
-  if (isRun && timings.graceMs + driftMs + ttlMs / 3 + masterTimeoutMs >= ttlMs) {
+  if (isRun && timings.graceMs + driftMs + ttlMs / extensionsPerTtl + masterTimeoutMs >= ttlMs) {
     return 'no time left to stop the command after an extension has failed';
   }
   if (isExtended && extendEveryMs < masterTimeoutMs / 2) {

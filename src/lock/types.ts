@@ -94,7 +94,7 @@ export interface MasterFailure {
 
 /**
  * Another value is there, or other waiters come first: then `holder` is empty. `remainingMs` is
- * null for a key that never expires. `place` is our position: how many are before us in the queue;
+ * null for a key that never expires. `position` is ours: how many are before us in the queue;
  * null: we are not in it. `freeSlots`: slots that are free here instead of the one that was asked
  * for. `supersededBy`: the id of a newer waiter, where both yield.
  */

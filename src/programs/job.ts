@@ -171,6 +171,7 @@ class Job {
       process.off('unhandledRejection', run.crash);
       unsubscribe();
       for (const master of this.#masters) master.close();
+      this.#enclosing?.close();
     }
   }
 

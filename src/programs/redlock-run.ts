@@ -1,5 +1,5 @@
-// The composition root of redlock-run: words, environment and signals in, exit code out. The only
-// file that knows all parts.
+// The entry of redlock-run: words, environment and signals in, exit code out. job.ts puts the parts
+// of a run together.
 
 import { renderHelp, renderVersion } from '../cli/help.ts';
 import { renderPlan } from '../cli/plan.ts';

@@ -108,7 +108,10 @@ export class EnclosingLock implements HeldLock {
     return Promise.reject(new TypeError('the lock of another run has no waiters of this run'));
   }
 
-  async settled(): Promise<void> {
+  async settled(): Promise<void> {}
+
+  /** Ends the connections. */
+  close(): void {
     for (const observer of this.#masters.masters) observer.close();
   }
 
@@ -118,8 +121,8 @@ export class EnclosingLock implements HeldLock {
       case 'held': {
         const isNews = look.lease.startedAt - lease.startedAt > newsPart * lease.claim.ttlMs;
         if (!isNews) return { kind: 'unreachable', failures: [late] };
-        const extendedCount = this.#masters.masters.length;
-        return { kind: 'extended', lease: look.lease, extendedCount, wantedBy: null };
+        const { lease: seen, grantedCount: extendedCount } = look;
+        return { kind: 'extended', lease: seen, extendedCount, wantedBy: null };
       }
       case 'lost':
         return { kind: 'lost', reason: look.isTaken ? 'taken' : 'expired' };

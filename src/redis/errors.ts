@@ -1,6 +1,6 @@
 // Failures of a server: a cause for the votes and one line for people.
-// *Invariant:* failures are made here and nowhere else, so that no text of a server, a certificate
-// or a proxy reaches a terminal or a log unchanged.
+// *Invariant:* failures of a server are made here and nowhere else, so that no text of a server, a
+// certificate or a proxy reaches a terminal or a log unchanged.
 // *Note:* ioredis rejects connect() with "Connection is closed." whatever the error is; the cause
 // comes as an event.
 

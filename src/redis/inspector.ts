@@ -147,10 +147,8 @@ export class LockObserver {
   }
 
   /** Wakes the subscriber with this id. It is a hint: there may be none. */
-  call(resource: string, id: string): Promise<unknown | Failed> {
-    return this.#ask((connection) =>
-      connection.call('PUBLISH', channelsOf(this.#settings.prefix, resource) + id, ''),
-    );
+  call(resource: string, id: string): Promise<number | Failed> {
+    return this.publish(resource, id, '');
   }
 
   /** As `page`, for the resources that are frozen. */

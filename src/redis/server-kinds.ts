@@ -21,7 +21,7 @@ export interface ServerKind {
   readonly error?: RegExp;
   /** unfit: it can never vote. The others: it does not vote now. */
   readonly cause: Extract<FailureCause, 'unfit' | 'denied' | 'reply' | 'connection'>;
-  /** For a kind that can never vote: what it is and what to do. */
+  /** What it is and what to do, where the server does not say it itself. */
   readonly message?: string;
   /** For an error reply whose first sentence is shown as it came: what to do. */
   readonly advice?: string;

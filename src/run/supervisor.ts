@@ -238,8 +238,10 @@ function whileStopping(state: State, event: Event): Step {
       return event.isFromTerminal
         ? [state, []]
         : [state, [{ kind: 'relay', signal: event.signal }]];
+    case 'kill-due':
+      return kill(state);
     default:
-      return event.kind === 'kill-due' ? kill(state) : [state, []];
+      return [state, []];
   }
 }
 
@@ -252,7 +254,7 @@ function whileSweeping(state: State, event: Event): Step {
       // Leftover processes were alive when the lock was already lost.
       if (event.reason === 'guard-lost' || state.cause?.kind === 'lost') return kill(state);
       return [
-        { ...state, cause: { kind: 'lost', reason: event.reason }, isKilled: true },
+        { ...state, cause: event, isKilled: true },
         [{ kind: 'stop', signal: null }, { kind: 'kill' }],
       ];
     case 'kill-due':

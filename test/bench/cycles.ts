@@ -90,7 +90,8 @@ async function measure(
   installed: readonly Installed[],
 ) {
   const masters = await startMasters(masterCount);
-  if (isApart) for (const pid of masters.flatMap(({ pids }) => pids)) keepTo(cores.masters, pid);
+  if (isApart)
+    for (const pid of masters.flatMap(({ pids }) => [...pids])) keepTo(cores.masters, pid);
   const urls = masters.map(({ url }) => url);
   const delay = delayMs > 0 ? await startDelay(urls, delayMs) : null;
   const contestants = installed.map((one) => new Contestant(one, delay?.urls ?? urls));

@@ -111,11 +111,6 @@ export class GuardClient {
     return this.#failure;
   }
 
-  /** Why no guard can be started any more; null: one can. */
-  get failure(): string | null {
-    return this.#failure;
-  }
-
   /** Tells the guard the deadlines of a lease that has been confirmed again. */
   setDeadlines(timeLeft: TimeLeft): void {
     void this.#ask(this.#newDeadlines(timeLeft), answerMs);

@@ -81,6 +81,7 @@ it('an extension is one that the enclosing run has made since', async () => {
   const extension = await lock.extend(old);
   if (extension.kind !== 'extended') throw new Error(extension.kind);
   expect(extension.lease.startedAt).toBe(-1_000);
+  expect(extension.extendedCount).toBe(2);
   const again = lock.extend(extension.lease);
   await settled();
   await clock.moveTo(100);

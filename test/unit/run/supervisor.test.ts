@@ -256,6 +256,16 @@ describe('a lock that is lost while the child is being stopped', () => {
     expect(transition(stopping, { kind: 'lost', reason: 'unreachable' })).toEqual([stopping, []]));
 });
 
+it('a lock that a person breaks while leftover processes end is told with that person', () => {
+  const by = { user: 'ann', host: 'desk', pid: 7, note: null };
+  const sweeping = replay([
+    { kind: 'acquired' },
+    { kind: 'child-exited', exit: { kind: 'exited', code: 0 } },
+  ]);
+  const [state] = transition(sweeping, { kind: 'lost', reason: 'expired', by });
+  expect(state.cause).toEqual({ kind: 'lost', reason: 'expired', by });
+});
+
 describe('processes that we may not kill', () => {
   const unkillable = [42];
 
