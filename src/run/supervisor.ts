@@ -235,9 +235,7 @@ function whileStopping(state: State, event: Event): Step {
       return [{ ...state, cause: event }, [{ kind: 'stop', signal: null }]];
     case 'signal':
       if (event.signal === 'SIGINT' || event.signal === 'SIGTERM') return kill(state);
-      return event.isFromTerminal
-        ? [state, []]
-        : [state, [{ kind: 'relay', signal: event.signal }]];
+      return [state, event.isFromTerminal ? [] : [{ kind: 'relay', signal: event.signal }]];
     case 'kill-due':
       return kill(state);
     default:

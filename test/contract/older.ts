@@ -120,7 +120,7 @@ function times(world: World, unitMs: number): void {
     });
   });
 
-  describe('extend and heal', () => {
+  describe('extend and repair', () => {
     it('ours there: another time, later or sooner', async (server, master) => {
       await acquire(master, 'a');
       for (const ttlMs of [90_000, 20_000]) {

@@ -77,7 +77,7 @@ export function several(world: World): void {
       expect(await ownership(server)).toEqual([heldBy('a', 90_000), heldBy('them', 5_000)]);
     });
 
-    it('are healed together, and not at all where one is taken', async (server, master) => {
+    it('are repaired together, and not at all where one is taken', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       await server.remove('s');
       expect(await master.repair(claimOf('a', both), 9, lasting)).toEqual({ kind: 'repaired' });
@@ -136,7 +136,7 @@ export function several(world: World): void {
       ]).toEqual([[], ['b'], ['b']]);
     });
 
-    it('that a server has forgotten are all healed', async (server, master) => {
+    it('that a server has forgotten are all repaired', async (server, master) => {
       await master.acquire(claimOf('a', both), lasting);
       await server.restart();
       expect(await server.handle().repair(claimOf('a', both), 9, lasting)).toEqual({

@@ -135,14 +135,14 @@ export function shared(world: World): void {
       ]);
     });
 
-    it('is not healed beside one who holds it alone', async (server, master) => {
+    it('is not repaired beside one who holds it alone', async (server, master) => {
       await master.acquire(claimOf('b'), lasting);
       expect(await master.repair(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
       expect(await master.extend(sharedOf('a'), 9, lasting)).toEqual({ kind: 'taken' });
       expect([await server.holders('r'), await server.read('r')]).toEqual([[], heldBy('b')]);
     });
 
-    it('that a server has forgotten is healed for each of its holders', async (server, master) => {
+    it('that a server has forgotten is repaired for each holder', async (server, master) => {
       for (const value of ['a', 'b']) await master.acquire(sharedOf(value), lasting);
       await server.restart();
       for (const value of ['a', 'b']) await server.handle().repair(sharedOf(value), 9, lasting);

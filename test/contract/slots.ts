@@ -47,7 +47,7 @@ export function slots(world: World): void {
       expect(await server.holders('r')).toEqual(['2 a']);
     });
 
-    it('that there is not: refused and not healed', async (server, master) => {
+    it('that there is not: refused and not repaired', async (server, master) => {
       for (const slot of [0, 4]) {
         const freeSlots = [1, 2, 3];
         expect(await master.acquire(slotOf('a', slot, 3), lasting)).toMatchObject({

@@ -1,5 +1,5 @@
-// What becomes of a value once it stands: extended, healed, released, by what is there by then. The
-// server is in good health here (faults.ts is about the other days).
+// What becomes of a value once it stands: extended, repaired, released, by what is there by then.
+// The server is in good health here (faults.ts is about the other days).
 //
 // *Note:* a release is only promised after an acquire of the same handle.
 
@@ -47,13 +47,13 @@ export function upkeep(world: World): void {
     });
   });
 
-  describe('heal', () => {
-    it('nothing there: healed, and our value stands with its time', async (server, master) => {
+  describe('repair', () => {
+    it('nothing there: repaired, and our value stands with its time', async (server, master) => {
       expect(await master.repair(claimOf('a'), 9, lasting)).toEqual({ kind: 'repaired' });
       expect([await server.read('r'), await server.counter('r')]).toEqual([heldBy('a'), 9]);
     });
 
-    it('our value there: healed', async (server, master) => {
+    it('our value there: repaired', async (server, master) => {
       await master.acquire(claimOf('a', { ttlMs: 5_000 }), lasting);
       expect(await master.repair(claimOf('a'), null, lasting)).toEqual({ kind: 'repaired' });
       expect(await server.read('r')).toEqual(heldBy('a'));
@@ -74,7 +74,7 @@ export function upkeep(world: World): void {
       expect(await server.read('r')).toBeNull();
     });
 
-    it('our value there by heal alone: released', async (server, master) => {
+    it('our value there by repair alone: released', async (server, master) => {
       await master.repair(claimOf('a'), null, lasting);
       expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'released' });
       expect(await server.read('r')).toBeNull();
