@@ -52,7 +52,8 @@ test.concurrent.each([
 
 const section = (begunAt: number, lastAt: number, fence: number): Section => {
   const run = `r${fence}`;
-  return { lock: 'a', token: run, fence, run, shape: 'plain', begunAt, lastAt, endedAt: lastAt };
+  const what = { lock: 'a', token: run, run, shape: 'plain', parent: 1 };
+  return { ...what, fence, begunAt, lastAt, endedAt: lastAt };
 };
 
 test.each([
