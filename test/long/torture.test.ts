@@ -1,10 +1,11 @@
 // `npm run torture` on this machine for some seconds: it can fail, and it leaves nothing behind.
 // What it finds in minutes and hours is in docs/results/torture.md.
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { judgeSections } from '../torture/judge.ts';
 import type { Section } from '../torture/witness.ts';
@@ -13,23 +14,37 @@ import type { Section } from '../torture/witness.ts';
 const TMPDIR = mkdtempSync(join(scratchFolder(), 't-'));
 afterAll(() => expect(readdirSync(TMPDIR)).toEqual([]));
 
-function torture(...words: readonly string[]) {
-  const all = ['scripts/torture.js', '--minutes', '0.2', '--lanes', '1', ...words];
+async function node(...words: readonly string[]) {
   const env = { ...process.env, TMPDIR };
-  const { status, stdout } = spawnSync(process.execPath, all, { encoding: 'utf8', env });
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  const [status] = await once(child, 'close');
   return { status, stdout };
 }
 
-test('a short run: no finding', () => {
-  const { status, stdout } = torture('--seed', '1');
+// Compiled once: the tests run at the same time.
+beforeAll(async () => {
+  const { stdout } = await node('scripts/torture.js', '--help');
+  expect(stdout).toContain('--break');
+}, 120_000);
+
+const compiled = 'node_modules/.cache/torture/test/torture/main.js';
+const torture = (...words: readonly string[]) =>
+  node(compiled, '--minutes', '0.2', '--lanes', '1', ...words);
+
+test.concurrent('a short run: no finding', async () => {
+  const { status, stdout } = await torture('--seed', '1');
   expect([status, stdout]).toEqual([0, expect.stringMatching(/ sections, [1-9]\d* faults, 0 f/)]);
 });
 
-test.each([
+test.concurrent.each([
   ['lock', /^ {2}overlap: /m],
   ['guard', /^ {2}(overlap|outlived): /m],
-])('--break %s: a finding, and how to see it again', (broken, finding) => {
-  const { status, stdout } = torture('--seed', '1', '--break', broken);
+])('--break %s: a finding, and how to see it again', async (broken, finding) => {
+  const { status, stdout } = await torture('--seed', '1', '--break', broken);
   expect(stdout).toMatch(finding);
   expect(stdout).toContain(`again: npm run torture -- --seed 1 --cells 1 --break ${broken}`);
   expect(status).toBe(1);
@@ -37,7 +52,8 @@ test.each([
 
 const section = (begunAt: number, lastAt: number, fence: number): Section => {
   const run = `r${fence}`;
-  return { lock: 'a', token: run, fence, run, shape: 'plain', begunAt, lastAt, endedAt: lastAt };
+  const what = { lock: 'a', token: run, run, shape: 'plain', parent: 1 };
+  return { ...what, fence, begunAt, lastAt, endedAt: lastAt };
 };
 
 test.each([

@@ -104,7 +104,7 @@ class Cell {
   ) {
     this.#wish = wish;
     this.#random = random.stream('runs');
-    const names = ['a', 'b', 'c', 'd'].slice(0, random.integer(1, 4));
+    const names = ['a', 'b', 'c', 'd'].slice(0, random.integer(2, 4));
     this.#locks = names.map((name) => `torture-${wish.seed}-${name}`);
     this.#place = {
       log,
@@ -178,7 +178,7 @@ class Cell {
       const isOnly = broken === 'guard';
       return { name, fault, weight: isOnly ? weight : weight * random.pick([0, 1, 1, 3]) };
     });
-    const meanMs = random.pick([60, 100, 160]);
+    const meanMs = random.pick([40, 60, 100]);
     const going = new Set<Promise<unknown>>();
     while (now() < this.#endAt) {
       await sleep(random.around(meanMs));

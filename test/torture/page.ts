@@ -84,8 +84,8 @@ Made by \`npm run torture -- --minutes ${minutes} --seed ${seed} --lanes ${lanes
 [what it does and what it allows](../../test/README.md#torture).
 
 ${cpu?.model ?? 'unknown'}, ${os.cpus().length} cores, which other work shared; node \
-${process.versions.node}; commit ${commit}; ${Math.round(minutesTaken)} minutes. \
-${missing.length > 0 ? `Not on that machine: ${missing.join(', ')}.` : ''}
+${process.versions.node}; commit ${commit}; ${Math.round(minutesTaken)} minutes.\
+${missing.length > 0 ? ` Not on that machine: ${missing.join(', ')}.` : ''}
 The longest pause between two looks of the witness, which shows how busy the machine was, was
 ${(sum.longestPauseMs / 1000).toFixed(1)} s.
 

@@ -14,8 +14,8 @@ sub now { clock_gettime(CLOCK_MONOTONIC) }
 # One write with O_APPEND: lines of several processes do not mix.
 sub note {
   my ($what) = @_;
-  syswrite $out, sprintf "%.6f %s %s %s %s %s %d %s\n", now(), $what, $lock, $token, $fence, $run,
-    $$, $shape;
+  syswrite $out, sprintf "%.6f %s %s %s %s %s %d %s %d\n", now(), $what, $lock, $token, $fence,
+    $run, $$, $shape, getppid;
 }
 
 sub stay {

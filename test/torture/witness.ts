@@ -14,6 +14,8 @@ export interface Section {
   readonly fence: number;
   readonly run: string;
   readonly shape: string;
+  /** The process that started the command, as the command sees it: its guard. */
+  readonly parent: number;
   /** Seconds of CLOCK_MONOTONIC, like all times here. */
   readonly begunAt: number;
   /** The last sign of any of its processes. */
@@ -92,12 +94,14 @@ export class Witness {
   }
 
   #take(line: string): void {
-    const [time, what = '', lock = '', token = '', fence, run = '', , shape = ''] = line.split(' ');
+    const [time, what = '', lock = '', token = '', fence, run = '', , ...more] = line.split(' ');
+    const [shape = '', parent] = more;
     const at = Number(time);
     if (what === 'fault') return;
     const section = this.sections.get(token);
     if (section === undefined) {
-      const begun = { lock, token, fence: Number(fence), run, shape, begunAt: at };
+      const numbers = { fence: Number(fence), parent: Number(parent), begunAt: at };
+      const begun = { lock, token, run, shape, ...numbers };
       const started = { ...begun, lastAt: at, endedAt: what === 'end' ? at : null };
       this.sections.set(token, started);
       if ((this.#latest.get(lock)?.begunAt ?? 0) < at) this.#latest.set(lock, started);
