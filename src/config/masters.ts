@@ -102,7 +102,7 @@ interface Stage {
  * @throws UsageError for a bad --master, or --master with --local; ConfigError for everything else,
  * such as no masters, or the same server twice
  */
-export async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
+async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
   const stages = stagesOf(from);
   const said = choose(
     stages.map((stage) => stage.values),

@@ -173,7 +173,7 @@ export function choose<Value>(
 }
 
 /** The layer of the environment: the twins of all scalar keys that are set and not empty. */
-export function environmentLayer(
+function environmentLayer(
   keys: readonly ScalarKey[],
   environment: NodeJS.ProcessEnv,
   cwd: string,
@@ -238,7 +238,7 @@ const givenToOthers =
   /^REDLOCK_(NAMES?|TOKEN|FENCE|TTL_MS|HELD|HELD_LEASES|LOST|EVENT|HOLDER|GUARD\w*|RUN_\w*)$/;
 
 /** One line for each variable that differs by at most two letters from a known one. */
-export function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {
+function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith('REDLOCK_'))
     .filter((name) => !settings.includes(name) && !givenToOthers.test(name))

@@ -94,7 +94,7 @@ export function describe(holder: Holder): string {
 }
 
 /** The value that another program has set. */
-export function foreignValue({ token }: Holder, mostChars: number): string {
+function foreignValue({ token }: Holder, mostChars: number): string {
   return token === null ? 'a value too long to be shown' : `value ${printable(token, mostChars)}`;
 }
 

@@ -11,7 +11,7 @@ const helperEnding = /\}:(fence|queue|waiters|holders|owner|promotion|freeze|(\w
  * Whether the key of a resource of this name could be a key beside the lock of another one: with an
  * empty prefix, or with one that ends as the other name begins.
  */
-export function looksLikeHelper(resource: string): boolean {
+function looksLikeHelper(resource: string): boolean {
   return helperEnding.test(resource);
 }
 

@@ -8,7 +8,7 @@ import { type ScriptName, scripts, scriptsFor } from './calls/scripts.ts';
 /** Sent beside the scripts: to log in, to identify the master, to subscribe to wake-ups. */
 const plainCommands = ['eval', 'select', 'info', 'role', 'subscribe'];
 /** Asked for too, and not needed: it also shows the passwords of the server. */
-export const configRight = 'config|get';
+const configRight = 'config|get';
 const redlockScripts: readonly ScriptName[] = [
   'acquire',
   'extend',
@@ -32,7 +32,7 @@ const inspectingScripts: readonly ScriptName[] = ['history', 'act', 'replace', '
 export type ProgramName = 'redlock-run' | 'redlockctl';
 
 /** The commands in lower case, sorted. `protocol`: those that it needs; absent: all. */
-export function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
+function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
   const names: readonly ScriptName[] = [
     ...(protocol === undefined || protocol === 'redlock' ? redlockScripts : []),
     ...(protocol === 'redlock' ? [] : setnxScripts),

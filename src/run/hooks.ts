@@ -43,7 +43,7 @@ export async function runOnLost(script: string, environment: NodeJS.ProcessEnv):
 }
 
 /** The working folder, or / where it is removed or not accessible: hooks always change to one. */
-export function folder(): string {
+function folder(): string {
   try {
     const own = process.cwd();
     accessSync(own, constants.X_OK);

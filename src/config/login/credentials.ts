@@ -18,7 +18,7 @@ import { PasswordCommand, PasswordFile, passwordIn } from './password-source.ts'
 export type Field = Pick<Given, 'text' | 'subject' | 'base'>;
 
 /** @throws ConfigError when the file cannot be read */
-export async function readText({ text: file, base, subject }: Field): Promise<string> {
+async function readText({ text: file, base, subject }: Field): Promise<string> {
   try {
     return readTextFile(resolve(base, file)).toString();
   } catch (error) {
@@ -37,7 +37,7 @@ function notEmpty(text: string, subject: string): string {
 export type TlsFields = Readonly<Partial<Record<TlsKey, Field>>>;
 
 /** The fields of an entry `tls:`; `subject` is what errors about it begin with. */
-export function fieldsOf(entry: TlsEntry | undefined, base: string, subject: string): TlsFields {
+function fieldsOf(entry: TlsEntry | undefined, base: string, subject: string): TlsFields {
   const given = Object.entries(entry ?? {}).filter(([, text]) => text !== undefined);
   return Object.fromEntries(
     given.map(([key, text]) => [key, { text: text ?? '', base, subject: `${subject}.${key}` }]),

@@ -59,7 +59,7 @@ interface Judgement {
 }
 
 /** Pure. */
-export function judged(name: string, seen: Seen, acts: readonly PastAct[]): Judgement {
+function judged(name: string, seen: Seen, acts: readonly PastAct[]): Judgement {
   const quorum = quorumOf(seen.length);
   const found = seen.filter((one) => one !== null && one !== undefined);
   const values = [...new Set(found.map(({ value }) => value))];

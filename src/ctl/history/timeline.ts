@@ -20,7 +20,7 @@ const signs: Readonly<Record<string, string>> = {
 };
 
 /** For text and for quoted attributes, in HTML and in XML. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return oneLine(text)
     .replace(/[\p{Cs}\ufffe\uffff]/gu, '\ufffd')
     .replace(/[&<>"']/g, (sign) => signs[sign] ?? '');

@@ -19,7 +19,7 @@ import {
 import { scripts, scriptsFor } from './scripts.ts';
 
 /** `unitMs`: the unit of the time in the key: 1,000 for seconds, as in the old page, or 1. */
-export function setnxCalls(unitMs: number): Calls {
+function setnxCalls(unitMs: number): Calls {
   const keysFor = (resource: string, prefix: string) => [
     prefix + resource,
     noteKeyOf(prefix, resource),

@@ -63,7 +63,7 @@ export function namespacedPids(pid: number): number[] {
  * hold spaces and parentheses. A zombie with more than one thread is a process whose first thread
  * has ended and whose others go on.
  */
-export function parseStat(stat: string): ProcessEntry | null {
+function parseStat(stat: string): ProcessEntry | null {
   const end = stat.lastIndexOf(')');
   if (end < 0) return null;
   const fields = stat.slice(end + 2).split(' ');
