@@ -32,6 +32,12 @@ export interface Weather {
   readonly clientStepEveryMs: number | null;
   readonly masterStepEveryMs: number | null;
   readonly evictEveryMs: number | null;
+  /** One of so many masters fails, and a replica that lags answers at its address. */
+  readonly failoverEveryMs: number | null;
+  readonly replicatedCount: number;
+  readonly lagMs: number;
+  /** Whether the replica says what it was. */
+  readonly isPromotionTold: boolean;
 }
 
 export interface Options extends RunTimings, NetworkOptions, Weather {
@@ -116,6 +122,10 @@ const stillness: Weather = {
   clientStepEveryMs: null,
   masterStepEveryMs: null,
   evictEveryMs: null,
+  failoverEveryMs: null,
+  replicatedCount: 0,
+  lagMs: 0,
+  isPromotionTold: true,
 };
 
 /**

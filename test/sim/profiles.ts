@@ -9,6 +9,8 @@ import type { Random } from './random.ts';
 
 export type Disturb = (calm: Options, random: Random) => Partial<Options>;
 
+const calmly: Disturb = () => ({});
+
 const lossy: Disturb = (_, random) => ({
   resetEveryMs: random.between(50, 600),
   clogMs: 4_000,
@@ -50,6 +52,17 @@ const pauses: Disturb = ({ marginMs }, random) => ({
   killChance: 0.05,
 });
 
+const failovers: Disturb = ({ ttlMs }, random) => ({
+  failoverEveryMs: random.pick([150, 150, 600, 2_000]),
+  lagMs: ttlMs * random.between(0.5, 2),
+  downMs: { least: 20, most: 300 },
+  workMs: ttlMs,
+  masterCount: 3,
+  replicatedCount: 3,
+  restartGraceMs: ttlMs,
+  thinkMs: 60,
+});
+
 const anyOf =
   (...some: Disturb[]): Disturb =>
   (calm, random) =>
@@ -71,7 +84,7 @@ const inAnyWeather =
   };
 
 export const fairProfiles = {
-  calm: () => ({}),
+  calm: calmly,
   contention: (_, random) => ({
     contenderCount: random.integer(6, 14),
     thinkMs: 60,
@@ -190,6 +203,12 @@ export const fairProfiles = {
     workMs: calm.ttlMs * random.between(0.1, 1),
     ...anyOf(lossy, partitions, slowMasters, pauses)(calm, random),
   }),
+  failovers: (calm, random) => ({
+    ...random.pick([calmly, anyOf(lossy, partitions, slowMasters, deaths)])(calm, random),
+    ...failovers(calm, random),
+    // Where all masters have replicas, no quorum of counters is kept.
+    ...random.pick([{ replicatedCount: 1 }, { isFenced: false }, { isFenced: false }]),
+  }),
   'older-protocol': older,
   storm: (calm, random) => ({
     clientDrift: fairDrift,
@@ -241,6 +260,16 @@ export const hostileProfiles = {
       workMs: 50,
       waitMs: 4_000,
       isFenced: true,
+    }),
+  },
+  'failovers-untold': {
+    fires: ['exclusion', 'oneChild'],
+    disturb: (calm: Options, random: Random) => ({
+      ...failovers(calm, random),
+      isPromotionTold: false,
+      failoverEveryMs: 150,
+      lagMs: 2 * calm.ttlMs,
+      isFenced: false,
     }),
   },
   eviction: {

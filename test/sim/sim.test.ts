@@ -70,6 +70,8 @@ describe('in a fair world no checker fires', () => {
     'connection: clog',
     'frozen master',
     'restarted master',
+    'failover',
+    'failover, and a lock forgotten',
     'paused process',
     'suspended',
     'sudden death',

@@ -47,9 +47,11 @@ const lateMs = 30_000;
 /** When masters are up and vote again, and keys and positions of dead programs have expired. */
 function wellSince(
   now: number,
-  { downMs, restartGraceMs, ttlMs, tailChance, protocol }: Options,
+  { downMs, restartGraceMs, ttlMs, tailChance, protocol, failoverEveryMs }: Options,
 ): number {
-  if (tailChance > 0 || protocol !== 'redlock') return Number.POSITIVE_INFINITY;
+  // When a promotion is first seen depends on the programs.
+  if (tailChance > 0 || protocol !== 'redlock' || failoverEveryMs !== null)
+    return Number.POSITIVE_INFINITY;
   return now + downMs.most + restartGraceMs + Math.max(ttlMs * 1.02, deadWaiterMs);
 }
 

@@ -146,7 +146,9 @@ export class Witness {
     this.freezes = new Freezes(world);
     this.isCalm = isCalm(options) && options.freezerCount === 0;
     this.isDeadly = options.killChance > 0;
-    this.isForgetful = options.restartEveryMs !== null && options.memory === 'none';
+    this.isForgetful =
+      (options.restartEveryMs !== null && options.memory === 'none') ||
+      options.failoverEveryMs !== null;
     this.isPunctual = options.wallSpreadMs <= 100;
     const isWell = this.isCalm && !this.isDeadly && options.protocol === 'redlock';
     this.wellSince = isWell ? 0 : Number.POSITIVE_INFINITY;
