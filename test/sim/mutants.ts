@@ -180,6 +180,14 @@ export const mutants: readonly Mutant[] = [
     '',
   ),
   inSource(
+    'guard-starts-too-late',
+    'the guard starts a command whose deadline has passed',
+    rarely(60, 'late-guards', 'childUnderLease'),
+    'run/guard/guard.ts',
+    'return this.#clock.now() < this.#stopAt;',
+    'return this.#clock.now() < Number.POSITIVE_INFINITY;',
+  ),
+  inSource(
     'guard-asleep',
     'the guard never watches the deadlines',
     within(20, 'long-pauses-guarded', 'childUnderLease'),

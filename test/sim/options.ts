@@ -79,6 +79,8 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly foreignSlackMs: number;
   readonly restartGraceMs: number;
   readonly hasGuard: boolean;
+  /** By how much a guard and its messages may be late. */
+  readonly guardLateMs: number;
   readonly isFenced: boolean;
   readonly isDurable: boolean;
   readonly isListedTwice: boolean;
@@ -166,6 +168,7 @@ export function calmOptions(random: Random): Options {
     foreignSlackMs: 0,
     restartGraceMs: 0,
     hasGuard: true,
+    guardLateMs: 0,
     isFenced: random.chance(0.9),
     isDurable: false,
     isListedTwice: false,

@@ -115,6 +115,13 @@ export const fairProfiles = {
     pauseMs: 2 * ttlMs,
     killChance: 0.1,
   }),
+  'late-guards': (calm, random) => ({
+    ...anyOf(partitions, slowMasters, deaths)(calm, random),
+    ...random.pick([{}, { pauseEveryMs: random.between(200, 1_500), pauseMs: 2 * calm.ttlMs }]),
+    ...timingsOf(1_000),
+    guardLateMs: 1_000 * random.between(0.3, 1.5),
+    thinkMs: 60,
+  }),
   suspends: (_, random) => ({
     ...timingsOf(6_000),
     suspendEveryMs: random.between(300, 2_000),

@@ -74,6 +74,7 @@ describe('in a fair world no checker fires', () => {
     'failover, and a lock forgotten',
     'paused process',
     'suspended',
+    'acquired, and released at once',
     'sudden death',
     'jump of a clock noticed',
     'stopping: unreachable',

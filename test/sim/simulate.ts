@@ -47,11 +47,11 @@ const lateMs = 30_000;
 /** When masters are up and vote again, and keys and positions of dead programs have expired. */
 function wellSince(
   now: number,
-  { downMs, restartGraceMs, ttlMs, tailChance, protocol, failoverEveryMs }: Options,
+  { downMs, restartGraceMs, ttlMs, tailChance, protocol, failoverEveryMs, guardLateMs }: Options,
 ): number {
+  const isLate = tailChance > 0 || guardLateMs > 0;
   // When a promotion is first seen depends on the programs.
-  if (tailChance > 0 || protocol !== 'redlock' || failoverEveryMs !== null)
-    return Number.POSITIVE_INFINITY;
+  if (isLate || protocol !== 'redlock' || failoverEveryMs !== null) return Number.POSITIVE_INFINITY;
   return now + downMs.most + restartGraceMs + Math.max(ttlMs * 1.02, deadWaiterMs);
 }
 

@@ -137,5 +137,6 @@ export function isCalm(options: Options): boolean {
   const problems = Object.entries(options).filter(
     ([name]) => /EveryMs$/.test(name) && name !== 'extendEveryMs',
   );
-  return problems.every(([, value]) => value === null) && options.tailChance === 0;
+  const isPrompt = options.tailChance === 0 && options.guardLateMs === 0;
+  return problems.every(([, value]) => value === null) && isPrompt;
 }
