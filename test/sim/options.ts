@@ -7,6 +7,7 @@ import type { Protocol } from '../../src/redis/protocol.ts';
 import type { Flaw } from './flaws.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';
+import type { RosterChange } from './rosters.ts';
 
 /**
  * Mean times between troubles, in ms for the whole world (null: never), and their greatest
@@ -42,6 +43,10 @@ export interface Weather {
 
 export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly masterCount: number;
+  /** From three masters to all of them. */
+  readonly rosterChange: RosterChange;
+  /** How long it takes at most until every machine has a new list. */
+  readonly listSpreadMs: number;
   readonly contenderCount: number;
   readonly resourceCount: number;
   /** How many resources a program may want at once. */
@@ -147,6 +152,8 @@ export function calmOptions(random: Random): Options {
     tailChance: 0,
     tailMs: 0,
     masterCount: random.pick([3, 3, 5, 5, 7]),
+    rosterChange: 'none',
+    listSpreadMs: 0,
     contenderCount: random.integer(2, 5),
     resourceCount: random.chance(0.2) ? 2 : 1,
     nameCount: 1,

@@ -63,6 +63,14 @@ const failovers: Disturb = ({ ttlMs }, random) => ({
   thinkMs: 60,
 });
 
+const growing = {
+  masterCount: 5,
+  rosterChange: 'one-by-one',
+  listSpreadMs: 2_000,
+  thinkMs: 60,
+  stormMs: 12_000,
+} as const;
+
 const anyOf =
   (...some: Disturb[]): Disturb =>
   (calm, random) =>
@@ -216,6 +224,11 @@ export const fairProfiles = {
     // Where all masters have replicas, no quorum of counters is kept.
     ...random.pick([{ replicatedCount: 1 }, { isFenced: false }, { isFenced: false }]),
   }),
+  'three-to-five': (calm, random) => ({
+    ...anyOf(lossy, partitions, slowMasters, pauses, deaths)(calm, random),
+    ...growing,
+    contenderCount: random.integer(3, 8),
+  }),
   'older-protocol': older,
   storm: (calm, random) => ({
     clientDrift: fairDrift,
@@ -277,6 +290,16 @@ export const hostileProfiles = {
       failoverEveryMs: 150,
       lagMs: 2 * calm.ttlMs,
       isFenced: false,
+    }),
+  },
+  'three-to-five-at-once': {
+    fires: ['exclusion', 'oneChild'],
+    disturb: (calm: Options, random: Random) => ({
+      ...partitions(calm, random),
+      ...growing,
+      rosterChange: 'at-once',
+      listSpreadMs: growing.stormMs,
+      contenderCount: 6,
     }),
   },
   eviction: {

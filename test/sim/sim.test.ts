@@ -72,6 +72,8 @@ describe('in a fair world no checker fires', () => {
     'restarted master',
     'failover',
     'failover, and a lock forgotten',
+    'runs with two lists of masters',
+    'next list of masters',
     'paused process',
     'suspended',
     'acquired, and released at once',

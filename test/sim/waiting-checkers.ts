@@ -138,5 +138,6 @@ export function isCalm(options: Options): boolean {
     ([name]) => /EveryMs$/.test(name) && name !== 'extendEveryMs',
   );
   const isPrompt = options.tailChance === 0 && options.guardLateMs === 0;
-  return problems.every(([, value]) => value === null) && isPrompt;
+  const isSettled = options.rosterChange === 'none';
+  return problems.every(([, value]) => value === null) && isPrompt && isSettled;
 }

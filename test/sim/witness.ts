@@ -104,7 +104,10 @@ export class Witness {
   readonly world: World;
   readonly servers: readonly SimServer[];
   readonly prefix: string;
-  /** How many masters the programs count: the number of servers, unless one is listed twice. */
+  /**
+   * How many masters the programs count: the number of servers, unless one is listed twice. Where
+   * lists grow, the most that any program counts.
+   */
   readonly masterCount: number;
   readonly holdings = new Map<string, Holding>();
   readonly programs: ProgramRecord[] = [];
@@ -133,6 +136,7 @@ export class Witness {
   /** How long it takes to stop a command that does not obey. */
   readonly stopMs: number;
 
+  readonly #hasRosters: boolean;
   readonly #live = new Set<Holding>();
   readonly #robberies: {
     readonly server: SimServer;
@@ -143,6 +147,7 @@ export class Witness {
   constructor(world: World, servers: readonly SimServer[], prefix: string, options: Options) {
     this.world = world;
     this.masterCount = options.masterCount;
+    this.#hasRosters = options.rosterChange !== 'none';
     this.freezes = new Freezes(world);
     this.isCalm = isCalm(options) && options.freezerCount === 0;
     this.isDeadly = options.killChance > 0;
@@ -257,6 +262,12 @@ export class Witness {
     if (!hasExpired) this.ends.add(holding, leftMs ?? this.ttlMs * 1.02);
     if (leftMs === null) return;
     this.tell({ kind: 'released', holding });
+  }
+
+  /** How many masters the holder counts. */
+  masterCountOf({ value }: Holding): number {
+    const count = this.#hasRosters ? this.programOf(value)?.endpoints.length : undefined;
+    return count ?? this.masterCount;
   }
 
   programOf(value: string): ProgramRecord | undefined {
