@@ -187,7 +187,7 @@ function dishonestyOf(holding: Holding, witness: Witness): string | null {
 }
 
 function absenceOf(holding: Holding, resource: string, witness: Witness): string | null {
-  const { servers, world, prefix, masterCount } = witness;
+  const { servers, world, prefix } = witness;
   const isKept = servers.filter(({ redis }) => {
     const goneAt = redis.shownAt(prefix + resource).get(holding.value) ?? Number.NEGATIVE_INFINITY;
     return goneAt > holding.validUntil - grainMs;
@@ -195,7 +195,7 @@ function absenceOf(holding: Holding, resource: string, witness: Witness): string
   const excused = servers.filter(
     (server) => !isKept.includes(server) && witness.wasRobbed(server, holding),
   );
-  if (isKept.length + excused.length >= quorumOf(masterCount)) return null;
+  if (isKept.length + excused.length >= quorumOf(witness.masterCountOf(holding))) return null;
   const names = isKept.map(({ name }) => name).join(' ');
   const validMs = (holding.validUntil - world.now).toFixed(1);
   const shownOn = `is shown to hold ${resource} only on: ${names || 'none'}`;

@@ -5,6 +5,7 @@
 import type { Machine } from './machine.ts';
 import { type ExecutionContext, type Plan, Program } from './program.ts';
 import type { Random } from './random.ts';
+import type { Rosters } from './rosters.ts';
 import type { ChildHabits } from './sim-child.ts';
 import type { Running } from './weather.ts';
 import { drawWish } from './wish.ts';
@@ -12,6 +13,7 @@ import { drawWish } from './wish.ts';
 export interface Crowd extends ExecutionContext {
   /** The programs that are running. */
   readonly running: Set<Running>;
+  readonly rosters: Rosters;
   /** False: no further program is started. */
   isOpen(): boolean;
   /** False: no program dies suddenly any more. */
@@ -43,8 +45,9 @@ export class Contender {
     const { machine } = this;
     const { running } = this.#crowd;
     this.#programCount += 1;
+    const servers = this.#crowd.rosters.of(machine, this.#crowd.servers);
     const program = new Program(
-      this.#crowd,
+      { ...this.#crowd, servers },
       machine,
       `${machine.name}.${this.#programCount}`,
       this.#plan(),

@@ -41,6 +41,15 @@ export function unfairnessOf(options: Options): string[] {
       isForgetful && options.wallSpreadMs > downMs.least,
       "masters' clocks disagree by more than a restart takes",
     ],
+    [
+      options.failoverEveryMs !== null && options.restartGraceMs < ttlMs,
+      'a replica that lags votes at once',
+    ],
+    [
+      options.failoverEveryMs !== null && !options.isPromotionTold,
+      'a server that lags takes over an address and does not tell',
+    ],
+    [options.rosterChange === 'at-once', 'two lists of masters have quorums without a common one'],
     [isStopped, 'programs stop for longer than the margin, and no guard watches their commands'],
     [isAsleep, 'machines sleep for longer than the margin'],
     [options.isListedTwice, 'one server is listed twice and cannot be told'],

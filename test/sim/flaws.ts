@@ -18,6 +18,9 @@ type CommonFlaw =
   | 'refusal-always-wakes'
   | 'queue-keeps-the-silent';
 
+/** In the script of promoted replicas. */
+type PromotionFlaw = 'promotion-known-for-any-replica';
+
 /** In the scripts of freezes. */
 type FreezeFlaw = 'freeze-seen-as-free' | 'thaw-without-comparing' | 'freeze-forgotten';
 
@@ -51,4 +54,4 @@ type SetnxFlaw =
   | 'time-of-another-released'
   | 'note-counts-for-any-time';
 
-export type Flaw = CommonFlaw | FormFlaw | FreezeFlaw | SetnxFlaw;
+export type Flaw = CommonFlaw | PromotionFlaw | FormFlaw | FreezeFlaw | SetnxFlaw;

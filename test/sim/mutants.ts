@@ -151,6 +151,19 @@ export const mutants: readonly Mutant[] = [
     '[agoMs < Number.NEGATIVE_INFINITY, ',
   ),
   inSource(
+    'promoted-votes-at-once',
+    'a replica that was promoted votes at once',
+    rarely(80, 'failovers', 'exclusion', 'oneChild'),
+    'redis/restart.ts',
+    'return seenMs < graceMs ?',
+    'return seenMs < 0 ?',
+  ),
+  inScript(
+    'promotion-known-for-any-replica',
+    'the note about an earlier promotion counts for the next one',
+    rarely(80, 'failovers', 'exclusion', 'oneChild'),
+  ),
+  inSource(
     'stopped-too-late',
     'the stop begins only when validity has ended',
     rarely(60, 'partitions', 'childUnderLease'),
@@ -165,6 +178,14 @@ export const mutants: readonly Mutant[] = [
     'run/guard/guard.ts',
     '    await this.#guarded.kill();\n',
     '',
+  ),
+  inSource(
+    'guard-starts-too-late',
+    'the guard starts a command whose deadline has passed',
+    rarely(60, 'late-guards', 'childUnderLease'),
+    'run/guard/guard.ts',
+    'return this.#clock.now() < this.#stopAt;',
+    'return this.#clock.now() < Number.POSITIVE_INFINITY;',
   ),
   inSource(
     'guard-asleep',

@@ -110,7 +110,8 @@ export class NestedProgram {
       tell,
     );
     const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
-    const guard = new SimGuard(system, process, { graceMs, slackMs: marginMs / 4 }, onStopping);
+    const guardOptions = { graceMs, slackMs: marginMs / 4, lateMs: options.guardLateMs };
+    const guard = new SimGuard(system, process, guardOptions, onStopping);
     const runSettings = {
       ...options,
       holdAtLeastMs: 0,

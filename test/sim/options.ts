@@ -7,6 +7,7 @@ import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import type { Flaw } from './flaws.ts';
 import type { NetworkOptions } from './network.ts';
 import type { Random } from './random.ts';
+import type { RosterChange } from './rosters.ts';
 
 /**
  * Mean times between troubles, in ms for the whole world (null: never), and their greatest
@@ -32,10 +33,20 @@ export interface Weather {
   readonly clientStepEveryMs: number | null;
   readonly masterStepEveryMs: number | null;
   readonly evictEveryMs: number | null;
+  /** One of so many masters fails, and a replica that lags answers at its address. */
+  readonly failoverEveryMs: number | null;
+  readonly replicatedCount: number;
+  readonly lagMs: number;
+  /** Whether the replica says what it was. */
+  readonly isPromotionTold: boolean;
 }
 
 export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly masterCount: number;
+  /** From three masters to all of them. */
+  readonly rosterChange: RosterChange;
+  /** How long it takes at most until every machine has a new list. */
+  readonly listSpreadMs: number;
   readonly contenderCount: number;
   readonly resourceCount: number;
   /** How many resources a program may want at once. */
@@ -73,6 +84,8 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly foreignSlackMs: number;
   readonly restartGraceMs: number;
   readonly hasGuard: boolean;
+  /** By how much a guard and its messages may be late. */
+  readonly guardLateMs: number;
   readonly isFenced: boolean;
   readonly isDurable: boolean;
   readonly isListedTwice: boolean;
@@ -116,6 +129,10 @@ const stillness: Weather = {
   clientStepEveryMs: null,
   masterStepEveryMs: null,
   evictEveryMs: null,
+  failoverEveryMs: null,
+  replicatedCount: 0,
+  lagMs: 0,
+  isPromotionTold: true,
 };
 
 /**
@@ -135,6 +152,8 @@ export function calmOptions(random: Random): Options {
     tailChance: 0,
     tailMs: 0,
     masterCount: random.pick([3, 3, 5, 5, 7]),
+    rosterChange: 'none',
+    listSpreadMs: 0,
     contenderCount: random.integer(2, 5),
     resourceCount: random.chance(0.2) ? 2 : 1,
     nameCount: 1,
@@ -156,6 +175,7 @@ export function calmOptions(random: Random): Options {
     foreignSlackMs: 0,
     restartGraceMs: 0,
     hasGuard: true,
+    guardLateMs: 0,
     isFenced: random.chance(0.9),
     isDurable: false,
     isListedTwice: false,

@@ -9,6 +9,8 @@ import type { Random } from './random.ts';
 
 export type Disturb = (calm: Options, random: Random) => Partial<Options>;
 
+const calmly: Disturb = () => ({});
+
 const lossy: Disturb = (_, random) => ({
   resetEveryMs: random.between(50, 600),
   clogMs: 4_000,
@@ -50,6 +52,25 @@ const pauses: Disturb = ({ marginMs }, random) => ({
   killChance: 0.05,
 });
 
+const failovers: Disturb = ({ ttlMs }, random) => ({
+  failoverEveryMs: random.pick([150, 150, 600, 2_000]),
+  lagMs: ttlMs * random.between(0.5, 2),
+  downMs: { least: 20, most: 300 },
+  workMs: ttlMs,
+  masterCount: 3,
+  replicatedCount: 3,
+  restartGraceMs: ttlMs,
+  thinkMs: 60,
+});
+
+const growing = {
+  masterCount: 5,
+  rosterChange: 'one-by-one',
+  listSpreadMs: 2_000,
+  thinkMs: 60,
+  stormMs: 12_000,
+} as const;
+
 const anyOf =
   (...some: Disturb[]): Disturb =>
   (calm, random) =>
@@ -71,7 +92,7 @@ const inAnyWeather =
   };
 
 export const fairProfiles = {
-  calm: () => ({}),
+  calm: calmly,
   contention: (_, random) => ({
     contenderCount: random.integer(6, 14),
     thinkMs: 60,
@@ -101,6 +122,13 @@ export const fairProfiles = {
     pauseEveryMs: random.between(200, 1_500),
     pauseMs: 2 * ttlMs,
     killChance: 0.1,
+  }),
+  'late-guards': (calm, random) => ({
+    ...anyOf(partitions, slowMasters, deaths)(calm, random),
+    ...random.pick([{}, { pauseEveryMs: random.between(200, 1_500), pauseMs: 2 * calm.ttlMs }]),
+    ...timingsOf(1_000),
+    guardLateMs: 1_000 * random.between(0.3, 1.5),
+    thinkMs: 60,
   }),
   suspends: (_, random) => ({
     ...timingsOf(6_000),
@@ -190,6 +218,17 @@ export const fairProfiles = {
     workMs: calm.ttlMs * random.between(0.1, 1),
     ...anyOf(lossy, partitions, slowMasters, pauses)(calm, random),
   }),
+  failovers: (calm, random) => ({
+    ...random.pick([calmly, anyOf(lossy, partitions, slowMasters, deaths)])(calm, random),
+    ...failovers(calm, random),
+    // Where all masters have replicas, no quorum of counters is kept.
+    ...random.pick([{ replicatedCount: 1 }, { isFenced: false }, { isFenced: false }]),
+  }),
+  'three-to-five': (calm, random) => ({
+    ...anyOf(lossy, partitions, slowMasters, pauses, deaths)(calm, random),
+    ...growing,
+    contenderCount: random.integer(3, 8),
+  }),
   'older-protocol': older,
   storm: (calm, random) => ({
     clientDrift: fairDrift,
@@ -241,6 +280,26 @@ export const hostileProfiles = {
       workMs: 50,
       waitMs: 4_000,
       isFenced: true,
+    }),
+  },
+  'failovers-untold': {
+    fires: ['exclusion', 'oneChild'],
+    disturb: (calm: Options, random: Random) => ({
+      ...failovers(calm, random),
+      isPromotionTold: false,
+      failoverEveryMs: 150,
+      lagMs: 2 * calm.ttlMs,
+      isFenced: false,
+    }),
+  },
+  'three-to-five-at-once': {
+    fires: ['exclusion', 'oneChild'],
+    disturb: (calm: Options, random: Random) => ({
+      ...partitions(calm, random),
+      ...growing,
+      rosterChange: 'at-once',
+      listSpreadMs: growing.stormMs,
+      contenderCount: 6,
     }),
   },
   eviction: {

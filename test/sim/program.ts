@@ -153,7 +153,7 @@ export class Program {
     const report = (event: RunEvent) => this.#note(event);
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
-    const guardOptions = { graceMs, slackMs: marginMs / 4 };
+    const guardOptions = { graceMs, slackMs: marginMs / 4, lateMs: options.guardLateMs };
     const onStopping = () => run.post({ kind: 'lost', reason: 'suspended' });
     const guard = options.hasGuard ? new SimGuard(system, process, guardOptions, onStopping) : null;
     this.#guard = guard;

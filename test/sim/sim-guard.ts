@@ -11,6 +11,8 @@ import type { System } from './system.ts';
 export interface GuardOptions {
   readonly graceMs: number;
   readonly slackMs: number;
+  /** How much longer its start, and any message, may take at most; 0: never. */
+  readonly lateMs: number;
 }
 
 /** How long a line takes through the pipe until it is read. */
@@ -23,6 +25,7 @@ export class SimGuard implements GuardLink {
   readonly ready: Promise<void>;
   readonly #ward: SimProcess;
   readonly #slackMs: number;
+  readonly #lateMs: number;
   #clock: Clock | null = null;
   #guard: InstanceType<System['Guard']> | null = null;
   #tree: Tree | null = null;
@@ -32,8 +35,9 @@ export class SimGuard implements GuardLink {
     this.process = new SimProcess(ward.machine, `${ward.name}:guard`);
     this.#ward = ward;
     this.#slackMs = options.slackMs;
+    this.#lateMs = options.lateMs;
     this.ready = new Promise((resolve) => {
-      ward.world.after(startMs, () =>
+      ward.world.after(startMs + this.#delayMs(), () =>
         this.process.deliver(() => {
           const clock = system.createSystemClock(() => {}, ward.machine);
           const guarded = {
@@ -100,8 +104,17 @@ export class SimGuard implements GuardLink {
 
   #pipe(target: SimProcess, action: () => void): void {
     const { world } = this.#ward;
-    this.#lastAt = Math.max(this.#lastAt, world.now + world.random.around(pipeMs));
+    this.#lastAt = Math.max(
+      this.#lastAt,
+      world.now + world.random.around(pipeMs) + this.#delayMs(),
+    );
     world.at(this.#lastAt, () => target.deliver(action));
+  }
+
+  /** On a crowded machine. Draws nothing where no guard is late. */
+  #delayMs(): number {
+    const { random } = this.#ward.world;
+    return this.#lateMs > 0 && random.chance(0.3) ? random.between(0, this.#lateMs) : 0;
   }
 
   #readings(): number[] {

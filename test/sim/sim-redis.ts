@@ -9,6 +9,7 @@ import { epochMs } from './machine.ts';
 import { type FreezeScript, runFreeze } from './sim-freeze.ts';
 import { SimHolders } from './sim-holders.ts';
 import { runLook } from './sim-look.ts';
+import { runPromoted } from './sim-promoted.ts';
 import { SimQueue } from './sim-queue.ts';
 import { type LockScript, runScript } from './sim-scripts.ts';
 import { isTime, runSetnx, type SetnxScript, shownBy } from './sim-setnx.ts';
@@ -33,7 +34,7 @@ export interface Snapshot {
 }
 
 export type Words = readonly (string | number)[];
-export type Script = LockScript | FreezeScript | SetnxScript | 'look';
+export type Script = LockScript | FreezeScript | SetnxScript | 'look' | 'promoted';
 type Item = number | string | null;
 /** Text: an error. */
 export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
@@ -181,6 +182,7 @@ export class SimRedis {
   run(script: Script, keys: readonly string[], words: Words): Reply {
     const locks = keys.filter((key) => !key.startsWith('{'));
     if (script === 'look') return runLook(this, locks);
+    if (script === 'promoted') return runPromoted(this, keys[0] ?? '', words);
     if (script === 'freeze' || script === 'thaw') return runFreeze(this, script, keys, words);
     return this.#changing(locks, String(words[0]), () => {
       return isSetnx(script)

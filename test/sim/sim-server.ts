@@ -28,6 +28,8 @@ export interface ServerOptions {
   readonly scriptNamed: (text: string) => Script;
 }
 
+const longAgo = -86_400_000;
+
 export class SimServer {
   readonly name: string;
   readonly redis: SimRedis;
@@ -41,6 +43,8 @@ export class SimServer {
   #pending: (() => void)[] = [];
   #startedAt: number;
   #runId: string;
+  /** The replication ids, its own and the one before, of a replica that was promoted. */
+  #replication: readonly [string, string] | null = null;
 
   constructor(world: World, name: string, redis: SimRedis, options: ServerOptions) {
     this.#world = world;
@@ -48,7 +52,7 @@ export class SimServer {
     this.redis = redis;
     this.#options = options;
     this.#random = world.random.stream(`server ${name}`);
-    this.#startedAt = -86_400_000;
+    this.#startedAt = longAgo;
     this.#runId = this.#newRunId();
     redis.onPublish = (channel) => {
       const peers = this.#subscribers.get(channel);
@@ -124,6 +128,19 @@ export class SimServer {
     this.#world.note(this.name, 'is up');
   }
 
+  /**
+   * After `stop`: another server answers at the address from now on, which has run for long. It says
+   * that it was a replica, or nothing about that.
+   */
+  takeOver(saysSo: boolean): void {
+    if (!this.isDown) return;
+    this.isDown = false;
+    this.#startedAt = longAgo;
+    this.#runId = this.#newRunId();
+    this.#replication = saysSo ? [this.#newRunId(), this.#newRunId()] : null;
+    this.#world.note(this.name, 'is another server now');
+  }
+
   #do(work: () => void): void {
     if (this.#isFrozen) this.#pending.push(work);
     else work();
@@ -145,11 +162,12 @@ export class SimServer {
       case 'INFO':
         if (hidesInfo)
           return replyError("NOPERM this user has no permissions to run the 'info' command");
+        if (words[0] === 'replication') return this.#replicationInfo();
         return words[0] === 'server'
           ? this.#info()
           : `# Persistence\r\naof_enabled:${isDurable ? 1 : 0}\r\n`;
       case 'ROLE':
-        return ['master', 0, []];
+        return ['master', this.#replication === null ? 0 : 1, []];
       case 'CONFIG':
         return ['appendfsync', isDurable ? 'always' : 'everysec'];
       case 'SUBSCRIBE': {
@@ -174,6 +192,11 @@ export class SimServer {
     );
     const uptimeSeconds = now - startedAt;
     return `# Server\r\nrun_id:${this.#runId}\r\nuptime_in_seconds:${uptimeSeconds}\r\n`;
+  }
+
+  #replicationInfo(): string {
+    const [id, before] = this.#replication ?? [this.#runId, '0'.repeat(40)];
+    return `# Replication\r\nmaster_replid:${id}\r\nmaster_replid2:${before}\r\n`;
   }
 
   #newRunId(): string {

@@ -12,6 +12,7 @@ import { Network } from './network.ts';
 import type { Options } from './options.ts';
 import { optionsFor, type Profile } from './profiles.ts';
 import { Random } from './random.ts';
+import { Rosters } from './rosters.ts';
 import { Shell } from './shell.ts';
 import { SimRedis } from './sim-redis.ts';
 import { SimServer } from './sim-server.ts';
@@ -47,9 +48,12 @@ const lateMs = 30_000;
 /** When masters are up and vote again, and keys and positions of dead programs have expired. */
 function wellSince(
   now: number,
-  { downMs, restartGraceMs, ttlMs, tailChance, protocol }: Options,
+  { downMs, restartGraceMs, ttlMs, protocol, ...options }: Options,
 ): number {
-  if (tailChance > 0 || protocol !== 'redlock') return Number.POSITIVE_INFINITY;
+  const isLate = options.tailChance > 0 || options.guardLateMs > 0;
+  // When a promotion is first seen depends on the programs, as does the next list of masters.
+  const isOpen = options.failoverEveryMs !== null || options.rosterChange !== 'none';
+  if (isLate || isOpen || protocol !== 'redlock') return Number.POSITIVE_INFINITY;
   return now + downMs.most + restartGraceMs + Math.max(ttlMs * 1.02, deadWaiterMs);
 }
 
@@ -101,6 +105,7 @@ export async function simulate(
     witness,
     prefix,
     running,
+    rosters: new Rosters(witness, machines, options),
     isOpen: () => isOpen,
     isStormy: () => world.now < options.stormMs,
   };

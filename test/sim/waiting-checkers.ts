@@ -137,5 +137,7 @@ export function isCalm(options: Options): boolean {
   const problems = Object.entries(options).filter(
     ([name]) => /EveryMs$/.test(name) && name !== 'extendEveryMs',
   );
-  return problems.every(([, value]) => value === null) && options.tailChance === 0;
+  const isPrompt = options.tailChance === 0 && options.guardLateMs === 0;
+  const isSettled = options.rosterChange === 'none';
+  return problems.every(([, value]) => value === null) && isPrompt && isSettled;
 }

@@ -54,6 +54,9 @@ export class Weather {
       this.#random.pick(machines).stepWall(this.#random.between(-800, 800)),
     );
     this.#every(options.masterStepEveryMs, () => this.#stepMaster(this.#random.pick(servers)));
+    this.#every(options.failoverEveryMs, () =>
+      this.#failOver(this.#random.pick(servers.slice(0, options.replicatedCount))),
+    );
     this.#every(options.evictEveryMs, () => this.#evict(this.#random.pick(servers)));
   }
 
@@ -155,6 +158,25 @@ export class Weather {
     // Not a trouble that ends early: how long a server is down decides whether its new counters are
     // high enough.
     this.#places.world.after(this.#random.between(downMs.least, downMs.most), () => server.start());
+  }
+
+  /** To a replica that has received nothing for a while. */
+  #failOver(server: SimServer): void {
+    const { world, prefix } = this.#places;
+    const { downMs, lagMs, isPromotionTold } = this.#options;
+    const replica = server.redis.snapshot();
+    world.after(this.#random.between(0, lagMs), () => {
+      if (server.isDown || this.#isOver) return;
+      const { redis } = server;
+      const isForgotten = (key: string) => replica.entries.get(key)?.value !== redis.get(key);
+      const locks = redis.keys().filter((key) => key.startsWith(prefix));
+      world.mark(locks.some(isForgotten) ? 'failover, and a lock forgotten' : 'failover');
+      server.stop();
+      redis.restore(replica);
+      world.after(this.#random.between(downMs.least, downMs.most), () =>
+        server.takeOver(isPromotionTold),
+      );
+    });
   }
 
   #pause(): void {

@@ -103,7 +103,10 @@ export class Witness {
   readonly world: World;
   readonly servers: readonly SimServer[];
   readonly prefix: string;
-  /** How many masters the programs count: the number of servers, unless one is listed twice. */
+  /**
+   * How many masters the programs count: the number of servers, unless one is listed twice. Where
+   * lists grow, the most that any program counts.
+   */
   readonly masterCount: number;
   readonly holdings = new Map<string, Holding>();
   readonly programs: ProgramRecord[] = [];
@@ -132,6 +135,7 @@ export class Witness {
   /** How long it takes to stop a command that does not obey. */
   readonly stopMs: number;
 
+  readonly #hasRosters: boolean;
   readonly #live = new Set<Holding>();
   readonly #robberies: {
     readonly server: SimServer;
@@ -142,10 +146,13 @@ export class Witness {
   constructor(world: World, servers: readonly SimServer[], prefix: string, options: Options) {
     this.world = world;
     this.masterCount = options.masterCount;
+    this.#hasRosters = options.rosterChange !== 'none';
     this.freezes = new Freezes(world);
     this.isCalm = isCalm(options) && options.freezerCount === 0;
     this.isDeadly = options.killChance > 0;
-    this.isForgetful = options.restartEveryMs !== null && options.memory === 'none';
+    this.isForgetful =
+      (options.restartEveryMs !== null && options.memory === 'none') ||
+      options.failoverEveryMs !== null;
     this.isPunctual = options.wallSpreadMs <= 100;
     const isWell = this.isCalm && !this.isDeadly && options.protocol === 'redlock';
     this.wellSince = isWell ? 0 : Number.POSITIVE_INFINITY;
@@ -254,6 +261,12 @@ export class Witness {
     if (!hasExpired) this.ends.add(holding, leftMs ?? this.ttlMs * 1.02);
     if (leftMs === null) return;
     this.tell({ kind: 'released', holding });
+  }
+
+  /** How many masters the holder counts. */
+  masterCountOf({ value }: Holding): number {
+    const count = this.#hasRosters ? this.programOf(value)?.endpoints.length : undefined;
+    return count ?? this.masterCount;
   }
 
   programOf(value: string): ProgramRecord | undefined {
