@@ -129,8 +129,8 @@ export class SimServer {
   }
 
   /**
-   * After `stop`: another server answers at the address from now on, which has run for long. It says
-   * that it was a replica, or nothing about that.
+   * After `stop`: another server answers at the address from now on, which has run for long. It
+   * says that it was a replica, or nothing about that.
    */
   takeOver(saysSo: boolean): void {
     if (!this.isDown) return;
