@@ -2,6 +2,8 @@
 // percentile. The scale is logarithmic because a peer that waits for a frozen master takes ten
 // thousand times as long.
 
+import { darkMode } from '../sim/picture.ts';
+
 export interface Panel {
   readonly title: string;
   readonly rows: readonly ChartRow[];
@@ -66,6 +68,7 @@ export function chartOf({ title, explanation, labelOf }: Legend, panels: readonl
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${y}" ` +
       'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
     `<title>${title}</title>`,
+    darkMode,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
     `<text x="12" y="22" font-size="14">${title}</text>`,
     `<text x="12" y="39" font-size="11">${explanation}; ` +

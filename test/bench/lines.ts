@@ -1,6 +1,8 @@
 // Curves over one number, one line each with its name at its end, both scales logarithmic, as SVG
 // text. Names are moved apart where lines end close to one another.
 
+import { darkMode } from '../sim/picture.ts';
+
 export interface Curve {
   readonly name: string;
   /** By the number on the x axis; both above 0. */
@@ -28,6 +30,7 @@ export function linesOf({ title, caption, unitOf }: Axes, curves: readonly Curve
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" ` +
       'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
     `<title>${title}</title>`,
+    darkMode,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
     `<text x="12" y="22" font-size="14">${title}</text>`,
     `<text x="12" y="39" font-size="11">${caption}</text>`,

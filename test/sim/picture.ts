@@ -1,5 +1,4 @@
-// A picture of lanes and bars over time, as SVG text, with a background of its own, so that it is
-// readable on a dark page.
+// A picture of lanes and bars over time, as SVG text, for light and dark pages.
 
 export interface Bar {
   readonly kind: 'belief' | 'command' | 'key' | 'away';
@@ -28,11 +27,23 @@ export interface Picture {
 }
 
 const size = { width: 900, left: 60, right: 20, top: 52, lane: 34 };
+/** The same colours on a dark page, for this picture and the charts of the benchmarks. */
+export const darkMode = [
+  '<style>@media (prefers-color-scheme: dark) {',
+  'svg { fill: #e2e8f0 } [fill="#ffffff"] { fill: #0d1117 } [stroke="#e2e8f0"] { stroke: #2d3748 }',
+  '[fill="#2b6cb0"] { fill: #63b3ed } [stroke="#2b6cb0"] { stroke: #63b3ed }',
+  '[fill="#c05621"] { fill: #f6ad55 } [stroke="#c05621"] { stroke: #f6ad55 }',
+  '[fill="#6b46c1"] { fill: #b794f4 } [stroke="#6b46c1"] { stroke: #b794f4 }',
+  '[fill="#2f855a"] { fill: #68d391 } [stroke="#2f855a"] { stroke: #68d391 }',
+  '[fill="#b83280"] { fill: #f687b3 } [stroke="#b83280"] { stroke: #f687b3 }',
+  '[fill="#718096"] { fill: #a0aec0 } [stroke="#718096"] { stroke: #a0aec0 }',
+  '}</style>',
+].join('\n');
 const colours: Readonly<Record<string, string>> = { c1: '#2b6cb0', c2: '#c05621' };
 const heights = { belief: 22, command: 10, key: 14, away: 26 };
 const opacities = { belief: 0.3, command: 1, key: 0.75, away: 0.35 };
 const legend =
-  'pale: believes that it holds the lock; dark: its command runs; ' +
+  'pale: believes that it holds the lock; full: its command runs; ' +
   'on a master: its key stands; grey: frozen or down';
 
 export function svgOf({ title, ms, lanes, notes }: Picture): string {
@@ -66,6 +77,7 @@ export function svgOf({ title, ms, lanes, notes }: Picture): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" ` +
       'font-family="system-ui, sans-serif" font-size="13" fill="#1a202c">',
     `<title>${title}</title>`,
+    darkMode,
     `<rect width="100%" height="100%" fill="#ffffff"/>`,
     `<text x="12" y="22" font-size="14">${title}</text>`,
     ...ticks.flatMap((at) => [
