@@ -3,7 +3,7 @@
 // released and, where that may help, acquired again. redlock-run, the library and the simulator run
 // this.
 
-import { stopAtOf } from './lease-keeper.ts';
+import { deadlineOf } from './lease-keeper.ts';
 import type { Clock, Report } from './ports.ts';
 import type { Claim, Failed, Lease, MasterFailure } from './types.ts';
 import type { Acquisition } from './wait.ts';
@@ -72,7 +72,7 @@ export async function acquire(
     ]);
     const failures = rejectionsOf(servers);
     const now = clock.now();
-    const isInTime = now < stopAtOf(lease, reserveMs);
+    const isInTime = now < deadlineOf(lease, reserveMs);
     if (failures.length === 0 && why === null && isInTime) {
       report({ kind: 'acquired', grantedCount, elapsedMs, waitMs: now - beganAt });
       return acquisition;

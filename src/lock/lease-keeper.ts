@@ -1,7 +1,7 @@
-// Keeps one lease: extends it again and again, and sounds the alarms "stop" and "kill" when that
-// does not succeed in time. It stops, kills and releases nothing itself. The alarms depend on the
-// local clock alone, so a missing answer cannot delay them.
-// *Invariant:* nothing is extended at or after stopAt. After a suspension (a stopped process, a
+// Keeps one lease: extends it again and again, and tells when the work under it has to be stopped,
+// and then killed, because no extension has succeeded in time. It stops, kills and releases nothing
+// itself. Both deadlines depend on the local clock alone, so a missing answer cannot delay them.
+// *Invariant:* nothing is extended once stopping is due. After a suspension (a stopped process, a
 // sleeping machine) the clock is read first: if stopping is due, the work is stopped, not extended.
 
 import type { HolderChannel, Listen, Person } from './holder-request.ts';
@@ -59,8 +59,8 @@ const suspendedMs = 500;
  */
 const listenAfterMs = 250;
 
-/** The instant when stopping the work under this lease must begin, unless it is extended before. */
-export function stopAtOf(lease: Lease, reserveMs: number): number {
+/** When the work under this lease must be stopped or killed, unless it is extended before. */
+export function deadlineOf(lease: Lease, reserveMs: number): number {
   return lease.validUntil - reserveMs;
 }
 
@@ -106,7 +106,7 @@ export class LeaseKeeper {
 
   /** Whether stopping must have begun. */
   get isStopDue(): boolean {
-    return this.#parts.clock.now() >= stopAtOf(this.#lease, this.#settings.reserveMs);
+    return this.#parts.clock.now() >= deadlineOf(this.#lease, this.#settings.reserveMs);
   }
 
   /** Notes that an extension has succeeded. One older than the latest known is ignored. */
@@ -152,7 +152,7 @@ export class LeaseKeeper {
         subscriptions?.forgetWakeUps();
         this.#channel?.renew();
         if (this.#early.signal.aborted) this.#early = new AbortController();
-        if (ended.aborted || clock.now() >= stopAtOf(this.#lease, reserveMs)) return;
+        if (ended.aborted || clock.now() >= deadlineOf(this.#lease, reserveMs)) return;
         const extension = await this.#extend();
         if (ended.aborted) return;
         if (extension.kind === 'lost') return onLost(extension.reason, this.#brokenBy);
@@ -200,7 +200,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * Short compared with the time until stopAt; random, so that many holders do not ask together.
+   * Short compared with the time until stopping is due. Random, so that many holders do not ask
+   * together.
    */
   #retryMs(): number {
     return this.#settings.masterTimeoutMs * (0.25 + 0.25 * this.#parts.random());
@@ -224,7 +225,7 @@ export class LeaseKeeper {
     const { clock } = this.#parts;
     const ended = this.#ended.signal;
     for (;;) {
-      const leftMs = stopAtOf(this.#lease, reserveMs) - clock.now();
+      const leftMs = deadlineOf(this.#lease, reserveMs) - clock.now();
       if (ended.aborted) return null;
       if (leftMs <= 0) return -leftMs;
       await clock.sleep(leftMs, ended);

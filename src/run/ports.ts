@@ -3,7 +3,7 @@
 // nothing.
 
 import type { Listen } from '../lock/holder-request.ts';
-import { stopAtOf } from '../lock/lease-keeper.ts';
+import { deadlineOf } from '../lock/lease-keeper.ts';
 import type { Clock, LockEvent, Random } from '../lock/ports.ts';
 import type { HeldLock } from '../lock/redlock.ts';
 import type { Claim, Lease } from '../lock/types.ts';
@@ -31,7 +31,7 @@ export function timeLeftOf(
 ): TimeLeft {
   return () => {
     const now = clock.now();
-    return [stopAtOf(lease, reserveMs) - now, stopAtOf(lease, marginMs) - now];
+    return [deadlineOf(lease, reserveMs) - now, deadlineOf(lease, marginMs) - now];
   };
 }
 
