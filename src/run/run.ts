@@ -155,7 +155,8 @@ export class Run {
     // The command ended after validity, or the guard ended it while this process was suspended.
     const isByGuard = exit.kind !== 'exited' && this.#keeper?.isStopDue;
     const isLate = leftCount === 0 && exitedAt >= this.#confirmed.validUntil;
-    if (isByGuard || isLate) this.post({ kind: 'lost', reason: 'suspended' });
+    if (isLate) this.post({ kind: 'lost', reason: 'suspended', isOver: true });
+    else if (isByGuard) this.post({ kind: 'lost', reason: 'suspended' });
     this.post({ kind: 'child-exited', exit });
   }
 
@@ -211,7 +212,7 @@ export class Run {
   /** `hasTakenTime`: processes were alive until now, which may be after validity. */
   #swept(unkillable: readonly number[], hasTakenTime: boolean): void {
     const isLate = hasTakenTime && this.#now() >= this.#confirmed.validUntil;
-    if (isLate) this.post({ kind: 'lost', reason: 'suspended' });
+    if (isLate) this.post({ kind: 'lost', reason: 'suspended', isOver: true });
     this.post({ kind: 'swept', unkillable });
   }
 

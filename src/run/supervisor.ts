@@ -28,6 +28,9 @@ export type LostReason =
   | 'guard-lost'
   | 'masters-replaced';
 
+/** `by`: the person that broke the lock; absent: none is known. */
+type Lost = { readonly kind: 'lost'; readonly reason: LostReason; readonly by?: Person };
+
 /** Why the run ended. */
 export type StopReason =
   | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired }
@@ -38,16 +41,8 @@ export type StopReason =
   | { readonly kind: 'replaced'; readonly by: string }
   /** A person has asked for it (redlockctl stop). */
   | { readonly kind: 'stopped'; readonly by: Person }
-  /**
-   * `isLate`: noticed at the release, when the command had ended. `by`: the person that
-   * broke the lock; absent: none is known.
-   */
-  | {
-      readonly kind: 'lost';
-      readonly reason: LostReason;
-      readonly isLate?: true;
-      readonly by?: Person;
-    };
+  /** `isLate`: noticed at the release, when the command had ended. */
+  | (Lost & { readonly isLate?: true });
 
 export interface RunResult {
   readonly cause: StopReason;
@@ -81,7 +76,8 @@ export type Event =
       readonly isFromTerminal?: boolean;
       readonly isRepeated?: boolean;
     }
-  | { readonly kind: 'lost'; readonly reason: LostReason; readonly by?: Person }
+  /** `isOver`: validity has ended while the command or its leftovers lived. */
+  | (Lost & { readonly isOver?: true })
   | { readonly kind: 'stop-asked'; readonly by: Person }
   | { readonly kind: 'wanted'; readonly by: string }
   /** The limit of --max-run has passed. */
@@ -229,7 +225,8 @@ function whileStopping(state: State, event: Event): Step {
       return event.unkillable.length > 0 ? abandon(state, event.unkillable) : [state, []];
     case 'lost':
       // An unconfirmed lock is not lost yet: `kill-due` comes before validity ends.
-      if (event.reason !== 'taken' && event.reason !== 'expired') return [state, []];
+      if (!event.isOver && event.reason !== 'taken' && event.reason !== 'expired')
+        return [state, []];
       if (state.cause?.kind === 'lost') return [{ ...state, cause: event }, []];
       // The stop signal is sent again, now because of the loss.
       return [{ ...state, cause: event }, [{ kind: 'stop', signal: null }]];

@@ -96,6 +96,17 @@ it('a command that ended by itself after validity has lost its lock', async () =
   expect(cause).toMatchObject({ kind: 'lost', reason: 'suspended' });
 });
 
+it.each<[string, number, string]>([
+  ['while it was ours', 1_000, 'signal'],
+  ['after validity', 5_000, 'lost'],
+])('a command that was told to stop and ended %s', async (_title, at, kind) => {
+  const { run, finished, endAt } = startRun();
+  await new Promise(setImmediate);
+  run.post({ kind: 'signal', signal: 'SIGTERM' });
+  endAt(at, { exit: { kind: 'signaled', signal: 'SIGTERM' }, leftCount: 0, agoMs: 0 });
+  expect((await finished).result.cause.kind).toBe(kind);
+});
+
 it('a command that ended in time has lost its lock when what it left behind did not', async () => {
   const counted: (() => void)[] = [];
   let clockNow = 0;
