@@ -77,8 +77,8 @@ export default defineConfig({
       ...(process.argv.includes('servers') ? [servers] : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
     ],
-    // Twice the cores of a small machine: most tests wait for something most of the time. The long
-    // ones do not.
-    maxWorkers: named.length > 0 ? 2 : 4,
+    // More than twice the cores of a small machine: most tests wait for something most of the time.
+    // The long ones do not.
+    maxWorkers: named.some((name) => name !== 'interop') ? 2 : 5,
   },
 });
