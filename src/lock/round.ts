@@ -1,7 +1,7 @@
 // One request to every master at once. A round ends as soon as its verdict is certain, or when each
 // master has answered or run out of time. Later answers are still passed on, because what a
-// straggler grants has to be used or rolled back. Each answer also shows whether the master's clock
-// has jumped.
+// straggler grants has to be used or rolled back. An extension also shows whether a
+// master's clock has jumped.
 
 import { moreTelling } from './failures.ts';
 import type { Clock, Report } from './ports.ts';

@@ -1,5 +1,5 @@
 // One job from settings to exit status: builds the masters, the lock, the guard and the run, and
-// passes the events to the reporter. It decides nothing about the lock or the command.
+// passes the events to the reporter.
 
 import { randomBytes } from 'node:crypto';
 import { onlookersOf } from '../cli/onlookers.ts';

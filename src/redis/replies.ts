@@ -1,6 +1,5 @@
 // Reads replies: from bytes to texts, from texts to a shape, and from the shapes that the scripts
-// return to votes. The only place where `unknown` gets a type. A reply of another shape is a
-// failure with a reason, and never an exception.
+// return to votes. A reply of another shape is a failure with a reason, and never an exception.
 
 import { mostFenceAt } from '../lock/quorum.ts';
 import type {

@@ -1,5 +1,5 @@
 // One connection for commands to one server. It ends at the first error; for another one, dial
-// again. It knows nothing of locks. It asks for the server's identity before the first command,
+// again. It asks for the server's identity before the first command,
 // without waiting; that answer comes before the one to the command, because a connection keeps its
 // order.
 
