@@ -30,7 +30,7 @@ const onRealTime = { testTimeout: 60_000 };
 
 /** In the simulator ioredis speaks to simulated servers. */
 const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
-const rareMutants = 'test/sim/rare-mutants.test.ts';
+const rareMutants = 'test/sim/rare-mutants*.test.ts';
 
 /**
  * The suites of the built programs on the executable that has both in one file (`npm run
