@@ -16,10 +16,9 @@ export type ChildExit =
   | { readonly kind: 'not-executable'; readonly message: string };
 
 /**
- * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed before
- * stopAt. suspended: stopAt passed while this process was stopped, asleep or starved. guard-lost:
- * no process could stop the command if this one died. masters-replaced: later runs find other local
- * masters.
+ * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed in time.
+ * suspended: time ran out while this process was stopped, asleep or starved. guard-lost: no process
+ * could stop the command if this one died. masters-replaced: later runs find other local masters.
  */
 export type LostReason =
   | LossReason
@@ -28,8 +27,13 @@ export type LostReason =
   | 'guard-lost'
   | 'masters-replaced';
 
-/** `by`: the person that broke the lock; absent: none is known. */
-type Lost = { readonly kind: 'lost'; readonly reason: LostReason; readonly by?: Person };
+/** `by`: broke the lock. `isOver`: validity has ended while the command or its leftovers lived. */
+interface Lost {
+  readonly kind: 'lost';
+  readonly reason: LostReason;
+  readonly by?: Person;
+  readonly isOver?: true;
+}
 
 /** Why the run ended. */
 export type StopReason =
@@ -76,8 +80,7 @@ export type Event =
       readonly isFromTerminal?: boolean;
       readonly isRepeated?: boolean;
     }
-  /** `isOver`: validity has ended while the command or its leftovers lived. */
-  | (Lost & { readonly isOver?: true })
+  | Lost
   | { readonly kind: 'stop-asked'; readonly by: Person }
   | { readonly kind: 'wanted'; readonly by: string }
   /** The limit of --max-run has passed. */

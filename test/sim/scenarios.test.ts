@@ -270,7 +270,7 @@ describe('releasing', () => {
     program.process.resume();
     await stage.pass(1_000);
     expect(resultOf(program)).toEqual([
-      { kind: 'lost', reason: 'suspended' },
+      { kind: 'lost', reason: 'suspended', isOver: true },
       { kind: 'signaled', signal: 'SIGKILL' },
     ]);
   });
