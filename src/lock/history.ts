@@ -3,7 +3,7 @@
 // a line holds durations and no time of day. The master that keeps it adds its own, so that the
 // runs of hosts whose clocks differ stand in the right order.
 
-import { boundedPerson, isPerson, type Person } from './holder-request.ts';
+import { boundedPerson, isPerson, mostIdChars, type Person } from './holder-request.ts';
 import { bounded, cut, type HolderNote, isNote, parseValue, reasonOf } from './value.ts';
 
 /**
@@ -151,8 +151,6 @@ export interface Act {
   /** The token of the holder or of the freeze that it was done to. */
   readonly token: string;
 }
-
-const mostIdChars = 80;
 
 export function renderAct({ kind, id, by, token }: Act): string {
   return JSON.stringify({

@@ -32,7 +32,7 @@ export interface HolderRequest {
 /** The longest message that is read, in characters. */
 const mostMessageChars = 4_096;
 /** The longest id that is kept. */
-const mostIdChars = 80;
+export const mostIdChars = 80;
 
 export function renderRequest({ kind, id, token, by }: HolderRequest): string {
   return JSON.stringify({ v: 1, kind, id, token, by: boundedPerson(by) });

@@ -3,21 +3,18 @@
 // no error. The folder of a complete installation is named after its contents.
 
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import {
   accessSync,
   constants,
   copyFileSync,
-  existsSync,
   mkdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { once } from '../servers/once.ts';
 import type { Implementation, Registry } from './implementations.js';
 
 /** A program that speaks the protocol of adapter.ts; the URLs of the masters are added. */
@@ -116,29 +113,12 @@ export function installed(implementation: Implementation): Subject | { readonly 
   if (missing.length > 0) return { reason: `no ${missing.join(', no ')}` };
   try {
     const contents = [...packages, readFileSync(pathOfAdapter(adapter), 'utf8')];
-    const folder = once(registry, contents, (cwd) => install(cwd, packages));
+    const folder = once(`interop/${registry}`, contents, (cwd) => install(cwd, packages));
     return { implementation, ...start(folder, name) };
   } catch (error) {
     const said = String((error as { stderr?: unknown }).stderr || error).trim();
     return { reason: `not installed by ${needs[0]}: ${said.split('\n').at(-1)}` };
   }
-}
-
-/** An incomplete installation is never used. */
-function once(kind: string, contents: readonly string[], install: (cwd: string) => void): string {
-  const home = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const digest = createHash('sha256').update(JSON.stringify(contents)).digest('hex').slice(0, 12);
-  const folder = join(home, 'redlock-run', 'interop', `${kind}-${digest}`);
-  if (existsSync(folder)) return folder;
-  const unfinished = `${folder}.${process.pid}`;
-  mkdirSync(unfinished, { recursive: true });
-  try {
-    install(unfinished);
-    renameSync(unfinished, folder);
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true });
-  }
-  return folder;
 }
 
 function run(cwd: string, program: string, ...words: string[]): void {

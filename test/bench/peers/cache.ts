@@ -4,18 +4,9 @@
 // named after its contents, so another version is another folder.
 
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { homedir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { once } from '../../servers/once.ts';
 
 export const versions = {
   redlock: '4.2.0',
@@ -46,21 +37,25 @@ export function installPeers(program: string): Installed[] {
     }),
     ...attempt('go', () => {
       const source = path.join(sources, 'redsync.go');
-      const folder = once('go', [...Object.values(go), readFileSync(source, 'utf8')], (cwd) => {
-        copyFileSync(source, path.join(cwd, 'main.go'));
-        run('go', ['mod', 'init', 'bench'], cwd);
-        const wishes = [
-          `github.com/go-redsync/redsync/v4@v${go.redsync}`,
-          `github.com/redis/go-redis/v9@v${go['go-redis']}`,
-        ];
-        run('go', ['get', ...wishes], cwd);
-        run('go', ['build', '-o', 'redsync', '.'], cwd);
-      });
+      const folder = once(
+        'bench/go',
+        [...Object.values(go), readFileSync(source, 'utf8')],
+        (cwd) => {
+          copyFileSync(source, path.join(cwd, 'main.go'));
+          run('go', ['mod', 'init', 'bench'], cwd);
+          const wishes = [
+            `github.com/go-redsync/redsync/v4@v${go.redsync}`,
+            `github.com/redis/go-redis/v9@v${go['go-redis']}`,
+          ];
+          run('go', ['get', ...wishes], cwd);
+          run('go', ['build', '-o', 'redsync', '.'], cwd);
+        },
+      );
       return [{ name: `redsync ${go.redsync} (Go)`, words: [path.join(folder, 'redsync')] }];
     }),
     ...attempt('python3', () => {
       const wishes = Object.entries(pip).map(([name, version]) => `${name}==${version}`);
-      const folder = once('pip', wishes, (cwd) => {
+      const folder = once('bench/pip', wishes, (cwd) => {
         run('python3', ['-m', 'pip', 'install', '--quiet', '--target', cwd, ...wishes], cwd);
       });
       return (['redlock-py', 'pottery'] as const).map((name) => ({
@@ -85,7 +80,7 @@ function installNpm(): string {
     ...Object.entries(versions).map(([name, version]) => `${name}@${version}`),
     client,
   ];
-  return once('npm', wishes, (cwd) => {
+  return once('bench/npm', wishes, (cwd) => {
     writeFileSync(path.join(cwd, 'package.json'), '{}');
     run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...wishes], cwd);
   });
@@ -99,26 +94,6 @@ function attempt<Peer>(toolchain: string, install: () => Peer[]): Peer[] {
     console.log(`bench: peers that need ${toolchain} take no part: ${reason}`);
     return [];
   }
-}
-
-/**
- * The folder of an installation, made by `install` unless it exists; an incomplete installation is
- * never used.
- */
-function once(kind: string, contents: readonly string[], install: (cwd: string) => void): string {
-  const home = process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache');
-  const digest = createHash('sha256').update(JSON.stringify(contents)).digest('hex').slice(0, 12);
-  const folder = path.join(home, 'redlock-run', 'bench', `${kind}-${digest}`);
-  if (existsSync(folder)) return folder;
-  const unfinished = `${folder}.${process.pid}`;
-  mkdirSync(unfinished, { recursive: true });
-  try {
-    install(unfinished);
-    renameSync(unfinished, folder);
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true });
-  }
-  return folder;
 }
 
 function run(program: string, words: readonly string[], cwd: string): void {
