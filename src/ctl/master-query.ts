@@ -161,7 +161,7 @@ export class MasterQuery {
 
   /** Publishes the wake-up for this waiter id. */
   async wake(name: string, id: string): Promise<void> {
-    await this.ask((observer) => observer.call(name, id));
+    await this.ask((observer) => observer.publish(name, id, ''));
   }
 
   /** Replaces exactly this value on every master that shows it, for the rest of its lease. */

@@ -146,11 +146,6 @@ export class LockObserver {
     return this.#remove(this.#calls.toRelease(undoing, this.#settings.prefix));
   }
 
-  /** Wakes the subscriber with this id. It is a hint: there may be none. */
-  call(resource: string, id: string): Promise<number | Failed> {
-    return this.publish(resource, id, '');
-  }
-
   /** As `page`, for the resources that are frozen. */
   freezePage(cursor: string, pattern: string, count: number): Promise<Page | Failed> {
     const { prefix } = this.#settings;
@@ -175,7 +170,7 @@ export class LockObserver {
     return this.#remove(toThaw(resource, value, line, prefix, historyBytes));
   }
 
-  /** Publishes a message to the subscriber with this id. Resolves with how many received it. */
+  /** Publishes to the subscriber with this id; '' wakes it. Resolves with how many received it. */
   publish(resource: string, id: string, message: string): Promise<number | Failed> {
     const channel = channelsOf(this.#settings.prefix, resource) + id;
     return this.#read(integer(0), (connection) => connection.call('PUBLISH', channel, message));
