@@ -1,7 +1,11 @@
 // The library: everything that `import ... from 'redlock-run'` exports. There is no default export,
 // because the ways to import one differ between module systems and bundlers.
 
-export { type ErrorKind, type LostReason, RedlockError } from './library/error.ts';
+export {
+  type ErrorKind,
+  type LeaseLossReason as LostReason,
+  RedlockError,
+} from './library/error.ts';
 export type { Lease } from './library/lease.ts';
 export type {
   AcquireOptions,

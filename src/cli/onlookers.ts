@@ -4,7 +4,7 @@
 
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
-import type { HolderNote } from '../lock/value.ts';
+import type { HolderRecord } from '../lock/value.ts';
 import { Notifier } from '../run/hooks.ts';
 import { outcomeOf } from '../run/outcome.ts';
 import type { Finished, RunEvent } from '../run/ports.ts';
@@ -17,14 +17,14 @@ import { holderText, roughly } from '../text/lines.ts';
 class StepSummary {
   readonly #file: string;
   readonly #names: readonly string[];
-  readonly #note: (line: string) => void;
+  readonly #detail: (line: string) => void;
   /** The last holder in the way; '': others were first; null: the run was not refused. */
   #holder: string | null = null;
 
-  constructor(file: string, names: readonly string[], note: (line: string) => void) {
+  constructor(file: string, names: readonly string[], detail: (line: string) => void) {
     this.#file = file;
     this.#names = names;
-    this.#note = note;
+    this.#detail = detail;
   }
 
   see(event: RunEvent): void {
@@ -37,7 +37,7 @@ class StepSummary {
       this.#holder = cause.acquisition.holder || this.#holder || '';
     if (this.#holder === null) return;
     const problem = append(this.#file, lineOf(this.#names, this.#holder, finished));
-    if (problem !== null) this.#note(problem);
+    if (problem !== null) this.#detail(problem);
   }
 }
 
@@ -79,8 +79,8 @@ export interface Onlooker {
 /** `self`: this run, as a holder. `note`: prints a line with -v. */
 export function onlookersOf(
   { notify: script, names, verbosity }: Settings,
-  self: Omit<HolderNote, 'since'>,
-  note: (line: string) => void,
+  self: Omit<HolderRecord, 'since'>,
+  detail: (line: string) => void,
 ): Onlooker[] {
   const onlookers: Onlooker[] = [];
   if (script !== null) {
@@ -88,7 +88,7 @@ export function onlookersOf(
   }
   const file = process.env.GITHUB_STEP_SUMMARY;
   if (file) {
-    onlookers.push(new StepSummary(file, names, note));
+    onlookers.push(new StepSummary(file, names, detail));
   }
   return onlookers;
 }

@@ -68,8 +68,8 @@ export class Reporter {
   }
 
   /** Prints a fact that is no event of the run; only with -v. */
-  note(line: string): void {
-    if (this.#settings.verbosity === 'verbose') this.#say('note', line);
+  detail(line: string): void {
+    if (this.#settings.verbosity === 'verbose') this.#say('detail', line);
   }
 
   /** Prints a warning about something that was most likely not meant; not with -q. */

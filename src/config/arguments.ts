@@ -15,27 +15,27 @@ import { isScalarKey, type ScalarKey } from './keys.ts';
 import { type OptionRow, optionTable } from './options.ts';
 
 /** A command line that only asks for text. */
-export type PrintWords = { readonly kind: 'help' } | { readonly kind: 'version' };
+export type PrintArguments = { readonly kind: 'help' } | { readonly kind: 'version' };
 
-export interface RunWords {
+export interface RunArguments {
   readonly kind: 'run';
   /** At least one, none twice. */
   readonly names: readonly string[];
   /** argv of the command; never empty. */
   readonly command: readonly string[];
   readonly dryRun: boolean;
-  readonly flags: Flags;
-  /** Words that were most likely not meant so: one line each. */
+  readonly options: OptionValues;
+  /** Arguments that were most likely not meant so: one line each. */
   readonly cautions: readonly string[];
 }
 
-export type Words = PrintWords | RunWords;
+export type Arguments = PrintArguments | RunArguments;
 
 /**
  * Takes `argv` (without the program's own name) apart.
  * @throws UsageError
  */
-export function parseWords(argv: readonly string[]): Words {
+export function parseArguments(argv: readonly string[]): Arguments {
   const cut = argv.indexOf('--');
   const given = new Map() as GivenOptions;
   const left = cut < 0 ? argv : argv.slice(0, cut);
@@ -44,15 +44,15 @@ export function parseWords(argv: readonly string[]): Words {
   if (given.has('--help')) return { kind: 'help' };
   if (given.has('--version')) return { kind: 'version' };
   if (unknown !== undefined) throw unknownOption(optionTable, unknown);
-  const words = cut < 0 ? command : argv.slice(cut + 1);
-  const flags = readFlags(given);
+  const args = cut < 0 ? command : argv.slice(cut + 1);
+  const options = readOptionValues(given);
   const suspicion = suspicionOfSignal(left.slice(0, left.length - command.length));
   return {
     kind: 'run',
     names: checked(names),
-    command: commandOf(given, words, names),
+    command: commandOf(given, args, names),
     dryRun: given.has('--dry-run'),
-    flags,
+    options,
     cautions: suspicion === null ? [] : [suspicion],
   };
 }
@@ -63,9 +63,9 @@ interface Reading {
   readonly unknown: string | undefined;
 }
 
-function readUntilCommand(words: readonly string[], given: GivenOptions): Reading {
+function readUntilCommand(args: readonly string[], given: GivenOptions): Reading {
   const program = createProgram(optionTable, given).passThroughOptions();
-  const first = parse(program, words);
+  const first = parse(program, args);
   const [name, ...rest] = first.operands;
   const second = name === undefined ? first : parse(program, rest);
   return {
@@ -75,8 +75,8 @@ function readUntilCommand(words: readonly string[], given: GivenOptions): Readin
   };
 }
 
-function readNames(words: readonly string[], given: GivenOptions): Reading {
-  const { operands, unknown } = readOptions(optionTable, given, words);
+function readNames(args: readonly string[], given: GivenOptions): Reading {
+  const { operands, unknown } = readOptions(optionTable, given, args);
   return { names: operands, command: [], unknown: unknown[0] };
 }
 
@@ -92,21 +92,21 @@ function checked(names: readonly string[]): readonly string[] {
 
 function commandOf(
   given: Readonly<GivenOptions>,
-  words: readonly string[],
+  args: readonly string[],
   names: readonly string[],
 ): readonly string[] {
   const script = textOf(given.get('--command'));
   if (script === null) {
-    if (words.length > 0) return words;
+    if (args.length > 0) return args;
     const last = quoted(names.at(-1) ?? '');
     throw new UsageError(
       `COMMAND: missing: ${last} was taken for NAME ` +
         '(write redlock-run [options] NAME... -- COMMAND; see --help)',
     );
   }
-  if (words[0] !== undefined) {
+  if (args[0] !== undefined) {
     throw new UsageError(
-      `--command: with COMMAND ${quoted(words[0])}: contradict each other (leave one out)`,
+      `--command: with COMMAND ${quoted(args[0])}: contradict each other (leave one out)`,
     );
   }
   return ['/bin/sh', '-c', script];
@@ -116,7 +116,7 @@ function commandOf(
 export type GivenOptions = Map<string, string | true | string[]>;
 
 /** The values of the options, as texts. */
-export interface Flags {
+export interface OptionValues {
   /** By key; `--nonblock` is a wait of 0. */
   readonly values: ReadonlyMap<ScalarKey, { readonly text: string; readonly option: string }>;
   readonly masters: readonly string[];
@@ -126,7 +126,7 @@ export interface Flags {
 }
 
 /** @throws UsageError for options that contradict each other */
-export function readFlags(given: Readonly<GivenOptions>): Flags {
+export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
   const values = new Map<ScalarKey, { text: string; option: string }>();
   for (const row of optionTable) {
     const value = given.get(row.long);
@@ -177,21 +177,21 @@ export function textOf(value: string | true | string[] | undefined): string | nu
 }
 
 /**
- * Reads the options among the words into `given`; returns the words that are left.
+ * Reads the options among the arguments into `given`; returns those that are left.
  * @throws UsageError for an option without its value
  */
 export function readOptions(
   rows: readonly OptionRow[],
   given: GivenOptions,
-  words: readonly string[],
-): LeftWords {
-  return parse(createProgram(rows, given), words);
+  args: readonly string[],
+): Rest {
+  return parse(createProgram(rows, given), args);
 }
 
-/** The words that are left when the options are taken out. */
-interface LeftWords {
+/** The arguments that are left when the options are taken out. */
+interface Rest {
   readonly operands: string[];
-  /** Words that look like options, but are not in the table. */
+  /** Arguments that look like options, but are not in the table. */
   readonly unknown: string[];
 }
 
@@ -221,9 +221,9 @@ function collect(row: OptionRow, given: GivenOptions, value?: string): string | 
   return row.repeatable ? [...(Array.isArray(earlier) ? earlier : []), value] : value;
 }
 
-function parse(program: Command, words: readonly string[]): LeftWords {
+function parse(program: Command, args: readonly string[]): Rest {
   try {
-    return program.parseOptions([...words]);
+    return program.parseOptions([...args]);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     const [, option = 'option', argument = ''] =
@@ -262,7 +262,7 @@ const unknownBytes = '\ufffd';
  */
 export function checkArgumentBytes(argv: readonly string[]): void {
   if (!argv.some((word) => word.includes(unknownBytes))) return;
-  const given = givenWords()?.slice(-argv.length);
+  const given = givenArguments()?.slice(-argv.length);
   if (given?.length !== argv.length) return;
   for (const [index, word] of argv.entries()) {
     if (given[index] === Buffer.from(word).toString('latin1')) continue;
@@ -274,7 +274,7 @@ export function checkArgumentBytes(argv: readonly string[]): void {
 }
 
 /** The arguments of this process, one character for each byte; null where they cannot be read. */
-function givenWords(): string[] | null {
+function givenArguments(): string[] | null {
   try {
     return readFileSync('/proc/self/cmdline', 'latin1').split('\0').slice(0, -1);
   } catch {

@@ -163,9 +163,9 @@ function stagesOf(from: MasterSources): Stage[] {
   return [
     {
       layer: 'flag',
-      values: from.flags,
+      values: from.options,
       source: 'flag --master',
-      list: listed(from.masterFlags, '--master'),
+      list: listed(from.masterOptions, '--master'),
       base: from.cwd,
     },
     {

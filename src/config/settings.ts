@@ -9,7 +9,7 @@ import { enclosingLeaseOf } from '../run/environment.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { renderDuration } from '../text/time.ts';
-import type { RunWords } from './arguments.ts';
+import type { RunArguments } from './arguments.ts';
 import type { LayerName } from './keys.ts';
 import { type MasterSettings, readMasterSettings } from './masters.ts';
 import { checkReportPath } from './report-file.ts';
@@ -85,7 +85,7 @@ export interface Settings extends RunTimings, MasterSettings {
 }
 
 export interface SettingsRequest extends ExecutionContext {
-  readonly words: RunWords;
+  readonly args: RunArguments;
 }
 
 /**
@@ -94,11 +94,11 @@ export interface SettingsRequest extends ExecutionContext {
  * @throws UsageError (64), ConfigError (78)
  */
 export async function resolveSettings(request: SettingsRequest): Promise<Settings> {
-  const { words, cwd } = request;
-  const sources = await Sources.read(words.flags, request);
+  const { args, cwd } = request;
+  const sources = await Sources.read(args.options, request);
   const { get, must } = sources;
   const isReentrant = must('reentrant', readBoolean);
-  const enclosing = isReentrant ? enclosingLeaseOf(request.environment, words.names) : null;
+  const enclosing = isReentrant ? enclosingLeaseOf(request.environment, args.names) : null;
   // Under the lock of the enclosing run the ttl of that run counts.
   const timings = checkedTimings(
     get('ttl', enclosing && enclosing.ttlMs > 0 ? () => enclosing.ttlMs : readTtl),
@@ -109,7 +109,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   const values = {
     giveUpAfterMs: must('giveUpAfter', readDuration),
     ...checkedPatience(sources),
-    ...checkedSharing(get('shared', readBoolean), get('slots', readSlots), words.names),
+    ...checkedSharing(get('shared', readBoolean), get('slots', readSlots), args.names),
     preemptible: yieldsOf(must('replace', readBoolean), must('supersede', readBoolean)),
     conflictExitCode: must('conflictExitCode', readStatus),
     jitterMs: must('jitter', readDuration),
@@ -131,13 +131,13 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     ...checkedContainment(get('keepBackground', readBoolean), get('isolate', readBoolean)),
     maxRunMs: must('maxRun', readLimit),
     logFormat: must('logFormat', readLogFormat),
-    reportFile: checkReportPath(words.flags.report, cwd),
+    reportFile: checkReportPath(args.options.report, cwd),
   };
   const masters = await readMasterSettings(sources, timings.ttlMs);
   const isOld = masters.protocol !== 'redlock';
   if (
     isOld &&
-    (words.names.length > 1 || values.sharing !== 'exclusive' || values.preemptible !== 'never')
+    (args.names.length > 1 || values.sharing !== 'exclusive' || values.preemptible !== 'never')
   ) {
     const advice = 'leave out other names, --shared, --slots, --supersede and --replace';
     throw new UsageError(
@@ -145,14 +145,14 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     );
   }
   return deepFreeze({
-    names: [...words.names],
-    command: [...words.command],
+    names: [...args.names],
+    command: [...args.command],
     ...timings,
     ...values,
     isFenced: values.isFenced && !isOld,
     ...masters,
-    cautions: [...words.cautions, ...masters.cautions],
-    verbosity: words.flags.verbosity,
+    cautions: [...args.cautions, ...masters.cautions],
+    verbosity: args.options.verbosity,
     sources: {
       ...masters.sources,
       ...(values.reportFile === null ? {} : { report: 'flag --report' }),

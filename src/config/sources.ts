@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { workingFolder } from '../run/preconditions.ts';
 import { ConfigError, UsageError, ValueError } from '../text/errors.ts';
 import { nearest } from '../text/suggestion.ts';
-import type { Flags } from './arguments.ts';
+import type { OptionValues } from './arguments.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './file.ts';
 import {
   environmentName,
@@ -42,8 +42,8 @@ export interface ExecutionContext {
 const scalarKeys: readonly ScalarKey[] = keyTable.map((row) => row.key).filter(isScalarKey);
 
 export interface MasterSources {
-  readonly flags: Layer;
-  readonly masterFlags: readonly string[];
+  readonly options: Layer;
+  readonly masterOptions: readonly string[];
   readonly environment: Layer;
   /** $REDLOCK_MASTERS: URLs separated by commas; empty counts as unset. */
   readonly variable: string | undefined;
@@ -62,26 +62,26 @@ export class Sources {
    * every key asked for.
    */
   readonly named: Record<string, string> = {};
-  readonly #flags: Flags;
+  readonly #options: OptionValues;
   readonly #around: ExecutionContext;
-  readonly #flagLayer: Layer;
+  readonly #optionLayer: Layer;
   readonly #variables: Layer;
   /** In the order of precedence. */
   readonly #layers: readonly Layer[];
 
-  private constructor(flags: Flags, around: ExecutionContext, file: ConfigFile | null) {
+  private constructor(options: OptionValues, around: ExecutionContext, file: ConfigFile | null) {
     this.file = file;
-    this.#flags = flags;
+    this.#options = options;
     this.#around = around;
-    this.#flagLayer = flagLayer(flags, around.cwd);
+    this.#optionLayer = optionLayer(options, around.cwd);
     this.#variables = environmentLayer(scalarKeys, around.environment, around.cwd);
-    this.#layers = [this.#flagLayer, this.#variables, file?.layer ?? new Map()];
+    this.#layers = [this.#optionLayer, this.#variables, file?.layer ?? new Map()];
   }
 
   /** @throws ConfigError (78) when the configuration file cannot be read */
-  static async read(flags: Flags, around: ExecutionContext): Promise<Sources> {
+  static async read(options: OptionValues, around: ExecutionContext): Promise<Sources> {
     const found = await findConfigFile({
-      flag: flags.config,
+      flag: options.config,
       variable: around.environment.REDLOCK_CONFIG,
       cwd: around.cwd,
       searchesParents: around.searchesParents ?? true,
@@ -90,7 +90,7 @@ export class Sources {
       systemFile: around.systemConfigFile ?? '/etc/redlockrc',
     });
     return new Sources(
-      flags,
+      options,
       around,
       found === null ? null : await readConfigFile(found, around.environment),
     );
@@ -126,8 +126,8 @@ export class Sources {
   get ofMasters(): MasterSources {
     const { cwd, environment } = this.#around;
     return {
-      flags: this.#flagLayer,
-      masterFlags: this.#flags.masters,
+      options: this.#optionLayer,
+      masterOptions: this.#options.masters,
       environment: this.#variables,
       variable: environment.REDLOCK_MASTERS,
       tlsVariables: Object.fromEntries(variablesFor(tlsKeys, environment, cwd)),
@@ -220,9 +220,9 @@ function readGiven<Value>(given: Given, read: (text: string) => Value): Value {
   }
 }
 
-function flagLayer(flags: Flags, cwd: string): Layer {
+function optionLayer(options: OptionValues, cwd: string): Layer {
   const layer = new Map<ScalarKey, Given>();
-  for (const [key, { text, option }] of flags.values) {
+  for (const [key, { text, option }] of options.values) {
     layer.set(key, { text, layer: 'flag', source: `flag ${option}`, subject: option, base: cwd });
   }
   return layer;

@@ -45,17 +45,17 @@ interface Broken {
 }
 
 export async function breakLock(call: Call): Promise<number> {
-  const name = call.words.operands[0] ?? '';
+  const name = call.args.operands[0] ?? '';
   const broken = await attempt(call, name);
   const { outcome, message, removed, code } = broken;
-  if (call.words.has('--json')) call.print(jsonLine({ name, outcome, removed, message }));
+  if (call.args.has('--json')) call.print(jsonLine({ name, outcome, removed, message }));
   else if (code === exitCode.ok) call.print(`${outcome}: ${quoted(name)}: ${message}\n`);
   else call.tell(`${outcome}: ${quoted(name)}: ${message}`);
   return code;
 }
 
 async function attempt(call: Call, name: string): Promise<Broken> {
-  const { words, settings, clock, note, tell, ask } = call;
+  const { args, settings, clock, holderRecord, tell, ask } = call;
   const by = personOf(call);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
@@ -64,7 +64,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
   if (lock.state === 'unknown' || lock.state === 'unfit') {
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };
   }
-  const given = words.textOf('--token');
+  const given = args.textOf('--token');
   const meant =
     given === null ? lock.holders : lock.holders.filter((holder) => holder.token === given);
   if (lock.holders.length === 0)
@@ -83,7 +83,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
   const holding = holder.token === null ? undefined : holdingsByToken(reports).get(holder.token);
   if (holding === undefined) return refused(whyIncomparable(holder));
   const { value, sharing } = holding;
-  const isSafe = words.has('--safely');
+  const isSafe = args.has('--safely');
   const effect = effectOn(holder, lock.state, isSafe);
   if (isSafe && sharing.kind !== 'exclusive') {
     throw new UsageError(
@@ -91,7 +91,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
         '(leave --safely out)',
     );
   }
-  if (!words.has('--yes')) {
+  if (!args.has('--yes')) {
     if (ask === null)
       throw new UsageError(
         'break: no terminal to ask on (say --yes, or name the holder by --token too)',
@@ -102,7 +102,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
   query.reset();
   const { token = '' } = parseValue(value);
   if (!isSafe) return told(await query.remove(name, value, sharing), effect);
-  const guarding = renderValue(randomBytes(20).toString('base64url'), note());
+  const guarding = renderValue(randomBytes(20).toString('base64url'), holderRecord());
   const { remainingMs } = lock;
   const until = holder.kind === 'redlock-run' ? ', by when it has stopped' : '';
   const kept =

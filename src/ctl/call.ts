@@ -5,7 +5,7 @@
 
 import stringWidth from 'string-width';
 import type { Output as StderrOutput } from '../cli/stderr.ts';
-import type { Flags } from '../config/arguments.ts';
+import type { OptionValues } from '../config/arguments.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
 import { type ExecutionContext, Sources } from '../config/sources.ts';
 import {
@@ -17,9 +17,9 @@ import {
 } from '../config/values.ts';
 import type { Clock } from '../lock/ports.ts';
 import { runTimings } from '../lock/timings.ts';
-import type { HolderNote } from '../lock/value.ts';
+import type { HolderRecord } from '../lock/value.ts';
 import { oneLine } from '../text/foreign-text.ts';
-import type { VerbWords } from './command-line.ts';
+import type { VerbArguments } from './command-line.ts';
 import type { Screen } from './top/screen.ts';
 
 // Text for stdout, and when it has been written: a pipe takes only what it has room for, and the
@@ -94,8 +94,11 @@ export interface CtlSettings extends MasterSettings {
 }
 
 /** @throws UsageError (64), ConfigError (78) */
-export async function readSettings(flags: Flags, around: ExecutionContext): Promise<CtlSettings> {
-  const sources = await Sources.read(flags, around);
+export async function readSettings(
+  options: OptionValues,
+  around: ExecutionContext,
+): Promise<CtlSettings> {
+  const sources = await Sources.read(options, around);
   const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
   const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
   const timings = runTimings(ttlMs, masterTimeoutMs, null);
@@ -131,16 +134,16 @@ export interface Processes {
 }
 
 export interface Call {
-  readonly words: VerbWords;
+  readonly args: VerbArguments;
   readonly settings: CtlSettings;
   readonly clock: Clock;
   /** This process, as the note in the value of a key. */
-  readonly note: () => HolderNote;
+  readonly holderRecord: () => HolderRecord;
   readonly environment: NodeJS.ProcessEnv;
-  /** This program with these very words, to be started once more. */
+  /** This program with these very arguments, to be started once more. */
   readonly program: {
     readonly file: string;
-    readonly words: readonly string[];
+    readonly args: readonly string[];
     readonly argv0: string;
   };
   readonly processes: Processes;

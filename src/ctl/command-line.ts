@@ -5,12 +5,12 @@
 
 import { endOfHelp, entry, optionEntries, spellingsOf } from '../cli/help.ts';
 import {
-  type Flags,
   type GivenOptions,
+  type OptionValues,
   textOf as optionText,
-  type PrintWords,
-  readFlags,
+  type PrintArguments,
   readOptions,
+  readOptionValues,
   unknownOption,
 } from '../config/arguments.ts';
 import { objectionToNames } from '../redis/keys.ts';
@@ -19,11 +19,11 @@ import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
 import { allOptions, sharedOptions, type VerbRow, verbNames, verbTable } from './verb-table.ts';
 
-export interface VerbWords {
+export interface VerbArguments {
   readonly kind: 'verb';
   readonly row: VerbRow;
   readonly operands: readonly string[];
-  readonly flags: Flags;
+  readonly options: OptionValues;
   /** By long name, for switches of the verb. */
   readonly has: (long: string) => boolean;
   /** The value of an option of the verb, or null. */
@@ -33,16 +33,16 @@ export interface VerbWords {
 }
 
 /** `row`: the verb whose help is asked for; null: all of it. */
-export type Words =
-  | VerbWords
-  | Exclude<PrintWords, { kind: 'help' }>
+export type Arguments =
+  | VerbArguments
+  | Exclude<PrintArguments, { kind: 'help' }>
   | { readonly kind: 'help'; readonly row: VerbRow | null };
 
 /**
  * Parses `argv`, without the name of the program.
  * @throws UsageError
  */
-export function parseWords(argv: readonly string[]): Words {
+export function parseArguments(argv: readonly string[]): Arguments {
   const given = new Map() as GivenOptions;
   const { operands, unknown } = readOptions(allOptions, given, argv);
   const isHelp = operands[0] === 'help';
@@ -81,7 +81,7 @@ export function parseWords(argv: readonly string[]): Words {
     kind: 'verb',
     row,
     operands: rest,
-    flags: readFlags(given),
+    options: readOptionValues(given),
     has: (long) => given.has(long),
     textOf: (long) => optionText(given.get(long)),
     textsOf: (long) => [given.get(long) ?? []].flat().filter((text) => typeof text === 'string'),

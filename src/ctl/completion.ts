@@ -5,7 +5,7 @@
 // shell evaluate the words that were typed.
 
 import { basename } from 'node:path';
-import { type GivenOptions, readFlags, readOptions } from '../config/arguments.ts';
+import { type GivenOptions, readOptions, readOptionValues } from '../config/arguments.ts';
 import { type OptionRow, optionTable } from '../config/options.ts';
 import type { ExecutionContext } from '../config/sources.ts';
 import type { Clock } from '../lock/ports.ts';
@@ -31,17 +31,17 @@ const values: Readonly<Record<string, readonly string[]>> = {
 /** names: of locks; commands: what the shell can run. */
 export type Lookup = 'names' | 'commands' | 'files';
 
-/** `words`: those after the program's name; the last one is to be completed, and may be empty. */
+/** `args`: those after the program's name; the last one is to be completed, and may be empty. */
 export function candidatesFor(
   program: string,
-  words: readonly string[],
+  args: readonly string[],
 ): readonly Candidate[] | Lookup {
   const rows = program === 'redlock-run' ? optionTable : allOptions;
-  const { operands, pending, commandLength } = read(rows, words.slice(0, -1));
+  const { operands, pending, commandLength } = read(rows, args.slice(0, -1));
   const isOver = commandLength !== null;
   if (pending !== null)
     return pending.argument === 'FILE' ? 'files' : plain(values[pending.long] ?? []);
-  const isOption = (words.at(-1) ?? '').startsWith('-') && !isOver;
+  const isOption = (args.at(-1) ?? '').startsWith('-') && !isOver;
   if (program === 'redlock-run') {
     if (commandLength !== null) return commandLength === 0 ? 'commands' : 'files';
     if (operands.length > 1) return 'files';
@@ -75,17 +75,17 @@ interface Reading {
   readonly operands: readonly string[];
   /** The option whose value comes next. */
   readonly pending: OptionRow | null;
-  /** How many words stand behind a `--`; null: there is none. */
+  /** How many arguments stand behind a `--`; null: there is none. */
   readonly commandLength: number | null;
 }
 
-function read(rows: readonly OptionRow[], words: readonly string[]): Reading {
+function read(rows: readonly OptionRow[], args: readonly string[]): Reading {
   const operands: string[] = [];
   let pending: OptionRow | null = null;
-  for (const [index, word] of words.entries()) {
+  for (const [index, word] of args.entries()) {
     if (pending !== null) pending = null;
     else if (word === '--') {
-      const rest = words.slice(index + 1);
+      const rest = args.slice(index + 1);
       return { operands: [...operands, ...rest], pending, commandLength: rest.length };
     } else if (word.startsWith('-')) {
       const row = rows.find(({ long, short, aliases = [] }) =>
@@ -101,8 +101,8 @@ function options(rows: readonly VerbOption[]): Candidate[] {
   return rows.map(({ long, description }) => ({ word: long, text: description }));
 }
 
-function plain(words: readonly string[]): Candidate[] {
-  return words.map((word) => ({ word, text: '' }));
+function plain(args: readonly string[]): Candidate[] {
+  return args.map((word) => ({ word, text: '' }));
 }
 
 // The scripts pass the words typed so far as arguments, which are never evaluated, and know no
@@ -193,48 +193,48 @@ export async function completion(
   around: ExecutionContext,
   clock: Clock,
 ): Promise<string> {
-  const [shell = '', ...words] = operands;
+  const [shell = '', ...args] = operands;
   if (shell === 'words') {
-    const found = await candidates(words, around, clock);
+    const found = await candidates(args, around, clock);
     return typeof found === 'string' ? `${lookupMark}${found}\n` : render(found);
   }
   const script = scripts[shell];
   if (script === undefined)
     throw new UsageError(`completion: ${quoted(shell)}: unknown shell (write bash, zsh or fish)`);
-  if (words[0] !== undefined)
+  if (args[0] !== undefined)
     throw new UsageError(
-      `completion: ${quoted(words[0])}: one word too many (write redlockctl completion ${shell})`,
+      `completion: ${quoted(args[0])}: one word too many (write redlockctl completion ${shell})`,
     );
   return script;
 }
 
 async function candidates(
-  [path = '', ...words]: readonly string[],
+  [path = '', ...args]: readonly string[],
   around: ExecutionContext,
   clock: Clock,
 ): Promise<readonly Candidate[] | Lookup> {
   const program = basename(path);
-  const current = words.at(-1) ?? '';
-  const asked = candidatesFor(program, words);
+  const current = args.at(-1) ?? '';
+  const asked = candidatesFor(program, args);
   if (asked === 'commands' || asked === 'files') return asked;
   if (asked !== 'names') return asked.filter(({ word }) => word.startsWith(current));
-  const names = await namesOf(words.slice(0, -1), program, around, clock).catch(() => []);
+  const names = await namesOf(args.slice(0, -1), program, around, clock).catch(() => []);
   return names.filter((name) => name.startsWith(current)).map((word) => ({ word, text: '' }));
 }
 
 /** The names of the locks that exist, on the masters that these words would lead to. */
 async function namesOf(
-  words: readonly string[],
+  args: readonly string[],
   program: string,
   around: ExecutionContext,
   clock: Clock,
 ): Promise<string[]> {
   const given = new Map() as GivenOptions;
-  readOptions(program === 'redlock-run' ? optionTable : allOptions, given, words);
+  readOptions(program === 'redlock-run' ? optionTable : allOptions, given, args);
   const shared = [...given].filter(([long]) => sharedOptions.some((row) => row.long === long));
   // A configuration file in this directory or above may be another user's, and pressing a key is no
   // consent to use it.
-  const settings = await readSettings(readFlags(new Map(shared)), {
+  const settings = await readSettings(readOptionValues(new Map(shared)), {
     ...around,
     searchesParents: false,
   });

@@ -2,7 +2,7 @@
 // freeze. Pure.
 
 import type { Sharing } from '../lock/types.ts';
-import { isMark, parseFreeze, parseValue } from '../lock/value.ts';
+import { isMode, parseFreeze, parseValue } from '../lock/value.ts';
 import type { LockSnapshot, SeenFreeze } from '../redis/snapshot.ts';
 import { printable, withBytesEscaped } from '../text/foreign-text.ts';
 import { freezeLine } from '../text/lines.ts';
@@ -25,7 +25,7 @@ export function holdingsOf({ type, value, remainingMs, holders }: LockSnapshot):
   if (type === null) return [];
   if (value === null)
     return [{ value: `(a ${type})`, sharing: { kind: 'exclusive' }, remainingMs }];
-  if (!isMark(value)) return [{ value, sharing: { kind: 'exclusive' }, remainingMs }];
+  if (!isMode(value)) return [{ value, sharing: { kind: 'exclusive' }, remainingMs }];
   const slotCount = Number(/^slots (\d+)$/.exec(value)?.[1] ?? 0);
   return holders.map((holder) => ({
     value: holder.value,

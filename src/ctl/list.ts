@@ -13,9 +13,9 @@ import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
 
-export async function list({ words, settings, clock, print, tell }: Call): Promise<number> {
+export async function list({ args, settings, clock, print, tell }: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
-  const names = await query.names(words.operands[0] ?? '*');
+  const names = await query.names(args.operands[0] ?? '*');
   // A lock that is free by now was released after its name had been found.
   const seen = (await query.look(names)).filter(({ state }) => state !== 'free');
   const canBeAnyKey = settings.prefix === '' && settings.protocol === 'redlock';
@@ -27,10 +27,10 @@ export async function list({ words, settings, clock, print, tell }: Call): Promi
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
   }
-  if (words.has('--json')) print(jsonLine({ locks, leftOut }));
+  if (args.has('--json')) print(jsonLine({ locks, leftOut }));
   else if (locks.length > 0) print(renderTable(head, locks.map(rowOf)));
-  else tell(words.operands[0] === undefined ? 'no locks' : 'no locks match');
-  if (leftOut > 0 && !words.has('--json')) tell(leftOutLine(leftOut));
+  else tell(args.operands[0] === undefined ? 'no locks' : 'no locks match');
+  if (leftOut > 0 && !args.has('--json')) tell(leftOutLine(leftOut));
   if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;
   const answeredCount = failures.filter((failed) => failed === null).length;
   return answeredCount < quorumOf(failures.length) ? exitCode.unreachable : exitCode.ok;

@@ -14,7 +14,7 @@ import { type Call, renderTable } from './call.ts';
 import { MasterQuery } from './master-query.ts';
 
 export async function local(call: Call): Promise<number> {
-  const [action = ''] = call.words.operands;
+  const [action = ''] = call.args.operands;
   switch (action) {
     case 'start':
       await startLocalMasters({
@@ -32,7 +32,7 @@ export async function local(call: Call): Promise<number> {
 }
 
 /** Exit 0 when all are running, 69 otherwise. */
-async function show({ words, settings, print }: Call): Promise<number> {
+async function show({ args, settings, print }: Call): Promise<number> {
   const masters = await localMasters(settings.localDirectory);
   const rows = masters.map(({ socket, isListening }) => [
     `unix://${encodeURI(socket)}`,
@@ -40,20 +40,20 @@ async function show({ words, settings, print }: Call): Promise<number> {
   ]);
   const states = rows.map(([url, state]) => ({ url, state }));
   print(
-    words.has('--json') ? jsonLine({ masters: states }) : renderTable(['MASTER', 'STATE'], rows),
+    args.has('--json') ? jsonLine({ masters: states }) : renderTable(['MASTER', 'STATE'], rows),
   );
   return masters.every(({ isListening }) => isListening) ? exitCode.ok : exitCode.unreachable;
 }
 
 async function stop(call: Call): Promise<number> {
-  const { words, settings, clock, tell, ask } = call;
+  const { args, settings, clock, tell, ask } = call;
   const running = (await localMasters(settings.localDirectory)).filter(
     ({ isListening }) => isListening,
   );
   const observers = running.map((master) => observerOf(master, settings.prefix, clock));
   const query = new MasterQuery(observers, clock, { answerMs: settings.masterTimeoutMs });
   const names = observers.length === 0 ? [] : await query.names('*');
-  if (names.length > 0 && !words.has('--yes')) {
+  if (names.length > 0 && !args.has('--yes')) {
     const count = `${names.length} ${names.length === 1 ? 'lock is' : 'locks are'} held on them`;
     if (ask === null)
       throw new UsageError(
@@ -82,7 +82,7 @@ async function stop(call: Call): Promise<number> {
       `local masters: ${socket}: still running: it does not answer ` +
         '(end it by the pid in its .pid file)',
     );
-  if (words.has('--json')) await show({ ...call, tell: () => {} });
+  if (args.has('--json')) await show({ ...call, tell: () => {} });
   return left.length === 0 ? exitCode.ok : exitCode.unreachable;
 }
 

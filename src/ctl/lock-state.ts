@@ -230,7 +230,7 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
   const type = view?.snapshot?.type;
   const sharing = view?.holdings.find((holding) => holding.value === value)?.sharing;
   const slot = sharing?.kind === 'slots' ? sharing.slot : null;
-  const noNote = {
+  const noRecord = {
     host: null,
     pid: null,
     user: null,
@@ -242,13 +242,13 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
     votes,
     endedAt: null,
   };
-  if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...noNote };
-  const { note } = parseValue(value);
+  if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...noRecord };
+  const { record } = parseValue(value);
   const token = isCut(value) ? null : tokenOf(value);
-  if (note === null) return { kind: 'string', token, ...noNote };
-  const { host, pid, user, since, label, note: reason = null, url = null } = note;
-  const record = { host, pid, user, since, label, note: reason, url };
-  return { kind: 'redlock-run', token, ...record, slot, votes, endedAt: null };
+  if (record === null) return { kind: 'string', token, ...noRecord };
+  const { host, pid, user, since, label, note: reason = null, url = null } = record;
+  const shown = { host, pid, user, since, label, note: reason, url };
+  return { kind: 'redlock-run', token, ...shown, slot, votes, endedAt: null };
 }
 
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {

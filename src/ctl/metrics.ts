@@ -183,7 +183,7 @@ function secondsSince(since: string | null, nowMs: number): number | null {
   return Number.isNaN(sinceMs) ? null : Math.max(0, nowMs - sinceMs) / 1000;
 }
 
-export async function metrics({ words, settings, clock, print, tell }: Call): Promise<number> {
+export async function metrics({ args, settings, clock, print, tell }: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const past = await pastOf(query, null, allLines, nowMs);
@@ -197,13 +197,13 @@ export async function metrics({ words, settings, clock, print, tell }: Call): Pr
   });
   for (const { name, failed } of masters) if (failed !== null) tell(`${name}: ${failed.message}`);
   const found = metricsOf({ masters, ...past, nowMs });
-  const file = words.textOf('--textfile');
+  const file = args.textOf('--textfile');
   const problem = file === null ? null : write(file, found);
   if (problem !== null) {
     tell(problem);
     return exitCode.output;
   }
-  if (words.has('--json')) print(jsonLine({ metrics: found }));
+  if (args.has('--json')) print(jsonLine({ metrics: found }));
   else if (file === null) print(renderMetrics(found));
   if (masters.some(({ failed }) => failed?.cause === 'unfit')) return exitCode.config;
   const upCount = masters.filter(({ failed }) => failed === null).length;

@@ -27,7 +27,7 @@ export const codeOf: Readonly<Record<State, number>> = {
 };
 
 export async function status({
-  words,
+  args,
   settings,
   clock,
   print,
@@ -35,12 +35,12 @@ export async function status({
   columns,
 }: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
-  const names = words.operands;
+  const names = args.operands;
   for (const name of names.filter((one) => /[*?[]/.test(one)))
     tell(`${quoted(name)} is taken for a name (redlockctl list ${quoted(name)} takes a pattern)`);
   const render = (locks: readonly LockState[]) =>
-    words.has('--json') ? jsonLine({ locks }) : locks.map(renderLock).join('\n');
-  if (!words.has('--watch')) {
+    args.has('--json') ? jsonLine({ locks }) : locks.map(renderLock).join('\n');
+  if (!args.has('--watch')) {
     const locks = await withEndings(query, await query.look(names));
     print(render(locks));
     return worstOf(locks.map(({ state }) => codeOf[state]));
@@ -76,9 +76,9 @@ const everyMs = 500;
 const expiryMs = 1;
 
 export async function waitUntilFree(call: Call): Promise<number> {
-  const { words, settings, clock, print, tell, stderr, interrupted } = call;
+  const { args, settings, clock, print, tell, stderr, interrupted } = call;
   const { waitMs, giveUpAfterMs } = settings;
-  const name = words.operands[0] ?? '';
+  const name = args.operands[0] ?? '';
   const query = await MasterQuery.of(settings, clock);
   const aborted = interrupted();
   const notice = new WaitNotice(
@@ -107,7 +107,7 @@ export async function waitUntilFree(call: Call): Promise<number> {
     if (isOver) {
       notice.end();
       query.close();
-      if (words.has('--json')) print(jsonLine({ waitedMs: Math.round(waitedMs), lock }));
+      if (args.has('--json')) print(jsonLine({ waitedMs: Math.round(waitedMs), lock }));
       if (code !== exitCode.ok) tell(complaintAbout(lock));
       return code;
     }

@@ -166,8 +166,8 @@ export class Claims {
 
   /** @throws RedlockError `usage` for a bad token of the program */
   next({ form, ttlMs, isFenced, label }: Wish): Claim {
-    const note = { ...ourselves(label), since: new Date().toISOString() };
-    return newClaim({ ...form, ttlMs, isFenced }, this.#token(), note);
+    const record = { ...ourselves(label), since: new Date().toISOString() };
+    return newClaim({ ...form, ttlMs, isFenced }, this.#token(), record);
   }
 
   /** The id of a waiter in the wait queue, new at every call. */

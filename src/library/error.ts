@@ -31,14 +31,20 @@ export type ErrorKind =
  * - `suspended`: this process was stopped, asleep or busy when the lock had to be extended
  * - `released`, `closed`: by this program itself
  */
-export type LostReason = 'taken' | 'expired' | 'unreachable' | 'suspended' | 'released' | 'closed';
+export type LeaseLossReason =
+  | 'taken'
+  | 'expired'
+  | 'unreachable'
+  | 'suspended'
+  | 'released'
+  | 'closed';
 
 /** The facts beside the kind. */
 interface Facts {
   readonly holder?: string;
   readonly freeInMs?: number | null;
   readonly failures?: readonly MasterFailure[];
-  readonly reason?: LostReason;
+  readonly reason?: LeaseLossReason;
   readonly cause?: unknown;
 }
 
@@ -46,8 +52,8 @@ export class RedlockError extends Error {
   override readonly name = 'RedlockError';
   readonly kind: ErrorKind;
   /**
-   * For `busy`, the value of the key on most masters: `<token> <json note>`; `shared` or `slots 3`
-   * where the lock has several holders; or the value that another library has set.
+   * For `busy`, the value of the key on most masters: `<token> <holder record>`; `shared` or `slots
+   * 3` where the lock has several holders; or the value that another library has set.
    */
   readonly holder: string | null;
   /**
@@ -58,7 +64,7 @@ export class RedlockError extends Error {
   /** For `unreachable` and `misconfigured`, the answer of each master that failed. */
   readonly failures: readonly MasterFailure[];
   /** For `lost`. */
-  readonly reason: LostReason | null;
+  readonly reason: LeaseLossReason | null;
 
   constructor(kind: ErrorKind, message: string, facts: Facts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });

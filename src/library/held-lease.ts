@@ -9,7 +9,7 @@ import type { LockTimings } from '../lock/timings.ts';
 import type { Lease as CoreLease } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
-import { type LostReason, RedlockError } from './error.ts';
+import { type LeaseLossReason, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';
 import { lostError } from './messages.ts';
 
@@ -84,7 +84,7 @@ export class HeldLease implements Lease {
   }
 
   /** Stops extending the lock, and fires the signal. Without effect after a release. */
-  lose(reason: LostReason, cause?: unknown): void {
+  lose(reason: LeaseLossReason, cause?: unknown): void {
     if (this.#releasing || this.signal.aborted) return;
     this.#keeper.end();
     this.#losing.abort(lostError(this.resources, reason, cause));

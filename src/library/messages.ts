@@ -3,7 +3,7 @@
 
 import type { NotAcquired } from '../lock/wait.ts';
 import { failuresLine, holderLine, roughly, supersededLine, whichOf } from '../text/lines.ts';
-import { type LostReason, RedlockError } from './error.ts';
+import { type LeaseLossReason, RedlockError } from './error.ts';
 
 export function usageError(message: string): RedlockError {
   return new RedlockError('usage', message);
@@ -57,7 +57,7 @@ export function abortedError(
   return new RedlockError('aborted', `aborted: ${whichOf(resources)}: ${why}`, { cause });
 }
 
-const lossLine: Readonly<Record<LostReason, string>> = {
+const lossLine: Readonly<Record<LeaseLossReason, string>> = {
   taken: 'taken: masters show the value of another client',
   expired: 'expired: too few masters still show our value, or it was not extended in time',
   unreachable: 'unreachable: no quorum extended it in time',
@@ -69,7 +69,7 @@ const lossLine: Readonly<Record<LostReason, string>> = {
 
 export function lostError(
   resources: readonly string[],
-  reason: LostReason,
+  reason: LeaseLossReason,
   cause?: unknown,
 ): RedlockError {
   return new RedlockError('lost', `lost: ${whichOf(resources)}: ${lossLine[reason]}`, {

@@ -19,7 +19,7 @@ export interface IoredisClient {
     readonly db?: number | undefined;
   };
   duplicate(override: object): object;
-  call(command: string, ...words: string[]): Promise<unknown>;
+  call(command: string, ...args: string[]): Promise<unknown>;
 }
 
 /**

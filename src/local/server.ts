@@ -90,10 +90,10 @@ function serverWords(socketPath: string, stem: string): string[] {
 /** Resolves with null when the program runs in the background, or with its last error message. */
 function launch(
   { path, argv0, environment }: ServerProgram,
-  words: string[],
+  args: string[],
 ): Promise<string | null> {
   return new Promise((resolve) => {
-    const child = spawn(path, words, {
+    const child = spawn(path, args, {
       argv0,
       env: environment,
       cwd: '/',

@@ -4,7 +4,7 @@
 // runs of hosts whose clocks differ stand in the right order.
 
 import { boundedPerson, isPerson, mostIdChars, type Person } from './holder-request.ts';
-import { bounded, cut, type HolderNote, isNote, parseValue, reasonOf } from './value.ts';
+import { bounded, cut, type HolderRecord, isHolderRecord, parseValue, reasonOf } from './value.ts';
 
 /**
  * What held the lock when a run was refused. `note` is null for another program's value, of which
@@ -12,10 +12,10 @@ import { bounded, cut, type HolderNote, isNote, parseValue, reasonOf } from './v
  */
 export interface Blocker {
   readonly token: string;
-  readonly note: HolderNote | null;
+  readonly record: HolderRecord | null;
 }
 
-export interface RunRecord extends Omit<HolderNote, 'since'> {
+export interface RunRecord extends Omit<HolderRecord, 'since'> {
   /** Of the last attempt; the same on all masters, and in a record that was written twice. */
   readonly token: string;
   /** As in --report. */
@@ -68,8 +68,8 @@ export function isSuccess(line: string): boolean {
 /** What is kept of the value of the holder; null for none. */
 export function blockerOf(value: string): Blocker | null {
   if (value === '') return null;
-  const { token, note } = parseValue(value);
-  return { token: token.slice(0, note === null ? mostChars.foreign : mostChars.token), note };
+  const { token, record } = parseValue(value);
+  return { token: token.slice(0, record === null ? mostChars.foreign : mostChars.token), record };
 }
 
 /** The known fields, none too long, and no duration that no run can have. */
@@ -106,7 +106,7 @@ function withinBounds(record: RunRecord): RunRecord {
     fence,
     blocker: blocker && {
       token: blocker.token.slice(0, mostChars.token),
-      note: blocker.note && bounded(blocker.note),
+      record: blocker.record && bounded(blocker.record),
     },
     ...(stoppedBy ? { stoppedBy: boundedPerson(stoppedBy) } : {}),
   };
@@ -133,7 +133,7 @@ function isRecord(record: unknown): record is RunRecord {
 
 function isBlocker(blocker: unknown): blocker is Blocker {
   if (!isObject(blocker) || typeof blocker.token !== 'string') return false;
-  return blocker.note === null || isNote(blocker.note);
+  return blocker.record === null || isHolderRecord(blocker.record);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

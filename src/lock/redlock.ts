@@ -18,7 +18,7 @@ import {
   validUntilOf,
   wantedByIn,
 } from './quorum.ts';
-import { countOf, failuresIn, MasterSet, type Request } from './round.ts';
+import { countOf, failuresIn, MasterSet, type RoundRequest } from './round.ts';
 import type {
   AcquireReply,
   Attempt,
@@ -191,7 +191,7 @@ export class Redlock {
    * process that stays, so that the other masters can answer later.
    */
   releaseOnQuorum(claim: Claim): Promise<Released> {
-    const isEnough: Request<Master, ReleaseReply>['isCertain'] = (replies) =>
+    const isEnough: RoundRequest<Master, ReleaseReply>['isCertain'] = (replies) =>
       countOf(replies, 'released') >= quorumOf(this.masterCount);
     return this.#release(claim, (master) => master.release(claim, 0), isEnough);
   }
@@ -247,8 +247,8 @@ export class Redlock {
 
   #release(
     claim: Claim,
-    ask: Request<Master, ReleaseReply>['ask'],
-    isEnough?: Request<Master, ReleaseReply>['isCertain'],
+    ask: RoundRequest<Master, ReleaseReply>['ask'],
+    isEnough?: RoundRequest<Master, ReleaseReply>['isCertain'],
   ) {
     this.#ours.delete(claim.value);
     this.#released.add(claim);
@@ -264,8 +264,8 @@ export class Redlock {
 
   async #remove(
     masters: readonly Master[],
-    ask: Request<Master, ReleaseReply>['ask'],
-    isEnough: Request<Master, ReleaseReply>['isCertain'] = () => false,
+    ask: RoundRequest<Master, ReleaseReply>['ask'],
+    isEnough: RoundRequest<Master, ReleaseReply>['isCertain'] = () => false,
   ): Promise<Released> {
     if (masters.length === 0)
       return { releasedCount: 0, isConfirmed: true, missing: null, failures: [] };

@@ -54,7 +54,7 @@ interface AnyVote {
   readonly kind: string;
 }
 
-export interface Request<Peer, Vote> {
+export interface RoundRequest<Peer, Vote> {
   /** Default: all of the set. */
   readonly masters?: readonly Peer[];
   /** What is unsent when `withdrawn` aborts must never be sent. */
@@ -116,7 +116,7 @@ export class MasterSet<Peer extends Named> {
    * Resolves with the votes as soon as the verdict is certain, or with one vote of every master. An
    * `ask` that rejects is a failed vote.
    */
-  async ask<Vote extends AnyVote>(request: Request<Peer, Vote>): Promise<Round<Peer, Vote>> {
+  async ask<Vote extends AnyVote>(request: RoundRequest<Peer, Vote>): Promise<Round<Peer, Vote>> {
     const masters = request.masters ?? this.masters;
     const askedAt = this.#clock.now();
     const round = await this.#round(masters, request, askedAt);
@@ -128,7 +128,7 @@ export class MasterSet<Peer extends Named> {
 
   #round<Vote extends AnyVote>(
     masters: readonly Peer[],
-    { ask, isCertain, onVote, cancelled }: Request<Peer, Vote>,
+    { ask, isCertain, onVote, cancelled }: RoundRequest<Peer, Vote>,
     askedAt: number,
   ): Promise<Round<Peer, Vote>> {
     const votes = new Map<Peer, Vote | Failed>();

@@ -56,7 +56,7 @@ export interface Claim {
   readonly resources: readonly string[];
   readonly sharing: Sharing;
   readonly preemptible: Preemptible;
-  /** `<token> <json note>`, compared whole by the masters: see value.ts. */
+  /** `<token> <holder record>`, compared whole by the masters: see value.ts. */
   readonly value: string;
   /** The time to live of the keys, counted by each master from the moment when it grants. */
   readonly ttlMs: number;

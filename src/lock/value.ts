@@ -1,12 +1,12 @@
-// What is stored on a master: the value of a key (`<token> <json note>`), the mark and the permits
-// of a lock that several clients hold, the ids of waiters, and a freeze. Other clients write there
-// too, so parsing never fails, and its results are bounded.
+// What is stored on a master: the value of a key (`<token> <holder record>`), the mode and the
+// permits of a lock that several clients hold, the ids of waiters, and a freeze. Other clients
+// write there too, so parsing never fails, and its results are bounded.
 
 import type { Random } from './ports.ts';
 import { alone, type Claim, type Sharing } from './types.ts';
 
 /** The holder record, for people. `since` is wall-clock time as ISO 8601, for reading only. */
-export interface HolderNote {
+export interface HolderRecord {
   readonly host: string;
   readonly pid: number;
   readonly user: string;
@@ -22,11 +22,14 @@ export interface HolderNote {
 export interface Holder {
   readonly token: string;
   /** null: not a value of ours, so another Redlock library or a person wrote it. */
-  readonly note: HolderNote | null;
+  readonly record: HolderRecord | null;
 }
 
-/** The longest text in a note. More does not help a reader, and every history would keep it. */
-const mostNoteChars = 80;
+/**
+ * The longest text in a holder record. More does not help a reader, and every history would keep
+ * it.
+ */
+const mostFieldChars = 80;
 /** The longest --note, and the longest address of a CI job: see system/caller.ts. */
 export const mostReasonChars = { note: 200, url: 250 };
 /** A value of more bytes is not a holder record to older clients: refusals tell 1,024 of them. */
@@ -37,12 +40,12 @@ export type Wish = Pick<Claim, 'resources' | 'ttlMs' | 'isFenced'> &
   Partial<Pick<Claim, 'sharing' | 'preemptible'>>;
 
 /** A claim that does not wait in the queue. `token` must never have been used before. */
-export function newClaim(wish: Wish, token: string, note: HolderNote): Claim {
-  return { ...alone, ...wish, value: renderValue(token, note), waiter: null };
+export function newClaim(wish: Wish, token: string, record: HolderRecord): Claim {
+  return { ...alone, ...wish, value: renderValue(token, record), waiter: null };
 }
 
-export function renderValue(token: string, note: HolderNote): string {
-  const { note: reason = '', url, ...identity } = bounded(note);
+export function renderValue(token: string, record: HolderRecord): string {
+  const { note: reason = '', url, ...identity } = bounded(record);
   const withUrl = url === undefined ? identity : { ...identity, url };
   const render = (text: string) =>
     `${token} ${JSON.stringify(text === '' ? withUrl : { ...withUrl, note: text })}`;
@@ -62,28 +65,28 @@ function bytesIn(text: string): number {
 
 export function parseValue(value: string): Holder {
   const space = value.indexOf(' ');
-  if (space < 0) return { token: value, note: null };
+  if (space < 0) return { token: value, record: null };
   try {
-    const note: unknown = JSON.parse(value.slice(space + 1));
-    return isNote(note)
-      ? { token: value.slice(0, space), note: bounded(note) }
-      : { token: value, note: null };
+    const record: unknown = JSON.parse(value.slice(space + 1));
+    return isHolderRecord(record)
+      ? { token: value.slice(0, space), record: bounded(record) }
+      : { token: value, record: null };
   } catch {
-    return { token: value, note: null };
+    return { token: value, record: null };
   }
 }
 
-export function isNote(note: unknown): note is HolderNote {
-  if (typeof note !== 'object' || note === null) return false;
-  const { host, pid, user, since, label } = note as Record<string, unknown>;
+export function isHolderRecord(record: unknown): record is HolderRecord {
+  if (typeof record !== 'object' || record === null) return false;
+  const { host, pid, user, since, label } = record as Record<string, unknown>;
   return (
     Number.isSafeInteger(pid) &&
     [host, user, since, label].every((part) => typeof part === 'string')
   );
 }
 
-/** The known fields of a note, none too long. */
-export function bounded({ host, pid, user, since, label, ...reason }: HolderNote): HolderNote {
+/** The known fields of a holder record, none too long. */
+export function bounded({ host, pid, user, since, label, ...reason }: HolderRecord): HolderRecord {
   const identity = { host: cut(host), pid, user: cut(user), since: cut(since), label: cut(label) };
   return { ...identity, ...reasonOf(reason) };
 }
@@ -95,7 +98,7 @@ export function reasonOf({
 }: {
   readonly note?: unknown;
   readonly url?: unknown;
-}): Pick<HolderNote, 'note' | 'url'> {
+}): Pick<HolderRecord, 'note' | 'url'> {
   const isUrl = typeof url === 'string' && url !== '' && url.length <= mostReasonChars.url;
   return {
     ...(typeof note === 'string' && note !== '' ? { note: cut(note, mostReasonChars.note) } : {}),
@@ -109,16 +112,16 @@ export function cutNote(text: string): string {
 }
 
 /** The first characters of a text; never half of a surrogate pair. */
-export function cut(text: string, mostChars = mostNoteChars): string {
+export function cut(text: string, mostChars = mostFieldChars): string {
   if (text.length <= mostChars) return text;
   return [...text.slice(0, 2 * mostChars)].slice(0, mostChars).join('');
 }
 
 /**
- * The mark, which the key of a lock with several holders has as its value: `shared` or `slots 3`;
- * '' for an exclusive lock, whose key holds the value of its holder.
+ * The lock mode, which the key of a lock with several holders has as its value: `shared` or `slots
+ * 3`; '' for an exclusive lock, whose key holds the value of its holder.
  */
-export function markOf(sharing: Sharing): string {
+export function modeOf(sharing: Sharing): string {
   switch (sharing.kind) {
     case 'exclusive':
       return '';
@@ -134,8 +137,8 @@ export function onSomeSlot(slotCount: number, random: Random): Sharing {
   return { kind: 'slots', slotCount, slot: 1 + Math.floor(random() * slotCount) };
 }
 
-/** Whether the value of a key is a mark: its holders stand in the list of holders. */
-export function isMark(value: string): boolean {
+/** Whether the value of a key is a lock mode: its holders stand in the list of holders. */
+export function isMode(value: string): boolean {
   return /^(shared|slots \d+)$/.test(value);
 }
 
@@ -181,7 +184,7 @@ export interface WaitingProcess {
  * The end of a waiter's id: `<pid>@<host>/<user>/<label>`, and `/<note>` where there is one.
  * redlockctl reads ids of 200 characters.
  */
-export function whoOf({ host, pid, user, label, note }: Omit<HolderNote, 'since'>): string {
+export function whoOf({ host, pid, user, label, note }: Omit<HolderRecord, 'since'>): string {
   const name = cut(label.replaceAll('/', '-'), 40);
   return `${pid}@${cut(host, 64)}/${cut(user, 24)}/${name}${note ? `/${note}` : ''}`;
 }
@@ -259,7 +262,7 @@ export function renderFreeze({ token, note, ...freeze }: Freeze): string {
 
 /** null for what is no freeze, such as the value of a holder. */
 export function parseFreeze(value: string): Freeze | null {
-  const { token, note: record } = parseValue(value);
+  const { token, record } = parseValue(value);
   if (record === null || record.label !== freezeLabel) return null;
   const { frozen } = JSON.parse(value.slice(value.indexOf(' ') + 1));
   if (typeof frozen !== 'string') return null;

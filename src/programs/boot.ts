@@ -13,7 +13,7 @@ import type { main } from './redlock-run.ts';
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const argv = process.argv.slice(2);
 const guards = startEarly(
-  { file: process.execPath, words: [...frugal, path.join(folder, 'guard.js')] },
+  { file: process.execPath, args: [...frugal, path.join(folder, 'guard.js')] },
   argv,
 );
 const cache = openCodeCache(codeCacheFolder(process.env));

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { Claim, Sharing } from '../lock/types.ts';
-import { type HolderNote, newClaim, onSomeSlot, waiterIdOf, whoOf } from '../lock/value.ts';
+import { type HolderRecord, newClaim, onSomeSlot, waiterIdOf, whoOf } from '../lock/value.ts';
 import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
 import { userName } from '../system/caller.ts';
 
@@ -36,15 +36,15 @@ const mostIdBytes = 200;
 /** A claim with a value that was never used before. */
 export function claimFor(settings: Settings): Claim {
   const { names: resources, ttlMs, isFenced, preemptible } = settings;
-  const note = { ...noteOf(settings), since: new Date().toISOString() };
+  const record = { ...holderRecordOf(settings), since: new Date().toISOString() };
   const wish = { resources, sharing: sharingOf(settings), preemptible, ttlMs, isFenced };
-  return newClaim(wish, randomBytes(20).toString('base64url'), note);
+  return newClaim(wish, randomBytes(20).toString('base64url'), record);
 }
 
 export function waiterIdFor(settings: Settings, runId: string): string {
   const { preemptible, note } = settings;
   const traits = { sharing: sharingOf(settings), preemptible };
-  const record = noteOf(settings);
+  const record = holderRecordOf(settings);
   for (let kept = note ?? ''; ; kept = [...kept].slice(0, -1).join('').trimEnd()) {
     const id = waiterIdOf(traits, runId, whoOf({ ...record, note: kept }));
     if (kept === '' || Buffer.byteLength(id) <= mostIdBytes) return id;
@@ -52,7 +52,12 @@ export function waiterIdFor(settings: Settings, runId: string): string {
 }
 
 /** The holder record without its time, for the lock and for its history. */
-export function noteOf({ command, label, note, url }: Settings): Omit<HolderNote, 'since'> {
+export function holderRecordOf({
+  command,
+  label,
+  note,
+  url,
+}: Settings): Omit<HolderRecord, 'since'> {
   ourselves ??= { host: os.hostname(), pid: process.pid, user: userName() };
   return {
     ...ourselves,
@@ -63,7 +68,7 @@ export function noteOf({ command, label, note, url }: Settings): Omit<HolderNote
 }
 
 /** Found out once: the system reads files for it, and every attempt needs it. */
-let ourselves: Pick<HolderNote, 'host' | 'pid' | 'user'> | null = null;
+let ourselves: Pick<HolderRecord, 'host' | 'pid' | 'user'> | null = null;
 
 function sharingOf({ sharing, slotCount }: Settings): Sharing {
   if (sharing !== 'slots') return { kind: sharing };

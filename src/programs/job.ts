@@ -31,7 +31,7 @@ import { Run } from '../run/run.ts';
 import type { StopReason } from '../run/supervisor.ts';
 import { hasTerminal, isInFront, subscribe } from '../run/terminal.ts';
 import { createSystemClock, readingsNow } from '../system/clock.ts';
-import { claimFor, type JobMasters, mastersOf, noteOf, waiterIdFor } from './job-parts.ts';
+import { claimFor, holderRecordOf, type JobMasters, mastersOf, waiterIdFor } from './job-parts.ts';
 
 /** Signals that a terminal sends to its foreground group: the command receives them itself. */
 const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
@@ -45,8 +45,8 @@ export async function runJob(
 ): Promise<ExitStatus> {
   const failing = new Set<string>();
   let position: number | null = null;
-  const note = (line: string) => reporter.note(line);
-  const onlookers = onlookersOf(settings, noteOf(settings), note);
+  const detail = (line: string) => reporter.detail(line);
+  const onlookers = onlookersOf(settings, holderRecordOf(settings), detail);
   const tell = (event: RunEvent) => {
     if (event.kind === 'master-failing') failing.add(event.master);
     if (event.kind === 'master-recovered') failing.delete(event.master);
@@ -54,7 +54,7 @@ export async function runJob(
     for (const onlooker of onlookers) onlooker.see(event);
     reporter.event(event);
   };
-  for (const warning of settings.warnings) reporter.note(`warning: ${warning}`);
+  for (const warning of settings.warnings) reporter.detail(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
   const finished = await new Job(settings, addresses, replaced, guards, tell).run();
   reporter.finished(finished);
@@ -125,7 +125,7 @@ class Job {
         lockSettings,
         this.#tell,
       );
-    this.#recorder = new Recorder(noteOf(settings), settings.conflictExitCode, this.#clock);
+    this.#recorder = new Recorder(holderRecordOf(settings), settings.conflictExitCode, this.#clock);
   }
 
   async run(): Promise<Finished> {
@@ -260,7 +260,7 @@ class Job {
     const { hasHistory, retries } = this.#settings;
     if (!hasHistory || (leftMs !== 0 && !retries)) return () => ({});
     const line = this.#recorder.ofSkip(this.#runId);
-    const { host } = noteOf(this.#settings);
+    const { host } = holderRecordOf(this.#settings);
     let attemptCount = 0;
     return () => ({ skip: { line, host, run: this.#runId, isRepeated: attemptCount++ > 0 } });
   }

@@ -1,11 +1,11 @@
-// The entry of redlock-run: words, environment and signals in, exit code out. job.ts puts the parts
-// of a run together.
+// The entry of redlock-run: arguments, environment and signals in, exit code out. job.ts puts the
+// parts of a run together.
 
 import { renderHelp, renderVersion } from '../cli/help.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
 import { isJournal, openStderr, reportFailure, reportOutputFailure } from '../cli/stderr.ts';
-import { checkArgumentBytes, parseWords } from '../config/arguments.ts';
+import { checkArgumentBytes, parseArguments } from '../config/arguments.ts';
 import { resolveSettings } from '../config/settings.ts';
 import { executionContext } from '../config/sources.ts';
 import { LocalError } from '../local/directory.ts';
@@ -18,17 +18,17 @@ import { OutputError } from '../text/errors.ts';
 const fewestMasters = 3;
 
 /**
- * `argv`: the words after the program's name. Resolves with the exit code, unless a signal that
+ * `argv`: the arguments after the program's name. Resolves with the exit code, unless a signal that
  * ended the run has been raised again. Never rejects.
  */
 export async function main(argv: readonly string[], guards: GuardSupply): Promise<number> {
   try {
     checkArgumentBytes(argv);
-    const words = parseWords(argv);
-    if (words.kind === 'help') return await print(renderHelp());
-    if (words.kind === 'version') return await print(renderVersion('redlock-run'));
-    const settings = await resolveSettings({ words, ...executionContext(process.env) });
-    if (words.dryRun) return await print(renderPlan(settings));
+    const args = parseArguments(argv);
+    if (args.kind === 'help') return await print(renderHelp());
+    if (args.kind === 'version') return await print(renderVersion('redlock-run'));
+    const settings = await resolveSettings({ args, ...executionContext(process.env) });
+    if (args.dryRun) return await print(renderPlan(settings));
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();

@@ -1,5 +1,5 @@
-// The composition root of redlockctl, the program for operators of locks: words, environment and
-// terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
+// The composition root of redlockctl, the program for operators of locks: arguments, environment
+// and terminal in, exit code out. Each verb is loaded when it is called, so that `status` in a loop
 // does not load the full screen.
 
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -10,11 +10,11 @@ import { reportFailure, reportOutputFailure } from '../cli/stderr.ts';
 import { checkArgumentBytes } from '../config/arguments.ts';
 import { executionContext } from '../config/sources.ts';
 import { type Call, Output, type OwnerProcess, readSettings } from '../ctl/call.ts';
-import { parseWords, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
+import { parseArguments, renderHelp, renderVerbHelp } from '../ctl/command-line.ts';
 import type { Screen } from '../ctl/top/screen.ts';
 import type { VerbName } from '../ctl/verb-table.ts';
 import { LocalError } from '../local/directory.ts';
-import type { HolderNote } from '../lock/value.ts';
+import type { HolderRecord } from '../lock/value.ts';
 import { type ProcessEntry, processEntry } from '../run/processes/process-table.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
 import { createSystemClock } from '../system/clock.ts';
@@ -103,7 +103,7 @@ const verbs: Readonly<Record<Exclude<VerbName, 'completion'>, () => Promise<Verb
 };
 
 /** How this program is started; the standalone executable passes its own. */
-const ourselves = { file: process.execPath, words: process.argv.slice(1, 2) };
+const ourselves = { file: process.execPath, args: process.argv.slice(1, 2) };
 
 /** Returns the exit code. Never rejects. */
 export async function main(argv: readonly string[], program = ourselves): Promise<number> {
@@ -126,30 +126,30 @@ async function answer(
 ): Promise<number> {
   const { stdin, stdout, stderr, env: environment } = process;
   checkArgumentBytes(argv);
-  const words = parseWords(argv);
-  if (words.kind !== 'verb') {
-    if (words.kind === 'version') output.print(renderVersion('redlockctl'));
-    else output.print(words.row === null ? renderHelp() : renderVerbHelp(words.row));
+  const args = parseArguments(argv);
+  if (args.kind !== 'verb') {
+    if (args.kind === 'version') output.print(renderVersion('redlockctl'));
+    else output.print(args.row === null ? renderHelp() : renderVerbHelp(args.row));
     return 0;
   }
   const around = executionContext(environment);
   const clock = createSystemClock();
-  if (words.row.verb === 'completion') {
+  if (args.row.verb === 'completion') {
     const { completion } = await import('../ctl/completion.ts');
-    output.print(await completion(words.operands, around, clock));
+    output.print(await completion(args.operands, around, clock));
     return 0;
   }
-  const settings = await readSettings(words.flags, around);
+  const settings = await readSettings(args.options, around);
   const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
   for (const caution of settings.cautions) tell(`warning: ${caution}`);
-  const verb = await verbs[words.row.verb]();
+  const verb = await verbs[args.row.verb]();
   return verb({
-    words,
+    args,
     settings,
     clock,
-    note,
+    holderRecord,
     environment,
-    program: { file: program.file, words: [...program.words, ...argv], argv0: 'redlockctl' },
+    program: { file: program.file, args: [...program.args, ...argv], argv0: 'redlockctl' },
     processes: { ownerOf, caller: () => callerOf(process.ppid), isThere, whyNotKept },
     interrupted,
     flushed: () => output.flushed(),
@@ -164,7 +164,7 @@ async function answer(
   });
 }
 
-function note(): HolderNote {
+function holderRecord(): HolderRecord {
   const since = new Date().toISOString();
   const url = ciJobUrl(process.env);
   const identity = { host: os.hostname(), pid: process.pid, user: userName(), since };

@@ -18,7 +18,7 @@ const programs: Readonly<Record<string, () => Promise<unknown>>> = {
 
 async function redlockRun(): Promise<void> {
   const argv = process.argv.slice(2);
-  const guards = startEarly({ file: process.execPath, words: [] }, argv);
+  const guards = startEarly({ file: process.execPath, args: [] }, argv);
   const code = await main(argv, guards);
   guards.spare?.kill();
   process.exit(code);
@@ -26,5 +26,5 @@ async function redlockRun(): Promise<void> {
 
 async function redlockctl(): Promise<void> {
   const { main } = await import('./redlockctl.ts');
-  process.exit(await main(process.argv.slice(2), { file: process.execPath, words: [] }));
+  process.exit(await main(process.argv.slice(2), { file: process.execPath, args: [] }));
 }

@@ -163,9 +163,9 @@ function shownHost({ host, port }: SentinelHost): string {
 }
 
 function parseSocket(text: string, rest: string): MasterAddress {
-  const mark = rest.indexOf('?');
-  const query = mark < 0 ? null : rest.slice(mark + 1);
-  const location = mark < 0 ? rest : rest.slice(0, mark);
+  const queryAt = rest.indexOf('?');
+  const query = queryAt < 0 ? null : rest.slice(queryAt + 1);
+  const location = queryAt < 0 ? rest : rest.slice(0, queryAt);
   const at = location.startsWith('/') ? -1 : location.lastIndexOf('@');
   const login = parseLogin(text, at < 0 ? null : location.slice(0, at));
   const path = decoded(text, location.slice(at + 1));

@@ -7,7 +7,13 @@ import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import type { MasterAddress } from './address.ts';
 import { callsOf } from './calls/protocol.ts';
-import { type Calls, type ScriptCall, toFreeze, toNoteAct, toThaw } from './calls/script-calls.ts';
+import {
+  type Calls,
+  type ScriptCall,
+  toFreeze,
+  toRecordAct,
+  toThaw,
+} from './calls/script-calls.ts';
 import { scripts } from './calls/scripts.ts';
 import { Connection } from './connection/connection.ts';
 import { isFailed } from './errors.ts';
@@ -91,7 +97,7 @@ export class LockObserver {
     // No command has been sent yet, so the identity may be unknown.
     await connection.identity;
     const changedAt = this.#registry.changedAt(this.name);
-    const doubtful = { connection, changedAt, clock: this.#clock, isNoting: false };
+    const doubtful = { connection, changedAt, clock: this.#clock, isRecording: false };
     return graceFailureOf(doubtful, this.#settings);
   }
 
@@ -120,7 +126,7 @@ export class LockObserver {
   history(resources: readonly string[], mostLines: number): Promise<SeenHistories | Failed> {
     const keys = resources.flatMap((resource) => historyKeysOf(this.#settings.prefix, resource));
     return this.#run(
-      { script: scripts.history, keys, words: [mostLines] },
+      { script: scripts.history, keys, args: [mostLines] },
       historiesOfAtMost(resources.length),
     );
   }
@@ -180,7 +186,7 @@ export class LockObserver {
   record(resource: string, line: string): Promise<boolean | Failed> {
     const { prefix, historyBytes } = this.#settings;
     const isKept = as(oneOf(0, 1), (code) => code === 1);
-    return this.#run(toNoteAct(resource, line, prefix, historyBytes), isKept);
+    return this.#run(toRecordAct(resource, line, prefix, historyBytes), isKept);
   }
 
   /** Replaces the value by another one, which keeps others out for the time that was left. */
@@ -248,8 +254,8 @@ export class LockObserver {
 }
 
 function sent(
-  { script, keys, words }: ScriptCall,
+  { script, keys, args }: ScriptCall,
   connection: Connection,
 ): Promise<unknown | Failed> {
-  return connection.exactly('EVAL', script, keys.length, ...keys, ...words);
+  return connection.exactly('EVAL', script, keys.length, ...keys, ...args);
 }

@@ -26,12 +26,12 @@ export function typeOfKey(key: string): 'string' | 'zset' {
   return /^\{.*\}:(queue|waiters|holders)$/s.test(key) ? 'zset' : 'string';
 }
 
-/** The key of the note that names the owner, beside a key that holds only a time. */
-export function noteKeyOf(prefix: string, resource: string): string {
+/** The key of the record that names the owner, beside a key that holds only a time. */
+export function ownerKeyOf(prefix: string, resource: string): string {
   return `{${prefix}${resource}}:owner`;
 }
 
-/** The note of when a promoted server was first seen, one for all locks under the prefix. */
+/** The record of when a promoted server was first seen, one for all locks under the prefix. */
 export function promotionKeyOf(prefix: string): string {
   return `{${prefix}}:promotion`;
 }

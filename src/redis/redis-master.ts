@@ -287,7 +287,7 @@ export class RedisMaster implements Master {
 
   #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
     const changedAt = this.#registry.changedAt(this.name);
-    const doubtful = { connection, changedAt, clock: this.#clock, isNoting: true };
+    const doubtful = { connection, changedAt, clock: this.#clock, isRecording: true };
     const graceFailure = graceFailureOf(doubtful, this.#settings);
     return graceFailure === null ? vote : graceFailure.then((failure) => failure ?? vote);
   }

@@ -29,7 +29,7 @@ export interface DoubtfulMaster {
   readonly changedAt: number | null;
   readonly clock: Clock;
   /** Whether the master is told when a promotion was first seen; a look changes nothing. */
-  readonly isNoting: boolean;
+  readonly isRecording: boolean;
 }
 
 /**
@@ -70,17 +70,17 @@ async function unlessDurable(
 }
 
 /**
- * A promoted server does not tell when it was promoted, so the first client that sees it notes that
- * on the server. The note names the replication id, which is drawn at each promotion.
+ * A promoted server does not tell when it was promoted, so the first client that sees it records
+ * that on the server. The record names the replication id, which is drawn at each promotion.
  */
 async function promoted(
-  { connection, isNoting }: DoubtfulMaster,
+  { connection, isRecording }: DoubtfulMaster,
   key: string,
   graceMs: number,
 ): Promise<Failed | null> {
   const replicationId = await connection.promotedAs();
   if (replicationId === null) return null;
-  const seenMs = await connection.firstSeenMs(key, replicationId, isNoting);
+  const seenMs = await connection.firstSeenMs(key, replicationId, isRecording);
   if (isFailed(seenMs)) return seenMs;
   return seenMs < graceMs ? graceFailure('was promoted', seenMs, graceMs) : null;
 }

@@ -61,7 +61,7 @@ async function missingRights(
 }
 
 const ttlMs = 2_000;
-const note = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doctor' };
+const record = { host: 'none', pid: 0, user: 'redlockctl', since: '', label: 'doctor' };
 
 export interface SelfTestSettings {
   readonly prefix: string;
@@ -183,5 +183,5 @@ async function forget(
 function testClaim(resource: string, waits: boolean): Claim {
   const token = randomBytes(20).toString('base64url');
   const waiter = waits ? { id: randomBytes(8).toString('hex'), arrivalUs: 0 } : null;
-  return { ...newClaim({ resources: [resource], ttlMs, isFenced: true }, token, note), waiter };
+  return { ...newClaim({ resources: [resource], ttlMs, isFenced: true }, token, record), waiter };
 }

@@ -3,21 +3,21 @@
 // nowhere, because only the command may write to stdout.
 
 import { accessSync, constants } from 'node:fs';
-import type { HolderNote } from '../lock/value.ts';
+import type { HolderRecord } from '../lock/value.ts';
 import { oneLine } from '../text/foreign-text.ts';
 import { holderText } from '../text/lines.ts';
 import { encodedList } from './environment.ts';
 import type { Finished, RunEvent } from './ports.ts';
 import { keepApart, startOwn } from './processes/own-children.ts';
 import { send } from './processes/process-tree.ts';
-import type { LostReason } from './supervisor.ts';
+import type { RunLossReason } from './supervisor.ts';
 
 // --on-lost: once, when the lock is lost, after the stop signal was sent.
 
 const longestMs = 10_000;
 
 /** Why the lock was lost; null: the event is no loss. */
-export function reasonOfLoss(event: RunEvent): LostReason | null {
+export function reasonOfLoss(event: RunEvent): RunLossReason | null {
   if (event.kind === 'lost-at-release') return 'taken';
   return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
 }
@@ -78,7 +78,7 @@ export class Notifier {
   readonly #told = new Set<Notice>();
 
   /** `self`: this run, as holder. */
-  constructor(settings: NotifierSettings, self: Omit<HolderNote, 'since'>) {
+  constructor(settings: NotifierSettings, self: Omit<HolderRecord, 'since'>) {
     this.#settings = settings;
     this.#self = `${self.user}@${self.host}, pid ${self.pid}, ${self.label}`;
   }

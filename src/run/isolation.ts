@@ -48,9 +48,9 @@ const asUser = [...plain, '--user', '--map-current-user'];
 export function findIsolation(): Isolation {
   const candidates = process.getuid?.() === 0 ? [plain, asUser] : [asUser];
   let problem = '';
-  for (const words of process.platform === 'linux' ? candidates : []) {
-    const found = tryOut(words);
-    if (found === null) return [...words, '--', '/bin/sh', '-c', init, 'redlock-isolate'];
+  for (const args of process.platform === 'linux' ? candidates : []) {
+    const found = tryOut(args);
+    if (found === null) return [...args, '--', '/bin/sh', '-c', init, 'redlock-isolate'];
     problem ||= found;
   }
   const why = problem || 'there are no PID namespaces on this system';
@@ -60,10 +60,10 @@ export function findIsolation(): Isolation {
 }
 
 /** null when it works; otherwise the error message of unshare(1). */
-function tryOut([program = '', ...words]: readonly string[]): string | null {
+function tryOut([program = '', ...args]: readonly string[]): string | null {
   const trial = spawnSync(
     program,
-    [...words, '--', '/bin/sh', '-c', 'test $$ = 1 && test -e /proc/1'],
+    [...args, '--', '/bin/sh', '-c', 'test $$ = 1 && test -e /proc/1'],
     {
       encoding: 'utf8',
       stdio: ['ignore', 'ignore', 'pipe'],

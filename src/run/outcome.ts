@@ -7,7 +7,7 @@ import os from 'node:os';
 import { blockerOf, renderRecord } from '../lock/history.ts';
 import type { Clock } from '../lock/ports.ts';
 import type { Claim } from '../lock/types.ts';
-import { type HolderNote, parseValue } from '../lock/value.ts';
+import { type HolderRecord, parseValue } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
 import type { Finished, RunEvent } from './ports.ts';
@@ -124,14 +124,14 @@ function childOutcome(exit: ChildExit | null): Outcome {
 // refusals, so it is noted from the events.
 
 export class Recorder {
-  readonly #note: Omit<HolderNote, 'since'>;
+  readonly #self: Omit<HolderRecord, 'since'>;
   readonly #conflictExitCode: number;
   readonly #clock: Clock;
   readonly #beganAt: number;
   #holder = '';
 
-  constructor(note: Omit<HolderNote, 'since'>, conflictExitCode: number, clock: Clock) {
-    this.#note = note;
+  constructor(self: Omit<HolderRecord, 'since'>, conflictExitCode: number, clock: Clock) {
+    this.#self = self;
     this.#conflictExitCode = conflictExitCode;
     this.#clock = clock;
     this.#beganAt = clock.now();
@@ -163,7 +163,7 @@ export class Recorder {
   ofSkip(run: string): string {
     return renderRecord({
       token: run,
-      ...this.#note,
+      ...this.#self,
       outcome: 'busy',
       ...{ waitMs: 0, heldMs: null, exitCode: null, signal: null },
       status: this.#conflictExitCode,
@@ -183,7 +183,7 @@ export class Recorder {
     const stoppedBy = cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined;
     return renderRecord({
       token: parseValue(value).token,
-      ...this.#note,
+      ...this.#self,
       outcome: outcomeOf(result),
       waitMs: Math.round(waitMs),
       heldMs: heldMs === null ? null : Math.round(heldMs),

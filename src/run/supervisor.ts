@@ -20,7 +20,7 @@ export type ChildExit =
  * suspended: time ran out while this process was stopped, asleep or starved. guard-lost: no process
  * could stop the command if this one died. masters-replaced: later runs find other local masters.
  */
-export type LostReason =
+export type RunLossReason =
   | LossReason
   | 'unreachable'
   | 'suspended'
@@ -30,7 +30,7 @@ export type LostReason =
 /** `by`: broke the lock. `isOver`: validity has ended while the command or its leftovers lived. */
 interface Lost {
   readonly kind: 'lost';
-  readonly reason: LostReason;
+  readonly reason: RunLossReason;
   readonly by?: Person;
   readonly isOver?: true;
 }

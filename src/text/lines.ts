@@ -6,8 +6,8 @@ import type { Person } from '../lock/holder-request.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
 import {
   type Freeze,
-  type HolderNote,
-  isMark,
+  type HolderRecord,
+  isMode,
   parseFreeze,
   parseValue,
   waitingProcess,
@@ -50,7 +50,7 @@ export function holderLine(value: string, remainingMs: number | null, count: num
   const freeze = parseFreeze(value);
   if (freeze !== null) return freezeLine(freeze, remainingMs);
   if (value === '') return 'free, but other waiters are ahead in the queue';
-  const holder = isMark(value) ? markLine(value) : holderRecordLine(value);
+  const holder = isMode(value) ? modeLine(value) : holderRecordLine(value);
   if (count > 1) {
     const end =
       remainingMs === null
@@ -82,12 +82,12 @@ function holderRecordLine(value: string): string {
 
 /** "root@web1, pid 4711, backup.sh, since 2026-11-21T02:00:00Z, note "why"" */
 export function holderText(value: string): string {
-  const { token, note } = parseValue(value);
-  if (!note) return `another program (${foreignValue(token)})`;
-  const [user, host, label, since] = [note.user, note.host, note.label, note.since].map((text) =>
-    printable(text),
+  const { token, record } = parseValue(value);
+  if (!record) return `another program (${foreignValue(token)})`;
+  const [user, host, label, since] = [record.user, record.host, record.label, record.since].map(
+    (text) => printable(text),
   );
-  return `${user}@${host}, pid ${note.pid}, ${label}, since ${since}${reasonBehind(note)}`;
+  return `${user}@${host}, pid ${record.pid}, ${label}, since ${since}${reasonBehind(record)}`;
 }
 
 /**
@@ -99,8 +99,8 @@ export function foreignValue(value: string): string {
 }
 
 /** The line about a lock with several holders: "held by shared holders". */
-export function markLine(mark: string): string {
-  const [kind, slotCount] = mark.split(' ');
+export function modeLine(mode: string): string {
+  const [kind, slotCount] = mode.split(' ');
   return kind === 'shared' ? 'held by shared holders' : `held on slots, ${slotCount} in all`;
 }
 
@@ -174,7 +174,7 @@ export function heldByLine(
   if (value === '') return 'free, but other waiters are ahead in the queue';
   const freeze = parseFreeze(value);
   if (freeze !== null) return frozenBy(freeze, nowMs);
-  const holder = isMark(value) ? markLine(value) : heldBy(value, nowMs);
+  const holder = isMode(value) ? modeLine(value) : heldBy(value, nowMs);
   const forEver = remainingMs === null ? '; it never expires by itself' : '';
   return count > 1
     ? `masters show ${count} holders, on some it is ${holder}${forEver}`
@@ -182,8 +182,8 @@ export function heldByLine(
 }
 
 function heldBy(value: string, nowMs: number): string {
-  const { token, note } = parseValue(value);
-  return `held by ${note ? waitedOn(note, nowMs) : `another program (${foreignValue(token)})`}`;
+  const { token, record } = parseValue(value);
+  return `held by ${record ? waitedOn(record, nowMs) : `another program (${foreignValue(token)})`}`;
 }
 
 /** `frozen by ops@web1 for 3m20s: "no deploys today"` */
@@ -193,9 +193,11 @@ function frozenBy({ user, host, since, note }: Freeze, nowMs: number): string {
 }
 
 /** "ops@web1 (pid 4711, deploy.sh) for 3m20s" */
-export function waitedOn(note: HolderNote, nowMs: number): string {
-  const [user, host, label] = [note.user, note.host, note.label].map((text) => printable(text));
-  return `${user}@${host} (pid ${note.pid}, ${label})${spanSince(note.since, nowMs)}`;
+export function waitedOn(record: HolderRecord, nowMs: number): string {
+  const [user, host, label] = [record.user, record.host, record.label].map((text) =>
+    printable(text),
+  );
+  return `${user}@${host} (pid ${record.pid}, ${label})${spanSince(record.since, nowMs)}`;
 }
 
 /** " for 3m20s"; empty where `since` is no time. */

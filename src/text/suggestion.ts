@@ -94,11 +94,11 @@ export function isOpposite(flag: string, suggestion: string): boolean {
 
 /**
  * The warning for `-s TERM`, as timeout(1) is told a signal: here -s shares the lock, and TERM is a
- * name. `words`: those before the command. null: nothing of that kind.
+ * name. `args`: those before the command. null: nothing of that kind.
  */
-export function suspicionOfSignal(words: readonly string[]): string | null {
-  const name = words[words.indexOf('-s') + 1] ?? '';
-  if (!words.includes('-s') || !isSignal(name)) return null;
+export function suspicionOfSignal(args: readonly string[]): string | null {
+  const name = args[args.indexOf('-s') + 1] ?? '';
+  if (!args.includes('-s') || !isSignal(name)) return null;
   const meaning = `${quoted(name)} is taken for a lock's name, and -s for --shared`;
   return `-s: ${meaning} (for the stop signal write --signal ${name})`;
 }

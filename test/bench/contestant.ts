@@ -17,9 +17,9 @@ export class Contestant {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  constructor({ name, words, env }: Installed, urls: readonly string[]) {
+  constructor({ name, args, env }: Installed, urls: readonly string[]) {
     this.name = name;
-    const [program = '', ...rest] = words;
+    const [program = '', ...rest] = args;
     // Reading extra certificates takes 100 ms of a start.
     const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
     this.#child = spawn(program, [...rest, ...urls], {

@@ -63,7 +63,7 @@ export async function cost(masters: readonly TestMaster[]): Promise<Record<strin
 }
 
 async function begin(masters: readonly TestMaster[], name: string): Promise<ChildProcess> {
-  const words = [
+  const args = [
     ...masters.flatMap(({ url }) => ['--master', url]),
     '-q',
     name,
@@ -73,7 +73,7 @@ async function begin(masters: readonly TestMaster[], name: string): Promise<Chil
   ];
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const env = { ...environment, REDLOCK_RESTART_GRACE: '0' };
-  const child = spawn(process.execPath, [program, ...words], { stdio: 'ignore', env });
+  const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore', env });
   if (child.pid !== undefined) dieWithUs(child.pid);
   await sleep(startEveryMs);
   return child;

@@ -66,7 +66,7 @@ export async function cycles(): Promise<Record<string, Record<string, CycleRow>>
   const program = fileURLToPath(new URL('peers/program.js', import.meta.url));
   const own = (name: string, word: string): Installed => ({
     name,
-    words: [process.execPath, program, word, ''],
+    args: [process.execPath, program, word, ''],
   });
   const contestants = [
     own('floor', 'floor'),

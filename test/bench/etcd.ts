@@ -33,10 +33,10 @@ export async function startEtcd(): Promise<Etcd | null> {
     'initial-advertise-peer-urls': peer,
     'initial-cluster': `default=${peer}`,
   };
-  const words = Object.entries({ 'data-dir': folder, ...urls, ...peers }).flatMap(
+  const args = Object.entries({ 'data-dir': folder, ...urls, ...peers }).flatMap(
     ([name, value]) => [`--${name}`, value],
   );
-  const server = spawn('etcd', [...words, '--unsafe-no-fsync'], { stdio: 'ignore' });
+  const server = spawn('etcd', [...args, '--unsafe-no-fsync'], { stdio: 'ignore' });
   const lock = (command: string) => ['etcdctl', `--endpoints=${client}`, 'lock', 'bench', command];
   const stop = async () => {
     await ended(server);

@@ -9,7 +9,7 @@ import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { frugal } from '../../src/run/guard/guard-process.ts';
-import { asLine, pipeDescriptor, type Request } from '../../src/run/guard/protocol.ts';
+import { asLine, type GuardRequest, pipeDescriptor } from '../../src/run/guard/protocol.ts';
 
 /** The checkout; the benchmark is compiled into a folder below it. */
 const checkout = path.resolve('.');
@@ -91,7 +91,7 @@ function pipeTo(child: ChildProcess): Duplex {
 
 let lastId = 0;
 
-function ask(child: ChildProcess, request: Request): void {
+function ask(child: ChildProcess, request: GuardRequest): void {
   lastId += 1;
   pipeTo(child).write(asLine({ ...request, id: lastId }));
 }

@@ -18,7 +18,7 @@ const gatherMs = 4_000;
 const workSeconds = 0.05;
 
 /** The arguments before those of the job. */
-type Locker = { readonly words: readonly string[]; readonly env: Record<string, string> };
+type Locker = { readonly args: readonly string[]; readonly env: Record<string, string> };
 
 export interface HandOverRow {
   /** Ratio of the medians; null: etcd did not take part. */
@@ -39,14 +39,14 @@ export async function handOver(masters: readonly string[]): Promise<Record<strin
     ) as [string, string];
     const env = { REDLOCK_MASTERS: masters.join(','), REDLOCK_RESTART_GRACE: '0', HOME: folder };
     const lockers: Record<string, Locker> = {
-      'redlock-run': { words: [process.execPath, program, 'bench', '--'], env },
+      'redlock-run': { args: [process.execPath, program, 'bench', '--'], env },
       ...(existsSync(executable)
-        ? { 'redlock-run, executable': { words: [executable, 'bench', '--'], env } }
+        ? { 'redlock-run, executable': { args: [executable, 'bench', '--'], env } }
         : {}),
       ...(etcd
-        ? { [etcdName]: { words: etcd.lock('sh').slice(0, -1), env: { ETCDCTL_API: '3' } } }
+        ? { [etcdName]: { args: etcd.lock('sh').slice(0, -1), env: { ETCDCTL_API: '3' } } }
         : {}),
-      flock: { words: ['flock', path.join(folder, 'lock')], env: {} },
+      flock: { args: ['flock', path.join(folder, 'lock')], env: {} },
     };
     const times = new Map<string, number[]>(Object.keys(lockers).map((name) => [name, []]));
     for (let round = 0; round < roundCount; round += 1) {
@@ -74,14 +74,14 @@ export async function handOver(masters: readonly string[]): Promise<Record<strin
  * One holder, then so many waiters. Resolves with the ms between the end of each job and the start
  * of the next.
  */
-async function queue({ words, env }: Locker, folder: string): Promise<number[]> {
+async function queue({ args, env }: Locker, folder: string): Promise<number[]> {
   const [log, job] = [path.join(folder, 'log'), path.join(folder, 'job.sh')];
   writeFileSync(log, '');
   // A file, because `etcdctl lock` reads what looks like an option as its own.
   writeFileSync(job, `date +'begin %s%N' >>'${log}'; sleep $1; date +'end %s%N' >>'${log}'\n`);
   const run = (seconds: number) =>
     new Promise<void>((resolve, reject) => {
-      const [file = '', ...rest] = [...words, 'sh', job, String(seconds)];
+      const [file = '', ...rest] = [...args, 'sh', job, String(seconds)];
       const child = spawn(file, rest, {
         stdio: ['ignore', 'ignore', 'inherit'],
         env: { PATH: process.env.PATH, ...env },

@@ -40,7 +40,7 @@ export async function describeMachine(): Promise<Machine> {
 }
 
 function versionOf(program: string, pattern: RegExp, argv0 = program): string {
-  const words = program === 'go' ? ['version'] : ['--version'];
-  const { stdout } = spawnSync(program, words, { encoding: 'utf8', argv0, timeout: 5_000 });
+  const args = program === 'go' ? ['version'] : ['--version'];
+  const { stdout } = spawnSync(program, args, { encoding: 'utf8', argv0, timeout: 5_000 });
   return pattern.exec(stdout ?? '')?.[1] ?? 'none';
 }

@@ -35,11 +35,11 @@ export function profile(masters: readonly string[]): Record<string, ProfileRow> 
     modules: fileURLToPath(new URL('peers/unbundled.js', import.meta.url)),
     bundles: path.resolve('bin/redlock-run.js'),
   };
-  const words = [...masters.flatMap((url) => ['--master', url]), 'profiled', '--', 'true'];
+  const args = [...masters.flatMap((url) => ['--master', url]), 'profiled', '--', 'true'];
   const measured = { modules: [] as Map<string, number>[], bundles: [] as Map<string, number>[] };
   for (let round = -1; round < roundCount; round += 1) {
     for (const name of ['modules', 'bundles'] as const) {
-      const parts = partsOf(programs[name], words);
+      const parts = partsOf(programs[name], args);
       if (round >= 0) measured[name].push(parts); // The first has no code cache.
     }
   }
@@ -62,13 +62,13 @@ export function profile(masters: readonly string[]): Record<string, ProfileRow> 
 }
 
 /** One start, in ms by part. */
-function partsOf(program: string, words: readonly string[]): Map<string, number> {
+function partsOf(program: string, args: readonly string[]): Map<string, number> {
   const folder = mkdtempSync(path.join(tmpdir(), 'redlock-bench-'));
   try {
     const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval', interval];
     const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
     const env = { ...environment, REDLOCK_RESTART_GRACE: '0' };
-    const { status } = spawnSync(process.execPath, [...flags, program, ...words], {
+    const { status } = spawnSync(process.execPath, [...flags, program, ...args], {
       stdio: 'ignore',
       env,
     });

@@ -32,7 +32,7 @@ export async function startup(masters: readonly string[]) {
 
 type Programs = Record<
   string,
-  { readonly words: readonly string[]; readonly env?: NodeJS.ProcessEnv }
+  { readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv }
 >;
 const node = 'empty Node program';
 const etcdctl = 'etcdctl lock';
@@ -46,22 +46,22 @@ function programs(
   const env = { XDG_CACHE_HOME: cache, REDLOCK_RESTART_GRACE: '0' };
   const hasFlock = spawnSync('flock', ['--version']).status === 0;
   return {
-    [node]: { words: [process.execPath, '-e', '0'] },
-    'as modules, not bundled': { words: [process.execPath, modules, ...job], env },
-    'npm package': { words: [process.execPath, bin, ...job], env },
+    [node]: { args: [process.execPath, '-e', '0'] },
+    'as modules, not bundled': { args: [process.execPath, modules, ...job], env },
+    'npm package': { args: [process.execPath, bin, ...job], env },
     'npm package, first run': {
-      words: [process.execPath, bin, ...job],
+      args: [process.execPath, bin, ...job],
       env: { ...env, NODE_DISABLE_COMPILE_CACHE: '1' },
     },
     // The word --help looks as if no command were to run, so the guard is started only later.
     'npm package, guard started later': {
-      words: [process.execPath, bin, '--on-lost', '--help', ...job],
+      args: [process.execPath, bin, '--on-lost', '--help', ...job],
       env,
     },
-    'npm package, --version': { words: [process.execPath, bin, '--version'], env },
-    ...(existsSync(executable) ? { executable: { words: [executable, ...job], env } } : {}),
-    ...(lock ? { [etcdctl]: { words: lock, env: { ETCDCTL_API: '3' } } } : {}),
-    ...(hasFlock ? { flock: { words: ['flock', path.join(cache, 'lock'), 'true'] } } : {}),
+    'npm package, --version': { args: [process.execPath, bin, '--version'], env },
+    ...(existsSync(executable) ? { executable: { args: [executable, ...job], env } } : {}),
+    ...(lock ? { [etcdctl]: { args: lock, env: { ETCDCTL_API: '3' } } } : {}),
+    ...(hasFlock ? { flock: { args: ['flock', path.join(cache, 'lock'), 'true'] } } : {}),
   };
 }
 
@@ -74,9 +74,9 @@ async function measured(programs: Programs, etcdVersion: string) {
       'NODE_EXTRA_CA_CERTS unset',
   );
   const entries = Object.entries(programs);
-  const contestants = entries.map(([name, { words, env }]) => ({
+  const contestants = entries.map(([name, { args, env }]) => ({
     name,
-    measure: () => timeOf(words, env),
+    measure: () => timeOf(args, env),
   }));
   const times = await timesInTurns(contestants, roundCount);
   const timesOf = (wanted: string) => times[entries.findIndex(([name]) => name === wanted)] ?? [];
@@ -100,18 +100,18 @@ async function measured(programs: Programs, etcdVersion: string) {
 }
 
 function timeOf(
-  [program = '', ...words]: readonly string[],
+  [program = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<number> {
   // Reading extra certificates would be measured instead.
   const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
-    const child = spawn(program, words, { stdio: 'ignore', env: { ...environment, ...env } });
+    const child = spawn(program, args, { stdio: 'ignore', env: { ...environment, ...env } });
     child.once('error', reject);
     child.once('exit', (code) => {
       if (code === 0) resolve(performance.now() - startedAt);
-      else reject(new Error(`${program} ${words.join(' ')} exited with ${code}`));
+      else reject(new Error(`${program} ${args.join(' ')} exited with ${code}`));
     });
   });
 }

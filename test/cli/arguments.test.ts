@@ -40,30 +40,30 @@ const options = [
 ];
 
 test('everything after -- reaches the command byte for byte', async () => {
-  const words = [...strange, ...options, 'x'.repeat(100_000)];
+  const args = [...strange, ...options, 'x'.repeat(100_000)];
   const { code, stdout, stderr } = await run([
     '-n',
     'name',
     '--',
     ...node('print-argv.js'),
-    ...words,
+    ...args,
   ]);
   expect([code, stderr]).toEqual([0, '']);
-  expect(JSON.parse(stdout)).toEqual(words);
+  expect(JSON.parse(stdout)).toEqual(args);
 });
 
 test('without --, everything after the command reaches it; options before it do not', async () => {
-  const words = [...options, ...strange].filter((word) => word !== '--');
+  const args = [...options, ...strange].filter((word) => word !== '--');
   const { code, stdout, stderr } = await run([
     '-n',
     'name',
     '--ttl',
     '10s',
     ...node('print-argv.js'),
-    ...words,
+    ...args,
   ]);
   expect([code, stderr]).toEqual([0, '']);
-  expect(JSON.parse(stdout)).toEqual(words);
+  expect(JSON.parse(stdout)).toEqual(args);
 });
 
 test('no shell reads the command, unless -c asks for one', async () => {

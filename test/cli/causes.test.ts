@@ -16,9 +16,9 @@ afterEach(async () => {
 });
 
 /** What is said of each master at the end, in their order. */
-async function causes(urls: readonly string[], words: readonly string[], code = 69) {
+async function causes(urls: readonly string[], args: readonly string[], code = 69) {
   const env = { REDLOCK_MASTERS: urls.join(',') };
-  const { code: given, stderr } = await run([...words, 'job', '--', 'true'], { env });
+  const { code: given, stderr } = await run([...args, 'job', '--', 'true'], { env });
   expect(given).toBe(code);
   expect(stderr).not.toMatch(/Stream isn't|Connection is closed|enableOfflineQueue|Error:/);
   const last = stderr.trimEnd().split('\n').at(-1) ?? '';
@@ -36,9 +36,9 @@ const urlOf = (at: number) => (masters[at] as TestMaster).url;
 
 test.each([[['-n']], [['-w', '300ms']]])(
   'three that are down, %j: all three are named',
-  async (words) => {
+  async (args) => {
     const urls = [nowhere, alsoNowhere, nowhereEither] as string[];
-    expect(await causes(urls, words)).toEqual([refused, refused, refused]);
+    expect(await causes(urls, args)).toEqual([refused, refused, refused]);
   },
 );
 

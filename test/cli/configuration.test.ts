@@ -75,7 +75,7 @@ test('mistakes: one line with the advice, the right code, no connection', async 
   ];
   const before = visitCount;
   const results = await Promise.all(
-    rows.map(([, , words, more]) => runCli(words, { env: { ...env, ...more } })),
+    rows.map(([, , args, more]) => runCli(args, { env: { ...env, ...more } })),
   );
   for (const [index, { code, stdout, stderr }] of results.entries()) {
     const [expected, why] = rows[index] as (typeof rows)[number];
@@ -90,7 +90,7 @@ test('--dry-run, --help and --version make no connection either', async () => {
   const env = { REDLOCK_MASTERS: url };
   const before = visitCount;
   const results = await Promise.all(
-    [['--dry-run', ...job], ['--help'], ['-V']].map((words) => runCli(words, { env })),
+    [['--dry-run', ...job], ['--help'], ['-V']].map((args) => runCli(args, { env })),
   );
   expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(3).fill([0, '']));
   expect(visitCount).toBe(before);

@@ -29,7 +29,7 @@ type Row = readonly [
 
 /** Runs all rows at once, and compares their exit codes, or the signals that they died of. */
 async function expectStatuses(rows: readonly Row[]): Promise<CliResult[]> {
-  const results = await Promise.all(rows.map(([, words, options]) => run(words, options)));
+  const results = await Promise.all(rows.map(([, args, options]) => run(args, options)));
   const title = (index: number) => rows[index]?.[1].join(' ');
   const seen = results.map(({ code, signal }, index) => `${title(index)}: ${code ?? signal}`);
   expect(seen).toEqual(rows.map(([expected], index) => `${title(index)}: ${expected}`));

@@ -14,8 +14,8 @@ import {
 const { masters, run, start } = useMasters(3);
 
 /** A run with a command that prints "ready" and goes on until it gets a signal. */
-async function holding(...words: string[]): Promise<CliRun> {
-  const holder = start(['--ttl', '10s', ...words, '--', ...node('obedient.js')]);
+async function holding(...args: string[]): Promise<CliRun> {
+  const holder = start(['--ttl', '10s', ...args, '--', ...node('obedient.js')]);
   await holder.says('stdout', /ready/);
   return holder;
 }
@@ -26,7 +26,7 @@ async function end(...runs: CliRun[]): Promise<void> {
 }
 
 const outcomes = async (...attempts: string[][]) =>
-  Promise.all(attempts.map(async (words) => (await run([...words, '--', 'true'])).code));
+  Promise.all(attempts.map(async (args) => (await run([...args, '--', 'true'])).code));
 
 test('shared: together with other shared holders, never with an exclusive one', async () => {
   const readers = [await holding('-s', 'form'), await holding('--shared', 'form')];

@@ -29,14 +29,14 @@ test.runIf(isRoot)('neither program uses a file of another user in a parent fold
     `onLost: touch ${cwd}/proof\npasswordFile: /etc/shadow\n`;
   writeFileSync(file, text, { mode: 0o644 });
   chownSync(file, nobody, nobody);
-  for (const [name, words] of [
+  for (const [name, args] of [
     ['redlock-run', ['name', '--', 'true']],
     ['redlock-run', ['--master', 'unix:///elsewhere', 'name', '--', 'true']],
     ['redlock-run', plan],
     ['redlockctl', ['status', 'name']],
   ] as const) {
-    const { code, stdout, stderr } = await runCli(words, { program: name, cwd, env: searching });
-    expect([words, code, stdout]).toEqual([words, 78, '']);
+    const { code, stdout, stderr } = await runCli(args, { program: name, cwd, env: searching });
+    expect([args, code, stdout]).toEqual([args, 78, '']);
     const why = 'belongs to nobody (uid 65534), not to you or root (name it by --config to use it)';
     expect(stderr).toBe(`${name}: config: ${file}: ${why}\n`);
   }
@@ -89,8 +89,8 @@ test.skipIf(!hasNamespaces)(
     const run = (line: string) => {
       const script = `${line}; cd "$1" && exec "$2" "$3" --dry-run --local name -- true`;
       const env = { PATH: process.env.PATH, HOME: home };
-      const words = [...namespace, 'sh', '-ec', script, 'sh', cwd, interpreter, program];
-      return spawnSync('unshare', words, { env, encoding: 'utf8', timeout: 60_000 });
+      const args = [...namespace, 'sh', '-ec', script, 'sh', cwd, interpreter, program];
+      return spawnSync('unshare', args, { env, encoding: 'utf8', timeout: 60_000 });
     };
     const [same, other] = [run('true'), run('mount -t tmpfs none "$1"')];
     expect([same.status, other.status], same.stderr + other.stderr).toEqual([0, 0]);

@@ -78,7 +78,7 @@ describe('a line has the outcome, as --report has it', () => {
     expect(record).toMatchObject({
       heldMs: null,
       fence: null,
-      blocker: { note: { pid: holder.child.pid, label: 'node' } },
+      blocker: { record: { pid: holder.child.pid, label: 'node' } },
     });
     expect(record?.waitMs).toSatisfy((ms) => Number(ms) >= 500 && Number(ms) < 5_000);
     holder.signal('SIGTERM');
@@ -90,7 +90,7 @@ describe('a line has the outcome, as --report has it', () => {
     await run(['late', '--', 'true']);
     expect(await recordOf('late')).toMatchObject({
       outcome: 'ran',
-      blocker: { token: 'x'.repeat(40), note: null },
+      blocker: { token: 'x'.repeat(40), record: null },
     });
   });
 

@@ -111,8 +111,8 @@ test('--hold-at-least: the masters keep the key, and no process does', async () 
 test.each([
   ['a command that could not be started', ['--', 'there-is-no-such-program'], 127],
   ['a run that was never to hold', ['--', 'sh', '-c', 'exit 3'], 3],
-])('--hold-at-least and %s', async (title, words, expected) => {
-  expect(await run(['--hold-at-least', '1s', 'never', ...words])).toMatchObject({ code: expected });
+])('--hold-at-least and %s', async (title, args, expected) => {
+  expect(await run(['--hold-at-least', '1s', 'never', ...args])).toMatchObject({ code: expected });
   expect(await countOf(masters, 'never')).toBe(title.startsWith('a command') ? 0 : 3);
 });
 

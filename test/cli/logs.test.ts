@@ -13,14 +13,14 @@ const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 
 test('TRACEPARENT: its traceId in all JSON lines and in the report', async () => {
   const [report, env] = [newFile(), { TRACEPARENT: `00-${traceId}-00f067aa0ba902b7-01` }];
-  const words = ['-v', '--log-format', 'json', '--report', report, 'a', '--', 'true'];
-  const lines = linesOf((await run(words, { env })).stderr).map((line) => JSON.parse(line));
+  const args = ['-v', '--log-format', 'json', '--report', report, 'a', '--', 'true'];
+  const lines = linesOf((await run(args, { env })).stderr).map((line) => JSON.parse(line));
   expect(new Set(lines.map((line) => line.traceId))).toEqual(new Set([traceId]));
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ traceId, note: null });
 });
 
 /** What redlock-run writes to a file that it takes for the journal, or for another one. */
-async function journalOf(words: string[], inode: (ino: number) => number): Promise<string[]> {
+async function journalOf(args: string[], inode: (ino: number) => number): Promise<string[]> {
   const file = newFile();
   const fd = openSync(file, 'a');
   const { dev, ino } = fstatSync(fd);
@@ -29,7 +29,7 @@ async function journalOf(words: string[], inode: (ino: number) => number): Promi
     ...environmentFor(masters),
     JOURNAL_STREAM: `${dev}:${inode(ino)}`,
   };
-  const child = spawn(interpreter, [program, ...words].filter(Boolean), {
+  const child = spawn(interpreter, [program, ...args].filter(Boolean), {
     stdio: ['ignore', 'ignore', fd],
     env,
   });

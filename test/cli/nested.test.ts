@@ -20,7 +20,7 @@ import {
 
 const { masters, run, start } = useMasters(3);
 
-const inside = (...words: string[]) => [interpreter, program, '--reentrant', ...words];
+const inside = (...args: string[]) => [interpreter, program, '--reentrant', ...args];
 const environmentIn = (text: string) => JSON.parse(text) as Record<string, string>;
 const printed = node('print-env.js');
 
@@ -105,8 +105,8 @@ test.each([
   ['signal', 137, ['same', '-c', 'kill -9 $$']],
   ['--max-run', 124, ['--max-run', '300ms', 'same', '--', 'sleep', '60']],
   ['missing command', 127, ['same', '--', 'there-is-no-such-program']],
-])('the %s is that of the nested run', async (_, code, words) => {
-  expect((await run(['same', '--', ...inside(...words)])).code).toBe(code);
+])('the %s is that of the nested run', async (_, code, args) => {
+  expect((await run(['same', '--', ...inside(...args)])).code).toBe(code);
 });
 
 test('a signal to the nested run ends it and its command, and not the enclosing run', async () => {

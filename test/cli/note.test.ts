@@ -12,12 +12,12 @@ const { masters, run, start } = useMasters(3);
 
 const url = 'https://gitlab.example.com/g/p/-/jobs/7';
 const shown = `note "release \\"4.2\\"", ${url}`;
-const words = ['--note', 'release "4.2"', '--label', 'nightly', 'a', '--'];
+const args = ['--note', 'release "4.2"', '--label', 'nightly', 'a', '--'];
 const env = { CI_JOB_URL: url };
 
 test('a refused run, status, list, history and the report show them', async () => {
   const report = join(mkdtempSync(join(scratchFolder(), 'note-')), 'report.json');
-  const holder = start(['--report', report, ...words, ...node('obedient.js')], { env });
+  const holder = start(['--report', report, ...args, ...node('obedient.js')], { env });
   await holder.says('stdout', /ready/);
   const { stderr, code } = await run(['-n', 'a', '--', 'true']);
   expect(code).toBe(75);

@@ -114,8 +114,8 @@ test.each([
   ['success', 'kill -TERM $$', 0],
   ['always', 'exit 3', 3],
 ])('--hold-on %s: after `%s` %i masters keep the lock', async (holdOn, script, count) => {
-  const words = ['--hold-at-least', '1m', '--hold-on', holdOn, 'a', '--', 'sh', '-c', script];
-  await run(words);
+  const args = ['--hold-at-least', '1m', '--hold-on', holdOn, 'a', '--', 'sh', '-c', script];
+  await run(args);
   expect(await countOf(masters, 'a')).toBe(count);
 });
 

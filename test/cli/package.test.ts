@@ -29,10 +29,10 @@ beforeAll(async () => {
 }, 120_000);
 
 /** Runs what was installed, in a folder and with a HOME that know nothing of the checkout. */
-function installed(words: string[], env: Record<string, string> = {}, name = 'redlock-run') {
+function installed(args: string[], env: Record<string, string> = {}, name = 'redlock-run') {
   const home = mkdtempSync(join(scratchFolder(), 'home-'));
   const program = join(prefix, 'node_modules', '.bin', name);
-  return run(program, words, {
+  return run(program, args, {
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, ...noConfiguration, ...env },
     timeout: 30_000,

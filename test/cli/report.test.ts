@@ -35,9 +35,9 @@ function parse(file: string): Record<string, unknown> {
 }
 
 /** Runs with --report, and returns the object. */
-async function reportOf(words: string[], env: Record<string, string> = {}) {
+async function reportOf(args: string[], env: Record<string, string> = {}) {
   const file = reportFile();
-  const { stdout } = await run(['--report', file, ...words], { env });
+  const { stdout } = await run(['--report', file, ...args], { env });
   expect(stdout).toBe('');
   return parse(file);
 }
@@ -168,9 +168,9 @@ test('an earlier report is replaced, and a device is written to', async () => {
 /**
  * Runs in a folder prepared by the shell line, with a report to `out` and stdout in the file `f`.
  */
-function shellIn(folder: string, line: string, words = '--report out a -- true') {
+function shellIn(folder: string, line: string, args = '--report out a -- true') {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
-  const script = `${line}; "$0" "$1" ${words} > f`;
+  const script = `${line}; "$0" "$1" ${args} > f`;
   return spawnSync('sh', ['-c', script, interpreter, program], {
     env,
     cwd: folder,
@@ -249,7 +249,7 @@ test('a pipe that stays full is given up without a change of the exit status', (
 
 describe('in a sticky folder that everyone can write to', () => {
   const nobody = 65_534;
-  const words = '--report out a -- touch ran';
+  const args = '--report out a -- touch ran';
 
   /** The folder, with an entry `out` that belongs to another user. */
   function planted(what: 'link' | 'dangling link' | 'file' | 'pipe', owner = nobody): string {
@@ -269,7 +269,7 @@ describe('in a sticky folder that everyone can write to', () => {
     'a %s of another user is refused (74) before anything runs',
     (what) => {
       const folder = planted(what);
-      const { status, stderr } = shellIn(folder, 'true', words);
+      const { status, stderr } = shellIn(folder, 'true', args);
       expect(status).toBe(74);
       expect(stderr).toMatch(
         new RegExp(

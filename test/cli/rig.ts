@@ -32,8 +32,8 @@ export { interpreter, isStandalone, program };
 
 export interface Rig {
   readonly masters: TestMaster[];
-  start(words: readonly string[], options?: RunOptions): CliRun;
-  run(words: readonly string[], options?: RunOptions): Promise<CliResult>;
+  start(args: readonly string[], options?: RunOptions): CliRun;
+  run(args: readonly string[], options?: RunOptions): Promise<CliResult>;
 }
 
 /** Masters for all tests of this file, emptied before each; to be called at the top of the file. */
@@ -47,9 +47,9 @@ export function useMasters(howMany: number, options: MasterOptions = {}): Rig {
     await stopAll();
     nothingLeft();
   });
-  const start = (words: readonly string[], { env, ...others }: RunOptions = {}) =>
-    startCli(words, { ...others, env: { ...environmentFor(masters), ...env } });
-  return { masters, start, run: (words, more) => start(words, more).result };
+  const start = (args: readonly string[], { env, ...others }: RunOptions = {}) =>
+    startCli(args, { ...others, env: { ...environmentFor(masters), ...env } });
+  return { masters, start, run: (args, more) => start(args, more).result };
 }
 
 /** Makes the master run, thawed and empty, whatever a failed test has left. */
@@ -71,8 +71,8 @@ export function fixture(name: string): string {
 }
 
 /** The words that run a JavaScript fixture. */
-export function node(name: string, ...words: string[]): string[] {
-  return [process.execPath, fixture(name), ...words];
+export function node(name: string, ...args: string[]): string[] {
+  return [process.execPath, fixture(name), ...args];
 }
 
 /** The keys on a master, without the counters of fences and the histories, which stay. */

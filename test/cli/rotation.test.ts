@@ -29,8 +29,8 @@ beforeEach(async () => {
 
 /** Changes the password as an operator does, and ends every connection of the user. */
 async function rotate(next: string): Promise<void> {
-  const everywhere = (...words: string[]) =>
-    Promise.all(masters.map((master) => master.command(...(words as [string, ...string[]]))));
+  const everywhere = (...args: string[]) =>
+    Promise.all(masters.map((master) => master.command(...(args as [string, ...string[]]))));
   await everywhere('acl', 'setuser', 'job', `>${next}`);
   writeFileSync(file, `${next}\n`);
   await everywhere('acl', 'setuser', 'job', '<first');
@@ -53,8 +53,8 @@ test.each([
   ['a file', byFile],
   ['a command', byCommand],
 ])('a password of %s that changes during a run costs no vote', async (_, how) => {
-  const words = ['-v', '--ttl', '3s', 'name', '--', 'sh', '-c', 'echo on; sleep 5; echo end'];
-  const run = startCli(words, environment(how()));
+  const args = ['-v', '--ttl', '3s', 'name', '--', 'sh', '-c', 'echo on; sleep 5; echo end'];
+  const run = startCli(args, environment(how()));
   await eventually('it runs', () => run.stdout.includes('on'), 20_000);
   await rotate('second');
   await sleep(3_500); // By now only a master that was asked since then has the key.
@@ -66,8 +66,8 @@ test.each([
 });
 
 test('a command runs once for all masters, and again after a refused login', async () => {
-  const words = ['--ttl', '3s', 'name', '--', 'sh', '-c', 'echo on; sleep 4'];
-  const run = startCli(words, environment(byCommand()));
+  const args = ['--ttl', '3s', 'name', '--', 'sh', '-c', 'echo on; sleep 4'];
+  const run = startCli(args, environment(byCommand()));
   await eventually('it runs', () => run.stdout.includes('on'), 20_000);
   expect(linesOf(readFileSync(calls, 'utf8'))).toEqual(['run']);
   await rotate('second');
@@ -77,8 +77,8 @@ test('a command runs once for all masters, and again after a refused login', asy
 
 test('open connections log in anew when passwordTtl is over', async () => {
   const more = { ...byCommand(), REDLOCK_PASSWORD_TTL: '1s' };
-  const words = ['--ttl', '30s', 'name', '--', 'sh', '-c', 'echo on; sleep 5'];
-  const run = startCli(words, environment(more));
+  const args = ['--ttl', '30s', 'name', '--', 'sh', '-c', 'echo on; sleep 5'];
+  const run = startCli(args, environment(more));
   await eventually('it runs', () => run.stdout.includes('on'), 20_000);
   const [master] = masters as [TestMaster];
   const logins = async () =>
@@ -110,7 +110,7 @@ test('a command that fails at the start: 78 at once, without what it printed', a
 
 test('the output of the command is in no argument and no environment', async () => {
   const command = 'cat /proc/self/environ /proc/$PPID/environ /proc/$PPID/cmdline';
-  const words = ['name', '--', 'sh', '-c', command];
-  const { code, stdout } = await runCli(words, environment(byCommand()));
+  const args = ['name', '--', 'sh', '-c', command];
+  const { code, stdout } = await runCli(args, environment(byCommand()));
   expect([code, stdout.includes('first')]).toEqual([0, false]);
 });

@@ -51,8 +51,8 @@ test('secrets are in no output, report, key or value', async () => {
   const report = join(mkdtempSync(join(scratchFolder(), 'report-')), 'report');
   const env = { ...grace, REDLOCK_MASTERS: withPassword(encoded), REDLOCK_GIVE_UP_AFTER: '500ms' };
   const seen: string[] = [];
-  const look = async (words: string[], more = {}) => {
-    const { stdout, stderr } = await runCli(['-v', '--report', report, ...words], {
+  const look = async (args: string[], more = {}) => {
+    const { stdout, stderr } = await runCli(['-v', '--report', report, ...args], {
       env: { ...env, ...more },
     });
     seen.push(stdout, stderr, readFileSync(report, 'utf8'));

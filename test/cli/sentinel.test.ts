@@ -41,20 +41,20 @@ async function primary(): Promise<TestMaster> {
 }
 
 test('a run locks on the primary that the sentinels name, and leaves nothing', async () => {
-  const words = ['name', '--', 'sh', '-c', 'echo $REDLOCK_TOKEN'];
-  const { code, stdout, stderr } = await runCli(words, env());
+  const args = ['name', '--', 'sh', '-c', 'echo $REDLOCK_TOKEN'];
+  const { code, stdout, stderr } = await runCli(args, env());
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^\S{27}\n$/);
   expect(await locksOn(await primary())).toEqual([]);
 });
 
 test('a failover during a run costs it nothing; then the grace holds new runs back', async () => {
-  const words = ['--ttl', '6s', 'name', '--', 'sh', '-c', 'echo on; sleep 9; echo end'];
+  const args = ['--ttl', '6s', 'name', '--', 'sh', '-c', 'echo on; sleep 9; echo end'];
   // A server that has restarted within the grace says that instead.
   const uptime = async (one: TestMaster) =>
     Number(/uptime_in_seconds:(\d+)/.exec(String(await one.command('info', 'server')))?.[1]);
   for (const one of pair) await eventually('old', async () => (await uptime(one)) > 5, 10_000);
-  const run = startCli(words, env());
+  const run = startCli(args, env());
   await eventually('it runs', () => run.stdout.includes('on'), 20_000);
   const before = await primary();
   await sentinels.failOver();
@@ -76,8 +76,8 @@ test('a failover during a run costs it nothing; then the grace holds new runs ba
 test('a primary that is killed is followed as well, by a run that waits', async () => {
   const before = await primary();
   await before.kill();
-  const words = ['-w', '40s', '--ttl', '40s', 'name', '--', 'echo', 'ran'];
-  const { code, stdout, stderr } = await runCli(words, env({ REDLOCK_GIVE_UP_AFTER: '40s' }));
+  const args = ['-w', '40s', '--ttl', '40s', 'name', '--', 'echo', 'ran'];
+  const { code, stdout, stderr } = await runCli(args, env({ REDLOCK_GIVE_UP_AFTER: '40s' }));
   expect([code, stdout], stderr).toEqual([0, 'ran\n']);
   expect((await primary()).url).not.toBe(before.url);
 });
@@ -111,8 +111,8 @@ test.each([
 
 test('sentinels that do not answer: 69, and each is named', async () => {
   const address = 'redis+sentinel://127.0.0.1:1,127.0.0.1:2/mymaster';
-  const words = ['-n', 'n', '--', 'true'];
-  const { code, stderr } = await runCli(words, env({ REDLOCK_MASTERS: address }));
+  const args = ['-n', 'n', '--', 'true'];
+  const { code, stderr } = await runCli(args, env({ REDLOCK_MASTERS: address }));
   expect([code, stderr]).toEqual([
     69,
     expect.stringMatching(

@@ -48,8 +48,8 @@ test('a master alone that refuses counts for nothing', async () => {
 });
 
 test('contenders that split the vote are counted only if refused in the end', async () => {
-  const words = ['-n', '--hold-at-least', '5s', 'a', '--', 'true'];
-  const codes = await Promise.all(Array.from({ length: 8 }, async () => (await run(words)).code));
+  const args = ['-n', '--hold-at-least', '5s', 'a', '--', 'true'];
+  const codes = await Promise.all(Array.from({ length: 8 }, async () => (await run(args)).code));
   const refused = codes.filter((code) => code === 75).length;
   const runs = await historyOf('a');
   const skips = runs.filter(({ outcome }: { outcome: string }) => outcome === 'busy');

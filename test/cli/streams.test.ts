@@ -21,7 +21,7 @@ const { masters, run, start } = useMasters(3);
 const megabytes = 100;
 
 /** A line for sh, in which redlock-run is $0 "$1", run to its end with these masters. */
-function shell(line: string, ...words: string[]) {
+function shell(line: string, ...args: string[]) {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const options = {
     env,
@@ -29,7 +29,7 @@ function shell(line: string, ...words: string[]) {
     killSignal: 'SIGKILL' as const,
     encoding: 'utf8' as const,
   };
-  return spawnSync('sh', ['-c', line, interpreter, program, ...words], options);
+  return spawnSync('sh', ['-c', line, interpreter, program, ...args], options);
 }
 
 test('a run that goes well writes nothing of its own', async () => {
@@ -42,9 +42,9 @@ test('a run that goes well writes nothing of its own', async () => {
 });
 
 test('stdout is the command’s alone, also with -v, and so is stderr without', async () => {
-  const words = ['name', '--', 'sh', '-c', 'echo out; echo err >&2'];
-  expect(await run(words)).toMatchObject({ stdout: 'out\n', stderr: 'err\n' });
-  const { stdout, stderr } = await run(['-v', ...words]);
+  const args = ['name', '--', 'sh', '-c', 'echo out; echo err >&2'];
+  expect(await run(args)).toMatchObject({ stdout: 'out\n', stderr: 'err\n' });
+  const { stdout, stderr } = await run(['-v', ...args]);
   expect(stdout).toBe('out\n');
   expect(stderr).toMatch(/^(redlock-run: .*\n)+err\n(redlock-run: .*\n)+$/);
 });
@@ -73,13 +73,13 @@ test('--help and --version are on stdout, and nothing is on stderr', async () =>
 });
 
 test('output that cannot be written is 74, with one line unless the reader has ended', () => {
-  for (const words of [['--help'], ['--version'], ['--dry-run', 'name', '--', 'true']]) {
-    const full = shell('"$0" "$@" >/dev/full; echo "code $?"', ...words);
+  for (const args of [['--help'], ['--version'], ['--dry-run', 'name', '--', 'true']]) {
+    const full = shell('"$0" "$@" >/dev/full; echo "code $?"', ...args);
     expect([full.stdout, full.stderr]).toEqual([
       'code 74\n',
       'redlock-run: output: cannot be written: ENOSPC\n',
     ]);
-    const closed = shell('{ "$0" "$@"; echo "code $?" >&2; } | :', ...words);
+    const closed = shell('{ "$0" "$@"; echo "code $?" >&2; } | :', ...args);
     expect(closed.stderr).toBe('code 74\n');
   }
 });
@@ -138,9 +138,9 @@ test('the descriptors are those of the caller, and the command gets no others', 
   const file = join(mkdtempSync(join(scratchFolder(), 'out-')), 'file');
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const look = ['sh', '-c', 'readlink /proc/$$/fd/1; ls /proc/$$/fd'];
-  const seenBy = (words: readonly string[]) => {
+  const seenBy = (args: readonly string[]) => {
     const descriptor = openSync(file, 'w');
-    spawnSync(words[0] as string, words.slice(1), {
+    spawnSync(args[0] as string, args.slice(1), {
       env,
       stdio: ['ignore', descriptor, 'inherit'],
     });

@@ -19,7 +19,7 @@ interface Scene {
 }
 
 /** Runs `true`, or other words, on one master behind TLS. */
-async function runOver(scene: Scene, words = ['name', '--', 'true']): Promise<CliResult> {
+async function runOver(scene: Scene, args = ['name', '--', 'true']): Promise<CliResult> {
   const { tls = [`caFile: ${pemFile('ca.pem')}`], host = 'localhost' } = scene;
   const port = await tlsFront((masters[0]?.url ?? '').replace('unix://', ''), scene.asksIn);
   const lines = [
@@ -27,7 +27,7 @@ async function runOver(scene: Scene, words = ['name', '--', 'true']): Promise<Cl
     ...(tls.length > 0 ? ['tls:', ...tls.map((line) => `  ${line}`)] : []),
   ];
   const env = { REDLOCK_MASTERS: undefined, ...scene.options?.env };
-  return run(['--config', fileWith(`${lines.join('\n')}\n`), '-w', '3s', ...words], {
+  return run(['--config', fileWith(`${lines.join('\n')}\n`), '-w', '3s', ...args], {
     ...scene.options,
     env,
   });
@@ -111,8 +111,8 @@ test('no variable of Node turns verification off; the command gets it', async ()
     code: 78,
     stderr: expect.stringMatching(/^redlock-run: .*not trusted.*\n$/),
   });
-  const words = ['name', '--', 'printenv', 'NODE_TLS_REJECT_UNAUTHORIZED'];
-  expect(await runOver({ options: { env: variables } }, words)).toMatchObject({
+  const args = ['name', '--', 'printenv', 'NODE_TLS_REJECT_UNAUTHORIZED'];
+  expect(await runOver({ options: { env: variables } }, args)).toMatchObject({
     code: 0,
     stdout: '0\n',
     stderr: '',

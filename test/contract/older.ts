@@ -2,8 +2,8 @@
 // ends: what it answers and leaves by what stands there, for both units; and order and faults,
 // which are the same as ever. docs/protocols.md says what that protocol cannot do.
 //
-// *Note:* the key holds only a time. The note names its owner, and counts only while it names that
-// time.
+// *Note:* the key holds only a time. The owner record names its owner, and counts only while it
+// names that time.
 
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ function times(world: World, unitMs: number): void {
   const acquire = (master: Master, value: string, changes: Partial<Claim> = {}) =>
     master.acquire(claim(value, changes), lasting);
   const timeAt = async (server: Server) => (await server.read('r'))?.value ?? null;
-  const noteIn = async (server: Server) => (await server.note('r')) ?? '';
+  const ownerIn = async (server: Server) => (await server.ownerRecord('r')) ?? '';
   /** Another program writes a time so far from now, for ever; seconds with a fraction. */
   const write = async (server: Server, ms: number, resource = 'r') => {
     const text = String(((await server.now()) + ms) / unitMs);
@@ -52,8 +52,8 @@ function times(world: World, unitMs: number): void {
     masterTimeUs: expect.any(Number),
   });
   /**
-   * The time of a lock that began between then and now, and its note, for as long as others keep
-   * away.
+   * The time of a lock that began between then and now, and its owner record, for as long as others
+   * keep away.
    */
   const expectHeld = async (server: Server, value: string, ttlMs: number, since: number) => {
     const ownership = await server.read('r');
@@ -62,11 +62,11 @@ function times(world: World, unitMs: number): void {
     expect(endsAt).toBeLessThanOrEqual((await server.now()) + ttlMs + differenceMs + 2 * unitMs);
     expect(ownership?.remainingMs).toBeGreaterThan(endsAt - (await server.now()));
     expect(ownership?.remainingMs).toBeLessThanOrEqual(endsAt - since + differenceMs);
-    expect(await noteIn(server)).toBe(`${ownership?.value} ${value}`);
+    expect(await ownerIn(server)).toBe(`${ownership?.value} ${value}`);
   };
 
   describe('acquire', () => {
-    it('nothing there: granted, and its end stands there with a note', async (server, master) => {
+    it('nothing there: granted, and its end stands there with an owner', async (server, master) => {
       const since = await server.now();
       expect(await acquire(master, 'a')).toEqual({ kind: 'granted', fence: null });
       await expectHeld(server, 'a', 60_000, since);
@@ -84,13 +84,13 @@ function times(world: World, unitMs: number): void {
       const before = await timeAt(server);
       const leftMs = Number(before) * unitMs + differenceMs - (await server.now());
       expect(await acquire(master, 'a')).toEqual(refused('b', upTo(leftMs)));
-      expect([await timeAt(server), await noteIn(server)]).toEqual([before, `${before} b`]);
+      expect([await timeAt(server), await ownerIn(server)]).toEqual([before, `${before} b`]);
     });
 
     it('the time of another program there: refused, nothing changed', async (server, master) => {
       const theirs = await write(server, 5_000);
       expect(await acquire(master, 'a')).toEqual(refused(theirs, upTo(6_001)));
-      expect([await timeAt(server), await noteIn(server)]).toEqual([theirs, '']);
+      expect([await timeAt(server), await ownerIn(server)]).toEqual([theirs, '']);
     });
 
     it('a time over a second ago: granted; a later one: refused', async (server, master) => {
@@ -156,7 +156,7 @@ function times(world: World, unitMs: number): void {
     it('nothing there: missing, not repaired, nothing afterwards', async (server, master) => {
       expect(await master.extend(claim('a'), null, lasting)).toEqual({ kind: 'missing' });
       expect(await master.repair(claim('a'), null, lasting)).toEqual({ kind: 'taken' });
-      expect([await timeAt(server), await noteIn(server)]).toEqual([null, '']);
+      expect([await timeAt(server), await ownerIn(server)]).toEqual([null, '']);
     });
   });
 
@@ -188,10 +188,10 @@ function times(world: World, unitMs: number): void {
   });
 
   describe('release', () => {
-    it('ours there: released, and neither time nor note is left', async (server, master) => {
+    it('ours there: released, and neither time nor owner is left', async (server, master) => {
       await acquire(master, 'a');
       expect(await master.release(claim('a'), 0, 'line')).toEqual({ kind: 'released' });
-      expect([await timeAt(server), await noteIn(server), await server.history('r')]).toEqual([
+      expect([await timeAt(server), await ownerIn(server), await server.history('r')]).toEqual([
         null,
         '',
         ['line'],
@@ -215,7 +215,7 @@ function times(world: World, unitMs: number): void {
       await server.remove('r');
       await acquire(server.handle(), 'b');
       expect(await master.release(claim('a'), 0)).toEqual({ kind: 'taken' });
-      expect(await noteIn(server)).toMatch(/ b$/);
+      expect(await ownerIn(server)).toMatch(/ b$/);
     });
 
     it('nothing there any more: gone', async (server, master) => {
@@ -227,8 +227,8 @@ function times(world: World, unitMs: number): void {
 }
 
 /**
- * What stands under a resource is told as of any lock: the value of the note, for the ttl that was
- * asked.
+ * What stands under a resource is told as of any lock: the value of the owner record, for the ttl
+ * that was asked.
  */
 function readAsLocks(world: World): World {
   const asLock = (server: Server): Server => ({
@@ -236,7 +236,7 @@ function readAsLocks(world: World): World {
     async read(resource) {
       const ownership = await server.read(resource);
       if (ownership === null) return null;
-      const [time, value = ''] = ((await server.note(resource)) ?? '').split(' ');
+      const [time, value = ''] = ((await server.ownerRecord(resource)) ?? '').split(' ');
       if (time !== ownership.value) return ownership;
       return { value, remainingMs: Number(time) - differenceMs - 1 - (await server.now()) };
     },

@@ -41,7 +41,7 @@ export interface Server {
   /**
    * What stands beside the resource, of whose it is, where the resource itself holds only a time.
    */
-  note(resource: string): Promise<string | null>;
+  ownerRecord(resource: string): Promise<string | null>;
   /** The server's time of day, in whole milliseconds. */
   now(): Promise<number>;
   /** The lines of the history, oldest first. */

@@ -14,8 +14,8 @@ let lines: string[];
 beforeAll(async () => {
   lines = (await ctl(masters, ['acl'])).stdout.trim().split('\n');
   for (const line of lines) {
-    const [, , ...words] = line.replace('PASSWORD', 'secret').split(' ');
-    await Promise.all(masters.map((master) => master.command('acl', 'setuser', ...words)));
+    const [, , ...args] = line.replace('PASSWORD', 'secret').split(' ');
+    await Promise.all(masters.map((master) => master.command('acl', 'setuser', ...args)));
   }
 });
 afterAll(() =>
@@ -49,14 +49,14 @@ test('neither user sees a password of the server, unless config|get is asked for
   const info = String(await master.command('info', 'server'));
   skip(/^redis_version:6/m.test(info), 'ACL DRYRUN came with 7.0');
   for (const user of ['redlock-run', 'redlockctl']) {
-    const dry = (...words: string[]) => master.command('acl', 'dryrun', user, ...words);
-    for (const words of [
+    const dry = (...args: string[]) => master.command('acl', 'dryrun', user, ...args);
+    for (const args of [
       ['config', 'get', '*'],
       ['acl', 'list'],
       ['acl', 'getuser', 'default'],
       ['client', 'list'],
     ]) {
-      expect(String(await dry(...words)), words.join(' ')).toMatch(/no permissions/);
+      expect(String(await dry(...args)), args.join(' ')).toMatch(/no permissions/);
     }
   }
   const asked = await ctl(masters, ['acl', '--config-get']);

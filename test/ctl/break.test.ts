@@ -172,9 +172,9 @@ describe('a value that is not UTF-8', () => {
 
   test.each([[[]], [['--safely']], [['--token', 'a\\x82\\xff\\x84']]])(
     'is removed as it is (%j)',
-    async (words) => {
+    async (args) => {
       await put(132);
-      const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes', ...words]);
+      const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes', ...args]);
       expect(stderr).toContain('another program (value a\\x82\\xff\\x84)');
       expect(stdout).toMatch(/^broken: "deploy": removed on 3 of 3 masters/);
       expect(code).toBe(0);

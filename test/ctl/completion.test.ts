@@ -64,8 +64,8 @@ test.skipIf(asksFor('bash')).each([
   ['redlockctl nonsense', []],
   ['redlockctl --master unix:///nowhere status ', []],
   ['redlockctl status $(touch typed) ', ['a\\ b', 'deploy:eu', 'deploy:us']],
-])('bash: %s', (line, words) => {
-  expect(bash(line).filter((word) => word !== 'redlockctl')).toEqual(words);
+])('bash: %s', (line, args) => {
+  expect(bash(line).filter((word) => word !== 'redlockctl')).toEqual(args);
 });
 
 test.skipIf(asksFor('fish'))('fish', () => {
@@ -102,12 +102,12 @@ test('configuration is read from the home directory, not from the working direct
   const [planted, home] = [await startHostile(echo), mkdtempSync(join(scratchFolder(), 'home-'))];
   writeFileSync(join(folder, '.redlockrc'), `masters: ['${planted.url}']\n`);
   mkdirSync(join(folder, 'inside'));
-  const words = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
+  const args = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
   const env = { ...unhurried, HOME: home, REDLOCK_MASTERS: undefined, REDLOCK_CONFIG: undefined };
   const options = { env };
   writeFileSync(join(home, '.redlockrc'), `masters: ['${masters[0]?.url}']\n`);
   for (const cwd of [folder, join(folder, 'inside')]) {
-    const { stdout } = await ctl(masters, words, { ...options, cwd });
+    const { stdout } = await ctl(masters, args, { ...options, cwd });
     expect(stdout).toBe('deploy:eu\ndeploy:us\n');
   }
   expect(planted.commands).toEqual([]);
@@ -127,8 +127,8 @@ test('configuration is read from the home directory, not from the working direct
 
 test('an unknown shell is a usage error; candidates never fail', async () => {
   expect(await ctl(masters, ['completion', 'csh'])).toMatchObject({ code: 64 });
-  const words = ['completion', 'words', '--', 'redlockctl', '--nonsense', 'status', ''];
-  expect(await ctl([{ url: 'unix:///nowhere' }], words)).toMatchObject({
+  const args = ['completion', 'words', '--', 'redlockctl', '--nonsense', 'status', ''];
+  expect(await ctl([{ url: 'unix:///nowhere' }], args)).toMatchObject({
     code: 0,
     stdout: '',
     stderr: '',

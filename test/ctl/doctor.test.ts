@@ -163,8 +163,8 @@ test('the command that it suggests fixes the fault', async () => {
   })) as [TestMaster];
   const { json } = await answerOf([evicting], ['doctor']);
   const { fix } = json.findings.find(({ check }: { check: string }) => check === 'eviction');
-  const [, words = ''] = / (CONFIG SET .*)$/.exec(fix) ?? [];
-  const [command = '', ...others] = words.split(' ');
+  const [, args = ''] = / (CONFIG SET .*)$/.exec(fix) ?? [];
+  const [command = '', ...others] = args.split(' ');
   await evicting.command(command, ...others);
   expect(said(await answerOf([evicting], ['doctor']), 'eviction', evicting.url)).toBe(
     'ok: never evicts',
@@ -183,8 +183,8 @@ test('without errors it exits 0, and 1 under --strict where there are warnings',
     ctl(masters, ['doctor', '--strict'], { env }),
   ]);
   expect({ code: lenient.code, strict: strict.code }).toEqual({ code: 0, strict: 1 });
-  const accepting = (...words: string[]) =>
-    ctl(masters, ['doctor', '--strict', ...words], { env }).then(({ code, stderr }) => [
+  const accepting = (...args: string[]) =>
+    ctl(masters, ['doctor', '--strict', ...args], { env }).then(({ code, stderr }) => [
       code,
       stderr,
     ]);

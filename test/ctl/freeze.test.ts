@@ -13,7 +13,7 @@ const { masters } = rig;
 const all = () => masters as [TestMaster, TestMaster, TestMaster];
 const freezeKey = '{redlock:deploy}:freeze';
 const why = 'the "database" moves';
-const freeze = (...words: string[]) => ctl(masters, ['freeze', 'deploy', '--note', why, ...words]);
+const freeze = (...args: string[]) => ctl(masters, ['freeze', 'deploy', '--note', why, ...args]);
 const shown = async () => (await answerOf(masters, ['status', 'deploy'])).json.locks[0];
 const valuesOf = (key: string) => Promise.all(masters.map((one) => one.get(key)));
 const isHeld = () => expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
@@ -73,8 +73,8 @@ describe('frozen', () => {
 
   test('a waiter with --replace does not stop the present run', async () => {
     const script = 'read line';
-    const words = ['--ttl', '3s', '--replace', 'deploy', '--', 'sh', '-c', script];
-    const run = rig.start(words, { stdin: 'pipe' });
+    const args = ['--ttl', '3s', '--replace', 'deploy', '--', 'sh', '-c', script];
+    const run = rig.start(args, { stdin: 'pipe' });
     await isHeld();
     await freeze();
     const newer = await rig.run(['--replace', '-w', '2s', 'deploy', '--', 'true']);
@@ -195,8 +195,8 @@ describe('thaw', () => {
 });
 
 describe('doctor', () => {
-  const said = async (...words: string[]) => {
-    const { stdout } = await ctl(masters, ['doctor', '--json', ...words]);
+  const said = async (...args: string[]) => {
+    const { stdout } = await ctl(masters, ['doctor', '--json', ...args]);
     return JSON.parse(stdout)
       .findings.filter(({ check }: { check: string }) => check === 'freezes')
       .map(({ grade, message }: { grade: string; message: string }) => `${grade}: ${message}`);
@@ -261,8 +261,8 @@ test.each([
   [['freeze', 'deploy', '--note', 'x', '--until', 'noon'], /"noon": not a time/],
   [['freeze', 'deploy', '--note', 'x', '--until', '18:00', '--for', '1h'], /both given/],
   [['freeze', '{redlock:a}:freeze', '--note', 'x', '--prefix', ''], /is called like/],
-])('%j: 64', async (words, message) => {
-  const { code, stderr } = await ctl(masters, words);
+])('%j: 64', async (args, message) => {
+  const { code, stderr } = await ctl(masters, args);
   expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringMatching(message) });
 });
 

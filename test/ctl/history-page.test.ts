@@ -23,7 +23,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(scratchFolder(), 'page-'));
 });
 
-function chromium(...words: string[]): string {
+function chromium(...args: string[]): string {
   const home = [
     '--no-sandbox',
     '--disable-gpu',
@@ -32,7 +32,7 @@ function chromium(...words: string[]): string {
   ];
   const { stdout, status } = spawnSync(
     'chromium',
-    ['--headless', ...home, '--window-size=1200,900', ...words],
+    ['--headless', ...home, '--window-size=1200,900', ...args],
     {
       encoding: 'utf8',
       timeout: 20_000,
@@ -65,7 +65,7 @@ interface Seen {
 
 const probe = readFileSync(new URL('./fixtures/history-probe.js', import.meta.url), 'utf8');
 
-function look(html: string, ...words: string[]): Seen {
+function look(html: string, ...args: string[]): Seen {
   const script = `<script id="probe">${probe}</script>`;
   const copy = join(folder, 'probed.html');
   writeFileSync(
@@ -75,7 +75,7 @@ function look(html: string, ...words: string[]): Seen {
       .replace('</body>', `${script}</body>`),
   );
   const [, seen = ''] =
-    /data-seen="([^"]*)"/.exec(chromium('--dump-dom', ...words, `file://${copy}`)) ?? [];
+    /data-seen="([^"]*)"/.exec(chromium('--dump-dom', ...args, `file://${copy}`)) ?? [];
   return JSON.parse(
     seen
       .replaceAll('&quot;', '"')
@@ -85,9 +85,9 @@ function look(html: string, ...words: string[]): Seen {
   );
 }
 
-async function pageOf(...words: string[]): Promise<{ file: string; html: string }> {
+async function pageOf(...args: string[]): Promise<{ file: string; html: string }> {
   const file = join(folder, 'history.html');
-  expect(await ctl(masters, ['history', ...words, '--html', file], utc)).toMatchObject({
+  expect(await ctl(masters, ['history', ...args, '--html', file], utc)).toMatchObject({
     code: 0,
     stderr: '',
   });
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)('in a browser', () => {
   test('many runs, in dark: no text covered, all inside, foreign text escaped', async () => {
     const nasty = '<img src=x onerror=alert(1)>';
     const [host, user] = ['h'.repeat(63), 'u'.repeat(32)];
-    const note = { host, pid: 4_194_304, user, since: '2026-11-21T01:00:00.000Z', label: nasty };
+    const record = { host, pid: 4_194_304, user, since: '2026-11-21T01:00:00.000Z', label: nasty };
     for (let index = 0; index < 40; index += 1) {
       const at = new Date(Date.UTC(2026, 10, 21, 2, index * 7)).toISOString();
       const common = {
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)('in a browser', () => {
         'deploy',
         at,
         index % 6 === 5
-          ? missedFor({ token: 'x', note }, { ...common, ...times, heldMs: null })
+          ? missedFor({ token: 'x', record }, { ...common, ...times, heldMs: null })
           : recordOf({ ...common, ...times, exitCode: index % 4 }),
       );
     }

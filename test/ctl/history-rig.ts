@@ -69,7 +69,7 @@ export async function theNight(
     label: 'restore.sh',
   });
   const { token, host, pid, user, label } = slow;
-  const blocker = { token, note: { host, pid, user, label, since } };
+  const blocker = { token, record: { host, pid, user, label, since } };
   await took(masters, name, '2026-11-21T02:10:00Z', missedFor(blocker, { waitMs: minutes(10) }));
   await took(masters, name, '2026-11-21T03:30:00Z', slow);
   await took(

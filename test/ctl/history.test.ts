@@ -7,10 +7,10 @@ import { describe, expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { missedFor, recordOf, theNight, took, utc } from './history-rig.ts';
-import { answerOf, ctl, hold, newValue, note } from './rig.ts';
+import { answerOf, ctl, hold, newValue, record } from './rig.ts';
 
 const { masters, run } = useMasters(3);
-const ask = (...words: string[]) => answerOf(masters, ['history', ...words], utc);
+const ask = (...args: string[]) => answerOf(masters, ['history', ...args], utc);
 
 test('of one night: why the job of 02:00 did not run', async () => {
   await theNight(masters);
@@ -141,7 +141,7 @@ test('the running one is the last; a lock kept after its run has none', async ()
   await hold(masters, 'a');
   const { json, text } = await ask('a');
   expect(json.runs).toMatchObject([
-    { outcome: 'running', endedAt: null, acquiredAt: note.since, host: 'web1' },
+    { outcome: 'running', endedAt: null, acquiredAt: record.since, host: 'web1' },
   ]);
   expect(text).toMatch(/ runs now$/m);
   expect(text).toContain('ops@web1 4711 deploy.sh');
@@ -180,7 +180,7 @@ describe('--html and --svg', () => {
   test('foreign text is escaped, and nothing is loaded', async () => {
     const nasty = '"><script>alert(1)</script>&\u0007\u202e\ud800';
     await masters[0]?.command('set', 'redlock:x', newValue());
-    const blocker = { token: nasty, note: null };
+    const blocker = { token: nasty, record: null };
     await took(
       masters,
       nasty,
@@ -206,8 +206,8 @@ describe('--html and --svg', () => {
   test('a file that cannot be written: exit 74, and the other one is', async () => {
     await theNight(masters);
     const svg = join(folder(), 'h.svg');
-    const words = ['history', 'nightly-backup', '--html', '/nowhere/h.html', '--svg', svg];
-    expect(await ctl(masters, words, utc)).toMatchObject({
+    const args = ['history', 'nightly-backup', '--html', '/nowhere/h.html', '--svg', svg];
+    expect(await ctl(masters, args, utc)).toMatchObject({
       code: 74,
       stderr: expect.stringMatching(/--html.*no such directory/),
     });

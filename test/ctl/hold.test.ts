@@ -125,8 +125,8 @@ test('the daemon has nothing of its caller open, and a session of its own', asyn
 test('stops waiting when the process that it is for has ended', async () => {
   await takeBy('them', masters, 'awaited');
   const shell = spawn('sleep', ['60'], { stdio: 'ignore' });
-  const words = ['hold', 'awaited', '--background', '--while-pid', String(shell.pid), '-w', '50s'];
-  const waiting = startCtl(masters, words);
+  const args = ['hold', 'awaited', '--background', '--while-pid', String(shell.pid), '-w', '50s'];
+  const waiting = startCtl(masters, args);
   await eventually(
     'in the wait queue',
     async () => (await masters[0]?.command('zcard', '{redlock:awaited}:queue')) === 1,
@@ -156,16 +156,16 @@ async function shellThatHolds(script: string) {
   return shell;
 }
 
-const words = (name: string) =>
+const args = (name: string) =>
   `${interpreter} ${pathOf('redlockctl')} hold ${name} --background --ttl 2s`;
 
 test.each([
-  ['called by the shell itself', (name: string) => words(name)],
+  ['called by the shell itself', (name: string) => args(name)],
   [
     'called in a copy of the shell',
-    (name: string) => `token=$(${words(name)} | cat; exit 0); echo "$token"`,
+    (name: string) => `token=$(${args(name)} | cat; exit 0); echo "$token"`,
   ],
-  ['named by --while-pid', (name: string) => `(sh -c '${words(name)} --while-pid '$$'; true')`],
+  ['named by --while-pid', (name: string) => `(sh -c '${args(name)} --while-pid '$$'; true')`],
 ])('ends by itself when the process that asked for it is gone: %s', async (_, script) => {
   const shell = await shellThatHolds(script('asker'));
   await sleep(1_500);

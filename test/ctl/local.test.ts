@@ -18,9 +18,9 @@ afterEach(() => {
   for (const pid of servers.splice(0)) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
 });
 
-async function ctl(...words: string[]): Promise<CliResult> {
+async function ctl(...args: string[]): Promise<CliResult> {
   const env = { REDLOCK_LOCAL_DIRECTORY: folder, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
-  const result = await startCli(words, {
+  const result = await startCli(args, {
     program: 'redlockctl',
     env: { HOME: process.env.HOME, ...env },
   }).result;

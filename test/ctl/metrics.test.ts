@@ -50,7 +50,7 @@ function expectWellFormed(text: string): void {
 test('held, waiting, frozen, and what the history says', async () => {
   // First: it removes histories that have not changed for a month.
   await ctl(masters, ['freeze', 'release', '--note', 'why']);
-  const blocker = { token: 't', note: null };
+  const blocker = { token: 't', record: null };
   await took(masters, 'backup', '2026-11-21T02:00:00Z', recordOf({ heldMs: 90_500 }));
   await took(masters, 'backup', '2026-11-22T02:00:00Z', missedFor(blocker));
   await took(masters, 'backup', '2026-11-23T02:00:00Z', missedFor(blocker));

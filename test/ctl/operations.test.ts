@@ -60,8 +60,8 @@ function blocks(heading: string): string[] {
 const block = (heading: string) => blocks(heading)[0] ?? '';
 
 /** What this command prints, run without a shell. */
-async function exec([file = '', ...words]: readonly string[]): Promise<string> {
-  return (await promisify(execFile)(file, words, { cwd: folder, env, timeout: 20_000 })).stdout;
+async function exec([file = '', ...args]: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(file, args, { cwd: folder, env, timeout: 20_000 })).stdout;
 }
 
 const shell = (script: string, ...program: string[]) =>
@@ -120,11 +120,11 @@ describe('recipes', () => {
     const { spec } = parse(deployment).spec.template;
     const [container] = spec.containers;
     const leads = join(folder, 'leads');
-    const [file = '', ...words] = container.command.map((word: string) =>
+    const [file = '', ...args] = container.command.map((word: string) =>
       word.replaceAll('/tmp/leads', leads),
     );
     expect(container.readinessProbe.exec.command).toEqual(['test', '-e', '/tmp/leads']);
-    const pod = spawn(file, words, { cwd: folder, env });
+    const pod = spawn(file, args, { cwd: folder, env });
     await eventually('leads', async () => existsSync(leads), 10_000);
     const over = new Promise((resolve) => pod.once('exit', resolve));
     pod.kill('SIGTERM');
@@ -244,14 +244,13 @@ describe('recipes', () => {
   test.skipIf(!canBeFirst)(
     'a container: as process 1, TERM reaches the job and the lock is released',
     async () => {
-      const [, words = '[]'] =
+      const [, args = '[]'] =
         /^ENTRYPOINT (.*)$/m.exec(block('A container whose first process is redlock-run')) ?? [];
       // The shell tells the pid outside of the namespace of what becomes process 1 in it.
-      const container = spawn(
-        'unshare',
-        ['--pid', '--fork', '--mount-proc', ...JSON.parse(words)],
-        { cwd: folder, env },
-      );
+      const container = spawn('unshare', ['--pid', '--fork', '--mount-proc', ...JSON.parse(args)], {
+        cwd: folder,
+        env,
+      });
       const exited = new Promise((resolve) => container.once('exit', resolve));
       let said = '';
       container.stdout.on('data', (data) => {
@@ -359,7 +358,7 @@ test('the JSON of a run has the fields that the page names, and no other', async
   const fields = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, names = '']) =>
     names.replaceAll('`', '').split(', '),
   );
-  const blocker = { token: 'x', note: null };
+  const blocker = { token: 'x', record: null };
   await took(masters, 'a', '2026-11-21T02:00:00Z', missedFor(blocker));
   const { json } = await answerOf(masters, ['history', 'a']);
   expect(Object.keys(json)).toEqual(['name', 'runs', 'acts']);

@@ -6,7 +6,7 @@ import { missedFor, recordOf, took } from './history-rig.ts';
 import { ctl } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
-const check = (...words: string[]) => ctl(masters, ['check', 'a', ...words]);
+const check = (...args: string[]) => ctl(masters, ['check', 'a', ...args]);
 const nothing = { stdout: '', stderr: '' };
 const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
 
@@ -62,7 +62,7 @@ test('skips are counted since the last success, also of runs that gave up waitin
 
 test('one master that has the success is enough; no quorum 69; no history 78', async () => {
   await took(masters.slice(0, 1), 'a', ago(1), recordOf());
-  await took(masters, 'a', ago(0.5), missedFor({ token: 'x', note: null }));
+  await took(masters, 'a', ago(0.5), missedFor({ token: 'x', record: null }));
   expect(await check('--succeeded-within', '2h')).toMatchObject({ code: 0 });
   expect(await ctl(masters, ['check', 'none', '--succeeded-within', '2h'])).toMatchObject({
     code: 78,
@@ -80,8 +80,8 @@ test.each([
   [['check', 'a', '--max-skips', 'x'], /--max-skips: "x": not a count/],
   [['check', 'a', '--succeeded-within', 'x'], /--succeeded-within: "x"/],
   [['check', 'a', '--succeeded-within', '1h', '--token', 't'], /--token/],
-])('%j is a usage error', async (words, message) => {
-  expect(await ctl(masters, words)).toMatchObject({
+])('%j is a usage error', async (args, message) => {
+  expect(await ctl(masters, args)).toMatchObject({
     code: 64,
     stderr: expect.stringMatching(message),
   });

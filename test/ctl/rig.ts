@@ -11,14 +11,14 @@ import { clock, newClaim, redlockOn } from '../redis/rig.ts';
 import { eventually } from '../servers/processes.ts';
 import { type CliResult, type CliRun, type RunOptions, startCli } from '../servers/run-cli.ts';
 
-export const note = {
+export const record = {
   host: 'web1',
   pid: 4711,
   user: 'ops',
   since: '2026-11-21T02:00:00.314Z',
   label: 'deploy.sh',
 };
-export const holderOfNote = { kind: 'redlock-run', ...note };
+export const holderOfNote = { kind: 'redlock-run', ...record };
 
 interface Place {
   readonly url: string;
@@ -27,19 +27,19 @@ interface Place {
 /** Starts redlockctl on these masters. */
 export function startCtl(
   masters: readonly Place[],
-  words: readonly string[],
+  args: readonly string[],
   options: RunOptions = {},
 ): CliRun {
   const env = { ...environmentFor(masters), ...options.env };
-  return startCli(words, { ...options, program: 'redlockctl', env });
+  return startCli(args, { ...options, program: 'redlockctl', env });
 }
 
 export function ctl(
   masters: readonly Place[],
-  words: readonly string[],
+  args: readonly string[],
   options: RunOptions = {},
 ): Promise<CliResult> {
-  return startCtl(masters, words, options).result;
+  return startCtl(masters, args, options).result;
 }
 
 export interface Answer {
@@ -53,12 +53,12 @@ export interface Answer {
 /** Asks as text and as JSON at once, and checks that both exit alike. */
 export async function answerOf(
   masters: readonly Place[],
-  words: readonly string[],
+  args: readonly string[],
   options: RunOptions = {},
 ): Promise<Answer> {
   const [text, json] = await Promise.all([
-    ctl(masters, words, options),
-    ctl(masters, [...words, '--json'], options),
+    ctl(masters, args, options),
+    ctl(masters, [...args, '--json'], options),
   ]);
   if (text.code !== json.code)
     throw new Error(`text exits ${text.code}, JSON ${json.code}\n${text.stderr}${json.stderr}`);
@@ -72,7 +72,7 @@ export async function answerOf(
 
 /** A value as redlock-run writes it, with a new token. */
 export function newValue(): string {
-  return renderValue(randomBytes(20).toString('base64url'), note);
+  return renderValue(randomBytes(20).toString('base64url'), record);
 }
 
 /** Holds the lock on these masters, as redlock-run does. */

@@ -72,9 +72,9 @@ test('check counts only what is confirmed: less drift and the time of answers', 
 
 test('a foreign value without expiry is held, without a time', async () => {
   for (const master of masters) await master.command('set', 'redlock:ever', 'them');
-  const words = ['check', 'ever', '--token', 'them'];
-  expect(await ctl(masters, words)).toMatchObject({ code: 0, stdout: 'held: "ever"\n' });
-  expect(JSON.parse((await ctl(masters, [...words, '--json'])).stdout)).toMatchObject({
+  const args = ['check', 'ever', '--token', 'them'];
+  expect(await ctl(masters, args)).toMatchObject({ code: 0, stdout: 'held: "ever"\n' });
+  expect(JSON.parse((await ctl(masters, [...args, '--json'])).stdout)).toMatchObject({
     outcome: 'held',
     validMs: null,
   });

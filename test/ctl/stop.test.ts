@@ -31,8 +31,8 @@ const isListening = (on = all() as readonly TestMaster[]) =>
 test('the holder stops its command by its own signal, names the asker, and exits 79', async () => {
   const log = join(mkdtempSync(join(scratchFolder(), 'log-')), 'log');
   const script = `trap 'echo USR1 >>${log}; exit 3' USR1; sleep 60 & wait`;
-  const words = ['--ttl', '5m', '--signal', 'USR1', '--hold-at-least', '1h', 'deploy'];
-  const run = rig.start([...words, '--', 'sh', '-c', script]);
+  const args = ['--ttl', '5m', '--signal', 'USR1', '--hold-at-least', '1h', 'deploy'];
+  const run = rig.start([...args, '--', 'sh', '-c', script]);
   await isHeld();
   const { code, stdout, stderr } = await ctl(masters, ['stop', 'deploy', '--note', 'a "hotfix"']);
   expect({ code, stdout }).toEqual({
@@ -62,8 +62,8 @@ test('a broken lock is noticed at once, and the person is named', async () => {
   const run = rig.start(sleeping);
   await isHeld();
   await isListening();
-  const words = ['break', 'deploy', '--yes', '--note', 'stuck'];
-  expect((await ctl(masters, words)).code).toBe(0);
+  const args = ['break', 'deploy', '--yes', '--note', 'stuck'];
+  expect((await ctl(masters, args)).code).toBe(0);
   const { code, stderr } = await run.result;
   expect(code).toBe(79);
   expect(stderr).toMatch(/^redlock-run: lost: "deploy": broken by \S+ \(pid \d+\): "stuck", /);
@@ -176,8 +176,8 @@ describe('what is not stopped', () => {
     [['stop', 'deploy', '--note', ''], /--note: "": empty/],
     [['stop', 'deploy', '--note', 'x'.repeat(201)], /--note: 201 characters long \(at most 200\)/],
     [['stop', 'deploy', '-w', 'soon'], /"soon"/],
-  ])('%j: 64', async (words, why) => {
-    const { code, stderr } = await ctl(masters, words);
+  ])('%j: 64', async (args, why) => {
+    const { code, stderr } = await ctl(masters, args);
     expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringMatching(why) });
   });
 });

@@ -72,8 +72,8 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
   });
   afterAll(() => terminal.close());
 
-  const start = (words = '') =>
-    terminal.type(`clear; ${words} ctl top; echo "code $?"; stty -a | grep -o 'echo\\b.*echonl'`);
+  const start = (args = '') =>
+    terminal.type(`clear; ${args} ctl top; echo "code $?"; stty -a | grep -o 'echo\\b.*echonl'`);
 
   async function expectClean(code: number): Promise<void> {
     const screen = await terminal.shows(new RegExp(`code ${code}\\n`));
@@ -128,11 +128,11 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
   test('colours problems, and nothing under NO_COLOR', async () => {
     await all()[0].command('set', 'redlock:orphan', 'x');
     const colour = '\u001b[33m';
-    for (const [words, isColoured] of [
+    for (const [args, isColoured] of [
       ['', true],
       ['NO_COLOR=1', false],
     ] as const) {
-      await start(words);
+      await start(args);
       await terminal.shows(/^orphan +orphan +1\/3/m);
       expect((await terminal.screen('-e')).includes(colour)).toBe(isColoured);
       await terminal.press('q');

@@ -24,8 +24,8 @@ export class Adapter {
   readonly #waiting: ((answer: string) => void)[] = [];
   #stderr = '';
 
-  private constructor({ words, env }: Subject, urls: readonly string[]) {
-    const [program = '', ...rest] = [...words, ...urls];
+  private constructor({ args, env }: Subject, urls: readonly string[]) {
+    const [program = '', ...rest] = [...args, ...urls];
     const child = spawn(program, rest, {
       env: { ...process.env, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -75,7 +75,7 @@ describe.each(chosen.map((one) => [one.title, one] as const))('17. %s', (_, impl
 describe('a deliberate fault is found', () => {
   const flawed = (flaw: string): Subject => ({
     implementation: ofFolder(flaw),
-    words: [process.execPath, pathOfAdapter('flawed.js'), flaw],
+    args: [process.execPath, pathOfAdapter('flawed.js'), flaw],
   });
   /** Long inside, so that what is inside at the same time is seen. */
   const short: Plan = {

@@ -20,7 +20,7 @@ import type { Implementation, Registry } from './implementations.js';
 /** A program that speaks the protocol of adapter.ts; the URLs of the masters are added. */
 export interface Subject {
   readonly implementation: Implementation;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -44,7 +44,7 @@ const installers: Record<Exclude<Registry, 'folder'>, Installer> = {
       writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
       run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages);
     },
-    start: (folder, name) => ({ words: [process.execPath, pathOfAdapter('npm.js'), name, folder] }),
+    start: (folder, name) => ({ args: [process.execPath, pathOfAdapter('npm.js'), name, folder] }),
   },
   Go: {
     needs: ['go'],
@@ -55,7 +55,7 @@ const installers: Record<Exclude<Registry, 'folder'>, Installer> = {
       run(folder, 'go', 'get', ...packages);
       run(folder, 'go', 'build', '-o', 'adapter', '.');
     },
-    start: (folder, name) => ({ words: [join(folder, 'adapter'), name] }),
+    start: (folder, name) => ({ args: [join(folder, 'adapter'), name] }),
   },
   PyPI: {
     needs: ['python3'],
@@ -63,7 +63,7 @@ const installers: Record<Exclude<Registry, 'folder'>, Installer> = {
     install: (folder, packages) =>
       run(folder, 'python3', '-m', 'pip', 'install', '--quiet', '--target', folder, ...packages),
     start: (folder, name) => ({
-      words: ['python3', pathOfAdapter('pypi.py'), name],
+      args: ['python3', pathOfAdapter('pypi.py'), name],
       env: { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' },
     }),
   },
@@ -78,7 +78,7 @@ const installers: Record<Exclude<Registry, 'folder'>, Installer> = {
       copyFileSync(join(folder, 'target', 'release', 'adapter'), join(folder, 'adapter'));
       rmSync(join(folder, 'target'), { recursive: true });
     },
-    start: (folder, name) => ({ words: [join(folder, 'adapter'), name] }),
+    start: (folder, name) => ({ args: [join(folder, 'adapter'), name] }),
   },
   Maven: {
     needs: ['mvn', 'javac'],
@@ -89,7 +89,7 @@ const installers: Record<Exclude<Registry, 'folder'>, Installer> = {
       run(folder, 'javac', '-cp', 'lib/*', '-d', 'classes', pathOfAdapter('Maven.java'));
     },
     start: (folder, name) => ({
-      words: [
+      args: [
         'java',
         '-cp',
         `${join(folder, 'classes')}:${join(folder, 'lib', '*')}`,
@@ -106,7 +106,7 @@ export function installed(implementation: Implementation): Subject | { readonly 
   if (registry === 'folder') {
     const adapter = join(process.env.INTEROP_SOURCES ?? '', name, 'adapter');
     if (!isExecutable(adapter)) return { reason: `no program ${adapter}` };
-    return { implementation, words: [adapter, name] };
+    return { implementation, args: [adapter, name] };
   }
   const { needs, adapter, install, start } = installers[registry];
   const missing = needs.filter((program) => !isOnPath(program));
@@ -121,8 +121,8 @@ export function installed(implementation: Implementation): Subject | { readonly 
   }
 }
 
-function run(cwd: string, program: string, ...words: string[]): void {
-  execFileSync(program, words, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: 600_000 });
+function run(cwd: string, program: string, ...args: string[]): void {
+  execFileSync(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: 600_000 });
 }
 
 function isOnPath(program: string): boolean {

@@ -38,7 +38,7 @@ function ours(protocol: string) {
   const env = () => environment(protocol);
   const once = (...flags: string[]) =>
     runCli([...flags, '-n', 'job', '--', 'echo', 'ran'], { env: env() });
-  const ctl = (...words: string[]) => runCli(words, { env: env(), program: 'redlockctl' });
+  const ctl = (...args: string[]) => runCli(args, { env: env(), program: 'redlockctl' });
   const holding = async (...flags: string[]): Promise<CliRun> => {
     const job = startCli([...flags, 'job', '--', 'sh', '-c', 'echo ready; exec sleep 60'], {
       env: env(),

@@ -56,22 +56,22 @@ export class Rig {
   }
 
   /** redlock-run with these arguments. */
-  start(words: readonly string[]): CliRun {
-    return this.#start(['--prefix', this.implementation.prefix, ...words]);
+  start(args: readonly string[]): CliRun {
+    return this.#start(['--prefix', this.implementation.prefix, ...args]);
   }
 
   /** A verb of redlockctl. */
-  ctl(verb: string, ...words: string[]): Promise<CliResult> {
-    const all = [verb, '--prefix', this.implementation.prefix, ...words];
+  ctl(verb: string, ...args: string[]): Promise<CliResult> {
+    const all = [verb, '--prefix', this.implementation.prefix, ...args];
     return this.#start(all, { program: 'redlockctl' }).result;
   }
 
-  #start(words: readonly string[], options: RunOptions = {}): CliRun {
+  #start(args: readonly string[], options: RunOptions = {}): CliRun {
     const env = {
       REDLOCK_MASTERS: this.masters.map(({ url }) => url).join(','),
       REDLOCK_RESTART_GRACE: '0',
     };
-    const run = startCli(words, { timeoutMs: 120_000, ...options, env });
+    const run = startCli(args, { timeoutMs: 120_000, ...options, env });
     this.#runs.push(run);
     return run;
   }

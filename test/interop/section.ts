@@ -80,8 +80,8 @@ export async function shareSection(rig: Rig, plan: Plan): Promise<Sections> {
   };
   const runs = async () => {
     while (goesOn()) {
-      const words = ['-w', '1s', '--ttl', '30s', name, '--', 'sh', '-c', command(workMs), folder];
-      const { code, stderr } = await rig.start(words).result;
+      const args = ['-w', '1s', '--ttl', '30s', name, '--', 'sh', '-c', command(workMs), folder];
+      const { code, stderr } = await rig.start(args).result;
       if (code === 0) counts.program += 1;
       else if (code !== 75) throw new Error(`redlock-run exits ${code}: ${stderr}`);
     }

@@ -35,9 +35,9 @@ export class Consumer {
   }
 
   /** Runs JavaScript; an unhandled rejection ends it. */
-  async run(text: string, words: readonly string[] = [], name = 'program.mjs') {
+  async run(text: string, args: readonly string[] = [], name = 'program.mjs') {
     writeFileSync(join(this.folder, name), text);
-    const all = ['--unhandled-rejections=strict', name, ...words];
+    const all = ['--unhandled-rejections=strict', name, ...args];
     return run(process.execPath, all, { cwd: this.folder, timeout: 20_000 });
   }
 
@@ -52,8 +52,8 @@ export class Consumer {
       writeFileSync(join(this.folder, files[index] as string), text);
     const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
     const target = ['--noEmit', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-    const words = [join(modules, 'typescript', 'bin', 'tsc'), ...target, ...strict, ...files];
-    const said = await run(process.execPath, words, { cwd: this.folder, timeout: 60_000 }).then(
+    const args = [join(modules, 'typescript', 'bin', 'tsc'), ...target, ...strict, ...files];
+    const said = await run(process.execPath, args, { cwd: this.folder, timeout: 60_000 }).then(
       () => '',
       ({ stdout }: { stdout: string }) => stdout,
     );

@@ -61,7 +61,7 @@ describe('tables', () => {
   test('have every kind of error, reason and event', () => {
     const source = readFileSync(new URL('../../src/library/error.ts', import.meta.url), 'utf8');
     const kinds = [...source.matchAll(/^ \* - `([\w-]+)`(?:, `([\w-]+)`)?:/gm)].flatMap(
-      ([, ...words]) => words,
+      ([, ...args]) => args,
     );
     for (const kind of kinds.filter(Boolean))
       expect(text).toMatch(new RegExp(`^\\| .*\`${kind}\``, 'm'));

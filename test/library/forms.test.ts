@@ -14,9 +14,9 @@ import { collector, countOf, errorOf, redlockOn, untilNothingIsLeft, useMasters 
 const { masters } = useMasters(3);
 afterEach(() => untilNothingIsLeft(masters));
 
-const job = (...words: string[]) => startCli(words, { env: environmentFor(masters) });
-const codeOf = async (...words: string[]) =>
-  (await runCli([...words, '--', 'true'], { env: environmentFor(masters) })).code;
+const job = (...args: string[]) => startCli(args, { env: environmentFor(masters) });
+const codeOf = async (...args: string[]) =>
+  (await runCli([...args, '--', 'true'], { env: environmentFor(masters) })).code;
 
 /** The kind of the error of one attempt; null: the lock was acquired and released. */
 async function refusal(resource: Resources, options: AcquireOptions = {}): Promise<string | null> {
@@ -124,13 +124,13 @@ describe('slots', () => {
 
   test('never three on two slots, of the library and of redlock-run --slots 2', async () => {
     const file = join(mkdtempSync(join(scratchFolder(), 'slots-')), 'log');
-    const note = (change: string) => appendFileSync(file, `${change}\n`);
+    const told = (change: string) => appendFileSync(file, `${change}\n`);
     const work = async (redlock: Redlock) => {
       for (let turn = 0; turn < 6; turn++) {
         await redlock.using('form', 5_000, { slots: 2 }, async () => {
-          note('+1');
+          told('+1');
           await sleep(40);
-          note('-1');
+          told('-1');
         });
       }
     };

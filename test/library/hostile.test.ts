@@ -82,9 +82,7 @@ test.each([
   async (_, Client) => {
     const waits = Object.entries(strangeReplies).map(async ([name, bytes]) => {
       const hostile = await startHostile(
-        behind((words) =>
-          /^eval$/i.test(words[0] ?? '') ? refusal() + bytes : bytes || '+OK\r\n',
-        ),
+        behind((args) => (/^eval$/i.test(args[0] ?? '') ? refusal() + bytes : bytes || '+OK\r\n')),
       );
       // The library does not protect the client itself, which is lent before it connects.
       const source = Client ? clientsOf([hostile], { lazyConnect: true }, Client) : [hostile];

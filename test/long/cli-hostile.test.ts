@@ -16,7 +16,7 @@ test.each(groups)('%s; %s; %s; %s', { timeout: 120_000 }, async (...group) => {
     group.map(async (name) => {
       const bytes = strangeReplies[name];
       const hostile = await startHostile(
-        behind((words) => (/^eval$/i.test(words[0] ?? '') ? refusal() : bytes || '+OK\r\n')),
+        behind((args) => (/^eval$/i.test(args[0] ?? '') ? refusal() : bytes || '+OK\r\n')),
       );
       const env = environmentFor([hostile, ...masters]);
       for (const master of masters)

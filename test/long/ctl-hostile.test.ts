@@ -28,10 +28,10 @@ beforeEach(async () => {
 
 type Place = { readonly url: string };
 
-function startCtl(those: readonly Place[], words: readonly string[]): CliRun {
-  return startCli(words, { program: 'redlockctl', env: environmentFor(those), timeoutMs: 60_000 });
+function startCtl(those: readonly Place[], args: readonly string[]): CliRun {
+  return startCli(args, { program: 'redlockctl', env: environmentFor(those), timeoutMs: 60_000 });
 }
-const ctl = (those: readonly Place[], ...words: string[]) => startCtl(those, words).result;
+const ctl = (those: readonly Place[], ...args: string[]) => startCtl(those, args).result;
 const json = ({ stdout }: CliResult) => JSON.parse(stdout);
 
 /** The characters that act on a terminal, without line breaks. */
@@ -106,7 +106,7 @@ describe.each([
 ] as const)('one master of three answers %s', (_, shaped, verbs) => {
   test.each(shapes)('%s', { timeout: 120_000 }, async (_, reply) => {
     const hostile = await startHostile(shaped(reply));
-    for (const [words, codes] of verbs) isFine(await ctl([hostile, ...masters], ...words), codes);
+    for (const [args, codes] of verbs) isFine(await ctl([hostile, ...masters], ...args), codes);
     expect(await Promise.all(masters.map((master) => master.get(key)))).toEqual([null, null]);
   });
 });
@@ -177,13 +177,13 @@ describe('what a server says', () => {
   const says: readonly (readonly [name: string, reply: Reply])[] = [
     [
       'in errors',
-      (words) =>
-        /^(info|role)$/i.test(words[0] ?? '') ? null : `-ERR ${evil}${'x'.repeat(5_000)}\r\n`,
+      (args) =>
+        /^(info|role)$/i.test(args[0] ?? '') ? null : `-ERR ${evil}${'x'.repeat(5_000)}\r\n`,
     ],
     [
       'in INFO, ROLE and CONFIG',
-      (words) => {
-        if (/^info$/i.test(words[0] ?? '')) {
+      (args) => {
+        if (/^info$/i.test(args[0] ?? '')) {
           const fields = [
             'redis_version',
             'redis_mode',
@@ -197,18 +197,18 @@ describe('what a server says', () => {
             used_memory: evil,
           });
         }
-        if (/^role$/i.test(words[0] ?? '')) return list(bulk(evil));
-        if (/^config$/i.test(words[0] ?? '')) return list(bulk(words[2] ?? ''), bulk(evil));
-        if (/^time$/i.test(words[0] ?? ''))
+        if (/^role$/i.test(args[0] ?? '')) return list(bulk(evil));
+        if (/^config$/i.test(args[0] ?? '')) return list(bulk(args[2] ?? ''), bulk(evil));
+        if (/^time$/i.test(args[0] ?? ''))
           return list(bulk(String(Math.floor(Date.now() / 1000))), bulk('0'));
-        if (/^ping$/i.test(words[0] ?? '')) return '+PONG\r\n';
+        if (/^ping$/i.test(args[0] ?? '')) return '+PONG\r\n';
         return '*0\r\n';
       },
     ],
     [
       'in names and values',
-      behind((words) => {
-        if (/^scan$/i.test(words[0] ?? '')) return list(bulk('0'), list(bulk(`redlock:${evil}`)));
+      behind((args) => {
+        if (/^scan$/i.test(args[0] ?? '')) return list(bulk('0'), list(bulk(`redlock:${evil}`)));
         return list(
           list(bulk(evil), bulk(evil), ':9\r\n', bulk(evil), list(bulk(evil), ':1\r\n'), '*0\r\n'),
         );
@@ -219,7 +219,7 @@ describe('what a server says', () => {
   test.each(says)('%s acts neither as text nor in JSON', { timeout: 60_000 }, async (_, reply) => {
     const greeting = behind(() => null);
     const [hostile] = [
-      await startHostile((words, socket) => reply(words, socket) ?? greeting(words, socket)),
+      await startHostile((args, socket) => reply(args, socket) ?? greeting(args, socket)),
     ];
     const all = [
       ['status', 'deploy'],
@@ -229,9 +229,9 @@ describe('what a server says', () => {
       ['acl'],
       ['break', 'deploy', '--yes'],
     ];
-    for (const words of all) {
+    for (const args of all) {
       for (const more of [[], ['--json']]) {
-        const answer = await ctl([hostile as HostileMaster], ...words, ...more);
+        const answer = await ctl([hostile as HostileMaster], ...args, ...more);
         isFine(answer, [0, 69, 75, 78]);
         for (const line of answer.stderr.split('\n')) expect(line.length).toBeLessThan(1_000);
       }
@@ -248,9 +248,9 @@ describe('what a server says', () => {
     };
     const time = () => list(bulk(String(Math.floor(Date.now() / 1000))), bulk('0'));
     const greeting = behind(() => '*0\r\n');
-    const hostile = await startHostile((words, socket) => {
-      if (/^info$/i.test(words[0] ?? '')) return info(valkey);
-      return /^time$/i.test(words[0] ?? '') ? time() : greeting(words, socket);
+    const hostile = await startHostile((args, socket) => {
+      if (/^info$/i.test(args[0] ?? '')) return info(valkey);
+      return /^time$/i.test(args[0] ?? '') ? time() : greeting(args, socket);
     });
     const { findings } = json(await ctl([hostile], 'doctor', '--json'));
     const said = (check: string) =>
@@ -271,14 +271,14 @@ const nothingAt = ([, , keyCount]: readonly string[]) => {
 
 describe('a server that has always another page of names', () => {
   let pageCount = 0;
-  const endless = behind((words) => {
+  const endless = behind((args) => {
     pageCount += 1;
-    if (!/^scan$/i.test(words[0] ?? '')) return nothingAt(words);
+    if (!/^scan$/i.test(args[0] ?? '')) return nothingAt(args);
     const names = Array.from({ length: 1_000 }, (_, at) => bulk(`redlock:${pageCount}-${at}`));
     return list(bulk(String(pageCount)), list(...names));
   });
-  const repeating = behind((words) =>
-    /^scan$/i.test(words[0] ?? '') ? list(bulk('7'), list(bulk('redlock:a'))) : nothingAt(words),
+  const repeating = behind((args) =>
+    /^scan$/i.test(args[0] ?? '') ? list(bulk('7'), list(bulk('redlock:a'))) : nothingAt(args),
   );
 
   test('is cut off after so many names, and that is told', { timeout: 60_000 }, async () => {
@@ -304,8 +304,8 @@ describe('a server that has always another page of names', () => {
     ['repeating', repeating],
   ])('does not delay completion (%s)', { timeout: 60_000 }, async (_, reply) => {
     const hostile = await startHostile(reply);
-    const words = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
-    const { code, stdout } = await ctl([hostile, ...masters], ...words);
+    const args = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
+    const { code, stdout } = await ctl([hostile, ...masters], ...args);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'deploy\n' });
   });
 });

@@ -42,7 +42,7 @@ async function underFire(
   let isOpen = true;
   const begin = (kind: readonly string[]) => {
     const [role = '', ...options] = kind;
-    const words = [
+    const args = [
       '--ttl',
       `${ttlMs}ms`,
       '-k',
@@ -55,7 +55,7 @@ async function underFire(
       log,
       role,
     ];
-    const run = new CliRun(words, { env, timeoutMs: lastsMs + 60_000 });
+    const run = new CliRun(args, { env, timeoutMs: lastsMs + 60_000 });
     running.add(run);
     all.push(run);
     run.child.once('exit', () => {

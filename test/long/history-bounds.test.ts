@@ -34,8 +34,8 @@ const record = renderRecord({
 async function send(calls: readonly ScriptCall[]): Promise<void> {
   for (let from = 0; from < calls.length; from += 1_000) {
     const pipeline = client.pipeline();
-    for (const { script, keys, words } of calls.slice(from, from + 1_000))
-      pipeline.eval(script, keys.length, ...keys, ...words);
+    for (const { script, keys, args } of calls.slice(from, from + 1_000))
+      pipeline.eval(script, keys.length, ...keys, ...args);
     for (const [error] of (await pipeline.exec()) ?? []) expect(error).toBeNull();
   }
 }
@@ -81,8 +81,8 @@ test('beyond the bound the names go first that have not run for longest', async 
 
 test('one name alone has its oldest lines removed', async () => {
   const long = 'x'.repeat(3_000);
-  const { script, keys, words } = ranAs(['a'], mb);
-  const call = { script, keys, words: words.map((word) => (word === record ? long : word)) };
+  const { script, keys, args } = ranAs(['a'], mb);
+  const call = { script, keys, args: args.map((word) => (word === record ? long : word)) };
   await send(Array.from({ length: 900 }, () => call));
   const count = Number(await master.command('llen', historyKeysOf(prefix, 'a')[0]));
   expect(count * 3_016).toBeLessThan(mb);

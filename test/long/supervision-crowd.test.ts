@@ -2,7 +2,7 @@
 // processes. No process outlives the key: see Job.outcome. One at a time.
 
 import { expect, it } from 'vitest';
-import { type Job, note, ownMasters, startJob } from '../supervision/rig.ts';
+import { type Job, measure, ownMasters, startJob } from '../supervision/rig.ts';
 
 const stay = 'echo ready; while :; do sleep 600; done';
 const busy = `for i in $(seq 16); do (trap "" TERM; while :; do :; done) & done; ${stay}`;
@@ -35,7 +35,7 @@ it.each(cases)(
     job.happens();
     happens(job);
     const outcome = await job.outcome(state);
-    note(`${title}, ${event}`, outcome);
+    measure(`${title}, ${event}`, outcome);
     if (event !== 'SIGSTOP for ever') expect(outcome.signal).toBe(event);
   },
 );

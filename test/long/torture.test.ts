@@ -14,9 +14,9 @@ import type { Section } from '../torture/witness.ts';
 const TMPDIR = mkdtempSync(join(scratchFolder(), 't-'));
 afterAll(() => expect(readdirSync(TMPDIR)).toEqual([]));
 
-async function node(...words: readonly string[]) {
+async function node(...args: readonly string[]) {
   const env = { ...process.env, TMPDIR };
-  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let stdout = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
     stdout += text;
@@ -32,8 +32,8 @@ beforeAll(async () => {
 }, 120_000);
 
 const compiled = 'node_modules/.cache/torture/test/torture/main.js';
-const torture = (...words: readonly string[]) =>
-  node(compiled, '--minutes', '0.2', '--lanes', '1', ...words);
+const torture = (...args: readonly string[]) =>
+  node(compiled, '--minutes', '0.2', '--lanes', '1', ...args);
 
 test.concurrent('a short run: no finding', async () => {
   const { status, stdout } = await torture('--seed', '1');

@@ -53,8 +53,8 @@ it('twenty waiters under fire', { timeout: lastsMs + 120_000, retry: 0 }, async 
   const all: CliRun[] = [];
   let isOpen = true;
   const join1 = () => {
-    const words = ['--ttl', `${ttlMs}ms`, '-k', '300ms', 'kills', '--', 'bash', critical, log];
-    const run = new CliRun(words, { env, timeoutMs: lastsMs + 60_000 });
+    const args = ['--ttl', `${ttlMs}ms`, '-k', '300ms', 'kills', '--', 'bash', critical, log];
+    const run = new CliRun(args, { env, timeoutMs: lastsMs + 60_000 });
     running.push(run);
     all.push(run);
     run.child.once('exit', () => {

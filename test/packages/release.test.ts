@@ -63,9 +63,9 @@ test('SHA256SUMS has every file but itself, with its checksum', async () => {
 });
 
 test('--dry-run names every file', async () => {
-  const words = ['--out', fresh(), '--url', 'https://example.com', '--dry-run'];
+  const args = ['--out', fresh(), '--url', 'https://example.com', '--dry-run'];
   const script = join(import.meta.dirname, '../../scripts/release.js');
-  const { stdout } = await run(process.execPath, [script, ...words]);
+  const { stdout } = await run(process.execPath, [script, ...args]);
   expect(stdout.trim().split('\n').sort()).toEqual(readdirSync(folder).sort());
 });
 
@@ -80,8 +80,8 @@ describe('packages', () => {
     const files = (await filesIn(tree)).filter((name) => !name.startsWith('DEBIAN/'));
     expect(files).toEqual([...installed, 'usr/share/zsh/vendor-completions/_redlockctl'].sort());
     const program = join(tree, 'usr/bin/redlock-run');
-    const words = ['packaged', '--', 'sh', '-c', 'echo ran $REDLOCK_NAME'];
-    expect((await run(program, words, { env: environment() })).stdout).toBe('ran packaged\n');
+    const args = ['packaged', '--', 'sh', '-c', 'echo ran $REDLOCK_NAME'];
+    expect((await run(program, args, { env: environment() })).stdout).toBe('ran packaged\n');
     await untilNothingIsLeft(masters);
   });
 
@@ -96,8 +96,8 @@ describe('packages', () => {
 });
 
 describe('install.sh', () => {
-  const install = (prefix: string, words: string[] = [], script = join(folder, 'install.sh')) =>
-    run('sh', [script, ...words], {
+  const install = (prefix: string, args: string[] = [], script = join(folder, 'install.sh')) =>
+    run('sh', [script, ...args], {
       env: { PATH: process.env.PATH, PREFIX: prefix, REDLOCK_RUN_URL: `file://${folder}` },
     });
 
@@ -144,7 +144,7 @@ describe.runIf(process.getuid?.() === 0)('the image', () => {
   }, 120_000);
 
   /** Starts the entry point as process 1, as a container engine does, but with this network. */
-  const enter = (words: string[]) =>
+  const enter = (args: string[]) =>
     spawn(
       'unshare',
       [
@@ -154,7 +154,7 @@ describe.runIf(process.getuid?.() === 0)('the image', () => {
         '--mount-proc',
         `--root=${root}`,
         '/usr/bin/redlock-run',
-      ].concat(words),
+      ].concat(args),
       { env: { PATH: '/usr/bin:/bin', ...environmentFor(masters) } },
     );
   const ended = (child: ReturnType<typeof spawn>) =>

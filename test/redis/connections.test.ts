@@ -89,7 +89,7 @@ test('a TLS port, spoken to in the clear', async () => {
     string,
     string,
   ];
-  const words = [
+  const args = [
     'req',
     '-x509',
     '-newkey',
@@ -102,7 +102,7 @@ test('a TLS port, spoken to in the clear', async () => {
     '-out',
     cert,
   ];
-  execFileSync('openssl', words, { stdio: 'ignore' });
+  execFileSync('openssl', args, { stdio: 'ignore' });
   const open = new Set<Socket>();
   const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) });
   server.on('tlsClientError', () => {});

@@ -28,8 +28,8 @@ afterAll(async () => {
 const count = { before: 41, given: 50 };
 const claimOf = (changes: Partial<Claim>) =>
   newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], ...changes });
-const run = ({ script, keys, words }: ScriptCall) =>
-  master.command('eval', script, keys.length, ...keys, ...words);
+const run = ({ script, keys, args }: ScriptCall) =>
+  master.command('eval', script, keys.length, ...keys, ...args);
 
 /** What each script is asked, and its answer in one word or more; the counter that it leaves. */
 const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: number]>> = {

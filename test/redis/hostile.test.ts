@@ -173,8 +173,8 @@ describe('the words of a server', () => {
     ['separators of lines', 'a\u2028b\u2029c'],
     ['a megabyte less a bit', 'x'.repeat(1_000_000)],
     ['as many spaces', ' '.repeat(1_000_000)],
-  ])('never act, and are never long: %s', async (_, words) => {
-    const master = await hostileMaster(() => `-ERR ${words}\r\n`);
+  ])('never act, and are never long: %s', async (_, args) => {
+    const master = await hostileMaster(() => `-ERR ${args}\r\n`);
     const vote = await handleOn(master.url).acquire(newClaim(), lasting);
     if (vote.kind !== 'failed') throw new Error(vote.kind);
     expect(vote.message).not.toMatch(acting);
@@ -221,10 +221,10 @@ describe('a reply without end', () => {
 const waiter = { id: 'waiter', arrivalUs: 1 };
 
 describe.each(Object.entries(strangeReplies))('%s', (_, bytes) => {
-  const subscribes = (words: readonly string[]) => /^(subscribe|hello)$/i.test(words[0] ?? '');
+  const subscribes = (args: readonly string[]) => /^(subscribe|hello)$/i.test(args[0] ?? '');
 
   test('in answer to a subscription ends nothing but that', async () => {
-    const master = await startHostile(behind((words) => (subscribes(words) ? bytes : refusal())));
+    const master = await startHostile(behind((args) => (subscribes(args) ? bytes : refusal())));
     const handle = handleOn(master.url);
     const claim = newClaim({ waiter });
     const listening = handle.subscribe(claim, () => {});
@@ -245,14 +245,14 @@ describe.each(Object.entries(strangeReplies))('%s', (_, bytes) => {
 
 test('any message wakes a waiter, however it is cut, until something else comes', async () => {
   let wokenCount = 0;
-  const channelOf = (words: readonly string[]) => bulk(words[1] ?? '');
+  const channelOf = (args: readonly string[]) => bulk(args[1] ?? '');
   const master = await startHostile(
-    behind((words, socket) => {
-      if (words[0] !== 'SUBSCRIBE') return refusal();
-      const confirmed = list(bulk('subscribe'), channelOf(words), ':1\r\n');
+    behind((args, socket) => {
+      if (args[0] !== 'SUBSCRIBE') return refusal();
+      const confirmed = list(bulk('subscribe'), channelOf(args), ':1\r\n');
       const messages =
-        list(bulk('message'), channelOf(words), bulk('')) +
-        list(bulk('message'), channelOf(words), bulk('é'));
+        list(bulk('message'), channelOf(args), bulk('')) +
+        list(bulk('message'), channelOf(args), bulk('é'));
       const send = (at: number) => {
         const byte = Buffer.from(confirmed + messages).subarray(at, at + 1);
         if (byte.length > 0) socket.write(byte, () => setImmediate(send, at + 1));

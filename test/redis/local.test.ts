@@ -72,10 +72,10 @@ async function end(pid: number): Promise<void> {
   forget(pid);
 }
 
-async function ask(socket: string, ...words: [string, ...string[]]): Promise<unknown> {
+async function ask(socket: string, ...args: [string, ...string[]]): Promise<unknown> {
   const client = new Redis({ path: socket, retryStrategy: () => null });
   try {
-    return await client.call(...words);
+    return await client.call(...args);
   } finally {
     client.disconnect();
   }

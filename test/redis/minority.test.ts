@@ -152,8 +152,8 @@ describe('what others hold', () => {
     ['{r}:queue', 'string', 'set', ['x']],
     ['{r}:waiters', 'hash', 'hset', ['f', 'x']],
     ['{r}:fence', 'list', 'rpush', ['x']],
-  ] as const)('%s of type %s: no vote, and the key is named', async (key, type, command, words) => {
-    await first.command(command, key, ...words);
+  ] as const)('%s of type %s: no vote, and the key is named', async (key, type, command, args) => {
+    await first.command(command, key, ...args);
     const claim = newClaim({ waiter: { id: 'us', arrivalUs: 5 } });
     const named = new RegExp(
       `^the key ${key.replace(/[{}]/g, '\\$&')} is a ${type}, which no lock has made \\(delete it`,

@@ -73,14 +73,14 @@ describe('no vote', () => {
 
   test('a key of another type: held, by something that says what it is', async () => {
     const master = await oneMaster();
-    for (const [command, words, type] of [
+    for (const [command, args, type] of [
       ['hset', ['f', 'x'], 'hash'],
       ['rpush', ['x'], 'list'],
       ['sadd', ['x'], 'set'],
       ['zadd', [1, 'x'], 'zset'],
     ] as const) {
       await master.flush();
-      await master.command(command, 'r', ...words);
+      await master.command(command, 'r', ...args);
       const handle = handleOn(master);
       const reply = await handle.acquire(newClaim(), lasting);
       expect(reply).toMatchObject({ kind: 'refused', holder: `(a ${type})`, remainingMs: null });

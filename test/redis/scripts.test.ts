@@ -39,11 +39,11 @@ type Words = (string | number)[];
 const keys = ['k', 'n', 'q', 'w', 'b'];
 /** Mark and slot. */
 const alone = ['', 0] as const;
-const run = (script: string, ...words: Words) =>
-  master.command('eval', script, keys.length, ...keys, ...words);
+const run = (script: string, ...args: Words) =>
+  master.command('eval', script, keys.length, ...keys, ...args);
 /** With the freeze, behind the others. */
-const acquiring = (script: string, ...words: Words) =>
-  master.command('eval', script, keys.length + 1, ...keys, 'f', ...words);
+const acquiring = (script: string, ...args: Words) =>
+  master.command('eval', script, keys.length + 1, ...keys, 'f', ...args);
 /** At the end of a refusal: the time, nothing newer, no slots. */
 const refusedAt = [expect.any(Number), expect.any(Number), '', []];
 const pttl = async (key: string) => Number(await master.command('pttl', key));
@@ -75,12 +75,11 @@ describe.each([
   ['whole', wholeScripts],
 ])('%s', (_, scripts) => {
   /** As one that does not wait. */
-  const acquire = (...words: Words) =>
-    acquiring(scripts.acquire, ...words, '', '', ...alone, 'call:');
-  const release = (...words: Words) =>
-    run(scripts.release, ...words, '', '', ...alone, '', 'call:');
-  const extend = (...words: Words) => run(scripts.extend, ...words, ...alone, '');
-  const repair = (...words: Words) => run(scripts.repair, ...words, ...alone);
+  const acquire = (...args: Words) =>
+    acquiring(scripts.acquire, ...args, '', '', ...alone, 'call:');
+  const release = (...args: Words) => run(scripts.release, ...args, '', '', ...alone, '', 'call:');
+  const extend = (...args: Words) => run(scripts.extend, ...args, ...alone, '');
+  const repair = (...args: Words) => run(scripts.repair, ...args, ...alone);
 
   describe('acquire', () => {
     test.each([
@@ -281,8 +280,8 @@ describe.each([
 
     /** The lock is released and the next in line called, whatever becomes of the line. */
     async function releases(
-      as: (script: string, words: Words) => Promise<unknown> = (script, words) =>
-        master.command('eval', script, declared.length, ...declared, ...words),
+      as: (script: string, args: Words) => Promise<unknown> = (script, args) =>
+        master.command('eval', script, declared.length, ...declared, ...args),
     ) {
       await arrange.ours();
       await master.command('zadd', 'q', 1, 'next');
@@ -322,8 +321,8 @@ describe.each([
         password: 'any',
       });
       try {
-        await releases((script, words) =>
-          client.eval(script, declared.length, ...declared, ...words),
+        await releases((script, args) =>
+          client.eval(script, declared.length, ...declared, ...args),
         );
       } finally {
         client.disconnect();
@@ -478,7 +477,7 @@ describe.each([
   });
 
   async function checkRaise(
-    ask: (...words: Words) => Promise<unknown>,
+    ask: (...args: Words) => Promise<unknown>,
     [before, count, fence, reply, value, leftMs, countAfter]: RaiseRow,
   ) {
     await arrange[before]();

@@ -2,12 +2,12 @@
 // them, in milliseconds (`setnx-ms`); whole seconds are in the contract of a Master.
 // docs/protocols.md tells why.
 //
-// A state: `us 5` is a time five seconds from now, with a note that it is ours, and both expire a
-// second later; `else 5` one of another run of ours; `them 5` one of another program, without a
-// note, that never expires; `moved 5` the same beside a note of ours that names another time;
-// `word` a key that holds no time, `word 5` one that expires; `seconds 5` theirs in seconds with
-// a fraction; `note` a note without a key. A refusal names the holder, and for how long others keep
-// away: `refused: them 6`.
+// A state: `us 5` is a time five seconds from now, with an owner record, and both expire a second
+// later; `else 5` one of another run of ours; `them 5` one of another program, without a record,
+// that never expires; `moved 5` the same beside a record of ours that names another time; `word` a
+// key that holds no time, `word 5` one that expires; `seconds 5` theirs in seconds with a fraction;
+// `owner` a record without a key. A refusal names the holder, and for how long others keep away:
+// `refused: them 6`.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callsOf } from '../../src/redis/calls/protocol.ts';
@@ -28,9 +28,9 @@ afterAll(async () => {
 });
 
 const calls = callsOf('setnx-ms');
-const noteKey = '{k}:owner';
-const run = ({ script, keys, words }: ScriptCall) =>
-  master.command('eval', script, keys.length, ...keys, ...words);
+const ownerKey = '{k}:owner';
+const run = ({ script, keys, args }: ScriptCall) =>
+  master.command('eval', script, keys.length, ...keys, ...args);
 /** In halves. */
 const seconds = (ms: number | null) => (ms === null || ms === -1 ? '∞' : Math.round(ms / 500) / 2);
 const claim = newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], isFenced: false });
@@ -70,7 +70,7 @@ async function release(value: string, keepMs: number): Promise<string> {
   return removalOf(await run(calls.toRelease(undoing, ''))).kind;
 }
 
-/** A time that stands there without a note is theirs. */
+/** A time that stands there without an owner record is theirs. */
 async function whose(value: string): Promise<string> {
   return value === (await master.get('k').catch(() => null)) && value !== 'word' ? 'them' : value;
 }
@@ -88,20 +88,20 @@ async function arrange(state: string): Promise<void> {
     await master.command('set', 'k', endsAt, ...(isOurs ? ['pxat', endsAt + 1_000] : []));
   const lastsMs = Math.max(
     1,
-    who === 'moved' || who === 'note' ? 60_000 : endsAt + 1_000 - Date.now(),
+    who === 'moved' || who === 'owner' ? 60_000 : endsAt + 1_000 - Date.now(),
   );
-  const named = { us: endsAt, else: endsAt, moved: endsAt - 77, note: 77 }[who];
+  const named = { us: endsAt, else: endsAt, moved: endsAt - 77, owner: 77 }[who];
   if (named !== undefined)
-    await master.command('set', noteKey, `${named} ${who === 'else' ? who : 'us'}`, 'px', lastsMs);
+    await master.command('set', ownerKey, `${named} ${who === 'else' ? who : 'us'}`, 'px', lastsMs);
 }
 
 async function stateOf(): Promise<string> {
   const type = await master.command('type', 'k');
-  const note = (await master.get(noteKey)) ?? '';
-  if (type !== 'string') return type === 'none' ? (note === '' ? '-' : 'note') : 'hash';
+  const record = (await master.get(ownerKey)) ?? '';
+  if (type !== 'string') return type === 'none' ? (record === '' ? '-' : 'owner') : 'hash';
   const text = (await master.get('k')) as string;
-  const [time, value = ''] = note.split(' ');
-  const owner = time === text ? value : note === '' ? 'them' : 'moved';
+  const [time, value = ''] = record.split(' ');
+  const owner = time === text ? value : record === '' ? 'them' : 'moved';
   const leftMs = Number(await master.command('pttl', 'k'));
   if (text === 'word')
     return [owner, text, seconds(leftMs)]
@@ -109,8 +109,8 @@ async function stateOf(): Promise<string> {
       .join(' ');
   const isInSeconds = text.includes('.');
   const endsInMs = Number(text) * (isInSeconds ? 1_000 : 1) - Date.now();
-  const isLate = Math.abs(Number(await master.command('pttl', noteKey)) - endsInMs - 1_000) > 100;
-  const wrong = isLate && time === text ? ', and its note until another time' : '';
+  const isLate = Math.abs(Number(await master.command('pttl', ownerKey)) - endsInMs - 1_000) > 100;
+  const wrong = isLate && time === text ? ', and its record until another time' : '';
   return `${owner === 'them' && isInSeconds ? 'seconds' : owner} ${seconds(endsInMs)}${wrong}`;
 }
 
@@ -152,7 +152,7 @@ describe('a run', () => {
     word         | refused: word ∞     | taken             | taken           | taken         | taken
     word 5       | refused: word 5     | taken             | taken           | taken         | taken
     hash         | refused: (a hash) ∞ | taken             | taken           | taken         | taken
-    note         | granted -> us 31    | missing           | taken           | missing       | missing
+    owner        | granted -> us 31    | missing           | taken           | missing       | missing
   `;
   check(table);
 });
@@ -171,7 +171,7 @@ describe('a look, a break, and another value for the time that is left', () => {
     word         | word ∞   | released -> - | replaced -> -
     word 5       | word 5   | released -> - | replaced -> new word 5
     hash         | hash     | taken         | taken
-    note         | none     | missing       | missing
+    owner        | none     | missing       | missing
   `;
   check(table);
   check(`

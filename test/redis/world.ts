@@ -8,7 +8,7 @@ import { parseAddress } from '../../src/redis/address.ts';
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/inspector.ts';
-import { historyKeysOf, noteKeyOf } from '../../src/redis/keys.ts';
+import { historyKeysOf, ownerKeyOf } from '../../src/redis/keys.ts';
 import { RedisMaster } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system/clock.ts';
 import type { Server, World } from '../contract/world.ts';
@@ -96,7 +96,7 @@ function serverBehind(
     async setCounter(resource, count) {
       await master.command('set', counterOf(resource), String(count));
     },
-    note: (resource) => master.get(noteKeyOf(prefix, resource)),
+    ownerRecord: (resource) => master.get(ownerKeyOf(prefix, resource)),
     async now() {
       const [seconds = 0, micros = 0] = ((await master.command('time')) as string[]).map(Number);
       return seconds * 1_000 + Math.floor(micros / 1_000);

@@ -8,7 +8,7 @@ import { afterAll } from 'vitest';
 import { scratchFolder } from './watchdog.ts';
 
 /** The bytes of the reply to a command; null: no reply, and the test goes on. */
-export type Reply = (words: readonly string[], socket: Socket) => string | null;
+export type Reply = (args: readonly string[], socket: Socket) => string | null;
 
 export interface HostileMaster {
   readonly url: string;
@@ -54,8 +54,8 @@ export async function startHostile(reply: Reply): Promise<HostileMaster> {
       unread = Buffer.concat([unread, chunk]);
       for (let read = commandIn(unread); read !== null; read = commandIn(unread)) {
         unread = unread.subarray(read.byteCount);
-        master.commands.push(read.words);
-        const answer = master.reply(read.words, socket);
+        master.commands.push(read.args);
+        const answer = master.reply(read.args, socket);
         if (answer !== null && socket.writable) socket.write(answer);
       }
     });
@@ -68,7 +68,7 @@ export async function startHostile(reply: Reply): Promise<HostileMaster> {
 /** The first whole command: an array of bulk strings, as clients send them. */
 function commandIn(
   bytes: Buffer,
-): { readonly words: readonly string[]; readonly byteCount: number } | null {
+): { readonly args: readonly string[]; readonly byteCount: number } | null {
   let at = 0;
   const number = () => {
     const end = bytes.indexOf('\r\n', at);
@@ -79,14 +79,14 @@ function commandIn(
   };
   const wordCount = number();
   if (wordCount === null) return null;
-  const words: string[] = [];
+  const args: string[] = [];
   for (let index = 0; index < wordCount; index += 1) {
     const length = number();
     if (length === null || at + length + 2 > bytes.length) return null;
-    words.push(bytes.toString('utf8', at, at + length));
+    args.push(bytes.toString('utf8', at, at + length));
     at += length + 2;
   }
-  return { words, byteCount: at };
+  return { args, byteCount: at };
 }
 
 export const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
@@ -108,7 +108,7 @@ export const refusal = (remainingMs = 60_000) => {
   );
 };
 /** The reply of an echo server. */
-export const echo: Reply = (words) => list(...words.map(bulk));
+export const echo: Reply = (args) => list(...args.map(bulk));
 
 const facts = [
   'redis_version:7.0.15',
@@ -130,23 +130,23 @@ export function info(changes: Readonly<Record<string, string | null>> = {}): str
 /** The identity of a healthy server; the other function answers everything else. */
 export function behind(reply: Reply): Reply {
   const runId = randomBytes(20).toString('hex');
-  return (words, socket) => {
-    const [command = ''] = words;
+  return (args, socket) => {
+    const [command = ''] = args;
     if (/^info$/i.test(command)) return info({ run_id: runId });
     if (/^role$/i.test(command)) return list(bulk('master'), ':0\r\n', '*0\r\n');
-    return reply(words, socket);
+    return reply(args, socket);
   };
 }
 
 /** A healthy server, except for its replies to scripts; `nth` counts these from 0. */
 export function toScripts(
-  answer: (words: readonly string[], nth: number, socket: Socket) => string | null,
+  answer: (args: readonly string[], nth: number, socket: Socket) => string | null,
 ): Reply {
   let nth = -1;
-  return behind((words, socket) => {
-    if (!/^eval$/i.test(words[0] ?? '')) return '-ERR unknown command\r\n';
+  return behind((args, socket) => {
+    if (!/^eval$/i.test(args[0] ?? '')) return '-ERR unknown command\r\n';
     nth += 1;
-    return answer(words, nth, socket);
+    return answer(args, nth, socket);
   });
 }
 

@@ -114,9 +114,9 @@ export class TestMaster {
   }
 
   /** The reply of the server to one command, within five seconds; an error reply is thrown. */
-  async command(name: string, ...words: (string | number)[]): Promise<unknown> {
+  async command(name: string, ...args: (string | number)[]): Promise<unknown> {
     const control = this.#control ?? this.#connect();
-    return control.call(name, ...words);
+    return control.call(name, ...args);
   }
 
   async get(key: string): Promise<string | null> {
@@ -170,7 +170,7 @@ export class TestMaster {
 
   async #launch(): Promise<void> {
     const { path, argv0, environment } = this.#program;
-    const server = spawn(path, this.#words(), { argv0, env: environment, stdio: 'ignore' });
+    const server = spawn(path, this.#args(), { argv0, env: environment, stdio: 'ignore' });
     const pid = server.pid;
     if (pid === undefined)
       throw await new Promise<Error>((resolve) => server.once('error', resolve));
@@ -191,7 +191,7 @@ export class TestMaster {
     });
   }
 
-  #words(): string[] {
+  #args(): string[] {
     const address = this.#address;
     const settings: Record<string, string | string[]> = {
       ...('path' in address

@@ -42,11 +42,11 @@ export async function install({ tarball }: Packed, { hasOptional = true } = {}):
 }
 
 /** Runs npm; if npm runs the tests, the same npm. */
-function npm(cwd: string, ...words: string[]) {
+function npm(cwd: string, ...args: string[]) {
   const script = process.env.npm_execpath;
   const [program, first] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []];
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  return run(program as string, [...(first as string[]), ...words, ...quiet], {
+  return run(program as string, [...(first as string[]), ...args, ...quiet], {
     cwd,
     timeout: 100_000,
   });

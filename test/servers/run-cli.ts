@@ -65,7 +65,7 @@ export class CliRun {
   stdout = '';
   stderr = '';
 
-  constructor(words: readonly string[], options: RunOptions) {
+  constructor(args: readonly string[], options: RunOptions) {
     const home = mkdtempSync(join(scratchFolder(), 'home-'));
     const {
       env = {},
@@ -75,7 +75,7 @@ export class CliRun {
       through = [],
       program = 'redlock-run',
     } = options;
-    const [file = '', ...rest] = [...through, interpreter, pathOf(program), ...words];
+    const [file = '', ...rest] = [...through, interpreter, pathOf(program), ...args];
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
       cwd,
@@ -181,18 +181,18 @@ export class CliRun {
 const runs: CliRun[] = [];
 
 /** Starts the built redlock-run with these arguments. */
-export function startCli(words: readonly string[], options: RunOptions = {}): CliRun {
-  const run = new CliRun(words, options);
+export function startCli(args: readonly string[], options: RunOptions = {}): CliRun {
+  const run = new CliRun(args, options);
   runs.push(run);
   return run;
 }
 
 /** Runs the built redlock-run with these arguments to its end. Any exit code is a result. */
 export async function runCli(
-  words: readonly string[],
+  args: readonly string[],
   options: RunOptions = {},
 ): Promise<CliResult> {
-  return startCli(words, options).result;
+  return startCli(args, options).result;
 }
 
 // Every file that imports this one has this check after each test. A guard may take a moment to

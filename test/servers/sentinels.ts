@@ -30,7 +30,7 @@ export async function startSentinels(
   const ports = await Promise.all(Array.from({ length: howMany }, () => freePort()));
   const { port } = new URL(primary.url);
   for (const own of ports) await startOne(own, Number(port), Math.floor(howMany / 2) + 1, settings);
-  const ask = (...words: string[]) => command(ports[0] ?? 0, 'sentinel', ...words);
+  const ask = (...args: string[]) => command(ports[0] ?? 0, 'sentinel', ...args);
   await eventually(
     'the sentinels know each other and the replicas',
     async () => {
@@ -108,7 +108,7 @@ async function startOne(
   await eventually('a sentinel answers', () => command(port, 'ping').catch(() => null));
 }
 
-async function command(port: number, name: string, ...words: string[]): Promise<unknown> {
+async function command(port: number, name: string, ...args: string[]): Promise<unknown> {
   const client = new Redis({
     port,
     retryStrategy: () => null,
@@ -118,7 +118,7 @@ async function command(port: number, name: string, ...words: string[]): Promise<
   client.on('error', () => {});
   try {
     await client.connect();
-    return await client.call(name, ...words);
+    return await client.call(name, ...args);
   } finally {
     client.disconnect();
   }

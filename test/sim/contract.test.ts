@@ -3,7 +3,7 @@
 // the real one; the server, its scripts and ioredis are tested.
 
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
-import { noteKeyOf } from '../../src/redis/keys.ts';
+import { ownerKeyOf } from '../../src/redis/keys.ts';
 import { masterContract } from '../contract/master.ts';
 import { olderContract } from '../contract/older.ts';
 import type { World as ContractWorld, Server } from '../contract/world.ts';
@@ -86,7 +86,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     async setCounter(resource, count) {
       redis.put(counterOf(resource), String(count));
     },
-    note: async (resource) => redis.get(noteKeyOf(prefix, resource)),
+    ownerRecord: async (resource) => redis.get(ownerKeyOf(prefix, resource)),
     now: async () => redis.now,
     history: async (resource) => redis.historyOf(prefix + resource),
     skips: async (resource) =>

@@ -28,7 +28,7 @@ type FreezeFlaw = 'freeze-seen-as-free' | 'thaw-without-comparing' | 'freeze-for
 type FormFlaw =
   | 'shared-beside-a-writer'
   | 'writer-beside-readers'
-  | 'mark-not-renewed'
+  | 'mode-not-renewed'
   | 'release-of-all-readers'
   | 'readers-pass-the-writer'
   | 'reader-wakes-no-reader'
@@ -52,6 +52,6 @@ type SetnxFlaw =
   | 'time-without-the-second'
   | 'time-of-another-extended'
   | 'time-of-another-released'
-  | 'note-counts-for-any-time';
+  | 'owner-counts-for-any-time';
 
 export type Flaw = CommonFlaw | PromotionFlaw | FormFlaw | FreezeFlaw | SetnxFlaw;

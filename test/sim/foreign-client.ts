@@ -73,11 +73,11 @@ export class ForeignClient {
     let command = '';
     let written = 0;
     const redis = {
-      send: async (...words: (string | number)[]) => {
-        command = String(words[0]);
-        if (words.length === 3) written = Number(words[2]);
+      send: async (...args: (string | number)[]) => {
+        command = String(args[0]);
+        if (args.length === 3) written = Number(args[2]);
         if (command === 'GETSET') await sleep(process, this.#random.between(0, thoughtMs));
-        return (await client.call(...words.map(String))) as string | number | null;
+        return (await client.call(...args.map(String))) as string | number | null;
       },
     };
     const lock = new SetnxLock(redis, prefix + resource, () =>

@@ -16,7 +16,7 @@ export const jointMutants: readonly Mutant[] = [
     rarely(20, 'several-names', 'ownership', 'exclusion'),
   ),
   inScript(
-    'mark-not-renewed',
+    'mode-not-renewed',
     'an extension by a holder that shares does not lengthen the key',
     rarely(10, 'readers-and-writers', 'honesty'),
   ),

@@ -160,7 +160,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inScript(
     'promotion-known-for-any-replica',
-    'the note about an earlier promotion counts for the next one',
+    'the record of an earlier promotion counts for the next one',
     rarely(80, 'failovers', 'exclusion', 'oneChild'),
   ),
   inSource(

@@ -23,31 +23,31 @@ export function observedRedlock(
   const extend = redlock.extend.bind(redlock);
   const release = redlock.release.bind(redlock);
 
-  redlock.attempt = async (...words) => {
-    const attempted = await attempt(...words);
+  redlock.attempt = async (...args) => {
+    const attempted = await attempt(...args);
     if (attempted.kind === 'acquired') witness.acquired(machine, clock, attempted.lease);
     if (attempted.kind === 'busy' && !attempted.isHeld) machine.world.mark('split vote');
     return attempted;
   };
 
-  redlock.extend = async (...words) => {
-    const extension = await extend(...words);
+  redlock.extend = async (...args) => {
+    const extension = await extend(...args);
     if (extension.kind === 'extended') witness.extended(extension.lease);
     const lastMomentMs = settings.reserveMs + settings.masterTimeoutMs;
-    if (extension.kind === 'extended' && clock.now() > words[0].validUntil - lastMomentMs) {
+    if (extension.kind === 'extended' && clock.now() > args[0].validUntil - lastMomentMs) {
       machine.world.mark('extension in the last moment');
     }
     // An extension by token is followed by a query: what it has reported counts until its validity
     // ends.
-    const isTold = witness.tickets.has(words[0].claim.value);
-    if (extension.kind === 'lost' && !isTold) witness.ended(words[0].claim.value, null);
+    const isTold = witness.tickets.has(args[0].claim.value);
+    if (extension.kind === 'lost' && !isTold) witness.ended(args[0].claim.value, null);
     return extension;
   };
 
-  redlock.release = (...words) => {
-    if (witness.holdings.has(words[0].value)) witness.ended(words[0].value, words[1] ?? 0);
-    else witness.ends.addPlace(words[0]);
-    return release(...words);
+  redlock.release = (...args) => {
+    if (witness.holdings.has(args[0].value)) witness.ended(args[0].value, args[1] ?? 0);
+    else witness.ends.addPlace(args[0]);
+    return release(...args);
   };
 
   return redlock;

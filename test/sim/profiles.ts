@@ -87,7 +87,7 @@ const inAnyWeather =
     const crowd = { contenderCount: random.integer(3, 8), thinkMs: 60, ...form(calm, random) };
     // The order of arrival is by the masters' clocks, which agree as well as NTP makes them.
     if (random.chance(0.35)) return { ...crowd, wallSpreadMs: 20 };
-    const restart: Disturb = (...words) => random.pick([restarts, forgetfulRestarts])(...words);
+    const restart: Disturb = (...args) => random.pick([restarts, forgetfulRestarts])(...args);
     return { ...crowd, ...anyOf(lossy, partitions, slowMasters, restart, deaths)(calm, random) };
   };
 

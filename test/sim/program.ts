@@ -230,11 +230,11 @@ export class Program {
   #newClaim(): Claim {
     const { options, system } = this.#around;
     const { name, machine, values } = this.record;
-    const note = { host: machine.name, pid: 1, user: 'sim', since: '', label: 'work' };
+    const record = { host: machine.name, pid: 1, user: 'sim', since: '', label: 'work' };
     const { ttlMs, isFenced } = options;
     const { resources, preemptible } = this.#plan.wish;
     const wish = { resources, sharing: this.#sharing(), preemptible, ttlMs, isFenced };
-    const claim = system.newClaim(wish, `${name}.${values.length + 1}`, note);
+    const claim = system.newClaim(wish, `${name}.${values.length + 1}`, record);
     values.push(claim.value);
     return claim;
   }

@@ -381,7 +381,7 @@ describe('found by the simulator', () => {
       hold(
         stage.server(index).redis,
         key,
-        { value: `holder ${slot}`, mark: 'slots 2', slot },
+        { value: `holder ${slot}`, mode: 'slots 2', slot },
         60_000,
       );
     for (const [index, slot] of [

@@ -27,8 +27,8 @@ export const setnxMutants: readonly Mutant[] = [
     within(20, 'older-protocol', 'ownership'),
   ),
   inScript(
-    'note-counts-for-any-time',
-    'a note counts as ownership of any time',
+    'owner-counts-for-any-time',
+    'an owner record counts as ownership of any time',
     within(60, 'older-protocol', 'ownership'),
   ),
   inSource(

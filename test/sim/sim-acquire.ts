@@ -1,7 +1,7 @@
 // The effect of `acquire` on the memory of a simulated server: src/redis/scripts/acquire.lua in
 // TypeScript, step by step, without its first lines, which are a shortcut.
 
-import { isMark } from '../../src/lock/value.ts';
+import { isMode } from '../../src/lock/value.ts';
 import {
   callFront,
   corruptAmong,
@@ -16,7 +16,7 @@ import {
   told,
 } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
-import { noteSkip, unnoteSkip } from './sim-skips.ts';
+import { recordSkip, removeSkip } from './sim-skips.ts';
 
 export class Acquisition {
   readonly #redis: SimRedis;
@@ -29,20 +29,20 @@ export class Acquisition {
   #holder: string | null = null;
   #blockedMs = 0;
 
-  constructor(redis: SimRedis, keys: readonly string[], words: Words) {
+  constructor(redis: SimRedis, keys: readonly string[], args: Words) {
     this.#redis = redis;
     this.#keys = keys;
-    this.#words = words;
-    this.#stand = standIn(words, 5);
-    this.#id = String(words[3]);
-    this.#arrival = Number(words[4]);
-    this.#slotCount = slotCountOf(this.#stand.mark);
+    this.#words = args;
+    this.#stand = standIn(args, 5);
+    this.#id = String(args[3]);
+    this.#arrival = Number(args[4]);
+    this.#slotCount = slotCountOf(this.#stand.mode);
   }
 
   run(): Reply {
     const redis = this.#redis;
     const { flaws, now } = redis;
-    const { value, mark, slot } = this.#stand;
+    const { value, mode, slot } = this.#stand;
     const error = corruptAmong(redis, this.#keys, Number(this.#words[2]));
     if (error !== null) return error;
     const known = new Map<string, number>();
@@ -69,12 +69,12 @@ export class Acquisition {
       const others = redis.holdersOf(key);
       if (holder === null) {
         free.add(key);
-      } else if (holder !== (mark === '' ? value : mark) && !this.#overlooks(key, holder)) {
+      } else if (holder !== (mode === '' ? value : mode) && !this.#overlooks(key, holder)) {
         this.#block(told(holder), redis.remainingMs(key) ?? -1);
         this.#callHolders(key, holder);
       } else {
-        if (mark === '') ours.add(key);
-        for (const one of mark === '' ? [] : others.living(now)) {
+        if (mode === '') ours.add(key);
+        for (const one of mode === '' ? [] : others.living(now)) {
           if (one.value === value) ours.add(key);
           else taken.set(one.slot, Math.min(taken.get(one.slot) ?? one.endsAt, one.endsAt));
         }
@@ -82,8 +82,8 @@ export class Acquisition {
     }
     const slots = this.#freeSlots(taken);
     if (this.#slotCount > 0 && slots.length === 0) {
-      this.#block(mark, Math.min(...taken.values()) - now);
-      for (const key of this.#keys) this.#callHolders(key, mark, 1);
+      this.#block(mode, Math.min(...taken.values()) - now);
+      for (const key of this.#keys) this.#callHolders(key, mode, 1);
     }
     if (frozen !== null && !ours.has(this.#keys[0] ?? '')) {
       this.#holder = null;
@@ -107,7 +107,7 @@ export class Acquisition {
     }
     const isAnySlotGiven = flaws.has('slot-not-looked-at') || flaws.has('slots-counted');
     if (this.#slotCount > 0 && !slots.includes(slot) && !isAnySlotGiven) {
-      return this.#answer(mark, 0, '', slots);
+      return this.#answer(mode, 0, '', slots);
     }
     return this.#grant(this.#keys);
   }
@@ -167,13 +167,13 @@ export class Acquisition {
 
   #overlooks(key: string, holder: string): boolean {
     const { flaws } = this.#redis;
-    const { mark } = this.#stand;
-    if (flaws.has('acquire-overwrites-expiring') && mark === '') {
+    const { mode } = this.#stand;
+    if (flaws.has('acquire-overwrites-expiring') && mode === '') {
       return (this.#redis.remainingMs(key) ?? -1) < Number(this.#words[1]) / 4;
     }
-    if (flaws.has('shared-beside-a-writer') && mark === 'shared') return !isMark(holder);
+    if (flaws.has('shared-beside-a-writer') && mode === 'shared') return !isMode(holder);
     if (flaws.has('any-number-of-slots') && this.#slotCount > 0) return holder.startsWith('slots ');
-    return flaws.has('writer-beside-readers') && mark === '' && holder === 'shared';
+    return flaws.has('writer-beside-readers') && mode === '' && holder === 'shared';
   }
 
   #freeSlots(taken: ReadonlyMap<number, number>): number[] {
@@ -216,7 +216,7 @@ export class Acquisition {
       if (redis.get(key) === null) redis.holdersOf(key).clear();
       hold(redis, key, this.#stand, ttlMs);
       this.#callNext(key);
-      unnoteSkip(redis, key, this.#skipWords());
+      removeSkip(redis, key, this.#skipWords());
       if (this.#id !== '') queue.forget(this.#id);
       if (has(this.#id, 'newest')) queue.serve(this.#id, this.#arrival, redis.now);
     }
@@ -246,7 +246,7 @@ export class Acquisition {
   }
 
   #answer(holder: string, remainingMs: number, by = '', slots: readonly number[] = []): Reply {
-    for (const key of this.#keys) noteSkip(this.#redis, key, this.#skipWords());
+    for (const key of this.#keys) recordSkip(this.#redis, key, this.#skipWords());
     const hasPlace = this.#id !== '' && by === '';
     const places = hasPlace
       ? this.#keys.map((key) => this.#redis.queueOf(key).rankOf(this.#id))
@@ -264,7 +264,7 @@ export class Acquisition {
   #callHolders(key: string, holder: string, slot: number | null = null): void {
     if (!has(this.#id, 'replace') || this.#frozenBy() !== null) return;
     const redis = this.#redis;
-    const holders = isMark(holder)
+    const holders = isMode(holder)
       ? redis.holdersOf(key).living(redis.now)
       : [{ value: holder, slot: 0 }];
     const living = holders
@@ -279,7 +279,7 @@ export class Acquisition {
   }
 
   #isReader(): boolean {
-    return this.#stand.mark === 'shared';
+    return this.#stand.mode === 'shared';
   }
 
   #channel(index: number): string {

@@ -7,9 +7,9 @@ import type { SimRedis } from './sim-redis.ts';
 export function runCommand(
   redis: SimRedis,
   name: string,
-  words: readonly (string | number)[],
+  args: readonly (string | number)[],
 ): unknown {
-  const [key = '', value = ''] = words.map(String);
+  const [key = '', value = ''] = args.map(String);
   const before = redis.get(key);
   switch (name) {
     case 'GET':

@@ -10,13 +10,13 @@ export function runFreeze(
   redis: SimRedis,
   script: FreezeScript,
   keys: readonly string[],
-  words: Words,
+  args: Words,
 ): Reply {
-  return script === 'freeze' ? freeze(redis, keys, words) : thaw(redis, keys, words);
+  return script === 'freeze' ? freeze(redis, keys, args) : thaw(redis, keys, args);
 }
 
-function freeze(redis: SimRedis, [key = '']: readonly string[], words: Words): Reply {
-  const [value, ms] = [String(words[0]), Number(words[1])];
+function freeze(redis: SimRedis, [key = '']: readonly string[], args: Words): Reply {
+  const [value, ms] = [String(args[0]), Number(args[1])];
   const standing = redis.get(key);
   if (standing !== null && standing !== value) return [0, told(standing)];
   const endsMs = redis.flaws.has('freeze-forgotten') ? 50 : ms === 0 ? null : ms;
@@ -24,9 +24,9 @@ function freeze(redis: SimRedis, [key = '']: readonly string[], words: Words): R
   return [1, ''];
 }
 
-function thaw(redis: SimRedis, keys: readonly string[], words: Words): Reply {
+function thaw(redis: SimRedis, keys: readonly string[], args: Words): Reply {
   const [lock = '', , , , , key = ''] = keys;
-  const [value, channel] = words.map(String);
+  const [value, channel] = args.map(String);
   const standing = redis.get(key);
   if (standing === null) return -1;
   if (standing !== value && !redis.flaws.has('thaw-without-comparing')) return 0;

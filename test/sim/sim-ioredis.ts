@@ -72,28 +72,28 @@ export class Redis {
     setTimeout(() => socket.destroy(), disconnectTimeoutMs);
   }
 
-  eval(...words: (string | number)[]): Promise<unknown> {
-    return this.#send('EVAL', ...words);
+  eval(...args: (string | number)[]): Promise<unknown> {
+    return this.#send('EVAL', ...args);
   }
 
   info(section: string): Promise<unknown> {
     return this.#send('INFO', section);
   }
 
-  call(...words: string[]): Promise<unknown> {
-    return this.#send(...words);
+  call(...args: string[]): Promise<unknown> {
+    return this.#send(...args);
   }
 
   /** Replies are text here, as src/redis reads them. */
-  callBuffer(...words: string[]): Promise<unknown> {
-    return this.#send(...words);
+  callBuffer(...args: string[]): Promise<unknown> {
+    return this.#send(...args);
   }
 
-  #send(...words: (string | number)[]): Promise<unknown> {
-    return new Promise((resolve, reject) => this.#write(words, { resolve, reject }));
+  #send(...args: (string | number)[]): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#write(args, { resolve, reject }));
   }
 
-  #write(words: readonly (string | number)[], pending: Pending): void {
+  #write(args: readonly (string | number)[], pending: Pending): void {
     const socket = this.#socket;
     if (this.status === 'end') return pending.reject(closed());
     if (this.status !== 'ready' || socket === null || this.#isEnding) {
@@ -102,7 +102,7 @@ export class Redis {
       );
     }
     this.#pending.push(pending);
-    socket.send(words);
+    socket.send(args);
   }
 
   #settle(answer: Answer): void {

@@ -1,7 +1,7 @@
 // What a query reads from the memory of a simulated server: src/redis/scripts/look.lua in
 // TypeScript. It writes nothing. The contract suite runs on this and on real servers.
 
-import { isMark } from '../../src/lock/value.ts';
+import { isMode } from '../../src/lock/value.ts';
 import { freezeOf } from './sim-parts.ts';
 import type { Reply, SimRedis } from './sim-redis.ts';
 
@@ -17,7 +17,7 @@ export function runLook(redis: SimRedis, locks: readonly string[]): Reply {
       .queueOf(key)
       .living(redis.now)
       .flatMap(({ id, arrival }) => [id, Math.max(0, Math.floor(redis.now - arrival / 1000))]);
-    const holders = value === null || !isMark(value) ? [] : redis.holdersOf(key).living(redis.now);
+    const holders = value === null || !isMode(value) ? [] : redis.holdersOf(key).living(redis.now);
     return [
       value === null ? 'none' : 'string',
       value,

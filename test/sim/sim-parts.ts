@@ -8,7 +8,7 @@ import type { SimRedis, Words } from './sim-redis.ts';
 export interface Stand {
   readonly value: string;
   /** '': exclusive. */
-  readonly mark: string;
+  readonly mode: string;
   /** 0: none. */
   readonly slot: number;
 }
@@ -19,8 +19,8 @@ export function has(id: string, trait: Trait): boolean {
   return parseWaiterId(id).traits.includes(trait);
 }
 
-export function slotCountOf(mark: string): number {
-  return Number(/^slots (\d+)$/.exec(mark)?.[1] ?? 0);
+export function slotCountOf(mode: string): number {
+  return Number(/^slots (\d+)$/.exec(mode)?.[1] ?? 0);
 }
 
 export function counterOf(key: string): string {
@@ -45,23 +45,23 @@ export function last(redis: SimRedis, key: string): number {
 export function hold(
   redis: SimRedis,
   key: string,
-  { value, mark, slot }: Stand,
+  { value, mode, slot }: Stand,
   ttlMs: number,
 ): void {
-  if (mark === '') return redis.set(key, value, ttlMs);
+  if (mode === '') return redis.set(key, value, ttlMs);
   const holders = redis.holdersOf(key);
   holders.expireAt(redis.now + ttlMs);
   holders.add({ slot, value, endsAt: redis.now + ttlMs });
   const lastMs = last(redis, key);
-  if (redis.get(key) === null || !redis.flaws.has('mark-not-renewed')) redis.set(key, mark, lastMs);
+  if (redis.get(key) === null || !redis.flaws.has('mode-not-renewed')) redis.set(key, mode, lastMs);
   holders.expireAt(redis.now + lastMs);
 }
 
-export function shown(redis: SimRedis, key: string, { value, mark, slot }: Stand): State {
+export function shown(redis: SimRedis, key: string, { value, mode, slot }: Stand): State {
   const holder = redis.get(key);
   if (holder === null) return 'missing';
-  if (mark === '') return holder === value ? 'ours' : 'taken';
-  if (holder !== mark) return 'taken';
+  if (mode === '') return holder === value ? 'ours' : 'taken';
+  if (holder !== mode) return 'taken';
   for (const one of redis.holdersOf(key).living(redis.now)) {
     if (one.slot === slot && one.value === value) return 'ours';
     const isAnothers = one.slot === slot && slot !== 0 && !redis.flaws.has('slots-counted');
@@ -106,8 +106,8 @@ export function callFront(
   }
 }
 
-export function standIn(words: Words, at: number): Stand {
-  return { value: String(words[0]), mark: String(words[at]), slot: Number(words[at + 1]) };
+export function standIn(args: Words, at: number): Stand {
+  return { value: String(args[0]), mode: String(args[at]), slot: Number(args[at + 1]) };
 }
 
 /** What a refusal tells of a value. */

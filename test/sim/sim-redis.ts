@@ -3,7 +3,7 @@
 // server's own time of day in whole ms, so they last up to one ms longer than their ttl; holders
 // beside a key up to one ms less.
 
-import { isMark } from '../../src/lock/value.ts';
+import { isMode } from '../../src/lock/value.ts';
 import type { Flaw } from './flaws.ts';
 import { epochMs } from './machine.ts';
 import { type FreezeScript, runFreeze } from './sim-freeze.ts';
@@ -134,7 +134,7 @@ export class SimRedis {
         shown ? [[shown.owner, Math.min(goneAt, this.#trueTimeAt(shown.safeUntil))]] : [],
       );
     }
-    if (!isMark(value)) return new Map([[value, goneAt]]);
+    if (!isMode(value)) return new Map([[value, goneAt]]);
     const living = this.holdersOf(key).living(this.now);
     return new Map(
       living.map((one) => [one.value, Math.min(goneAt, this.#trueTimeAt(one.endsAt))]),
@@ -179,15 +179,15 @@ export class SimRedis {
     for (const [key, one] of snapshot?.holders ?? []) this.#holders.set(key, one.copy());
   }
 
-  run(script: Script, keys: readonly string[], words: Words): Reply {
+  run(script: Script, keys: readonly string[], args: Words): Reply {
     const locks = keys.filter((key) => !key.startsWith('{'));
     if (script === 'look') return runLook(this, locks);
-    if (script === 'promoted') return runPromoted(this, keys[0] ?? '', words);
-    if (script === 'freeze' || script === 'thaw') return runFreeze(this, script, keys, words);
-    return this.#changing(locks, String(words[0]), () => {
+    if (script === 'promoted') return runPromoted(this, keys[0] ?? '', args);
+    if (script === 'freeze' || script === 'thaw') return runFreeze(this, script, keys, args);
+    return this.#changing(locks, String(args[0]), () => {
       return isSetnx(script)
-        ? runSetnx(this, script, keys, words)
-        : runScript(this, script, locks, words);
+        ? runSetnx(this, script, keys, args)
+        : runScript(this, script, locks, args);
     });
   }
 

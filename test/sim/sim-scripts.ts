@@ -24,24 +24,24 @@ export function runScript(
   redis: SimRedis,
   script: LockScript,
   keys: readonly string[],
-  words: Words,
+  args: Words,
 ): Reply {
   switch (script) {
     case 'acquire':
-      return new Acquisition(redis, keys, words).run();
+      return new Acquisition(redis, keys, args).run();
     case 'extend':
-      return extend(redis, keys, words);
+      return extend(redis, keys, args);
     case 'repair':
-      return repair(redis, keys, words);
+      return repair(redis, keys, args);
     case 'release':
-      return release(redis, keys, words);
+      return release(redis, keys, args);
   }
 }
 
-function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
-  const [ttlMs, keepMs, fence] = words.slice(1, 4).map(Number) as [number, number, number];
-  const stand = standIn(words, 4);
-  const arrival = String(words[6] ?? '');
+function extend(redis: SimRedis, keys: readonly string[], args: Words): Reply {
+  const [ttlMs, keepMs, fence] = args.slice(1, 4).map(Number) as [number, number, number];
+  const stand = standIn(args, 4);
+  const arrival = String(args[6] ?? '');
   const { flaws } = redis;
   const states = keys.map((key) => shown(redis, key, stand));
   if (keepMs > 0 && flaws.has('fence-raised-without-owner-check')) {
@@ -53,14 +53,14 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   let wantedBy = '';
   for (const key of keys) {
     const queue = redis.queueOf(key);
-    if (stand.mark === '') redis.set(key, stand.value, ttlMs);
+    if (stand.mode === '') redis.set(key, stand.value, ttlMs);
     else hold(redis, key, stand, ttlMs);
     const living = redis.holdersOf(key).living(redis.now);
-    const slotCount = slotCountOf(stand.mark);
+    const slotCount = slotCountOf(stand.mode);
     const isAsked =
       arrival !== '' && (slotCount === 0 || (stand.slot === 1 && living.length >= slotCount));
     for (const other of isAsked ? queue.waiters(redis.now) : []) {
-      const isInTheWay = stand.mark !== 'shared' || !has(other, 'shared');
+      const isInTheWay = stand.mode !== 'shared' || !has(other, 'shared');
       const isNewer =
         queue.arrivalOf(other) > Number(arrival) || redis.flaws.has('replaced-for-any-waiter');
       const isWanted = has(other, 'replace') || redis.flaws.has('replaced-for-any-waiter');
@@ -73,15 +73,15 @@ function extend(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   return [1, ...redis.time(), wantedBy];
 }
 
-function repair(redis: SimRedis, keys: readonly string[], words: Words): Reply {
-  const [ttlMs, keepMs, fence] = words.slice(1, 4).map(Number) as [number, number, number];
-  const stand = standIn(words, 4);
-  const slotCount = slotCountOf(stand.mark);
+function repair(redis: SimRedis, keys: readonly string[], args: Words): Reply {
+  const [ttlMs, keepMs, fence] = args.slice(1, 4).map(Number) as [number, number, number];
+  const stand = standIn(args, 4);
+  const slotCount = slotCountOf(stand.mode);
   if (slotCount > 0 && (stand.slot < 1 || stand.slot > slotCount)) return 0;
   const isTaken = keys.some((key) => shown(redis, key, stand) === 'taken');
   if (isTaken && !redis.flaws.has('repair-overwrites')) return 0;
   for (const key of keys) {
-    const isStale = stand.mark !== '' && redis.get(key) === null;
+    const isStale = stand.mode !== '' && redis.get(key) === null;
     if (isStale) redis.holdersOf(key).clear();
     hold(redis, key, stand, ttlMs);
   }
@@ -91,46 +91,46 @@ function repair(redis: SimRedis, keys: readonly string[], words: Words): Reply {
   return 1;
 }
 
-function release(redis: SimRedis, keys: readonly string[], words: Words): Reply {
+function release(redis: SimRedis, keys: readonly string[], args: Words): Reply {
   const { flaws, now } = redis;
-  const keepMs = Number(words[1]);
-  const [id, arrival] = [String(words[2]), String(words[3])];
-  const stand = standIn(words, 4);
-  for (const key of keys) redis.record(key, String(words[6]));
+  const keepMs = Number(args[1]);
+  const [id, arrival] = [String(args[2]), String(args[3])];
+  const stand = standIn(args, 4);
+  for (const key of keys) redis.record(key, String(args[6]));
   let best: State = 'missing';
   for (const [index, key] of keys.entries()) {
     const [queue, holders] = [redis.queueOf(key), redis.holdersOf(key)];
     const isSkipped = flaws.has('names-released-first-only') && index > 0;
     const found = isSkipped ? 'missing' : shown(redis, key, stand);
     const isSparedByNone =
-      found === 'taken' && stand.mark === '' && flaws.has('release-without-comparing');
+      found === 'taken' && stand.mode === '' && flaws.has('release-without-comparing');
     const state = isSparedByNone ? 'ours' : found;
     let isFreed = state === 'ours';
-    const beforeMs = stand.mark === 'shared' ? last(redis, key) : 0;
+    const beforeMs = stand.mode === 'shared' ? last(redis, key) : 0;
     if (state === 'ours' || best === 'missing') best = state;
-    if (state === 'ours' && stand.mark === '') {
+    if (state === 'ours' && stand.mode === '') {
       redis.set(key, keepMs > 0 ? redis.get(key) : null, keepMs);
     } else if (state === 'ours') {
       holders.remove(stand);
       if (keepMs > 0) holders.add({ ...stand, endsAt: now + keepMs });
       const lastMs =
-        flaws.has('release-of-all-readers') && stand.mark === 'shared' ? 0 : last(redis, key);
-      redis.set(key, lastMs > 0 ? stand.mark : null, lastMs);
+        flaws.has('release-of-all-readers') && stand.mode === 'shared' ? 0 : last(redis, key);
+      redis.set(key, lastMs > 0 ? stand.mode : null, lastMs);
       if (lastMs === 0) holders.clear();
       isFreed =
         lastMs <= keepMs ||
         (lastMs < beforeMs && !flaws.has('earlier-end-untold')) ||
-        stand.mark !== 'shared';
+        stand.mode !== 'shared';
     }
     const leaves = id !== '' && arrival === '';
     let known = leaves ? leadersOf(redis, key, id) : null;
     if (leaves) queue.forget(id);
     else if (id !== '') queue.see(id, Number(arrival), now, redis.trueTime);
     const first = isFreed ? queue.first(now) : null;
-    if (first !== null && (stand.mark !== 'shared' || !has(first, 'shared'))) known = 0;
+    if (first !== null && (stand.mode !== 'shared' || !has(first, 'shared'))) known = 0;
     if (known === null && redis.get(key) === null && flaws.has('release-always-wakes')) known = 0;
     if (known === null || flaws.has('release-wakes-none')) continue;
-    const channel = String(words[7 + index]);
+    const channel = String(args[7 + index]);
     if (flaws.has('release-wakes-all'))
       for (const one of queue.places()) redis.hears(channel, one.id);
     callFront(redis, key, channel, flaws.has('release-wakes-itself') ? '' : id, known);

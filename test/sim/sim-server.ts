@@ -146,24 +146,20 @@ export class SimServer {
     else work();
   }
 
-  #answerTo(peer: Peer, [name, ...words]: Command): Answer {
+  #answerTo(peer: Peer, [name, ...args]: Command): Answer {
     const { isDurable, hidesInfo, scriptNamed } = this.#options;
     switch (name) {
       case 'EVAL': {
-        const keyCount = Number(words[1]);
-        const keys = words.slice(2, 2 + keyCount).map(String);
-        const reply = this.redis.run(
-          scriptNamed(String(words[0])),
-          keys,
-          words.slice(2 + keyCount),
-        );
+        const keyCount = Number(args[1]);
+        const keys = args.slice(2, 2 + keyCount).map(String);
+        const reply = this.redis.run(scriptNamed(String(args[0])), keys, args.slice(2 + keyCount));
         return typeof reply === 'string' ? replyError(reply) : reply;
       }
       case 'INFO':
         if (hidesInfo)
           return replyError("NOPERM this user has no permissions to run the 'info' command");
-        if (words[0] === 'replication') return this.#replicationInfo();
-        return words[0] === 'server'
+        if (args[0] === 'replication') return this.#replicationInfo();
+        return args[0] === 'server'
           ? this.#info()
           : `# Persistence\r\naof_enabled:${isDurable ? 1 : 0}\r\n`;
       case 'ROLE':
@@ -171,15 +167,15 @@ export class SimServer {
       case 'CONFIG':
         return ['appendfsync', isDurable ? 'always' : 'everysec'];
       case 'SUBSCRIBE': {
-        for (const channel of words.map(String)) {
+        for (const channel of args.map(String)) {
           this.#subscribers.set(channel, (this.#subscribers.get(channel) ?? new Set()).add(peer));
         }
-        return words.length;
+        return args.length;
       }
       case 'PUBLISH':
-        return this.redis.onPublish(String(words[0]));
+        return this.redis.onPublish(String(args[0]));
       default: {
-        const answer = runCommand(this.redis, String(name), words);
+        const answer = runCommand(this.redis, String(name), args);
         return answer === undefined ? replyError(`ERR unknown command '${name}'`) : answer;
       }
     }

@@ -4,7 +4,7 @@
 
 import { told } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
-import { noteSkip, unnoteSkip } from './sim-skips.ts';
+import { recordSkip, removeSkip } from './sim-skips.ts';
 
 export type SetnxScript = 'acquire.setnx' | 'extend.setnx' | 'release.setnx' | 'look.setnx';
 
@@ -15,28 +15,28 @@ export function runSetnx(
   redis: SimRedis,
   script: SetnxScript,
   keys: readonly string[],
-  words: Words,
+  args: Words,
 ): Reply {
-  const [key = '', noteKey = ''] = keys;
-  const value = String(words[0]);
-  const [forMs = 0, unitMs = 1] = words.slice(1, 3).map(Number);
-  const put = (ms: number) => write(redis, key, noteKey, value, ms, unitMs);
+  const [key = '', ownerKey = ''] = keys;
+  const value = String(args[0]);
+  const [forMs = 0, unitMs = 1] = args.slice(1, 3).map(Number);
+  const put = (ms: number) => write(redis, key, ownerKey, value, ms, unitMs);
   switch (script) {
     case 'look.setnx':
       return keys.filter((one) => !one.startsWith('{')).map((one) => look(redis, one));
     case 'acquire.setnx':
-      return noting(redis, key, words.slice(5), () =>
-        acquire(redis, key, noteKey, value, () => put(forMs)),
+      return noting(redis, key, args.slice(5), () =>
+        acquire(redis, key, ownerKey, value, () => put(forMs)),
       );
     case 'extend.setnx':
-      return extend(redis, key, noteKey, value, () => put(forMs));
+      return extend(redis, key, ownerKey, value, () => put(forMs));
     case 'release.setnx': {
-      redis.record(String(keys[0] ?? ''), String(words[3] ?? ''));
+      redis.record(String(keys[0] ?? ''), String(args[3] ?? ''));
       const end = () => {
         if (forMs > 0) put(forMs);
-        else for (const one of [key, noteKey]) redis.set(one, null, null);
+        else for (const one of [key, ownerKey]) redis.set(one, null, null);
       };
-      return release(redis, key, noteKey, value, end);
+      return release(redis, key, ownerKey, value, end);
     }
   }
 }
@@ -48,34 +48,37 @@ export function runSetnx(
 export function shownBy(
   redis: SimRedis,
   key: string,
-  mark: string,
+  stamp: string,
 ): { owner: string; safeUntil: number } | null {
-  const endsAt = endOf(mark);
+  const endsAt = endOf(stamp);
   if (endsAt === null || redis.now > endsAt + differenceMs) return null;
-  return { owner: ownerIn(redis.get(noteOf(key)), mark) ?? mark, safeUntil: endsAt - differenceMs };
+  return {
+    owner: ownerIn(redis.get(ownerKeyOf(key)), stamp) ?? stamp,
+    safeUntil: endsAt - differenceMs,
+  };
 }
 
 export function isTime(text: string): boolean {
   return endOf(text) !== null;
 }
 
-function noting(redis: SimRedis, key: string, words: Words, ask: () => Reply): Reply {
+function noting(redis: SimRedis, key: string, args: Words, ask: () => Reply): Reply {
   const reply = ask();
-  if (Array.isArray(reply) && reply[0] === 1) unnoteSkip(redis, key, words);
-  else noteSkip(redis, key, words);
+  if (Array.isArray(reply) && reply[0] === 1) removeSkip(redis, key, args);
+  else recordSkip(redis, key, args);
   return reply;
 }
 
 function acquire(
   redis: SimRedis,
   key: string,
-  noteKey: string,
+  ownerKey: string,
   value: string,
   put: () => void,
 ): Reply {
   const { flaws, now } = redis;
-  const mark = redis.get(key);
-  if (mark !== null && ownerOf(redis, mark, noteKey) !== value) {
+  const stamp = redis.get(key);
+  if (stamp !== null && ownerOf(redis, stamp, ownerKey) !== value) {
     const refuse = (holder: string, leftMs: number): Reply => [
       0,
       told(holder),
@@ -85,10 +88,10 @@ function acquire(
       '',
       [],
     ];
-    const endsAt = endOf(mark);
-    if (endsAt === null) return refuse(mark, redis.remainingMs(key) ?? -1);
+    const endsAt = endOf(stamp);
+    if (endsAt === null) return refuse(stamp, redis.remainingMs(key) ?? -1);
     const overAt = flaws.has('time-taken-over-too-soon') ? endsAt : endsAt + differenceMs;
-    if (now <= overAt) return refuse(ownerOf(redis, mark, noteKey) ?? mark, overAt - now);
+    if (now <= overAt) return refuse(ownerOf(redis, stamp, ownerKey) ?? stamp, overAt - now);
   }
   put();
   return [1, 0];
@@ -97,13 +100,13 @@ function acquire(
 function extend(
   redis: SimRedis,
   key: string,
-  noteKey: string,
+  ownerKey: string,
   value: string,
   put: () => void,
 ): Reply {
-  const mark = redis.get(key);
-  if (mark === null) return [-1];
-  const isOurs = ownerOf(redis, mark, noteKey) === value;
+  const stamp = redis.get(key);
+  if (stamp === null) return [-1];
+  const isOurs = ownerOf(redis, stamp, ownerKey) === value;
   if (!isOurs && !redis.flaws.has('time-of-another-extended')) return [0];
   put();
   return [1, ...redis.time(), ''];
@@ -112,13 +115,13 @@ function extend(
 function release(
   redis: SimRedis,
   key: string,
-  noteKey: string,
+  ownerKey: string,
   value: string,
   end: () => void,
 ): Reply {
-  const mark = redis.get(key);
-  if (mark === null) return -1;
-  const isOurs = mark === value || ownerOf(redis, mark, noteKey) === value;
+  const stamp = redis.get(key);
+  if (stamp === null) return -1;
+  const isOurs = stamp === value || ownerOf(redis, stamp, ownerKey) === value;
   if (!isOurs && !redis.flaws.has('time-of-another-released')) return 0;
   end();
   return 1;
@@ -129,14 +132,14 @@ function look(
   redis: SimRedis,
   key: string,
 ): [string, string | null, number, null, [], [], null, number] {
-  const mark = redis.get(key);
-  const endsAt = mark === null ? null : endOf(mark);
+  const stamp = redis.get(key);
+  const endsAt = stamp === null ? null : endOf(stamp);
   const overAt = endsAt === null ? null : Math.ceil(endsAt + differenceMs - redis.now);
-  if (mark === null || (overAt !== null && overAt < 0))
+  if (stamp === null || (overAt !== null && overAt < 0))
     return ['none', null, -2, null, [], [], null, -2];
   return [
     'string',
-    ownerOf(redis, mark, noteOf(key)) ?? mark,
+    ownerOf(redis, stamp, ownerKeyOf(key)) ?? stamp,
     overAt ?? redis.remainingMs(key) ?? -1,
     null,
     [],
@@ -149,39 +152,39 @@ function look(
 function write(
   redis: SimRedis,
   key: string,
-  noteKey: string,
+  ownerKey: string,
   value: string,
   ms: number,
   unitMs: number,
 ): void {
   const { flaws, now } = redis;
-  const mark = flaws.has('time-without-the-second')
+  const stamp = flaws.has('time-without-the-second')
     ? Math.floor((now + ms) / unitMs)
     : Math.floor(now / unitMs) + Math.ceil((ms + differenceMs) / unitMs) + 1;
-  const keepMs = Math.ceil(mark * unitMs - now + differenceMs);
-  redis.set(key, String(mark), keepMs);
-  redis.set(noteKey, `${mark} ${value}`, keepMs);
+  const keepMs = Math.ceil(stamp * unitMs - now + differenceMs);
+  redis.set(key, String(stamp), keepMs);
+  redis.set(ownerKey, `${stamp} ${value}`, keepMs);
 }
 
 /** In ms; null for what is no time. */
-function endOf(mark: string): number | null {
-  if (!/^\d+\.?\d*$/.test(mark)) return null;
-  const number = Number(mark);
+function endOf(stamp: string): number | null {
+  if (!/^\d+\.?\d*$/.test(stamp)) return null;
+  const number = Number(stamp);
   return number < 100_000_000_000 ? number * 1_000 : number;
 }
 
-function ownerOf(redis: SimRedis, mark: string, noteKey: string): string | null {
-  const note = redis.get(noteKey);
-  return redis.flaws.has('note-counts-for-any-time')
-    ? (note?.replace(/^\S+ /, '') ?? null)
-    : ownerIn(note, mark);
+function ownerOf(redis: SimRedis, stamp: string, ownerKey: string): string | null {
+  const record = redis.get(ownerKey);
+  return redis.flaws.has('owner-counts-for-any-time')
+    ? (record?.replace(/^\S+ /, '') ?? null)
+    : ownerIn(record, stamp);
 }
 
-/** The value that the note names as the owner of this time. */
-function ownerIn(note: string | null, mark: string): string | null {
-  return note?.startsWith(`${mark} `) ? note.slice(mark.length + 1) : null;
+/** The value that the record names as the owner of this time. */
+function ownerIn(record: string | null, stamp: string): string | null {
+  return record?.startsWith(`${stamp} `) ? record.slice(stamp.length + 1) : null;
 }
 
-function noteOf(key: string): string {
+function ownerKeyOf(key: string): string {
   return `{${key}}:owner`;
 }

@@ -4,8 +4,8 @@
 import type { SimRedis, Words } from './sim-redis.ts';
 
 /** `words`: line, host, run, 1 if it was refused before; none: the claim leaves nothing. */
-export function noteSkip(redis: SimRedis, key: string, words: Words): void {
-  const [line = '', host = '', run = ''] = words.map(String);
+export function recordSkip(redis: SimRedis, key: string, args: Words): void {
+  const [line = '', host = '', run = ''] = args.map(String);
   if (line === '') return;
   const ofKey = redis.skips.get(key) ?? new Map<string, { count: number; run: string }>();
   const known = ofKey.get(host);
@@ -14,8 +14,8 @@ export function noteSkip(redis: SimRedis, key: string, words: Words): void {
 }
 
 /** For a run that is granted the lock. */
-export function unnoteSkip(redis: SimRedis, key: string, words: Words): void {
-  const [, host = '', run = '', repeated] = words.map(String);
+export function removeSkip(redis: SimRedis, key: string, args: Words): void {
+  const [, host = '', run = '', repeated] = args.map(String);
   const known = redis.skips.get(key)?.get(host);
   if (repeated !== '1' || known?.run !== run) return;
   if (known.count === 1) redis.skips.get(key)?.delete(host);

@@ -173,8 +173,8 @@ export class SimSocket implements Peer {
 }
 
 /** For the log: scripts and values, shortened. */
-function inShort(words: readonly unknown[]): string {
-  const texts = words.map((word) => String(word).trim());
+function inShort(args: readonly unknown[]): string {
+  const texts = args.map((word) => String(word).trim());
   return texts
     .map((text) => (text.length > 40 ? `${text.slice(0, 12).replace(/\s+/g, ' ')}…` : text))
     .join(' ');

@@ -93,7 +93,7 @@ export class StepProgram {
       random,
       masterTimeoutMs,
       newToken: () => this.#newToken(),
-      note: () => this.#note(),
+      holderRecord: () => this.#note(),
       query: async () => {
         const registry = new system.ServerRegistry();
         const observers = addresses.map(

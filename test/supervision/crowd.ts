@@ -25,8 +25,8 @@ export interface HandOver {
  */
 export async function gatherCrowd(idle: number, perCore: number): Promise<() => Promise<void>> {
   const busy = perCore * availableParallelism();
-  const words = [fixture('crowd.pl'), String(idle), String(busy)];
-  const crowd = spawn('perl', words, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+  const args = [fixture('crowd.pl'), String(idle), String(busy)];
+  const crowd = spawn('perl', args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   const ended = once(crowd, 'exit');
   await Promise.race([once(crowd.stdout, 'data'), ended]);
   if (crowd.exitCode !== null) throw new Error('the crowd could not be gathered');

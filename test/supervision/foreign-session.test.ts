@@ -72,8 +72,8 @@ function findObstacle(): string | null {
   chmodSync(become, 0o4755);
   chmodSync(scratchFolder(), 0o711);
   chmodSync(folder, 0o755);
-  const runs = (...words: string[]) => {
-    const [file = '', ...rest] = [...asUser, ...words];
+  const runs = (...args: string[]) => {
+    const [file = '', ...rest] = [...asUser, ...args];
     return spawnSync(file, rest, { cwd: '/', encoding: 'utf8' });
   };
   const trial = runs(become, ...asRoot, 'id', '-u');

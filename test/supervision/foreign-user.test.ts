@@ -81,13 +81,13 @@ it.skipIf(obstacle !== null)(
   },
 );
 
-function asNobody(words: readonly string[]): CliRun {
+function asNobody(args: readonly string[]): CliRun {
   const env = {
     REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
     REDLOCK_RESTART_GRACE: '0',
     HOME: '/',
   };
-  return new CliRun(words, { env, cwd: '/', through: ['setpriv', ...nobody] });
+  return new CliRun(args, { env, cwd: '/', through: ['setpriv', ...nobody] });
 }
 
 /** null: this machine can run the test. */

@@ -28,8 +28,8 @@ it.concurrent('has a name, a session, a folder and an environment of its own', a
   expect(names.filter((name) => name && !/^(LD_|DYLD_|FAKETIME)/.test(name)).sort()).toEqual([
     'PATH',
   ]);
-  const found = (...words: string[]) =>
-    spawnSync('pgrep', words, { encoding: 'utf8' }).stdout.split('\n');
+  const found = (...args: string[]) =>
+    spawnSync('pgrep', args, { encoding: 'utf8' }).stdout.split('\n');
   expect(found('-x', 'node')).not.toContain(String(pid));
   expect(found('-f', 'redlock-run')).not.toContain(String(pid));
   expect(found('-x', 'node')).toContain(String(job.run.pid)); // This look can find something.
@@ -170,9 +170,9 @@ it.concurrent('no guard, no job: exit 69, one line of why, and the lock is free'
     REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
     HOME: copy,
   };
-  const words = [join(copy, 'bin/redlock-run.js'), 'no-guard', '--', 'touch', join(copy, 'ran')];
+  const args = [join(copy, 'bin/redlock-run.js'), 'no-guard', '--', 'touch', join(copy, 'ran')];
   const env = { ...environment, ...noConfiguration, REDLOCK_RESTART_GRACE: '0' };
-  const run = execFile(process.execPath, words, { env, cwd: copy, timeout: 20_000 });
+  const run = execFile(process.execPath, args, { env, cwd: copy, timeout: 20_000 });
   let stderr = '';
   run.stderr?.on('data', (text) => {
     stderr += text;

@@ -42,7 +42,7 @@ describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
 /** null: this machine can run the test. */
 function findObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'not root';
-  const [file = '', ...words] = [...hiding(2), interpreter, program, '--version'];
-  const trial = spawnSync(file, words, { cwd: '/', encoding: 'utf8' });
+  const [file = '', ...args] = [...hiding(2), interpreter, program, '--version'];
+  const trial = spawnSync(file, args, { cwd: '/', encoding: 'utf8' });
   return trial.status === 0 ? null : (trial.error?.message ?? trial.stderr.trim());
 }

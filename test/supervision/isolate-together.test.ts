@@ -12,8 +12,8 @@ import { pass, sharedMasters } from './rig.ts';
 
 const executable = fileURLToPath(new URL('../../dist/redlock-run', import.meta.url));
 const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user'];
-const words = ['--pid', '--fork', '--kill-child', '--mount-proc', ...asUser, 'true'];
-const trial = spawnSync('unshare', words, { encoding: 'utf8' });
+const args = ['--pid', '--fork', '--kill-child', '--mount-proc', ...asUser, 'true'];
+const trial = spawnSync('unshare', args, { encoding: 'utf8' });
 const obstacle = trial.status === 0 ? null : String(trial.error ?? trial.stderr).trim();
 const madeAt = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 const isBuilt = !isStandalone && madeAt(executable) > madeAt(executable.concat('.js'));

@@ -4,7 +4,15 @@
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { everyKind, linesOf, note, patient, sharedMasters, startFamily, startJob } from './rig.ts';
+import {
+  everyKind,
+  linesOf,
+  measure,
+  patient,
+  sharedMasters,
+  startFamily,
+  startJob,
+} from './rig.ts';
 
 const isRoot = process.getuid?.() === 0;
 const asUser = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
@@ -23,7 +31,7 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     job.happens();
     job.run.signal(signal);
     const outcome = await job.outcome();
-    note(`isolated, ${title}`, outcome);
+    measure(`isolated, ${title}`, outcome);
     expect(outcome.signal).toBe(signal);
     expect(outcome.goneAfterMs).toBeLessThan(2_500);
   });
@@ -34,7 +42,7 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
     job.happens();
     job.run.signal('SIGSTOP');
     const outcome = await job.outcome('frozen');
-    note('isolated, SIGSTOP of redlock-run for ever', outcome);
+    measure('isolated, SIGSTOP of redlock-run for ever', outcome);
   });
 
   it.concurrent('leftovers get the stop signal, with one warning, before the release', async () => {
@@ -160,7 +168,7 @@ describe.skipIf(
 });
 
 /** null: this machine allows it. */
-function obstacleTo(words: readonly string[]): string | null {
-  const trial = spawnSync(words[0] ?? '', [...words.slice(1), 'true'], { encoding: 'utf8' });
+function obstacleTo(args: readonly string[]): string | null {
+  const trial = spawnSync(args[0] ?? '', [...args.slice(1), 'true'], { encoding: 'utf8' });
   return trial.status === 0 ? null : String(trial.error ?? trial.stderr).trim();
 }

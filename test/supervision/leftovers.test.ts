@@ -9,7 +9,7 @@ import {
   everyKind,
   guardsOf,
   linesOf,
-  note,
+  measure,
   patient,
   sharedMasters,
   startFamily,
@@ -31,7 +31,7 @@ it.concurrent('leftovers that obey end at once, and the exit code is the command
   await job.ready();
   job.leaves();
   const outcome = await job.outcome();
-  note('leftovers that obey', outcome);
+  measure('leftovers that obey', outcome);
   expect(outcome).toMatchObject({ code: 3, stdout: 'ready\n' });
   expect(linesOf(outcome)).toEqual([expect.stringMatching(warning)]);
   expect(outcome.goneAfterMs).toBeLessThan(7_000);
@@ -49,7 +49,7 @@ it.concurrent('leftovers that do not obey are killed before the lock is free', a
   await job.ready();
   job.leaves();
   const outcome = await job.outcome();
-  note('leftovers that do not obey', outcome);
+  measure('leftovers that do not obey', outcome);
   expect(outcome).toMatchObject({ code: 0, stdout: 'ready\n' });
   expect(linesOf(outcome)).toEqual([expect.stringMatching(warning)]);
   expect(outcome.goneAfterMs).toBeLessThan(2_500);
@@ -143,7 +143,7 @@ it.concurrent('an enclosing run stops the inner job, and not the inner guard', a
   job.happens();
   job.run.signal('SIGKILL');
   const outcome = await job.outcome();
-  note('nested, SIGKILL of the enclosing run', outcome);
+  measure('nested, SIGKILL of the enclosing run', outcome);
   await eventually(
     'the inner guard ended by itself',
     () => guardsOf(1).every((pid) => pid !== innerGuard),

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import {
   everyKind,
   type Job,
-  note,
+  measure,
   type Outcome,
   ownMasters,
   pass,
@@ -153,7 +153,7 @@ describe.concurrent('no process survives, and all are gone before the key is', (
     const outcome = await job
       .outcome(isFrozen ? 'frozen' : 'ends')
       .finally(() => harmsMasters && thawAll(set));
-    note(title, outcome);
+    measure(title, outcome);
     check(outcome, ends);
     if (says) expect(outcome.stderr).toMatch(says);
     expect(outcome.goneAfterMs).toBeLessThan(withinMs);

@@ -46,9 +46,9 @@ export class Succession {
       REDLOCK_MASTERS: masters.map(({ url }) => url).join(','),
       REDLOCK_RESTART_GRACE: '0',
     };
-    const words = [...flags, this.name, '--', ...command(this.#mark)];
+    const args = [...flags, this.name, '--', ...command(this.#mark)];
     const environment = { ...this.#environment, ...env };
-    this.first = new CliRun(words, { timeoutMs: 40_000, ...others, env: environment });
+    this.first = new CliRun(args, { timeoutMs: 40_000, ...others, env: environment });
     started.add(this);
   }
 
@@ -60,8 +60,8 @@ export class Succession {
 
   /** Resolves when the second run waits for the lock, which the first one holds. */
   async awaited(): Promise<this> {
-    const words = ['-w', '60s', this.name, '--', ...this.#looks];
-    this.#next = new CliRun(words, { env: this.#environment, timeoutMs: 70_000 });
+    const args = ['-w', '60s', this.name, '--', ...this.#looks];
+    this.#next = new CliRun(args, { env: this.#environment, timeoutMs: 70_000 });
     await this.isQueued();
     return this;
   }
@@ -132,8 +132,8 @@ function livingWith(text: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
-      const words = commandLineOf(pid);
-      return words.includes(text) && !isProgram.test(words);
+      const args = commandLineOf(pid);
+      return args.includes(text) && !isProgram.test(args);
     })
     .map(Number);
 }

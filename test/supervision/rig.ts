@@ -59,8 +59,8 @@ export class Job {
       REDLOCK_RESTART_GRACE: '0',
       ...env,
     };
-    const words = [...flags, this.name, '--', ...command(this.name)];
-    this.run = new CliRun(words, {
+    const args = [...flags, this.name, '--', ...command(this.name)];
+    this.run = new CliRun(args, {
       timeoutMs: 25_000,
       ...others,
       env: { ...environment, JOB: this.name },
@@ -221,7 +221,7 @@ function wordsOf(pid: string): string {
 }
 
 /** The measured times, for people who read the log of the suite. */
-export function note(title: string, { goneAfterMs, marginMs }: Outcome): void {
+export function measure(title: string, { goneAfterMs, marginMs }: Outcome): void {
   const rounded = (ms: number) => `${Math.round(ms)} ms`;
   process.stderr.write(
     `  ${title}: gone after ${rounded(goneAfterMs)}, margin ${rounded(marginMs)}\n`,

@@ -55,8 +55,8 @@ export class Terminal {
       [MARK]: terminal.mark,
       JOB: terminal.mark,
     };
-    const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
-    const shell = ['env', '-i', ...words, 'bash', '--norc', '--noprofile', '-i'];
+    const args = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+    const shell = ['env', '-i', ...args, 'bash', '--norc', '--noprofile', '-i'];
     await terminal.#tmux(
       '-f',
       '/dev/null',
@@ -109,7 +109,7 @@ export class Terminal {
     await this.#tmux('kill-server').catch(() => {});
   }
 
-  async #tmux(...words: string[]): Promise<string> {
-    return (await run('tmux', ['-S', this.#socket, ...words])).stdout;
+  async #tmux(...args: string[]): Promise<string> {
+    return (await run('tmux', ['-S', this.#socket, ...args])).stdout;
   }
 }

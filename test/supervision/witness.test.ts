@@ -39,8 +39,8 @@ it('does not accuse a process started under a lock acquired anew', async () => {
   const masters = await startMasters(3);
   const name = randomBytes(6).toString('hex');
   const witness = new Witness([name], name, masters);
-  const command = (word: string, ...words: (string | number)[]) =>
-    Promise.all(masters.map((master) => master.command(word, ...words)));
+  const command = (word: string, ...args: (string | number)[]) =>
+    Promise.all(masters.map((master) => master.command(word, ...args)));
   let job: ChildProcess | null = null;
   try {
     await command('set', name, 'first', 'px', 60_000);

@@ -14,7 +14,7 @@ const programs: readonly ProgramName[] = ['redlock-run', 'redlockctl'];
 /** Assumed when no master tells its version. */
 const usualServer: ServerVersion = { name: 'Redis', version: '7.0' };
 
-export async function acl({ words, settings, clock, print, tell }: Call): Promise<number> {
+export async function acl({ args, settings, clock, print, tell }: Call): Promise<number> {
   if (/\s/.test(settings.prefix))
     throw new UsageError('--prefix: white space cannot stand in an ACL rule (take another prefix)');
   const query = await MasterQuery.of(settings, clock);
@@ -26,13 +26,13 @@ export async function acl({ words, settings, clock, print, tell }: Call): Promis
   });
   const known = answers.flatMap((answer) => (isFailed(answer) ? [] : (answer.server ?? [])));
   const [{ name, version } = usualServer] = known.sort((a, b) => byVersion(a.version, b.version));
-  const hasConfig = words.has('--config-get');
+  const hasConfig = args.has('--config-get');
   const users = programs.map((program) => ({
     user: program,
     rules: rulesOf(program, settings.prefix, version, hasConfig),
   }));
   if (hasConfig) tell('warning: +config|get also shows the passwords of the server to these users');
-  if (words.has('--json')) {
+  if (args.has('--json')) {
     print(jsonLine({ version, isKnown: known.length > 0, users }));
     return exitCode.ok;
   }

@@ -8,7 +8,7 @@ import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { nearest } from '../../text/suggestion.ts';
 import { type Call, renderTable } from '../call.ts';
-import type { VerbWords } from '../command-line.ts';
+import type { VerbArguments } from '../command-line.ts';
 import { MasterQuery } from '../master-query.ts';
 import { actLine, personOf } from '../people/person.ts';
 import { gatherFacts } from './facts.ts';
@@ -42,7 +42,7 @@ const setCheckNames = [
  * or `--accept mode,hosts`.
  * @throws UsageError for a name that no check has
  */
-function acceptedChecks({ operands, textsOf }: VerbWords): ReadonlySet<string> {
+function acceptedChecks({ operands, textsOf }: VerbArguments): ReadonlySet<string> {
   const given = textsOf('--accept');
   const [operand] = operands;
   if (given.length === 0 && operand !== undefined)
@@ -60,8 +60,8 @@ function acceptedChecks({ operands, textsOf }: VerbWords): ReadonlySet<string> {
 }
 
 export async function doctor(call: Call): Promise<number> {
-  const { words, settings, clock, processes, print } = call;
-  const accepted = acceptedChecks(words);
+  const { args, settings, clock, processes, print } = call;
+  const accepted = acceptedChecks(args);
   const query = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(query, settings, clock);
   const { restartGraceMs, masterTimeoutMs, local } = settings;
@@ -86,23 +86,23 @@ export async function doctor(call: Call): Promise<number> {
     ...(await freezesOf(call, query)),
   ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
   print(
-    words.has('--json')
+    args.has('--json')
       ? jsonLine({ worst: worstOf(findings), findings })
       : renderFindings(findings),
   );
   const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
   if (has('error')) return exitCode.config;
   const isOpen = ({ check, grade }: Finding) => grade !== 'ok' && !accepted.has(check);
-  return words.has('--strict') && findings.some(isOpen) ? exitCode.warnings : exitCode.ok;
+  return args.has('--strict') && findings.some(isOpen) ? exitCode.warnings : exitCode.ok;
 }
 
 /** The older protocol knows none. */
 async function freezesOf(call: Call, query: MasterQuery): Promise<Finding[]> {
-  const { words, settings } = call;
+  const { args, settings } = call;
   if (settings.protocol !== 'redlock') return [];
   const by = personOf(call);
   const lineFor = (token: string) => actLine('repair-freeze', by, token);
-  const repair = words.has('--repair-freezes') ? lineFor : null;
+  const repair = args.has('--repair-freezes') ? lineFor : null;
   return freezeFindings(query, settings.masterTimeoutMs, repair);
 }
 

@@ -31,15 +31,15 @@ export const allLines = 1_500;
 const usualColumns = 80;
 
 export async function history({
-  words,
+  args,
   settings,
   clock,
   print,
   tell,
   columns,
 }: Call): Promise<number> {
-  const name = words.operands[0] ?? null;
-  const sinceMs = sinceOf(words.textOf('--since'));
+  const name = args.operands[0] ?? null;
+  const sinceMs = sinceOf(args.textOf('--since'));
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
   const { runs: all, acts: allActs } = await pastOf(
@@ -64,13 +64,13 @@ export async function history({
     ['--svg', () => renderTimeline(runs, name, nowMs)],
   ];
   let isWritten = true;
-  const wanted = files.filter(([option]) => words.has(option));
+  const wanted = files.filter(([option]) => args.has(option));
   for (const [option, render] of wanted) {
-    const error = write(words.textOf(option) ?? '', render());
+    const error = write(args.textOf(option) ?? '', render());
     if (error !== null) tell(`${option}: ${error}`);
     isWritten &&= error === null;
   }
-  if (words.has('--json')) print(jsonLine({ name, runs, acts }));
+  if (args.has('--json')) print(jsonLine({ name, runs, acts }));
   else if (wanted.length === 0) {
     print(renderHistory(runs, acts, name !== null, columns ?? usualColumns));
     tell(summary);

@@ -219,11 +219,11 @@ function pastRunOf(name: string, record: RunRecord, takenAtMs: readonly number[]
   };
 }
 
-function pastHolderOf({ token, note }: NonNullable<RunRecord['blocker']>): PastHolder {
+function pastHolderOf({ token, record }: NonNullable<RunRecord['blocker']>): PastHolder {
   const noReason = { note: null, url: null };
-  const noNote = { host: null, pid: null, user: null, since: null, label: null, ...noReason };
-  if (note === null) return { kind: 'string', token, ...noNote };
-  const { host, pid, user, since, label, note: reason = null, url = null } = note;
+  const noRecord = { host: null, pid: null, user: null, since: null, label: null, ...noReason };
+  if (record === null) return { kind: 'string', token, ...noRecord };
+  const { host, pid, user, since, label, note: reason = null, url = null } = record;
   const client = { host, pid, user, since, label, note: reason, url };
   return { kind: 'redlock-run', token, ...client };
 }

@@ -3,9 +3,9 @@
 
 import stringWidth from 'string-width';
 import { rowsOf } from '../../cli/rows.ts';
-import { freezeLabel, isMark } from '../../lock/value.ts';
+import { freezeLabel, isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
-import { markLine, personLine, reasonBehind, reasonParts, roughly } from '../../text/lines.ts';
+import { modeLine, personLine, reasonBehind, reasonParts, roughly } from '../../text/lines.ts';
 import { momentOf } from '../../text/time.ts';
 import { renderTable } from '../call.ts';
 import { type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
@@ -94,8 +94,8 @@ function whyMissed({ outcome, blocker }: PastRun): string {
   const held =
     blocker === null
       ? ''
-      : isMark(blocker.token ?? '')
-        ? markLine(blocker.token ?? '')
+      : isMode(blocker.token ?? '')
+        ? modeLine(blocker.token ?? '')
         : `${blocker.label === freezeLabel ? 'frozen' : 'held'} by ${describe(blocker)}`;
   switch (outcome) {
     case 'busy':

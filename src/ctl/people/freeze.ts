@@ -9,7 +9,7 @@ import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { holderLine } from '../../text/lines.ts';
 import { parseDuration } from '../../text/time.ts';
 import type { Call } from '../call.ts';
-import type { VerbWords } from '../command-line.ts';
+import type { VerbArguments } from '../command-line.ts';
 import { describeFreeze } from '../holdings.ts';
 import type { LockState } from '../lock-state.ts';
 import { describe, headlineOf } from '../lock-text.ts';
@@ -23,7 +23,7 @@ const longestMs = 10 * 365 * 24 * 60 * 60 * 1000;
  * In ms from `now`; null: until it is thawed.
  * @throws UsageError
  */
-export function freezeMsOf({ textOf }: Pick<VerbWords, 'textOf'>, now: Date): number | null {
+export function freezeMsOf({ textOf }: Pick<VerbArguments, 'textOf'>, now: Date): number | null {
   const [until, duration] = [textOf('--until'), textOf('--for')];
   if (until !== null && duration !== null)
     throw new UsageError('freeze: --until and --for: both given (say one of them)');
@@ -78,15 +78,15 @@ interface Answer {
 }
 
 export async function freeze(call: Call): Promise<number> {
-  const { words, settings, clock, note } = call;
-  const name = words.operands[0] ?? '';
+  const { args, settings, clock, holderRecord } = call;
+  const name = args.operands[0] ?? '';
   onlyRedlock(call);
   const by = personOf(call);
   if (by.note === null)
     throw new UsageError('freeze: --note missing (say why, for the people that it keeps waiting)');
-  const forMs = freezeMsOf(words, new Date());
+  const forMs = freezeMsOf(args, new Date());
   const token = randomBytes(20).toString('base64url');
-  const value = renderFreeze({ token, ...note(), note: by.note });
+  const value = renderFreeze({ token, ...holderRecord(), note: by.note });
   if (Buffer.byteLength(value) > mostValueBytes)
     throw new UsageError('freeze: --note: too long in bytes (say it shorter)');
   const query = await MasterQuery.of(settings, clock);
@@ -98,8 +98,8 @@ export async function freeze(call: Call): Promise<number> {
 }
 
 export async function thaw(call: Call): Promise<number> {
-  const { words, settings, clock } = call;
-  const name = words.operands[0] ?? '';
+  const { args, settings, clock } = call;
+  const name = args.operands[0] ?? '';
   onlyRedlock(call);
   const by = personOf(call);
   const query = await MasterQuery.of(settings, clock);
@@ -155,9 +155,9 @@ function frozenAnswer(
   }
 }
 
-function told({ words, print, tell }: Call, name: string, answer: Answer): number {
+function told({ args, print, tell }: Call, name: string, answer: Answer): number {
   const { outcome, message, code, token } = answer;
-  if (words.has('--json')) print(jsonLine({ name, outcome, token, message }));
+  if (args.has('--json')) print(jsonLine({ name, outcome, token, message }));
   else if (code === exitCode.ok) print(`${outcome}: ${quoted(name)}: ${message}\n`);
   else tell(`${outcome.replace('-', ' ')}: ${quoted(name)}: ${message}`);
   return code;
@@ -179,9 +179,9 @@ function whyNot(query: MasterQuery): string {
 }
 
 /** Programs of the older protocol know no freezes, and would run all the same. */
-function onlyRedlock({ words, settings }: Call): void {
+function onlyRedlock({ args, settings }: Call): void {
   if (settings.protocol === 'redlock') return;
-  const { verb } = words.row;
+  const { verb } = args.row;
   throw new UsageError(
     `${verb}: protocol ${settings.protocol}: other programs on it would run all the same ` +
       '(stop them, or use redlockctl hold)',

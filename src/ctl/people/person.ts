@@ -13,9 +13,9 @@ import type { MasterQuery } from '../master-query.ts';
  * The person, with the reason of --note.
  * @throws UsageError
  */
-export function personOf({ words, note }: Call): Person {
-  const { user, host, pid } = note();
-  return { user, host, pid, note: reasonIn(words) };
+export function personOf({ args, holderRecord }: Call): Person {
+  const { user, host, pid } = holderRecord();
+  return { user, host, pid, note: reasonIn(args) };
 }
 
 /** An id that was never used before. */
@@ -33,10 +33,10 @@ export async function recordAct(query: MasterQuery, name: string, line: string):
   await query.ask((master) => master.record(name, line));
 }
 
-function reasonIn(words: Call['words']): string | null {
-  const given = words.textOf('--note');
+function reasonIn(args: Call['args']): string | null {
+  const given = args.textOf('--note');
   if (given === null) return null;
-  const verb = words.row.verb;
+  const verb = args.row.verb;
   if (given.trim() === '') throw new UsageError(`${verb}: --note: "": empty (say why)`);
   if (given.length > mostReasonChars.note) {
     throw new UsageError(

@@ -100,18 +100,18 @@ interface Stopped {
 const usualWaitMs = 60_000;
 
 export async function stop(call: Call): Promise<number> {
-  const name = call.words.operands[0] ?? '';
+  const name = call.args.operands[0] ?? '';
   const { outcome, message, code } = await attempt(call, name);
-  if (call.words.has('--json')) call.print(jsonLine({ name, outcome, message }));
+  if (call.args.has('--json')) call.print(jsonLine({ name, outcome, message }));
   else if (code === exitCode.ok) call.print(`${outcome}: ${quoted(name)}: ${message}\n`);
   else call.tell(`${outcome.replace('-', ' ')}: ${quoted(name)}: ${message}`);
   return code;
 }
 
 async function attempt(call: Call, name: string): Promise<Stopped> {
-  const { words, settings, clock, tell } = call;
+  const { args, settings, clock, tell } = call;
   const by = personOf(call);
-  const waitMs = waitIn(words.textOf('--wait'));
+  const waitMs = waitIn(args.textOf('--wait'));
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
   const [lock = lockStateOf(name, [])] = await withEndings(query, [lockStateOf(name, reports)]);

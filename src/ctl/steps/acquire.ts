@@ -38,7 +38,7 @@ export async function openRedlock(
 }
 
 export async function acquireLock(call: Call): Promise<number> {
-  const { words, settings, clock, print, tell, interrupted } = call;
+  const { args, settings, clock, print, tell, interrupted } = call;
   const { redlock, close } = await openRedlock(settings, clock);
   const acquisition = await acquireOnce(
     { redlock, ...partsOf(call, 'redlockctl') },
@@ -46,31 +46,39 @@ export async function acquireLock(call: Call): Promise<number> {
     interrupted(),
   );
   close();
-  if (acquisition.kind !== 'acquired') return failed(words.operands[0] ?? '', acquisition, tell);
+  if (acquisition.kind !== 'acquired') return failed(args.operands[0] ?? '', acquisition, tell);
   print(ticketText(call, acquisition.lease, {}));
   return exitCode.ok;
 }
 
 /** `label`: the command that the holder record shows. */
-export function partsOf({ clock, note }: Call, label: string): Omit<AcquireOnceParts, 'redlock'> {
+export function partsOf(
+  { clock, holderRecord }: Call,
+  label: string,
+): Omit<AcquireOnceParts, 'redlock'> {
   const newToken = () => randomBytes(20).toString('base64url');
-  return { clock, random: Math.random, newToken, note: () => ({ ...note(), label }) };
+  return {
+    clock,
+    random: Math.random,
+    newToken,
+    holderRecord: () => ({ ...holderRecord(), label }),
+  };
 }
 
 /** What the command line asks for. */
-export function wantedBy({ words, settings }: Call): Wanted {
+export function wantedBy({ args, settings }: Call): Wanted {
   const { ttlMs, waitMs, protocol } = settings;
-  return { name: words.operands[0] ?? '', ttlMs, waitMs, isFenced: protocol === 'redlock' };
+  return { name: args.operands[0] ?? '', ttlMs, waitMs, isFenced: protocol === 'redlock' };
 }
 
 /** The token; with --json the lease and these facts. */
 export function ticketText(
-  { words, clock }: Call,
+  { args, clock }: Call,
   { claim, fence, validUntil }: Lease,
   facts: object,
 ): string {
   const { token } = parseValue(claim.value);
-  if (!words.has('--json')) return `${token}\n`;
+  if (!args.has('--json')) return `${token}\n`;
   const validMs = Math.floor(validUntil - clock.now());
   return jsonLine({
     name: claim.resources[0],

@@ -37,7 +37,7 @@ async function startInBackground(call: Call): Promise<number> {
   const owner = ownerFor(call) ?? processes.caller();
   if (owner === null)
     throw new UsageError('hold: the process that called cannot be seen (name one by --while-pid)');
-  const holder = spawn(program.file, program.words, {
+  const holder = spawn(program.file, program.args, {
     argv0: program.argv0,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -97,8 +97,8 @@ function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
 }
 
 /** The process of --while-pid; null without it. */
-function ownerFor({ words, processes }: Call): OwnerProcess | null {
-  const text = words.textOf('--while-pid');
+function ownerFor({ args, processes }: Call): OwnerProcess | null {
+  const text = args.textOf('--while-pid');
   if (text === null) return null;
   const owner = /^\d{1,9}$/.test(text) ? processes.ownerOf(Number(text)) : null;
   if (owner === null)
@@ -109,11 +109,12 @@ function ownerFor({ words, processes }: Call): OwnerProcess | null {
 const label = 'redlockctl hold';
 
 export async function hold(call: Call): Promise<number> {
-  const { words, settings, clock, note, environment, processes, print, tell, interrupted } = call;
+  const { args, settings, clock, holderRecord, environment, processes, print, tell, interrupted } =
+    call;
   const role = holderRole(environment);
-  if (role === null && words.has('--background')) return startInBackground(call);
+  if (role === null && args.has('--background')) return startInBackground(call);
   const owner = role?.owner ?? ownerFor(call);
-  const name = words.operands[0] ?? '';
+  const name = args.operands[0] ?? '';
   const ended = AbortSignal.any([interrupted(), ...(role ? [role.abandoned] : [])]);
   const { redlock, listen, close } = await openRedlock(settings, clock);
   const { masterTimeoutMs } = settings;
@@ -123,7 +124,7 @@ export async function hold(call: Call): Promise<number> {
     isWanted,
     ended,
     handOver: async (lease) => {
-      print(ticketText(call, lease, { pid: note().pid }));
+      print(ticketText(call, lease, { pid: holderRecord().pid }));
       return role === null || role.handOver();
     },
     recordOf: settings.hasHistory ? recordBy(call) : () => null,
@@ -152,9 +153,9 @@ const facts = {
   lost: { outcome: 'lost', exitCode: null, status: exitCode.lost },
 } as const satisfies Record<End, object>;
 
-function recordBy({ note }: Call): Terms['recordOf'] {
+function recordBy({ holderRecord }: Call): Terms['recordOf'] {
   return ({ claim, fence }: Lease, end, waitMs, heldMs) => {
-    const { host, pid, user } = note();
+    const { host, pid, user } = holderRecord();
     return renderRecord({
       token: parseValue(claim.value).token,
       host,

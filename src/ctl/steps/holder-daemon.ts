@@ -1,6 +1,6 @@
 // Holds a lock for another process: acquires it, hands its token over, extends it while it is
-// wanted, and releases it. Pure of words and output, so the simulator runs it as it is. *Note:* a
-// release by token wakes this process; a lock that is missing without that wake-up was lost.
+// wanted, and releases it. Pure of arguments and output, so the simulator runs it as it is. *Note:*
+// a release by token wakes this process; a lock that is missing without that wake-up was lost.
 
 import type { Listen } from '../../lock/holder-request.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';

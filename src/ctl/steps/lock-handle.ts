@@ -7,7 +7,7 @@ import type { Clock, Random } from '../../lock/ports.ts';
 import { quorumOf, validUntilOf } from '../../lock/quorum.ts';
 import type { Redlock } from '../../lock/redlock.ts';
 import { alone, type Sharing } from '../../lock/types.ts';
-import { type HolderNote, keeperIdOf, newClaim } from '../../lock/value.ts';
+import { type HolderRecord, keeperIdOf, newClaim } from '../../lock/value.ts';
 import { type Acquisition, waitForLock } from '../../lock/wait.ts';
 import type { LockSnapshot } from '../../redis/snapshot.ts';
 import { type Holding, holdingsOf } from '../holdings.ts';
@@ -21,7 +21,7 @@ export interface AcquireOnceParts {
   /** A new token: never used before, and not to be guessed. */
   readonly newToken: () => string;
   /** The holder record, for people. */
-  readonly note: () => HolderNote;
+  readonly holderRecord: () => HolderRecord;
 }
 
 export interface Wanted {
@@ -41,14 +41,14 @@ export function acquireOnce(
   wanted: Wanted,
   aborted: AbortSignal,
 ): Promise<Acquisition> {
-  const { redlock, clock, random, newToken, note } = parts;
+  const { redlock, clock, random, newToken, holderRecord } = parts;
   const { name, ttlMs, waitMs, isFenced } = wanted;
   const waiting = {
     redlock,
     clock,
     random,
     report: () => {},
-    newClaim: () => newClaim({ resources: [name], ttlMs, isFenced }, newToken(), note()),
+    newClaim: () => newClaim({ resources: [name], ttlMs, isFenced }, newToken(), holderRecord()),
     waiterId: newToken(),
   };
   return waitForLock(waiting, { waitMs, giveUpAfterMs, aborted });

@@ -39,21 +39,21 @@ export interface Past {
   readonly isKnown: boolean;
 }
 
-function isAboutPast({ words }: Pick<Call, 'words'>): boolean {
-  return words.has('--succeeded-within') || words.has('--max-skips');
+function isAboutPast({ args }: Pick<Call, 'args'>): boolean {
+  return args.has('--succeeded-within') || args.has('--max-skips');
 }
 
-async function checkPast({ words, settings, clock, print, tell }: Call): Promise<number> {
-  const [name] = words.operands;
+async function checkPast({ args, settings, clock, print, tell }: Call): Promise<number> {
+  const [name] = args.operands;
   if (name === undefined) throw new UsageError('check: NAME missing (say which lock)');
-  if (words.has('--token'))
+  if (args.has('--token'))
     throw new UsageError('check: --token: is about a held lock, not the history (leave it out)');
   const withinMs = numberOf(
     '--succeeded-within',
-    words.textOf('--succeeded-within'),
+    args.textOf('--succeeded-within'),
     readPositiveDuration,
   );
-  const mostSkips = numberOf('--max-skips', words.textOf('--max-skips'), readCount);
+  const mostSkips = numberOf('--max-skips', args.textOf('--max-skips'), readCount);
   const query = await MasterQuery.of(settings, clock);
   const [histories = []] = await query.histories([name], allLines);
   const failures = query.failures();
@@ -67,7 +67,7 @@ async function checkPast({ words, settings, clock, print, tell }: Call): Promise
   const finish = (outcome: string, line: string | null, code: number) => {
     const at = succeededAgoMs === null ? null : new Date(Date.now() - succeededAgoMs).toISOString();
     const facts = { succeededAt: at, succeededAgoMs, skips: skipCount };
-    if (words.has('--json')) print(jsonLine({ name, outcome, ...facts }));
+    if (args.has('--json')) print(jsonLine({ name, outcome, ...facts }));
     else if (line !== null) tell(line);
     return code;
   };
@@ -146,9 +146,9 @@ export async function release(call: Call): Promise<number> {
 
 export async function check(call: Call): Promise<number> {
   if (isAboutPast(call)) return checkPast(call);
-  const { words, environment, settings, clock } = call;
-  const name = words.operands[0] ?? environment.REDLOCK_NAME;
-  const token = words.textOf('--token') ?? environment.REDLOCK_TOKEN;
+  const { args, environment, settings, clock } = call;
+  const name = args.operands[0] ?? environment.REDLOCK_NAME;
+  const token = args.textOf('--token') ?? environment.REDLOCK_TOKEN;
   if (!name || !token) {
     throw new UsageError(
       'check: no lock to ask for (call it inside a run of redlock-run, or give NAME and --token)',
@@ -165,11 +165,10 @@ function accessTo(settings: CtlSettings, clock: Clock): Access {
   };
 }
 
-function handleOf({ words }: Call): LockHandle {
-  const token = words.textOf('--token');
-  if (token === null)
-    throw new UsageError(`${words.row.verb}: --token missing (acquire prints it)`);
-  return { name: words.operands[0] ?? '', token };
+function handleOf({ args }: Call): LockHandle {
+  const token = args.textOf('--token');
+  if (token === null) throw new UsageError(`${args.row.verb}: --token missing (acquire prints it)`);
+  return { name: args.operands[0] ?? '', token };
 }
 
 const codes: Readonly<Record<Answer['kind'], number>> = {
@@ -179,10 +178,10 @@ const codes: Readonly<Record<Answer['kind'], number>> = {
   unknown: exitCode.unreachable,
 };
 
-function tellOf({ words, print, tell }: Call, { name }: LockHandle, answer: Answer): number {
+function tellOf({ args, print, tell }: Call, { name }: LockHandle, answer: Answer): number {
   const { kind: outcome } = answer;
   const validMs = answer.kind === 'held' && Number.isFinite(answer.validMs) ? answer.validMs : null;
-  if (words.has('--json')) {
+  if (args.has('--json')) {
     print(jsonLine({ name, outcome, validMs: validMs === null ? null : Math.floor(validMs) }));
   } else if (outcome === 'lost') tell(`lost: ${quoted(name)}: not held with this token any more`);
   else if (outcome === 'unknown')

@@ -6,14 +6,14 @@
 // another name.
 
 import type { Claim } from '../../lock/types.ts';
-import { noteKeyOf } from '../keys.ts';
+import { ownerKeyOf } from '../keys.ts';
 import {
   type Calls,
+  recordArgs,
   recordKeys,
-  recordWords,
   redlockCalls,
   type ScriptCall,
-  skipWords,
+  skipArgs,
   type Undoing,
 } from './script-calls.ts';
 import { scripts, scriptsFor } from './scripts.ts';
@@ -22,43 +22,43 @@ import { scripts, scriptsFor } from './scripts.ts';
 function setnxCalls(unitMs: number): Calls {
   const keysFor = (resource: string, prefix: string) => [
     prefix + resource,
-    noteKeyOf(prefix, resource),
+    ownerKeyOf(prefix, resource),
   ];
   const call = (
     script: string,
     { resources }: Claim,
     prefix: string,
-    ...words: ScriptCall['words']
+    ...args: ScriptCall['args']
   ): ScriptCall => ({
     script,
     keys: keysFor(resources[0] as string, prefix),
-    words,
+    args,
   });
   const toExtend = (claim: Claim, _: number | null, prefix: string) =>
     call(scripts['extend.setnx'], claim, prefix, claim.value, claim.ttlMs, unitMs);
   return {
     toAcquire: (claim, prefix, historyBytes) => {
       const script = scriptsFor(true, claim.skip !== undefined)['acquire.setnx'];
-      const words = [claim.value, claim.ttlMs, unitMs, ...skipWords(claim, prefix, historyBytes)];
-      return call(script, claim, prefix, ...words);
+      const args = [claim.value, claim.ttlMs, unitMs, ...skipArgs(claim, prefix, historyBytes)];
+      return call(script, claim, prefix, ...args);
     },
     toExtend,
     toRepair: toExtend,
     toRelease: ({ claim, keepMs, record }: Undoing, prefix, historyBytes) => {
       const script = scriptsFor(true, record !== null)['release.setnx'];
-      const line = [record ?? '', ...recordWords(record, prefix, historyBytes)];
+      const line = [record ?? '', ...recordArgs(record, prefix, historyBytes)];
       const release = call(script, claim, prefix, claim.value, keepMs, unitMs, ...line);
       return { ...release, keys: [...release.keys, ...recordKeys(record, claim, prefix)] };
     },
     toLook: (resources, prefix) => ({
       script: scripts['look.setnx'],
       keys: resources.flatMap((resource) => keysFor(resource, prefix)),
-      words: [],
+      args: [],
     }),
     toReplace: (resource, value, by, prefix) => ({
       script: scripts['replace.setnx'],
       keys: keysFor(resource, prefix),
-      words: [value, by],
+      args: [value, by],
     }),
   };
 }

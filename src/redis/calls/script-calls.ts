@@ -1,8 +1,8 @@
-// Which script is called for a claim, on which keys, with which words. It sends nothing.
+// Which script is called for a claim, on which keys, with which arguments. It sends nothing.
 
 import { isSuccess } from '../../lock/history.ts';
 import type { Claim, Waiter } from '../../lock/types.ts';
-import { markOf } from '../../lock/value.ts';
+import { modeOf } from '../../lock/value.ts';
 import {
   channelsOf,
   freezeKeyOf,
@@ -17,7 +17,7 @@ import { type Scripts, scripts, scriptsFor } from './scripts.ts';
 export interface ScriptCall {
   readonly script: string;
   readonly keys: readonly string[];
-  readonly words: readonly (string | number)[];
+  readonly args: readonly (string | number)[];
 }
 
 /** The script calls of a protocol. */
@@ -55,15 +55,15 @@ export function withoutWaiter(undoing: Undoing): Undoing {
   return { ...undoing, claim: { ...undoing.claim, waiter: null }, keepsPosition: true };
 }
 
-/** What a claim that does not wait says beside its words, in case that it is refused. */
-export function skipWords({ skip }: Claim, prefix: string, historyBytes = usualHistoryBytes) {
+/** What a claim that does not wait says beside its arguments, in case that it is refused. */
+export function skipArgs({ skip }: Claim, prefix: string, historyBytes = usualHistoryBytes) {
   if (skip === undefined) return [];
   const { line, host, run, isRepeated } = skip;
   return [historyIndexOf(prefix), historyBytes, line, host, run, isRepeated ? 1 : 0];
 }
 
 /** What a release says behind its line. */
-export function recordWords(
+export function recordArgs(
   record: string | null,
   prefix: string,
   historyBytes = usualHistoryBytes,
@@ -89,47 +89,47 @@ export function recordKeys(
 function toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptCall {
   const { value, ttlMs, isFenced, waiter, resources } = claim;
   const counter = isFenced ? counterKeptMs + ttlMs : 0;
-  const words = [
+  const args = [
     value,
     ttlMs,
     counter,
-    ...waiterWords(waiter),
-    ...sharingWords(claim),
+    ...waiterArgs(waiter),
+    ...sharingArgs(claim),
     ...channelsIn(claim, prefix),
-    ...skipWords(claim, prefix, historyBytes),
+    ...skipArgs(claim, prefix, historyBytes),
   ];
   const script = textsFor(claim, claim.skip !== undefined).acquire;
-  return { script, keys: keysWithFreezes(resources, prefix), words };
+  return { script, keys: keysWithFreezes(resources, prefix), args };
 }
 
 function toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   const arrival = claim.preemptible === 'lock' ? (claim.waiter?.arrivalUs ?? 0) : '';
-  const words = [...holderWords(claim, fence), arrival];
-  return { script: textsFor(claim).extend, keys: keysIn(claim.resources, prefix), words };
+  const args = [...holderArgs(claim, fence), arrival];
+  return { script: textsFor(claim).extend, keys: keysIn(claim.resources, prefix), args };
 }
 
 function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall {
   return {
     script: textsFor(claim).repair,
     keys: keysIn(claim.resources, prefix),
-    words: holderWords(claim, fence),
+    args: holderArgs(claim, fence),
   };
 }
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
 function toRelease(undoing: Undoing, prefix: string, historyBytes?: number): ScriptCall {
   const { claim, keepMs, record, keepsPosition } = undoing;
-  const [id, arrivalUs] = waiterWords(claim.waiter);
+  const [id, arrivalUs] = waiterArgs(claim.waiter);
   const waiter = [id, keepsPosition ? arrivalUs : ''];
-  const behind = recordWords(record, prefix, historyBytes);
+  const behind = recordArgs(record, prefix, historyBytes);
   const told = [record ?? '', ...channelsIn(claim, prefix), ...behind];
-  const words = [claim.value, keepMs, ...waiter, ...sharingWords(claim), ...told];
+  const args = [claim.value, keepMs, ...waiter, ...sharingArgs(claim), ...told];
   const keys = [...keysIn(claim.resources, prefix), ...recordKeys(record, claim, prefix)];
-  return { script: textsFor(claim, record !== null).release, keys, words };
+  return { script: textsFor(claim, record !== null).release, keys, args };
 }
 
 function toLook(resources: readonly string[], prefix: string): ScriptCall {
-  return { script: scripts.look, keys: keysWithFreezes(resources, prefix), words: [] };
+  return { script: scripts.look, keys: keysWithFreezes(resources, prefix), args: [] };
 }
 
 /** Bars new holders, for so many ms; 0: until it is thawed. Not in the older protocol. */
@@ -142,7 +142,7 @@ export function toFreeze(
   return {
     script: scripts.freeze,
     keys: [freezeKeyOf(prefix, resource)],
-    words: [value, Math.ceil(forMs)],
+    args: [value, Math.ceil(forMs)],
   };
 }
 
@@ -158,12 +158,12 @@ export function toThaw(
   return {
     script: scripts.thaw,
     keys: [...keysWithFreezes(resources, prefix), ...recordKeys(line, { resources }, prefix)],
-    words: [value, channelsOf(prefix, resource), line, historyIndexOf(prefix), historyBytes],
+    args: [value, channelsOf(prefix, resource), line, historyIndexOf(prefix), historyBytes],
   };
 }
 
 /** Adds what a person has done to the history. */
-export function toNoteAct(
+export function toRecordAct(
   resource: string,
   line: string,
   prefix: string,
@@ -173,7 +173,7 @@ export function toNoteAct(
   return {
     script: scripts.act,
     keys: [prefix + resource, ...history],
-    words: [line, historyIndexOf(prefix), historyBytes],
+    args: [line, historyIndexOf(prefix), historyBytes],
   };
 }
 
@@ -181,7 +181,7 @@ function toReplace(resource: string, value: string, by: string, prefix: string):
   return {
     script: scripts.replace,
     keys: keysOf(prefix, resource).slice(0, 1),
-    words: [value, by],
+    args: [value, by],
   };
 }
 
@@ -192,8 +192,8 @@ export function channelNamesOf(claim: Claim, prefix: string): string[] {
   return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
 }
 
-function textsFor({ sharing, preemptible }: Claim, isNoted = false): Scripts {
-  return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', isNoted);
+function textsFor({ sharing, preemptible }: Claim, isRecorded = false): Scripts {
+  return scriptsFor(sharing.kind === 'exclusive' && preemptible === 'never', isRecorded);
 }
 
 function keysIn(resources: readonly string[], prefix: string): string[] {
@@ -207,19 +207,19 @@ function keysWithFreezes(resources: readonly string[], prefix: string): string[]
 }
 
 /** Mark and slot. */
-function sharingWords({ sharing }: Claim): [string, number] {
-  return [markOf(sharing), sharing.kind === 'slots' ? sharing.slot : 0];
+function sharingArgs({ sharing }: Claim): [string, number] {
+  return [modeOf(sharing), sharing.kind === 'slots' ? sharing.slot : 0];
 }
 
 /** Value, ttl, ms to keep the counters, fence, mark and slot. */
-function holderWords(claim: Claim, fence: number | null): (string | number)[] {
+function holderArgs(claim: Claim, fence: number | null): (string | number)[] {
   const { value, ttlMs } = claim;
   return [
     value,
     ttlMs,
     fence === null ? 0 : counterKeptMs + ttlMs,
     fence ?? 0,
-    ...sharingWords(claim),
+    ...sharingArgs(claim),
   ];
 }
 
@@ -228,6 +228,6 @@ function channelsIn({ resources }: Claim, prefix: string): string[] {
 }
 
 /** Id and arrival; '' for a claim that does not wait. */
-function waiterWords(waiter: Waiter | null): [string, string | number] {
+function waiterArgs(waiter: Waiter | null): [string, string | number] {
   return waiter === null ? ['', ''] : [waiter.id, waiter.arrivalUs];
 }

@@ -106,9 +106,9 @@ export async function openClient(
     const { code } = (cause ?? {}) as { code?: string };
     if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
     const failure = failedBy(error, cause);
-    return failure.isVague ? (guard.lastWords ?? failure) : failure;
+    return failure.isVague ? (guard.lastError ?? failure) : failure;
   };
-  const call: Call = (command, ...words) => ask(() => client.call(command, ...words));
+  const call: Call = (command, ...args) => ask(() => client.call(command, ...args));
   const enter = (password: string | undefined) =>
     inTime(client, [
       // A duplicate logs in by itself.
@@ -148,7 +148,7 @@ async function inTime(client: Redis, answers: readonly (Promise<unknown> | null)
   if (refused) throw refused.reason;
 }
 
-type Call = (command: string, ...words: string[]) => Promise<unknown>;
+type Call = (command: string, ...args: string[]) => Promise<unknown>;
 
 /** Logs in, and once more where the password has been changed in the meantime. */
 async function enterAgain(

@@ -81,14 +81,14 @@ export class Connection {
   eval(
     script: string,
     keys: readonly string[],
-    ...words: (string | number)[]
+    ...args: (string | number)[]
   ): Promise<unknown | Failed> {
-    return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...words));
+    return this.#send(() => this.#client.eval(script, keys.length, ...keys, ...args));
   }
 
   /** Runs a script. If it fails because a key has the wrong type, the failure names that key. */
-  async run({ script, keys, words }: ScriptCall): Promise<unknown | Failed> {
-    const reply = await this.eval(script, keys, ...words);
+  async run({ script, keys, args }: ScriptCall): Promise<unknown | Failed> {
+    const reply = await this.eval(script, keys, ...args);
     // Another server may answer at the address by now. A request that is under way here must not be
     // overtaken by its release on another connection.
     const isStale = isFailed(reply) && kindOfError(reply.message)?.isStale;
@@ -99,14 +99,14 @@ export class Connection {
   }
 
   /** Runs one command. It is sent before this returns its promise, or never. */
-  call(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
-    return this.#send(() => this.#client.call(command, ...words));
+  call(command: string, ...args: (string | number)[]): Promise<unknown | Failed> {
+    return this.#send(() => this.#client.call(command, ...args));
   }
 
   /** The same, exact to the byte: what is no UTF-8 becomes text by textOf. */
-  exactly(command: string, ...words: (string | number)[]): Promise<unknown | Failed> {
-    const args = words.map((word) => (typeof word === 'number' ? word : bytesOf(word)));
-    return this.#send(async () => textsOf(await this.#client.callBuffer(command, ...args)));
+  exactly(command: string, ...args: (string | number)[]): Promise<unknown | Failed> {
+    const sent = args.map((word) => (typeof word === 'number' ? word : bytesOf(word)));
+    return this.#send(async () => textsOf(await this.#client.callBuffer(command, ...sent)));
   }
 
   /** Ends the connection after everything sent so far has been passed to the kernel. */
@@ -170,11 +170,11 @@ export class Connection {
   }
 
   /**
-   * For how many ms this promotion has been known on the server (scripts/promoted.lua). `isNoting`:
-   * whether the server notes it where it has not been known yet.
+   * For how many ms this promotion has been known on the server (scripts/promoted.lua).
+   * `isRecording`: whether the server records it where it has not been known yet.
    */
-  async firstSeenMs(key: string, id: string, isNoting: boolean): Promise<number | Failed> {
-    const reply = await this.eval(scripts.promoted, [key], id, isNoting ? '1' : '0');
+  async firstSeenMs(key: string, id: string, isRecording: boolean): Promise<number | Failed> {
+    const reply = await this.eval(scripts.promoted, [key], id, isRecording ? '1' : '0');
     if (isFailed(reply)) return reply;
     return typeof reply === 'number' ? reply : failed('reply', 'an unexpected reply to a script');
   }

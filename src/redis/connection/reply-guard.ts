@@ -20,7 +20,7 @@ const unasked = {
   advice: 'correct the port',
 };
 /** The most that is kept of an error that came without a request. */
-const mostLastWords = 300;
+const mostErrorBytes = 300;
 
 export class ReplyGuard {
   readonly #mostBytes: number;
@@ -39,7 +39,7 @@ export class ReplyGuard {
   /** The line that is being read, as far as it may be an error without a request. */
   #line = '';
   /** With which error the server has closed the connection; '': with none. */
-  #lastWords = '';
+  #lastError = '';
   #problem: Failed | null = null;
 
   /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
@@ -55,8 +55,8 @@ export class ReplyGuard {
   }
 
   /** What the server said, without a request, before it closed the connection; null: nothing. */
-  get lastWords(): Failed | null {
-    return this.#lastWords === '' ? null : failedBy(replyError(this.#lastWords));
+  get lastError(): Failed | null {
+    return this.#lastError === '' ? null : failedBy(replyError(this.#lastError));
   }
 
   /** Announces one more reply. */
@@ -109,7 +109,7 @@ export class ReplyGuard {
     const end = found < 0 ? chunk.length : found + 1;
     const missing = longestHeader - this.#header.length;
     this.#header += chunk.toString('latin1', at, Math.min(end, at + missing));
-    const room = mostLastWords - this.#line.length;
+    const room = mostErrorBytes - this.#line.length;
     if (this.#header.startsWith('-'))
       this.#line += chunk.toString('latin1', at, Math.min(end, at + room));
     if (!/^[-+:,#_($=!*~%]/.test(this.#header))
@@ -156,7 +156,7 @@ export class ReplyGuard {
     else if (this.#loginRepliesLeft > 0 && !(isNil && isWhole)) this.#loginRepliesLeft -= 1;
     // A server says without a request why it closes a connection.
     else if (isError && isWhole) {
-      this.#lastWords ||= this.#line.slice(1).trim();
+      this.#lastError ||= this.#line.slice(1).trim();
       return;
     } else this.#problem = unasked;
     this.#bytes = 0;

@@ -89,8 +89,8 @@ async function ask(sentinel: MasterAddress, primary: string): Promise<SentinelHo
   if (isFailed(opened)) return opened;
   const timeout = setTimeout(() => opened.client.disconnect(), answerMs);
   try {
-    const words = ['get-master-addr-by-name', primary] as const;
-    const reply = await opened.ask(() => opened.client.call('SENTINEL', ...words));
+    const args = ['get-master-addr-by-name', primary] as const;
+    const reply = await opened.ask(() => opened.client.call('SENTINEL', ...args));
     return placeIn(reply, primary);
   } catch (error) {
     const failure = opened.whyFailed(error);

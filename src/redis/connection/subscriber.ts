@@ -209,7 +209,7 @@ function headerAt(bytes: string, at: number, form: RegExp): string | Failed | nu
   return found ?? (header.includes('\r\n') || header.length === 16 ? unexpected : null);
 }
 
-function commandOf(...words: readonly string[]): string {
-  const texts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
-  return `*${words.length}\r\n${texts.join('')}`;
+function commandOf(...args: readonly string[]): string {
+  const texts = args.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+  return `*${args.length}\r\n${texts.join('')}`;
 }

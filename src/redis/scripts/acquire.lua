@@ -2,12 +2,12 @@
 --
 -- KEYS: five a resource: key, counter, queue, signs of life, holders; then one a resource: freeze.
 -- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 our id in the queues
---   ('': we do not wait), 5 our arrival in microseconds, 6 mark ('': exclusive; 'shared';
+--   ('': we do not wait), 5 our arrival in microseconds, 6 mode ('': exclusive; 'shared';
 --   'slots <number>'), 7 slot (0: none), 8 ... starts of the channels' names, one a resource. For a
 --   claim that does not wait then, for record.lua: index, mostBytes, line, host, run, 1 if the run
 --   was refused before.
 -- Returns {1, fence} granted, one fence for all resources (0: no fence); or {0, beginning of the
---   holder's value, or mark ('': others are first), PTTL (-1: never expires), position in the queue
+--   holder's value, or mode ('': others are first), PTTL (-1: never expires), position in the queue
 --   (-1: none), seconds, microseconds, id of the newer waiter that superseded us ('': none), {free
 --   slots}} refused. A key of another type counts as held, by '(a hash)' or so. An error where a
 --   counter is corrupt; then nothing is done.
@@ -20,7 +20,7 @@
 -- it has just asked for it. A freeze bars every new holder, and none that is there. A waiter that
 -- wants the holder to yield is not entered then: it would have a holder stopped for nothing.
 
-local value, ttl, keep, id, arrival, mark, slot = unpack(ARGV, 1, 7)
+local value, ttl, keep, id, arrival, mode, slot = unpack(ARGV, 1, 7)
 -- @include counter.lua
 local fence, isNew, helpers = 0, false, #KEYS / 6 * 5
 for at = 2, keep == '0' and 0 or helpers, 5 do
@@ -31,7 +31,7 @@ for at = 2, keep == '0' and 0 or helpers, 5 do
 end
 -- One resource that nothing holds and nothing waits for, which is nearly always: none of what
 -- follows is even defined then.
-local isPlain = id == '' and mark == '' and #KEYS == 6
+local isPlain = id == '' and mode == '' and #KEYS == 6
 -- @history
 local index, mostBytes, line, host, run, repeated = unpack(ARGV, 8 + #KEYS / 6, 13 + #KEYS / 6)
 isPlain = isPlain and repeated ~= '1'
@@ -49,7 +49,9 @@ if not set or not set.ok then
   -- @end
   local function refuse(holder, remainingMs, by, slots)
     -- @history
-    for i = 1, line and count or 0 do pcall(note_skip, KEYS[i * 5 - 4], line, host, run, holder) end
+    for i = 1, line and count or 0 do
+      pcall(record_skip, KEYS[i * 5 - 4], line, host, run, holder)
+    end
     -- @end
     local place = -1
     for i = 1, id ~= '' and by == '' and count or 0 do
@@ -121,10 +123,10 @@ if not set or not set.ok then
     local key = KEYS[i * 5 - 4]
     local holder = redis.pcall('GET', key)
     standing[i] = holder
-    isOurs[i] = mark == '' and holder == value
+    isOurs[i] = mode == '' and holder == value
     if type(holder) == 'table' then
       block('(a ' .. redis.call('TYPE', key).ok .. ')', redis.call('PTTL', key))
-    elseif holder and not isOurs[i] and (mark == '' or holder ~= mark) then
+    elseif holder and not isOurs[i] and (mode == '' or holder ~= mode) then
       block(told(holder), redis.call('PTTL', key))
     end
   end
@@ -132,10 +134,10 @@ if not set or not set.ok then
   -- @forms
   -- @include holders.lua
   -- The slots that are free. A waiter that wants a lock replaced wakes its holders.
-  slotCount = slots_in(mark)
+  slotCount = slots_in(mode)
   local isTaken, soonestMs = {}, math.huge
   for i = 1, count do
-    for _, one in ipairs(mark ~= '' and standing[i] == mark and living(i) or {}) do
+    for _, one in ipairs(mode ~= '' and standing[i] == mode and living(i) or {}) do
       if one.value == value then
         isOurs[i] = true
       elseif slotCount > 0 then
@@ -151,15 +153,15 @@ if not set or not set.ok then
     end
   end
   local isFull = slotCount > 0 and #slots == 0
-  if isFull then block(mark, soonestMs) end
+  if isFull then block(mode, soonestMs) end
   for i = 1, has(id, 'replace') and not freeze and count or 0 do
     local function wake_holder(holder)
       wake(channel(i), 'holder:' .. (string.match(holder, '^%S+') or ''))
     end
     local holder = standing[i]
-    if type(holder) == 'string' and holder ~= (mark == '' and value or mark) then
+    if type(holder) == 'string' and holder ~= (mode == '' and value or mode) then
       wake_holder(holder)
-      for _, one in ipairs(is_mark(holder) and living(i) or {}) do wake_holder(one.value) end
+      for _, one in ipairs(is_mode(holder) and living(i) or {}) do wake_holder(one.value) end
     end
     for _, one in ipairs(isFull and living(i) or {}) do
       if one.slot == '1' then wake_holder(one.value) end
@@ -176,7 +178,7 @@ if not set or not set.ok then
   for i = 1, count do
     for _, other in ipairs(isOurs[i] and {} or waiters(i)) do
       if other == id then break end
-      if mark ~= 'shared' or not has(other, 'shared') then
+      if mode ~= 'shared' or not has(other, 'shared') then
         local isAnnounced = standing[i] == false or slotCount > 0
         local askedAt = tonumber(redis.call('ZSCORE', seen(i), other) or 0)
         if not isAnnounced or askedAt > now_ms() - 500 or wake(channel(i), other) then
@@ -187,7 +189,7 @@ if not set or not set.ok then
     end
   end
   -- @forms
-  if slotCount > 0 and not isOnFreeSlot then return refuse(mark, 0, '', slots) end
+  if slotCount > 0 and not isOnFreeSlot then return refuse(mode, 0, '', slots) end
   -- @end
 
   -- Ours. Holders that outlived the key count for nothing.
@@ -196,25 +198,25 @@ if not set or not set.ok then
   for i = 1, count do
     local outlived = KEYS[i * 5]
     if not standing[i] and redis.call('EXISTS', outlived) == 1 then redis.call('DEL', outlived) end
-    if mark == '' then redis.call('SET', KEYS[i * 5 - 4], value, 'PX', ttl) end
+    if mode == '' then redis.call('SET', KEYS[i * 5 - 4], value, 'PX', ttl) end
     -- @forms
     -- Where there is room for one more, the next waiter behind us is woken; those before us have
     -- been.
-    if mark ~= '' then hold(i, ttl) end
-    local hasRoom = mark == 'shared' or (slotCount > 0 and #living(i) < slotCount)
+    if mode ~= '' then hold(i, ttl) end
+    local hasRoom = mode == 'shared' or (slotCount > 0 and #living(i) < slotCount)
     local isBehindUs = false
     for _, other in ipairs(hasRoom and waiters(i) or {}) do
       if other == id then
         isBehindUs = true
       elseif isBehindUs then
-        if (mark == 'shared' and not has(other, 'shared')) or wake(channel(i), other) then break end
+        if (mode == 'shared' and not has(other, 'shared')) or wake(channel(i), other) then break end
         forget(i, other)
       end
     end
     -- @end
     if id ~= '' then forget(i, id) end
     -- @history
-    if repeated == '1' then pcall(unnote_skip, KEYS[i * 5 - 4], host, run) end
+    if repeated == '1' then pcall(remove_skip, KEYS[i * 5 - 4], host, run) end
     -- @end
     -- @forms
     if has(id, 'newest') then

@@ -1,7 +1,7 @@
 -- Acquires a lock of the older protocol: SETNX where the key is absent; where its time is over,
 -- GETSET with the check that follows it. Also where it is ours already.
 --
--- KEYS: 1 key, 2 note.
+-- KEYS: 1 key, 2 owner record.
 -- ARGV: 1 value, 2 ttl in ms, 3 how many ms are one unit of time in the key. For a claim that does
 --   not wait then, as in acquire.lua: index, mostBytes, line, host, run, 1 if the run was refused
 --   before.
@@ -20,22 +20,22 @@ local index, mostBytes, line, host, run, repeated = unpack(ARGV, 4, 9)
 -- @end
 local function refuse(holder, leftMs)
   -- @history
-  if line then pcall(note_skip, KEYS[1], line, host, run, told(holder)) end
+  if line then pcall(record_skip, KEYS[1], line, host, run, told(holder)) end
   -- @end
   return {0, told(holder), math.ceil(leftMs), -1, tonumber(now()[1]), tonumber(now()[2]), '', {}}
 end
-local mark = redis.pcall('GET', KEYS[1])
-if type(mark) == 'table' then
+local time = redis.pcall('GET', KEYS[1])
+if type(time) == 'table' then
   return refuse('(a ' .. redis.call('TYPE', KEYS[1]).ok .. ')', redis.call('PTTL', KEYS[1]))
 end
-if mark and owner_of(mark, KEYS[2]) ~= value then
-  local endsAt = end_of(mark)
-  if not endsAt then return refuse(mark, redis.call('PTTL', KEYS[1])) end
+if time and owner_of(time, KEYS[2]) ~= value then
+  local endsAt = end_of(time)
+  if not endsAt then return refuse(time, redis.call('PTTL', KEYS[1])) end
   local leftMs = endsAt + differenceMs - now_ms()
-  if leftMs >= 0 then return refuse(owner_of(mark, KEYS[2]) or mark, leftMs) end
+  if leftMs >= 0 then return refuse(owner_of(time, KEYS[2]) or time, leftMs) end
 end
 put(tonumber(ttl))
 -- @history
-if repeated == '1' then pcall(unnote_skip, KEYS[1], host, run) end
+if repeated == '1' then pcall(remove_skip, KEYS[1], host, run) end
 -- @end
 return {1, 0}

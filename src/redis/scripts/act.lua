@@ -8,4 +8,4 @@
 local line, index, mostBytes = unpack(ARGV, 1, 3)
 -- @include clock.lua
 -- @include record.lua
-return pcall(note_run, KEYS[1], line, '') and 1 or 0
+return pcall(record_run, KEYS[1], line, '') and 1 or 0

@@ -1,7 +1,7 @@
 -- Extends a lock where every resource shows us as a holder, and raises the counters.
 --
 -- KEYS: as in acquire.lua.
--- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 the fence, 5 mark, 6 slot,
+-- ARGV: 1 value, 2 ttl in ms, 3 ms to keep the counters (0: no fence), 4 the fence, 5 mode, 6 slot,
 --   7 our arrival, where we would give the lock up for a newer waiter, 0 where we never waited
 --   ('': we never give it up).
 -- Returns {1, seconds, microseconds, id of the newest waiter that wants it ('': none)} extended, at
@@ -13,10 +13,10 @@
 -- PEXPIRE and not SET: it works on a master that is out of memory. Where all slots are taken, only
 -- the holder of the first is wanted: one is enough.
 
-local value, ttl, keep, fence, mark, slot, arrival = unpack(ARGV, 1, 7)
+local value, ttl, keep, fence, mode, slot, arrival = unpack(ARGV, 1, 7)
 -- @include clock.lua
 local isMissing, isAsked = false, arrival ~= ''
-if mark == '' then
+if mode == '' then
   for at = 1, #KEYS, 5 do
     local holder = redis.pcall('GET', KEYS[at])
     if holder and holder ~= value then return {0} end
@@ -35,7 +35,7 @@ else
   if isMissing then return {-1} end
   for i = 1, #KEYS / 5 do
     hold(i, ttl)
-    local slotCount = slots_in(mark)
+    local slotCount = slots_in(mode)
     isAsked = isAsked and (slotCount == 0 or (slot == '1' and #living(i) >= slotCount))
   end
   -- @end
@@ -46,7 +46,7 @@ if isAsked then
   -- @include queue.lua
   for i = 1, #KEYS / 5 do
     for _, other in ipairs(waiters(i)) do
-      local isInTheWay = mark ~= 'shared' or not has(other, 'shared')
+      local isInTheWay = mode ~= 'shared' or not has(other, 'shared')
       local isNewer = tonumber(redis.call('ZSCORE', queue(i), other)) > tonumber(arrival)
       if isInTheWay and isNewer and has(other, 'replace') then wantedBy = other end
     end

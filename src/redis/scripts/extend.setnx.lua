@@ -10,8 +10,8 @@ local value, ttl, unitMs = unpack(ARGV, 1, 3)
 -- @include clock.lua
 -- @include time.setnx.lua
 -- @include put.setnx.lua
-local mark = redis.pcall('GET', KEYS[1])
-if mark == false then return {-1} end
-if type(mark) == 'table' or owner_of(mark, KEYS[2]) ~= value then return {0} end
+local time = redis.pcall('GET', KEYS[1])
+if time == false then return {-1} end
+if type(time) == 'table' or owner_of(time, KEYS[2]) ~= value then return {0} end
 put(tonumber(ttl))
 return {1, tonumber(now()[1]), tonumber(now()[2]), ''}

@@ -5,8 +5,8 @@
 local function put(ttl)
   local unit = tonumber(unitMs)
   local ends = math.floor(now_ms() / unit) + math.ceil((ttl + differenceMs) / unit) + 1
-  local mark = string.format('%.0f', ends)
-  local keep = math.ceil(mark * unit - now_ms() + differenceMs)
-  redis.call('SET', KEYS[1], mark, 'PX', keep)
-  redis.call('SET', KEYS[2], mark .. ' ' .. value, 'PX', keep)
+  local time = string.format('%.0f', ends)
+  local keep = math.ceil(time * unit - now_ms() + differenceMs)
+  redis.call('SET', KEYS[1], time, 'PX', keep)
+  redis.call('SET', KEYS[2], time .. ' ' .. value, 'PX', keep)
 end

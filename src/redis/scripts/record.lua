@@ -8,8 +8,8 @@
 -- What has not changed for thirty days is removed, and beyond `mostBytes` what has not changed for
 -- longest, in small steps. Errors reach no caller: a master that is full, that allows it to nothing
 -- or has something else there keeps no history.
--- note_run(key, line, isSuccess), note_skip(key, line, host, run, holder), unnote_skip(key, host,
--- run): as their names say. A run that is noted again is counted once.
+-- record_run(key, line, isSuccess), record_skip(key, line, host, run, holder),
+-- remove_skip(key, host, run): as their names say. A run that is recorded again is counted once.
 
 local names, size = (index or '') .. ':names:history', (index or '') .. ':size:history'
 local lifeMs, unitBytes, range = 2592000000, 64, 2097152
@@ -53,7 +53,7 @@ local function keep(key)
   redis.call('PEXPIRE', facts_of(key), lifeMs)
   fit(key)
 end
-local function note_run(key, line, isSuccess)
+local function record_run(key, line, isSuccess)
   local entry = text_of(now_ms()) .. ' ' .. line
   grow(key, units(entry))
   if redis.call('LPUSH', runs_of(key), entry) > 1000 then
@@ -80,7 +80,7 @@ local function drop_host(key)
   end
   if oldest then put_skip(key, string.sub(facts[oldest], 6), facts[oldest + 1], nil) end
 end
-local function note_skip(key, line, host, run, holder)
+local function record_skip(key, line, host, run, holder)
   local known = redis.call('HGET', facts_of(key), 'skip ' .. host)
   local success = redis.call('HGET', facts_of(key), 'success') or '0'
   local count, since, after, first, _, last = string.match(known or '', skipForm)
@@ -92,7 +92,7 @@ local function note_skip(key, line, host, run, holder)
   put_skip(key, host, known, table.concat(parts, ' ') .. '\n' .. holder)
   keep(key)
 end
-local function unnote_skip(key, host, run)
+local function remove_skip(key, host, run)
   local known = redis.call('HGET', facts_of(key), 'skip ' .. host)
   local count, since, after, first, ms, last, rest = string.match(known or '', skipForm)
   if last ~= run then return end

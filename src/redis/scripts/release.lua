@@ -5,7 +5,7 @@
 -- KEYS: as in acquire.lua; behind them, with a line, the two keys of each history, and the two of
 --   all histories (record.lua).
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('':
---   leave the queues), 5 mark, 6 slot, 7 the line ('': none), 8 ... starts of the channels'
+--   leave the queues), 5 mode, 6 slot, 7 the line ('': none), 8 ... starts of the channels'
 --   names, one a resource; with a line then `index` and `mostBytes` of record.lua, and 1 if the run
 --   ended well.
 -- Returns 1 released (on any resource), 0 another holder's, -1 missing.
@@ -17,7 +17,7 @@
 -- but never the caller itself. The release of one that shares is no news to others that do, unless
 -- the key ends sooner without it: it may have been the only one that would have told of its end.
 
-local value, keep, id, arrival, mark, slot, line = unpack(ARGV, 1, 7)
+local value, keep, id, arrival, mode, slot, line = unpack(ARGV, 1, 7)
 local count, keepMs = line == '' and #KEYS / 5 or (#KEYS - 2) / 7, tonumber(keep)
 -- @history
 -- The lines come first: a master that is out of memory refuses them only until something else has
@@ -26,11 +26,11 @@ if line ~= '' then
   local index, mostBytes, isSuccess = unpack(ARGV, 8 + count, 10 + count)
   -- @include clock.lua
   -- @include record.lua
-  for i = 1, count do pcall(note_run, KEYS[i * 5 - 4], line, isSuccess) end
+  for i = 1, count do pcall(record_run, KEYS[i * 5 - 4], line, isSuccess) end
 end
 -- @end
 local code, isFreed = -1, {}
-for i = 1, mark == '' and count or 0 do
+for i = 1, mode == '' and count or 0 do
   local key = KEYS[i * 5 - 4]
   local holder = redis.pcall('GET', key)
   if holder == value then
@@ -41,7 +41,7 @@ for i = 1, mark == '' and count or 0 do
   end
 end
 -- @forms
-if mark ~= '' then
+if mode ~= '' then
   -- @include clock.lua
   -- @include holders.lua
   for i = 1, count do
@@ -58,7 +58,7 @@ if mark ~= '' then
       else
         redis.call('DEL', key(i), holders(i))
       end
-      isFreed[i] = lastMs <= keepMs or lastMs < beforeMs or mark ~= 'shared'
+      isFreed[i] = lastMs <= keepMs or lastMs < beforeMs or mode ~= 'shared'
     end
   end
 end
@@ -81,7 +81,7 @@ for i = 1, count do
     see(i, id, arrival)
   end
   local first = isFreed[i] and waiters(i)[1]
-  if first and (mark ~= 'shared' or not has(first, 'shared')) then known = 0 end
+  if first and (mode ~= 'shared' or not has(first, 'shared')) then known = 0 end
   if known then wake_front(i, ARGV[7 + i], id, known) end
 end
 return code

@@ -2,7 +2,7 @@
 -- program has taken over then; or sets the time that others are to keep away for. The holder of
 -- another program is removed by the time itself as value.
 --
--- KEYS: 1 key, 2 note; behind them, with a line, those of the history (record.lua).
+-- KEYS: 1 key, 2 owner record; behind them, with a line, those of the history (record.lua).
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 how many ms are one unit of time in the key, 4 a
 --   line for the history ('': none), then `index` and `mostBytes` of record.lua, and 1 if the run
 --   ended well.
@@ -14,14 +14,14 @@ local value, keepMs, unitMs, line, index, mostBytes, isSuccess = unpack(ARGV, 1,
 -- @history
 if line ~= '' then
   -- @include record.lua
-  pcall(note_run, KEYS[1], line, isSuccess)
+  pcall(record_run, KEYS[1], line, isSuccess)
 end
 -- @end
 -- @include time.setnx.lua
 -- @include put.setnx.lua
-local mark = redis.pcall('GET', KEYS[1])
-if mark == false then return -1 end
-if type(mark) == 'table' or (mark ~= value and owner_of(mark, KEYS[2]) ~= value) then return 0 end
+local time = redis.pcall('GET', KEYS[1])
+if time == false then return -1 end
+if type(time) == 'table' or (time ~= value and owner_of(time, KEYS[2]) ~= value) then return 0 end
 if tonumber(keepMs) > 0 then
   put(tonumber(keepMs))
 else

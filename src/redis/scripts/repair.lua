@@ -6,8 +6,8 @@
 --   corrupt.
 -- Atomic: another client could take a resource, and count, in between.
 
-local value, ttl, keep, fence, mark, slot = unpack(ARGV, 1, 6)
-if mark == '' then
+local value, ttl, keep, fence, mode, slot = unpack(ARGV, 1, 6)
+if mode == '' then
   for at = 1, #KEYS, 5 do
     local holder = redis.pcall('GET', KEYS[at])
     if holder and holder ~= value then return 0 end
@@ -17,7 +17,7 @@ else
   -- @forms
   -- @include clock.lua
   -- @include holders.lua
-  local slotCount = slots_in(mark)
+  local slotCount = slots_in(mode)
   if slotCount > 0 and (tonumber(slot) < 1 or tonumber(slot) > slotCount) then return 0 end
   for i = 1, #KEYS / 5 do
     if shown(i) == 0 then return 0 end

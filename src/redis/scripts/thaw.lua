@@ -14,7 +14,7 @@ if standing ~= value then return 0 end
 redis.call('DEL', KEYS[6])
 -- @include clock.lua
 -- @include record.lua
-if line ~= '' then pcall(note_run, KEYS[1], line, '') end
+if line ~= '' then pcall(record_run, KEYS[1], line, '') end
 -- @include queue.lua
 -- @include front.lua
 if redis.call('EXISTS', KEYS[3]) == 1 then wake_front(1, channel, '', 0) end

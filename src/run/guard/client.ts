@@ -18,9 +18,9 @@ import {
   type Deadlines,
   type Exited,
   type GuardConfig,
+  type GuardRequest,
   leastMsSince,
   type Readings,
-  type Request,
   type StartPlan,
 } from './protocol.ts';
 
@@ -196,7 +196,7 @@ export class GuardClient {
    * Resolves with the answer, or with null where there is no guard to give one: a dead guard has
    * left the tree to redlock-run, or has just died. A guard that does not answer in time is killed.
    */
-  #ask(request: Request, limitMs: number): Promise<Answer | null> {
+  #ask(request: GuardRequest, limitMs: number): Promise<Answer | null> {
     const isForTree = ['relay', 'stop', 'count', 'kill'].includes(request.kind);
     if (this.#isDone || this.#failure !== null || (isForTree && this.#tree)) {
       return Promise.resolve(null);

@@ -1,7 +1,7 @@
-// Starts the command, in the guard: with exactly the words and environment that it is given, on the
-// caller's own streams, in the caller's folder. With a terminal it stays in the caller's process
-// group, so that Ctrl-C, Ctrl-Z and /dev/tty work; without one it leads a session of its own.
-// *Note:* no `cwd` is passed on: the user may have no right to enter the folder, or it may be
+// Starts the command, in the guard: with exactly the arguments and environment that it is given, on
+// the caller's own streams, in the caller's folder. With a terminal it stays in the caller's
+// process group, so that Ctrl-C, Ctrl-Z and /dev/tty work; without one it leads a session of its
+// own. *Note:* no `cwd` is passed on: the user may have no right to enter the folder, or it may be
 // removed.
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -30,8 +30,8 @@ export function startCommand(plan: StartPlan): StartedCommand {
 }
 
 function started({ command, environment, isForeground, hasNamespace }: StartPlan): StartedCommand {
-  const [file = '', ...words] = command;
-  const child = spawn(file, words, {
+  const [file = '', ...args] = command;
+  const child = spawn(file, args, {
     stdio: [...callerStreams, ...(hasNamespace ? (['pipe'] as const) : [])],
     env: environment,
     detached: !isForeground,

@@ -9,9 +9,9 @@ import {
   asLine,
   eachMessage,
   type FromGuard,
+  type GuardRequest,
   guardName,
   pipeDescriptor,
-  type Request,
 } from './protocol.ts';
 
 /**
@@ -30,10 +30,10 @@ export const frugal = [
 /** What Node was started with must apply to the guard too: its libraries, the time of day. */
 const inherited = /^(PATH$|LD_|DYLD_|FAKETIME)/;
 
-/** An executable file and the words that make it a guard. */
+/** An executable file and the arguments that make it a guard. */
 export interface GuardProgram {
   readonly file: string;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   /** What its environment has besides what it inherits. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -54,11 +54,11 @@ export class GuardProcess {
   #hasSpoken = false;
 
   /** Starts the process. It sends nothing before it has been configured. */
-  constructor({ file, words, environment }: GuardProgram) {
+  constructor({ file, args, environment }: GuardProgram) {
     try {
       // In the caller's folder, group and session, and with the caller's streams for the command
       // (callerStreams). Its own stderr is /dev/null: what Node writes there is not for the user.
-      const guard = startOwn(file, words, {
+      const guard = startOwn(file, args, {
         argv0: guardName,
         stdio: ['inherit', 'ignore', 'ignore', 'pipe', 1, 2],
         env: { ...inheritedFrom(process.env), ...environment },
@@ -105,7 +105,7 @@ export class GuardProcess {
   /**
    * Resolves with the answer; null: see dropRequests(). A guard that answers too late is killed.
    */
-  ask(request: Request, limitMs: number): Promise<Answer | null> {
+  ask(request: GuardRequest, limitMs: number): Promise<Answer | null> {
     this.#lastId += 1;
     const id = this.#lastId;
     if (this.#process) pipeTo(this.#process)?.write(asLine({ ...request, id }));
@@ -142,13 +142,13 @@ function pipeTo(guard: ChildProcess): Duplex | undefined {
 // The guard is started before the command line has been parsed, because its start takes longest.
 // Whether a command is going to run is a guess here; where it is wrong, the guard is ended unused.
 
-/** `argv`: the words after the program's name. */
+/** `argv`: the arguments after the program's name. */
 export function startEarly(program: GuardProgram, argv: readonly string[]): GuardSupply {
   return { program, spare: isLikelyToRun(argv) ? new GuardProcess(program) : null };
 }
 
-function isLikelyToRun(words: readonly string[]): boolean {
-  const end = words.indexOf('--');
-  const ours = end === -1 ? words : words.slice(0, end);
-  return words.length > 1 && !ours.some((word) => /^(-[hV]|--(help|version|dry-run))$/.test(word));
+function isLikelyToRun(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  const ours = end === -1 ? args : args.slice(0, end);
+  return args.length > 1 && !ours.some((word) => /^(-[hV]|--(help|version|dry-run))$/.test(word));
 }

@@ -35,7 +35,7 @@ export interface StartPlan {
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly isForeground: boolean;
-  /** The command's words begin with those that make a PID namespace (isolation.ts). */
+  /** The command's arguments begin with those that make a PID namespace (isolation.ts). */
   readonly hasNamespace: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface Deadlines {
   readonly killInMs: number;
 }
 
-export type Request =
+export type GuardRequest =
   /** The first one. Answered when the guard can keep a tree. */
   | { readonly kind: 'configure'; readonly config: GuardConfig }
   | Deadlines
@@ -72,7 +72,7 @@ export type Request =
   /** Asks only for a sign of life. */
   | { readonly kind: 'ping' };
 
-export type ToGuard = Request & { readonly id: number };
+export type ToGuard = GuardRequest & { readonly id: number };
 
 export interface Answer {
   readonly kind: 'answer';

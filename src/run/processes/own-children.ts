@@ -10,10 +10,10 @@ const own = new Set<number>();
 /** As spawn() of node:child_process, for a process that is not part of the command. */
 export function startOwn(
   file: string,
-  words: readonly string[],
+  args: readonly string[],
   options: SpawnOptions,
 ): ChildProcess {
-  const child = spawn(file, words, options);
+  const child = spawn(file, args, options);
   keepApart(child);
   return child;
 }

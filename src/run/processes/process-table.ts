@@ -79,14 +79,14 @@ function parseStat(stat: string): ProcessEntry | null {
 }
 
 function psLines(selection: readonly string[]): ProcessEntry[] {
-  const words = [
+  const args = [
     ...(selection.length > 0 ? selection : ['-A']),
     '-o',
     'pid=,ppid=,pgid=,stat=,lstart=',
   ];
   let output: string;
   try {
-    output = execFileSync('ps', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    output = execFileSync('ps', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   } catch {
     return []; // No such process.
   }

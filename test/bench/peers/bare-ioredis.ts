@@ -11,8 +11,8 @@ import type { Cycle } from './npm.ts';
 export async function bareIoredis(urls: readonly string[]): Promise<Cycle> {
   const { acquire, release } = callsOn('ioredis');
   const clients = urls.map((url) => new Redis({ path: url.replace('unix://', '') }));
-  const words = ({ script, keys, words }: ScriptCall) =>
-    [script, keys.length, ...keys, ...words] as const;
+  const args = ({ script, keys, args }: ScriptCall) =>
+    [script, keys.length, ...keys, ...args] as const;
   const ask = (send: (client: Redis) => Promise<unknown>, enough: number) =>
     new Promise<void>((resolve, reject) => {
       let missingCount = enough;
@@ -23,10 +23,10 @@ export async function bareIoredis(urls: readonly string[]): Promise<Cycle> {
         }, reject);
       }
     });
-  await ask((client) => client.eval(...words(acquire)), clients.length);
-  await ask((client) => client.eval(...words(release)), clients.length);
+  await ask((client) => client.eval(...args(acquire)), clients.length);
+  await ask((client) => client.eval(...args(release)), clients.length);
   return async () => {
-    await ask((client) => client.eval(...words(acquire)), quorumOf(clients.length));
-    await ask((client) => client.eval(...words(release)), quorumOf(clients.length));
+    await ask((client) => client.eval(...args(acquire)), quorumOf(clients.length));
+    await ask((client) => client.eval(...args(release)), quorumOf(clients.length));
   };
 }

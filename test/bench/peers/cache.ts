@@ -21,7 +21,7 @@ const sources = path.resolve('test/bench/peers');
 /** How to start a contestant: its arguments, without the addresses of the masters. */
 export interface Installed {
   readonly name: string;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -32,7 +32,7 @@ export function installPeers(program: string): Installed[] {
       const folder = installNpm();
       return Object.entries(versions).map(([name, version]) => ({
         name: `${name} ${version}`,
-        words: [process.execPath, program, name, folder],
+        args: [process.execPath, program, name, folder],
       }));
     }),
     ...attempt('go', () => {
@@ -51,7 +51,7 @@ export function installPeers(program: string): Installed[] {
           run('go', ['build', '-o', 'redsync', '.'], cwd);
         },
       );
-      return [{ name: `redsync ${go.redsync} (Go)`, words: [path.join(folder, 'redsync')] }];
+      return [{ name: `redsync ${go.redsync} (Go)`, args: [path.join(folder, 'redsync')] }];
     }),
     ...attempt('python3', () => {
       const wishes = Object.entries(pip).map(([name, version]) => `${name}==${version}`);
@@ -60,7 +60,7 @@ export function installPeers(program: string): Installed[] {
       });
       return (['redlock-py', 'pottery'] as const).map((name) => ({
         name: `${name} ${pip[name]} (Python)`,
-        words: ['python3', path.join(sources, 'cycles.py'), name],
+        args: ['python3', path.join(sources, 'cycles.py'), name],
         env: { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' },
       }));
     }),
@@ -96,6 +96,6 @@ function attempt<Peer>(toolchain: string, install: () => Peer[]): Peer[] {
   }
 }
 
-function run(program: string, words: readonly string[], cwd: string): void {
-  execFileSync(program, words, { cwd, stdio: ['ignore', 'ignore', 'pipe'], timeout: 300_000 });
+function run(program: string, args: readonly string[], cwd: string): void {
+  execFileSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'], timeout: 300_000 });
 }

@@ -24,8 +24,8 @@ export function callsOn(resource: string): {
 
 const { acquire, release } = callsOn('floor');
 const counted = (keys: readonly string[]) => [keys.length, ...keys];
-const requested = ({ script, keys, words }: ScriptCall) =>
-  requestOf('EVAL', script, ...counted(keys), ...words);
+const requested = ({ script, keys, args }: ScriptCall) =>
+  requestOf('EVAL', script, ...counted(keys), ...args);
 const [acquireBytes, releaseBytes] = [requested(acquire), requested(release)];
 
 export async function floor(urls: readonly string[]): Promise<Cycle> {
@@ -91,7 +91,7 @@ class Wire {
 }
 
 /** One command in the protocol of Redis. */
-function requestOf(...words: readonly (string | number)[]): Buffer {
-  const parts = words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`);
-  return Buffer.from(`*${words.length}\r\n${parts.join('')}`);
+function requestOf(...args: readonly (string | number)[]): Buffer {
+  const parts = args.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`);
+  return Buffer.from(`*${args.length}\r\n${parts.join('')}`);
 }

@@ -11,9 +11,9 @@ const quorum = Math.floor(clients.length / 2) + 1;
 const value = `flawed ${process.pid}`;
 let key = '';
 
-/** @param {string} script @param {...(string | number)} words */
-async function countOf(script, ...words) {
-  const replies = clients.map((client) => client.eval(script, 1, key, ...words).catch(() => null));
+/** @param {string} script @param {...(string | number)} args */
+async function countOf(script, ...args) {
+  const replies = clients.map((client) => client.eval(script, 1, key, ...args).catch(() => null));
   return (await Promise.all(replies)).filter((reply) => reply !== null && reply !== 0).length;
 }
 
@@ -40,13 +40,13 @@ async function acquire(ttl) {
 
 /** @param {string} line */
 async function answer(line) {
-  const [verb, ...words] = line.split(' ');
+  const [verb, ...args] = line.split(' ');
   if (verb === 'acquire') {
-    [key = ''] = words;
-    return acquire(words[1] ?? '');
+    [key = ''] = args;
+    return acquire(args[1] ?? '');
   }
   if (flaw === 'never-asks') return true;
-  if (verb === 'extend') return (await countOf(extendOurs, value, words[0] ?? '')) >= quorum;
+  if (verb === 'extend') return (await countOf(extendOurs, value, args[0] ?? '')) >= quorum;
   if (flaw === 'never-releases') return true;
   return (await countOf(flaw === 'releases-any' ? remove : removeOurs, value)) > 0;
 }

@@ -68,15 +68,15 @@ let held = null;
 
 /** @param {string} line */
 async function answer(line) {
-  const [verb, ...words] = line.split(' ');
+  const [verb, ...args] = line.split(' ');
   if (verb === 'acquire') {
-    held = (await acquire?.(words[0] ?? '', Number(words[1]))) ?? null;
+    held = (await acquire?.(args[0] ?? '', Number(args[1]))) ?? null;
     return held === null ? 'no' : 'yes';
   }
   if (held === null) return 'no';
   if (verb === 'extend') {
     if (held.extend === null) return 'none';
-    await held.extend(Number(words[0]));
+    await held.extend(Number(args[0]));
     return 'yes';
   }
   await held.release();

@@ -18,9 +18,9 @@ export class RespClient {
   }
 
   /** One at a time. Rejects with the error of the server. */
-  async send(...words: (string | number)[]): Promise<Reply> {
-    const parts = words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`);
-    this.#socket.write(`*${words.length}\r\n${parts.join('')}`);
+  async send(...args: (string | number)[]): Promise<Reply> {
+    const parts = args.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`);
+    this.#socket.write(`*${args.length}\r\n${parts.join('')}`);
     const head = await this.#line();
     const rest = head.slice(1);
     if (head[0] === '-') throw new Error(rest);

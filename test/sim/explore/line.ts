@@ -44,7 +44,7 @@ export class Line {
   /** The client sends no more. */
   isEnding = false;
   status: 'wait' | 'ready' | 'end' = 'wait';
-  onSend: (words: Words) => void = () => {};
+  onSend: (args: Words) => void = () => {};
   #pending: Pending[] = [];
   #onError: (error: Error) => void = () => {};
 
@@ -54,7 +54,7 @@ export class Line {
 
   /** The commands whose answers the client awaits, on a connection that has broken. */
   get lost(): readonly Words[] {
-    return this.isBackCut ? this.#pending.map(({ words }) => words) : [];
+    return this.isBackCut ? this.#pending.map(({ words: args }) => args) : [];
   }
 
   /** Whether nothing is under way on it. */
@@ -133,26 +133,26 @@ export class Line {
         line.isEnding = true;
         if (line.isIdle) line.status = 'end';
       },
-      eval: (...words: Words) => line.#send(['EVAL', ...words]),
+      eval: (...args: Words) => line.#send(['EVAL', ...args]),
       info: (section: string) => line.#send(['INFO', section]),
-      call: (...words: Words) => line.#send(words),
+      call: (...args: Words) => line.#send(args),
     };
     return client as unknown as Redis;
   }
 
-  #send(words: Words): Promise<unknown> {
+  #send(args: Words): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.status !== 'ready' || this.isEnding) return reject(closed());
-      this.#pending.push({ words, resolve, reject });
-      this.onSend(words);
+      this.#pending.push({ words: args, resolve, reject });
+      this.onSend(args);
       if (this.isOutCut) return;
-      const isScript = words[0] === 'EVAL';
+      const isScript = args[0] === 'EVAL';
       const last = this.out.at(-1);
       if (last?.isOpen) {
-        last.commands.push(words);
+        last.commands.push(args);
         last.isOpen = !isScript;
       } else {
-        this.out.push({ commands: [words], isOpen: !isScript });
+        this.out.push({ commands: [args], isOpen: !isScript });
       }
     });
   }

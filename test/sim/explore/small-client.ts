@@ -36,7 +36,7 @@ export interface Around {
     client: SmallClient,
     master: number,
     script: Script | null,
-    words: readonly unknown[],
+    args: readonly unknown[],
   ) => void;
 }
 
@@ -248,10 +248,10 @@ export class SmallClient {
       this.attempting = value;
     };
     class Observed extends system.Redlock {
-      override async attempt(...words: Parameters<Redlock['attempt']>): Promise<Attempt> {
-        attempting(words[0].value);
-        const attempt = await super.attempt(...words);
-        onAttempt(words[0], attempt);
+      override async attempt(...args: Parameters<Redlock['attempt']>): Promise<Attempt> {
+        attempting(args[0].value);
+        const attempt = await super.attempt(...args);
+        onAttempt(args[0], attempt);
         attempting(null);
         return attempt;
       }
@@ -262,10 +262,10 @@ export class SmallClient {
   #connect(index: number): Line {
     const lines = this.lines[index] ?? [];
     const line = new Line((lines.at(-1)?.number ?? -1) + 1);
-    line.onSend = (words) => {
-      const script = words[0] === 'EVAL' ? this.#around.system.scriptNamed(String(words[1])) : null;
+    line.onSend = (args) => {
+      const script = args[0] === 'EVAL' ? this.#around.system.scriptNamed(String(args[1])) : null;
       if (script === 'acquire' || script === 'repair') this.#isRefused[index] = false;
-      this.#around.onSend(this, index, script, words);
+      this.#around.onSend(this, index, script, args);
     };
     lines.push(line);
     return line;
@@ -287,7 +287,7 @@ function textOf(line: Line): string {
 }
 
 /** A script by the words behind its keys, which are the same for all. */
-function shortOf(words: readonly (string | number)[]): string {
-  if (words[0] !== 'EVAL') return String(words[1] ?? words[0]);
-  return `${String(words[1]).length},${words.slice(3 + Number(words[2])).join()}`;
+function shortOf(args: readonly (string | number)[]): string {
+  if (args[0] !== 'EVAL') return String(args[1] ?? args[0]);
+  return `${String(args[1]).length},${args.slice(3 + Number(args[2])).join()}`;
 }

@@ -58,7 +58,7 @@ export class SmallMaster {
   /** Does what is asked, in one step each. */
   answer({ commands }: Request): { readonly answer: Answer; readonly effects: readonly Effect[] } {
     const effects: Effect[] = [];
-    const replies = commands.map((words) => this.#reply(words, effects));
+    const replies = commands.map((args) => this.#reply(args, effects));
     const texts = replies.map((reply, index) =>
       commands[index]?.[1] === 'server' ? this.#start : textOf(reply),
     );
@@ -88,20 +88,20 @@ export class SmallMaster {
     return this.#startCount === 1 ? '' : `${this.#startCount}@${this.#startedAt}`;
   }
 
-  #reply([name, ...words]: Words, effects: Effect[]): unknown {
+  #reply([name, ...args]: Words, effects: Effect[]): unknown {
     if (name === 'INFO') {
-      if (words[0] !== 'server') return 'aof_enabled:0\r\n';
+      if (args[0] !== 'server') return 'aof_enabled:0\r\n';
       const seconds = Math.floor((this.#world.now - this.#startedAt) / 1000);
       const runId = `${this.#number}${this.#startCount}`.padEnd(40, '0');
       return `run_id:${runId}\r\nuptime_in_seconds:${seconds}\r\n`;
     }
     if (name === 'ROLE') return ['master', 0, []];
     if (name === 'CONFIG') return ['appendfsync', 'everysec'];
-    const keyCount = Number(words[1]);
-    const script = this.#scriptNamed(String(words[0]));
+    const keyCount = Number(args[1]);
+    const script = this.#scriptNamed(String(args[0]));
     const before = this.redis.get(key);
-    const rest = words.slice(2 + keyCount);
-    const reply = this.redis.run(script, words.slice(2, 2 + keyCount).map(String), rest);
+    const rest = args.slice(2 + keyCount);
+    const reply = this.redis.run(script, args.slice(2, 2 + keyCount).map(String), rest);
     effects.push({
       script,
       value: String(rest[0]),

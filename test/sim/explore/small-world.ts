@@ -117,8 +117,8 @@ export class SmallWorld {
           by: SmallClient,
           master: number,
           script: Script | null,
-          words: readonly unknown[],
-        ) => this.#noteSent(by, master, script, words),
+          args: readonly unknown[],
+        ) => this.#noteSent(by, master, script, args),
       };
       const client: SmallClient = new SmallClient(name, budget, masterNames.length, around);
       return client;
@@ -377,11 +377,11 @@ export class SmallWorld {
     client: SmallClient,
     master: number,
     script: Script | null,
-    words: readonly unknown[],
+    args: readonly unknown[],
   ): void {
     this.#sentTo.add(master);
     if (script === null || script === 'extend') return;
-    const value = String(words[3 + Number(words[2])]);
+    const value = String(args[3 + Number(args[2])]);
     const of = { client, master, value };
     if (script === 'release') {
       this.#released.add(keyOf(of));

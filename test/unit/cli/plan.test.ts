@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { renderPlan } from '../../../src/cli/plan.ts';
-import { parseWords } from '../../../src/config/arguments.ts';
+import { parseArguments } from '../../../src/config/arguments.ts';
 import { resolveSettings } from '../../../src/config/settings.ts';
 import { pemFile } from '../../servers/pem.ts';
 import { createScratch, settle } from '../config/scratch.ts';
@@ -91,7 +91,7 @@ describe('with -v', () => {
 });
 
 it('shows local masters, warnings, a report and the words of the command as they are', async () => {
-  const words = parseWords([
+  const args = parseArguments([
     '--local',
     '--report',
     'r',
@@ -103,10 +103,10 @@ it('shows local masters, warnings, a report and the words of the command as they
     '--z=\u001b[31m',
     '"',
   ]);
-  if (words.kind !== 'run') throw new Error('printed');
+  if (args.kind !== 'run') throw new Error('printed');
   const root = createScratch();
   const request = {
-    words,
+    args,
     environment: {},
     cwd: root,
     home: root,
@@ -131,7 +131,7 @@ it('never shows a secret', async () => {
     'work/pw': 's3cr3t',
     'work/ca': `s3cr3t\n${readFileSync(pemFile('ca.pem'), 'utf8')}`,
   });
-  const words = parseWords([
+  const args = parseArguments([
     '-v',
     '--config',
     '.redlockrc',
@@ -141,9 +141,9 @@ it('never shows a secret', async () => {
     'https://u:s3cr3t@h/',
     '--url=redis://:s3cr3t@h',
   ]);
-  if (words.kind !== 'run') throw new Error('printed');
+  if (args.kind !== 'run') throw new Error('printed');
   const request = {
-    words,
+    args,
     environment: {},
     cwd: `${root}/work`,
     home: undefined,

@@ -168,14 +168,14 @@ describe('the end', () => {
   });
 });
 
-test('notes are printed with -v, errors always', () => {
+test('details are printed with -v, errors always', () => {
   for (const [verbosity, expected] of [
     ['quiet', ['redlock-run: error\n']],
     ['normal', ['redlock-run: error\n']],
-    ['verbose', ['redlock-run: note\n', 'redlock-run: error\n']],
+    ['verbose', ['redlock-run: detail\n', 'redlock-run: error\n']],
   ] as const) {
     const { reporter, lines } = reporterFor(verbosity);
-    reporter.note('note');
+    reporter.detail('detail');
     reporter.error('error');
     expect(lines).toEqual(expected);
   }
@@ -213,7 +213,7 @@ describe('foreign text acts on no terminal', () => {
   test.each(['text', 'json'] as const)('as %s', (logFormat) => {
     const { reporter, lines } = reporterFor('verbose', logFormat);
     for (const event of events) reporter.event(event);
-    reporter.note(evil);
+    reporter.detail(evil);
     reporter.error(evil);
     expect(lines).toHaveLength(4);
     for (const line of lines) expect(line).toMatch(/^[ -~]+\n$/);

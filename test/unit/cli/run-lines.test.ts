@@ -9,14 +9,14 @@ import type { RunEvent } from '../../../src/run/ports.ts';
 import type { ChildExit, RunResult, StopReason } from '../../../src/run/supervisor.ts';
 import { failuresLine, heldByLine, holderLine, roughly } from '../../../src/text/lines.ts';
 
-const note = {
+const record = {
   host: 'web1',
   pid: 4711,
   user: 'root',
   since: '2026-11-21T02:00:00.000Z',
   label: 'backup.sh',
 };
-const ours = renderValue('token', note);
+const ours = renderValue('token', record);
 const down = { kind: 'failed', cause: 'connection', message: 'connection refused' } as const;
 const failures = [
   { master: 'redis://a', failed: down },
@@ -262,7 +262,7 @@ test('every line is one line that acts on no terminal, whatever it quotes', () =
     wild,
     fc
       .record({ host: wild, user: wild, since: wild, label: wild })
-      .map((parts) => renderValue('t', { ...note, ...parts })),
+      .map((parts) => renderValue('t', { ...record, ...parts })),
   );
   fc.assert(
     fc.property(wild, values, (name, holder) => {

@@ -2,18 +2,18 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { parseWords, type RunWords } from '../../../src/config/arguments.ts';
+import { parseArguments, type RunArguments } from '../../../src/config/arguments.ts';
 import { optionTable } from '../../../src/config/options.ts';
 import { UsageError } from '../../../src/text/errors.ts';
 
-function run(...argv: string[]): RunWords {
-  const words = parseWords(argv);
-  if (words.kind !== 'run') throw new Error(`printed: ${words.kind}`);
-  return words;
+function run(...argv: string[]): RunArguments {
+  const args = parseArguments(argv);
+  if (args.kind !== 'run') throw new Error(`printed: ${args.kind}`);
+  return args;
 }
 
-const value = (words: RunWords, key: Parameters<RunWords['flags']['values']['get']>[0]) =>
-  words.flags.values.get(key)?.text;
+const value = (args: RunArguments, key: Parameters<RunArguments['options']['values']['get']>[0]) =>
+  args.options.values.get(key)?.text;
 
 describe('NAME and COMMAND', () => {
   test.each([
@@ -65,11 +65,11 @@ describe('NAME and COMMAND', () => {
   });
 
   it('passes everything from COMMAND on unchanged without -- too', () => {
-    const words = fc.array(
+    const args = fc.array(
       fc.oneof(fc.string(), fc.constantFrom(...optionTable.map((row) => row.long), '-n', '-h')),
     );
     fc.assert(
-      fc.property(words, (rest) => {
+      fc.property(args, (rest) => {
         fc.pre(!rest.includes('--'));
         expect(run('job', 'ls', ...rest)).toMatchObject({
           names: ['job'],
@@ -127,22 +127,25 @@ describe('options', () => {
   });
 
   it('collects masters in their order, on both sides of NAME', () => {
-    expect(run('--master', 'a', 'job', '--master=b', 'ls').flags.masters).toEqual(['a', 'b']);
-    expect(run('--master', 'a', 'job', '--master=b', '--', 'ls').flags.masters).toEqual(['a', 'b']);
+    expect(run('--master', 'a', 'job', '--master=b', 'ls').options.masters).toEqual(['a', 'b']);
+    expect(run('--master', 'a', 'job', '--master=b', '--', 'ls').options.masters).toEqual([
+      'a',
+      'b',
+    ]);
   });
 
   it('knows config, report, dry run and verbosity', () => {
-    const words = run('--config', 'c', '--report', 'r', '--dry-run', '-v', 'job', 'ls');
-    expect(words).toMatchObject({
+    const args = run('--config', 'c', '--report', 'r', '--dry-run', '-v', 'job', 'ls');
+    expect(args).toMatchObject({
       dryRun: true,
-      flags: { config: 'c', report: 'r', verbosity: 'verbose' },
+      options: { config: 'c', report: 'r', verbosity: 'verbose' },
     });
-    expect(run('-q', 'job', 'ls').flags.verbosity).toBe('quiet');
+    expect(run('-q', 'job', 'ls').options.verbosity).toBe('quiet');
     expect(run('job', 'ls')).toMatchObject({
       dryRun: false,
-      flags: { config: null, report: null, verbosity: 'normal', masters: [] },
+      options: { config: null, report: null, verbosity: 'normal', masters: [] },
     });
-    expect(run('job', 'ls').flags.values.size).toBe(0);
+    expect(run('job', 'ls').options.values.size).toBe(0);
   });
 });
 
@@ -195,23 +198,25 @@ describe('refuses', () => {
     [['--bogus\nx', 'job', 'ls'], '"--bogus\\nx": unknown option'],
     [['--bogus', 'job', 'ls', '-h'], '"--bogus": unknown option'],
   ])('%j', (argv, message) => {
-    expect(() => parseWords(argv)).toThrow(UsageError);
-    expect(() => parseWords(argv)).toThrow(message);
-    expect(() => parseWords(argv)).toThrow(/^[^\n]{1,300}$/);
+    expect(() => parseArguments(argv)).toThrow(UsageError);
+    expect(() => parseArguments(argv)).toThrow(message);
+    expect(() => parseArguments(argv)).toThrow(/^[^\n]{1,300}$/);
   });
 
   test.each([...['--json', '--server', '--insecure']])(
     '%s, which is promised for later or never',
     (option) => {
-      expect(() => parseWords([option, 'job', '--', 'ls'])).toThrow(
+      expect(() => parseArguments([option, 'job', '--', 'ls'])).toThrow(
         `${JSON.stringify(option)}: unknown option`,
       );
     },
   );
 
   it('without showing a secret', () => {
-    expect(() => parseWords(['--mastre=redis://u:s3cr3t@h', 'job', 'ls'])).not.toThrow('s3cr3t');
-    expect(() => parseWords(['redis://u:s3cr3t@h', 'redis://u:s3cr3t@h', '--', 'ls'])).toThrow(
+    expect(() => parseArguments(['--mastre=redis://u:s3cr3t@h', 'job', 'ls'])).not.toThrow(
+      's3cr3t',
+    );
+    expect(() => parseArguments(['redis://u:s3cr3t@h', 'redis://u:s3cr3t@h', '--', 'ls'])).toThrow(
       'redis://***@h',
     );
   });
@@ -223,10 +228,10 @@ describe('asks for', () => {
     [['job', '-h']],
     [['job', '--help', '--', 'ls']],
     [['-v', '--help', '--bogus']],
-  ])('help by %j', (argv) => expect(parseWords(argv)).toEqual({ kind: 'help' }));
+  ])('help by %j', (argv) => expect(parseArguments(argv)).toEqual({ kind: 'help' }));
 
   test.each([[['-V']], [['--version']], [['job', '-V', 'ls']]])('the version by %j', (argv) =>
-    expect(parseWords(argv)).toEqual({ kind: 'version' }),
+    expect(parseArguments(argv)).toEqual({ kind: 'version' }),
   );
 });
 

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { parseWords } from '../../../src/config/arguments.ts';
+import { parseArguments } from '../../../src/config/arguments.ts';
 import { resolveSettings, type Settings } from '../../../src/config/settings.ts';
 
 export interface Scene {
@@ -42,10 +42,10 @@ export async function settle(
   cwd = 'work',
 ): Promise<Settings> {
   const named = scene.file === undefined ? [] : ['--config', join(root, 'work/.redlockrc')];
-  const words = parseWords([...named, ...(scene.flags ?? []), 'job', '--', 'true']);
-  if (words.kind !== 'run') throw new Error('printed');
+  const args = parseArguments([...named, ...(scene.flags ?? []), 'job', '--', 'true']);
+  if (args.kind !== 'run') throw new Error('printed');
   return resolveSettings({
-    words,
+    args,
     environment: { ...scene.environment },
     cwd: resolve(root, cwd),
     home: scene.home ?? join(root, 'home'),

@@ -4,14 +4,14 @@
 import { describe, expect, it } from 'vitest';
 import { renderHelp } from '../../../src/cli/help.ts';
 import {
-  parseWords,
+  parseArguments,
   renderHelp as renderCtlHelp,
   renderVerbHelp,
 } from '../../../src/ctl/command-line.ts';
 import { allOptions, verbTable } from '../../../src/ctl/verb-table.ts';
 
-function words(...argv: string[]) {
-  const parsed = parseWords(argv);
+function args(...argv: string[]) {
+  const parsed = parseArguments(argv);
   if (parsed.kind !== 'verb') throw new Error('printed');
   return parsed;
 }
@@ -24,7 +24,7 @@ it.each([
   [['--master', 'redis://h', 'list', 'x*'], 'list', ['x*']],
   [['status', '--', '--json'], 'status', ['--json']],
 ])('%j', (argv, verb, operands) => {
-  expect(words(...argv)).toMatchObject({ row: { verb }, operands });
+  expect(args(...argv)).toMatchObject({ row: { verb }, operands });
 });
 
 it.each([
@@ -48,11 +48,15 @@ it.each([
   [['list', '--ttl', '3s'], '--ttl: not an option of list'],
   [['list', '--kill-after', '3s'], 'unknown option'],
 ])('%j is refused: %s', (argv, message) => {
-  expect(() => words(...argv)).toThrow(message);
+  expect(() => args(...argv)).toThrow(message);
 });
 
 it('switches and values of the verb', () => {
-  const { has, textOf, flags } = words('break', 'a', '-y', '--token', 'T', '--prefix', 'p:');
+  const {
+    has,
+    textOf,
+    options: flags,
+  } = args('break', 'a', '-y', '--token', 'T', '--prefix', 'p:');
   expect([
     has('--yes'),
     has('--json'),
@@ -69,7 +73,7 @@ it.each<[string[], string | undefined]>([
   [['--help', 'status'], 'status'],
   [['acquire', 'x', '-h'], 'acquire'],
 ])('%j is help of %s', (argv, verb) => {
-  const asked = parseWords(argv);
+  const asked = parseArguments(argv);
   expect([asked.kind, asked.kind === 'help' && asked.row?.verb]).toEqual(['help', verb]);
 });
 

@@ -5,7 +5,7 @@ import { optionTable } from '../../../src/config/options.ts';
 import { candidatesFor } from '../../../src/ctl/completion.ts';
 import { verbNames, verbTable } from '../../../src/ctl/verb-table.ts';
 
-const words = (program: string, ...typed: string[]) => {
+const args = (program: string, ...typed: string[]) => {
   const found = candidatesFor(program, typed);
   return typeof found === 'string' ? found : found.map(({ word }) => word);
 };
@@ -35,7 +35,7 @@ it.each<[string[], readonly string[] | string]>([
   [['doctor', ''], []],
   [['nonsense', ''], []],
 ])('redlockctl %j: %j', (typed, expected) => {
-  expect(words('redlockctl', ...typed)).toEqual(expected);
+  expect(args('redlockctl', ...typed)).toEqual(expected);
 });
 
 it.each<[string[], readonly string[] | string]>([
@@ -54,15 +54,15 @@ it.each<[string[], readonly string[] | string]>([
   [['job', '--', 'ls', ''], 'files'],
   [['--config', ''], 'files'],
 ])('redlock-run %j: %j', (typed, expected) => {
-  expect(words('redlock-run', ...typed)).toEqual(expected);
+  expect(args('redlock-run', ...typed)).toEqual(expected);
 });
 
 it('every option of redlock-run, and of each verb its own', () => {
-  expect(words('redlock-run', '--')).toEqual(optionTable.map(({ long }) => long));
+  expect(args('redlock-run', '--')).toEqual(optionTable.map(({ long }) => long));
   for (const { verb, options } of verbTable) {
-    expect(words('redlockctl', verb, '--')).toEqual(
+    expect(args('redlockctl', verb, '--')).toEqual(
       expect.arrayContaining(options.map(({ long }) => long)),
     );
   }
-  expect(words('redlockctl', 'acl', '--')).not.toContain('--yes');
+  expect(args('redlockctl', 'acl', '--')).not.toContain('--yes');
 });

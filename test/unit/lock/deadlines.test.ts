@@ -26,8 +26,8 @@ interface Row {
 
 const rowOf = (ttlMs: number, graceMs: number | null, timeoutMs: number | null): Row => {
   const timings = runTimings(ttlMs, timeoutMs, graceMs);
-  const words = `ttl ${ttlMs}, grace ${graceMs}, timeout ${timeoutMs}`;
-  return { given: words, timings, isAccepted: dangerOf(timings) === null };
+  const args = `ttl ${ttlMs}, grace ${graceMs}, timeout ${timeoutMs}`;
+  return { given: args, timings, isAccepted: dangerOf(timings) === null };
 };
 
 const grid = durations.flatMap((ttlMs) =>

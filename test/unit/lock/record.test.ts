@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { parseRecord, renderRecord } from '../../../src/lock/history.ts';
 
-const note = { host: 'web2', pid: 1, user: 'ops', since: '2026-11-21T01:00:00.000Z', label: 'a' };
+const holder = { host: 'web2', pid: 1, user: 'ops', since: '2026-11-21T01:00:00.000Z', label: 'a' };
 const record = {
   ...{
     token: 't',
@@ -15,10 +15,10 @@ const record = {
     waitMs: 1,
     heldMs: 2,
   },
-  ...{ exitCode: 0, signal: null, status: 0, fence: 7, blocker: { token: 'b', note } },
+  ...{ exitCode: 0, signal: null, status: 0, fence: 7, blocker: { token: 'b', record: holder } },
 };
 const long = 'x'.repeat(100_000);
-const longNote = { ...note, host: long, user: long, since: long, label: long, more: long };
+const longRecord = { ...holder, host: long, user: long, since: long, label: long, more: long };
 
 test('a line of ours is read as it was written', () => {
   expect(parseRecord(renderRecord(record))).toEqual(record);
@@ -36,7 +36,7 @@ test('a blocker and unknown fields of a line take no more room than that', () =>
   const line = JSON.stringify({
     v: 1,
     ...record,
-    blocker: { token: long, note: longNote },
+    blocker: { token: long, record: longRecord },
     more: long,
   });
   expect(JSON.stringify(parseRecord(line)).length).toBeLessThan(1_000);

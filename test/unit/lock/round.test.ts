@@ -23,10 +23,10 @@ async function votesOf(asks: readonly Ask[], masterTimeoutMs = 50): Promise<unkn
 }
 
 describe('a bug in the asking of one master', () => {
-  const told = (words: string) => ({
+  const told = (args: string) => ({
     kind: 'failed',
     cause: 'reply',
-    message: `could not be asked: ${words}`,
+    message: `could not be asked: ${args}`,
   });
 
   it('is a failed vote of that master, whether it rejects or throws', async () => {

@@ -2,13 +2,13 @@
 
 import { expect, test } from 'vitest';
 import {
-  type HolderNote,
+  type HolderRecord,
   parseValue,
   parseWaiterId,
   renderValue,
 } from '../../../src/lock/value.ts';
 
-const plain: HolderNote = {
+const plain: HolderRecord = {
   ...{ host: 'web1', pid: 7, user: 'ops', label: 'a' },
   since: '2026-11-21T01:00:00.000Z',
 };
@@ -19,14 +19,14 @@ test.each([
   [{ ...plain, note: 'release 4.2' }],
   [{ ...plain, url }],
   [{ ...plain, note: 'release "4.2"', url }],
-])('%j is read as it was written', (note) => {
-  expect(parseValue(renderValue('t', note))).toEqual({ token: 't', note });
+])('%j is read as it was written', (record) => {
+  expect(parseValue(renderValue('t', record))).toEqual({ token: 't', record });
 });
 
 test('what another client has put there is bounded, and nothing but text', () => {
   const value = `t ${JSON.stringify({ ...plain, note: 'x'.repeat(9_000), url: 'y'.repeat(251) })}`;
-  expect(parseValue(value).note).toEqual({ ...plain, note: 'x'.repeat(200) });
-  expect(parseValue(`t ${JSON.stringify({ ...plain, note: 3, url: {} })}`).note).toEqual(plain);
+  expect(parseValue(value).record).toEqual({ ...plain, note: 'x'.repeat(200) });
+  expect(parseValue(`t ${JSON.stringify({ ...plain, note: 3, url: {} })}`).record).toEqual(plain);
 });
 
 test.each([
@@ -42,19 +42,19 @@ test.each([
       ...{ label: '\u4e00'.repeat(80), note: 'x'.repeat(200), url: `${url}${'?'.repeat(220)}` },
     },
   ],
-])('%s: the value fits into what a refusal tells', (_, note) => {
-  const value = renderValue('t'.repeat(27), note);
+])('%s: the value fits into what a refusal tells', (_, record) => {
+  const value = renderValue('t'.repeat(27), record);
   expect(Buffer.byteLength(value)).toBeLessThanOrEqual(1_000);
-  const read = parseValue(value).note;
-  expect(read?.host).toBe(note.host);
-  expect(note.note.startsWith(read?.note ?? '')).toBe(true);
+  const read = parseValue(value).record;
+  expect(read?.host).toBe(record.host);
+  expect(record.note.startsWith(read?.note ?? '')).toBe(true);
 });
 
 test('of a note that does not fit beside long names, the beginning is kept', () => {
   const names = { host: '\u4e00'.repeat(80), user: '\u4e00'.repeat(80), label: 'a' };
   const value = renderValue('t', { ...plain, ...names, note: '\u4e00'.repeat(200) });
   expect(Buffer.byteLength(value)).toBeLessThanOrEqual(1_000);
-  expect(parseValue(value).note?.note).toMatch(/^\u4e00{50,190}$/);
+  expect(parseValue(value).record?.note).toMatch(/^\u4e00{50,190}$/);
 });
 
 test.each([

@@ -110,11 +110,11 @@ it('reads every whole number of seconds the same with and without its unit', () 
 });
 
 it('returns a safe integer of 0 or more, or throws a ValueError', () => {
-  const words = fc
+  const args = fc
     .array(fc.constantFrom('1', '2.5', 'ms', 's', 'm', 'h', 'd', '.', '-', ' ', 'e'))
     .map((all) => all.join(''));
   fc.assert(
-    fc.property(fc.oneof(words, fc.string()), (text) => {
+    fc.property(fc.oneof(args, fc.string()), (text) => {
       try {
         expect(parseDuration(text)).toBeGreaterThanOrEqual(0);
         expect(Number.isSafeInteger(parseDuration(text))).toBe(true);

@@ -4,16 +4,16 @@ import { expect, test } from 'vitest';
 import { renderValue } from '../../../src/lock/value.ts';
 import { heldByLine, waitingHead, waitingLine } from '../../../src/text/lines.ts';
 
-const note = { host: 'web1', pid: 4711, user: 'ops', label: 'deploy.sh' };
+const record = { host: 'web1', pid: 4711, user: 'ops', label: 'deploy.sh' };
 const since = '2026-11-21T02:00:00.314Z';
-const ours = renderValue('token', { ...note, since });
+const ours = renderValue('token', { ...record, since });
 const at = (time: string) => Date.parse(`2026-11-21T${time}Z`);
 
 test.each([
   [ours, 5_000, 1, at('02:03:20.900'), 'held by ops@web1 (pid 4711, deploy.sh) for 3m20s'],
   [ours, 5_000, 1, at('01:59:00'), 'held by ops@web1 (pid 4711, deploy.sh) for 0s'],
   [
-    renderValue('token', { ...note, since: '?' }),
+    renderValue('token', { ...record, since: '?' }),
     5,
     1,
     0,

@@ -24,7 +24,7 @@ it('a bug while it extends ends it with that error, and the alarms do not hide i
     clock,
     random: () => 0,
     newToken: () => 'token',
-    note: () => ({ host: 'desk', pid: 7, user: 'ann', since: '', label: '' }),
+    holderRecord: () => ({ host: 'desk', pid: 7, user: 'ann', since: '', label: '' }),
     masterTimeoutMs: 100,
   };
   const wanted = { name: 'x', ttlMs: 3_000, waitMs: 0, isFenced: false };

@@ -19,7 +19,7 @@ afterAll(() => Promise.all(clients.map((client) => client.done())));
 
 function programOf(fixture: string): GuardProgram {
   const file = fileURLToPath(new URL(`fixtures/${fixture}.js`, import.meta.url));
-  return { file: process.execPath, words: [file] };
+  return { file: process.execPath, args: [file] };
 }
 
 function startGuard(fixture: string, readings = readingsNow, spare: GuardSupply['spare'] = null) {

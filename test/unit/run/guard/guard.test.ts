@@ -7,14 +7,14 @@ import { HandClock } from '../../hand-clock.ts';
 function setUp(guarded: object = {}) {
   const clock = new HandClock();
   const log: string[] = [];
-  const note = (what: string) => log.push(`${what} at ${clock.now()}`);
+  const tell = (what: string) => log.push(`${what} at ${clock.now()}`);
   const tree = {
-    stop: () => note('stop'),
-    kill: async () => note('kill'),
+    stop: () => tell('stop'),
+    kill: async () => tell('kill'),
     countAlive: () => 1,
     ...guarded,
   };
-  const guard = new Guard({ stopSignal: 'SIGTERM', graceMs: 200 }, tree, clock, () => note('say'));
+  const guard = new Guard({ stopSignal: 'SIGTERM', graceMs: 200 }, tree, clock, () => tell('say'));
   return { clock, guard, log };
 }
 
