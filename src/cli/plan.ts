@@ -112,7 +112,7 @@ function rowsOf(settings: Settings): Row[] {
     ...(settings.configFile === null
       ? []
       : [{ label: 'config file', value: quoted(settings.configFile, 4096), source: '' }]),
-    ...[...settings.cautions, ...settings.warnings].map((warning) => ({
+    ...[...settings.warnings, ...settings.minorWarnings].map((warning) => ({
       label: 'warning',
       value: warning,
       source: '',

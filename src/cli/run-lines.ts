@@ -1,7 +1,7 @@
 // The events and the end of a run as lines for people: `what: which: why (what to do)`. Pure. The
 // reporter decides which of them are printed, and when.
 
-import { parseFreeze } from '../lock/value.ts';
+import { parseFreeze } from '../lock/people.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { Finished, RunEvent } from '../run/ports.ts';
 import type { ChildExit, RunResult, StopReason } from '../run/supervisor.ts';

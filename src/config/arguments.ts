@@ -26,7 +26,7 @@ export interface RunArguments {
   readonly dryRun: boolean;
   readonly options: OptionValues;
   /** Arguments that were most likely not meant so: one line each. */
-  readonly cautions: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 export type Arguments = PrintArguments | RunArguments;
@@ -53,7 +53,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
     command: commandOf(given, args, names),
     dryRun: given.has('--dry-run'),
     options,
-    cautions: suspicion === null ? [] : [suspicion],
+    warnings: suspicion === null ? [] : [suspicion],
   };
 }
 

@@ -172,7 +172,7 @@ export interface ConfigFile {
   /** Null when the key is absent. */
   readonly masters: ConfigList | null;
   readonly tls: { readonly entry: TlsEntry; readonly subject: string } | null;
-  readonly warnings: readonly string[];
+  readonly minorWarnings: readonly string[];
 }
 
 export interface ConfigList {
@@ -192,7 +192,7 @@ export async function readConfigFile(
   environment: NodeJS.ProcessEnv,
 ): Promise<ConfigFile> {
   if (file.text.trim() === '')
-    return { path: file.path, layer: new Map(), masters: null, tls: null, warnings: [] };
+    return { path: file.path, layer: new Map(), masters: null, tls: null, minorWarnings: [] };
   const { parseYaml } = await import('./yaml.ts');
   const { checkConfig, refuseCommandsAndSecrets } = await import('./schema.ts');
   const visible = file.isConfined ? /^REDLOCK_/ : /^/;
@@ -225,7 +225,7 @@ export async function readConfigFile(
       ? { source: source('masters'), subject: `${source('masters')}: masters`, entries }
       : null,
     tls: data.tls ? { entry: data.tls, subject: `${source('tls')}: tls` } : null,
-    warnings: warningsAbout(file, yaml),
+    minorWarnings: warningsAbout(file, yaml),
   };
 }
 

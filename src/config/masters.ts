@@ -32,9 +32,9 @@ export interface MasterSettings {
   /** By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. */
   readonly sources: Readonly<Record<string, string>>;
   /** One line each, for -v. */
-  readonly warnings: readonly string[];
+  readonly minorWarnings: readonly string[];
   /** One line each, printed unless -q is given. */
-  readonly cautions: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** @throws UsageError (64), ConfigError (78) */
@@ -65,8 +65,8 @@ export async function readMasterSettings(sources: Sources, ttlMs: number): Promi
     local: chosen.local,
     configFile: sources.file?.path ?? null,
     sources: { ...sources.named, ...chosen.sources },
-    warnings: [...(sources.file?.warnings ?? []), ...chosen.warnings],
-    cautions: [...sources.cautions, ...chosen.cautions],
+    minorWarnings: [...(sources.file?.minorWarnings ?? []), ...chosen.minorWarnings],
+    warnings: [...sources.warnings, ...chosen.warnings],
   };
 }
 
@@ -76,9 +76,9 @@ export interface ChosenMasters {
   readonly masters: readonly MasterAddress[];
   readonly sources: Readonly<Record<string, string>>;
   /** Settings that should be corrected one day: one line each, for -v. */
-  readonly warnings: readonly string[];
+  readonly minorWarnings: readonly string[];
   /** Settings that should be corrected now: one line each. */
-  readonly cautions: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 const visiblePassword =
@@ -117,8 +117,8 @@ async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
       local: true,
       masters: [],
       sources: { local: said.source },
+      minorWarnings: [],
       warnings: [],
-      cautions: [],
     };
   const stage = stages.find((candidate) => candidate.list.length > 0);
   if (stage === undefined) throw noMasters();
@@ -151,8 +151,8 @@ async function chooseMasters(from: MasterSources): Promise<ChosenMasters> {
     local: false,
     masters,
     sources: { ...login.sources, masters: stage.source, local },
-    warnings: [...warnings],
-    cautions: isVisible ? [visiblePassword] : [],
+    minorWarnings: [...warnings],
+    warnings: isVisible ? [visiblePassword] : [],
   };
 }
 

@@ -151,7 +151,7 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     ...values,
     isFenced: values.isFenced && !isOld,
     ...masters,
-    cautions: [...args.cautions, ...masters.cautions],
+    warnings: [...args.warnings, ...masters.warnings],
     verbosity: args.options.verbosity,
     sources: {
       ...masters.sources,

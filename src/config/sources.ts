@@ -99,7 +99,7 @@ export class Sources {
   /**
    * Settings that are valid but most likely not meant: one line each, printed unless -q is given.
    */
-  get cautions(): string[] {
+  get warnings(): string[] {
     const ttl = choose(this.#layers, 'ttl', readText)?.given ?? null;
     const suspicion = ttl && suspicionOfTtl(ttl.text);
     return [

@@ -7,10 +7,11 @@
 // command may run.
 
 import { randomBytes } from 'node:crypto';
-import { renderRequest } from '../lock/holder-request.ts';
+import { renderRequest } from '../lock/people.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { ReleaseReply } from '../lock/types.ts';
-import { askedIdOf, parseValue, renderValue } from '../lock/value.ts';
+import { parseValue, renderValue } from '../lock/value.ts';
+import { askedIdOf } from '../lock/waiter-id.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { roughly } from '../text/lines.ts';

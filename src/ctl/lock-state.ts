@@ -4,7 +4,8 @@
 
 import { acquireVerdictOf, quorumOf } from '../lock/quorum.ts';
 import type { AcquireReply, Failed, FailureCause } from '../lock/types.ts';
-import { parseValue, waitingProcess } from '../lock/value.ts';
+import { parseValue } from '../lock/value.ts';
+import { waitingProcess } from '../lock/waiter-id.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/foreign-text.ts';
 import { type Holding, holdingsOf, type ShownFreeze, shownFreezeOf } from './holdings.ts';

@@ -1,7 +1,7 @@
 // The state of a lock as text for people: a headline, a table of the votes, a table of the wait
 // queue. Pure. A waiting redlock-run describes a holder in the same words.
 
-import { parseWaiterId } from '../lock/value.ts';
+import { parseWaiterId } from '../lock/waiter-id.ts';
 import { printable, quoted } from '../text/foreign-text.ts';
 import { reasonBehind, reasonParts, roughly } from '../text/lines.ts';
 import { renderTable } from './call.ts';

@@ -10,12 +10,13 @@ import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { basename } from 'node:path';
 import { alone, type Claim } from '../lock/types.ts';
-import { newClaim, onSomeSlot, waiterIdOf, whoOf } from '../lock/value.ts';
+import { newClaim, onSomeSlot } from '../lock/value.ts';
+import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { objectionToNames } from '../redis/keys.ts';
 import { userName } from '../system/caller.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { nearest } from '../text/suggestion.ts';
-import { usageError } from './messages.ts';
+import { usageError } from './error.ts';
 import type {
   AcquireOptions,
   LockOptions,

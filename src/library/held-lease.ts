@@ -9,9 +9,8 @@ import type { LockTimings } from '../lock/timings.ts';
 import type { Lease as CoreLease } from '../lock/types.ts';
 import { parseValue } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
-import { type LeaseLossReason, RedlockError } from './error.ts';
+import { type LeaseLossReason, lostError, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';
-import { lostError } from './messages.ts';
 
 export interface HeldLeaseParts {
   readonly redlock: Redlock;

@@ -5,7 +5,7 @@
 
 import { AddressError, endpointOf, parseAddress } from '../redis/address.ts';
 import type { LentClient, Origin } from '../redis/connection/client.ts';
-import { usageError } from './messages.ts';
+import { usageError } from './error.ts';
 import type { IoredisClient, MasterSource } from './options.ts';
 
 type Duplicate = ReturnType<LentClient['duplicate']>;

@@ -21,10 +21,10 @@ import {
   longestMs,
   redlockRules,
 } from './claim.ts';
+import { abortedError, notAcquiredError, usageError } from './error.ts';
 import { HeldLease } from './held-lease.ts';
 import type { Lease } from './lease.ts';
 import { originsOf } from './masters.ts';
-import { abortedError, notAcquiredError, usageError } from './messages.ts';
 import type {
   AcquireOptions,
   LockOptions,

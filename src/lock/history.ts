@@ -3,7 +3,7 @@
 // a line holds durations and no time of day. The master that keeps it adds its own, so that the
 // runs of hosts whose clocks differ stand in the right order.
 
-import { boundedPerson, isPerson, mostIdChars, type Person } from './holder-request.ts';
+import { boundedPerson, isPerson, mostIdChars, type Person } from './people.ts';
 import { bounded, cut, type HolderRecord, isHolderRecord, parseValue, reasonOf } from './value.ts';
 
 /**

@@ -4,11 +4,12 @@
 // *Invariant:* nothing is extended once stopping is due. After a suspension (a stopped process, a
 // sleeping machine) the clock is read first: if stopping is due, the work is stopped, not extended.
 
-import type { HolderChannel, Listen, Person } from './holder-request.ts';
+import type { HolderChannel, Listen, Person } from './people.ts';
 import type { Clock, Random, Report } from './ports.ts';
 import type { HeldLock } from './redlock.ts';
 import type { Claim, Lease, LossReason } from './types.ts';
-import { holderIdOf, parseValue } from './value.ts';
+import { parseValue } from './value.ts';
+import { holderIdOf } from './waiter-id.ts';
 
 export interface LeaseKeeperSettings {
   /** From the start of the last confirmed round to the next extension; null: never extended. */

@@ -6,7 +6,8 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { Claim, Sharing } from '../lock/types.ts';
-import { type HolderRecord, newClaim, onSomeSlot, waiterIdOf, whoOf } from '../lock/value.ts';
+import { type HolderRecord, newClaim, onSomeSlot } from '../lock/value.ts';
+import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
 import { userName } from '../system/caller.ts';
 

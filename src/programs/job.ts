@@ -6,7 +6,7 @@ import { onlookersOf } from '../cli/onlookers.ts';
 import type { Reporter } from '../cli/reporter.ts';
 import type { Settings } from '../config/settings.ts';
 import { acquire } from '../lock/acquire.ts';
-import { HolderChannel, type Listen } from '../lock/holder-request.ts';
+import { HolderChannel, type Listen } from '../lock/people.ts';
 import { Redlock } from '../lock/redlock.ts';
 import type { Claim, Lease } from '../lock/types.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from '../lock/wait.ts';
@@ -54,7 +54,7 @@ export async function runJob(
     for (const onlooker of onlookers) onlooker.see(event);
     reporter.event(event);
   };
-  for (const warning of settings.warnings) reporter.detail(`warning: ${warning}`);
+  for (const warning of settings.minorWarnings) reporter.detail(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
   const finished = await new Job(settings, addresses, replaced, guards, tell).run();
   reporter.finished(finished);

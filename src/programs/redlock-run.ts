@@ -33,7 +33,7 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     const { runJob } = await import('./job.ts');
     const stderr = openStderr();
     const reporter = new Reporter(settings, stderr.output, isJournal(process.env));
-    for (const caution of settings.cautions) reporter.warn(caution);
+    for (const warning of settings.warnings) reporter.warn(warning);
     const { code, signal } = await runJob(settings, reporter, guards).finally(stderr.flush);
     leaveTerminal();
     if (signal !== null) await raiseAgain(signal);

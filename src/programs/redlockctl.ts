@@ -141,7 +141,7 @@ async function answer(
   }
   const settings = await readSettings(args.options, around);
   const tell = (line: string) => stderr.write(`redlockctl: ${printableLines(line)}\n`);
-  for (const caution of settings.cautions) tell(`warning: ${caution}`);
+  for (const warning of settings.warnings) tell(`warning: ${warning}`);
   const verb = await verbs[args.row.verb]();
   return verb({
     args,

@@ -3,7 +3,7 @@
 // *Invariant:* the first cause of the end wins, with one exception: a lock that was lost while the
 // child was alive overrides every other cause, even when that is noticed later.
 
-import type { Person } from '../lock/holder-request.ts';
+import type { Person } from '../lock/people.ts';
 import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 

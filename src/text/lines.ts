@@ -2,16 +2,11 @@
 // failed, and how a wait goes on. Each is one line. A lock name may contain anything, so it is
 // always quoted.
 
-import type { Person } from '../lock/holder-request.ts';
+import type { Person } from '../lock/people.ts';
+import { type Freeze, parseFreeze } from '../lock/people.ts';
 import type { Failed, MasterFailure } from '../lock/types.ts';
-import {
-  type Freeze,
-  type HolderRecord,
-  isMode,
-  parseFreeze,
-  parseValue,
-  waitingProcess,
-} from '../lock/value.ts';
+import { type HolderRecord, isMode, parseValue } from '../lock/value.ts';
+import { waitingProcess } from '../lock/waiter-id.ts';
 import { printable, quoted } from './foreign-text.ts';
 import { renderDuration } from './time.ts';
 

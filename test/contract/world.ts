@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { expect } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import { alone, type Claim, type Failed, type ReleaseReply } from '../../src/lock/types.ts';
-import { waiterIdOf } from '../../src/lock/value.ts';
+import { waiterIdOf } from '../../src/lock/waiter-id.ts';
 import type { FreezeReply } from '../../src/redis/inspector.ts';
 import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 

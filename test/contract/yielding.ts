@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import type { Claim, Preemptible } from '../../src/lock/types.ts';
-import { holderIdOf } from '../../src/lock/value.ts';
+import { holderIdOf } from '../../src/lock/waiter-id.ts';
 import {
   claimOf,
   earOf,

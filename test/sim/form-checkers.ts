@@ -3,7 +3,7 @@
 // by the times of arrival, not by the queues, which a mutant may have emptied.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
-import { parseWaiterId } from '../../src/lock/value.ts';
+import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { SimServer } from './sim-server.ts';
 import { pollMs, waitingOnQuorum } from './waiting-checkers.ts';
 import { areOpposed, haveCommon } from './wish.ts';

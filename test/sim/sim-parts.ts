@@ -1,7 +1,7 @@
 // The shared parts of the scripts on a simulated server: holders.lua, front.lua, told.lua and
 // counter.lua of src/redis/scripts/ in TypeScript.
 
-import { parseWaiterId, type Trait } from '../../src/lock/value.ts';
+import { parseWaiterId, type Trait } from '../../src/lock/waiter-id.ts';
 import type { SimRedis, Words } from './sim-redis.ts';
 
 /** A claim in the arguments of a script. */

@@ -9,6 +9,7 @@ import * as acquireModule from '../../src/lock/acquire.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
+import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import * as scriptsModule from '../../src/redis/calls/scripts.ts';
 import * as outerLockModule from '../../src/redis/enclosing-lock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
@@ -30,6 +31,7 @@ export interface Modules {
   readonly 'lock/redlock': typeof redlockModule;
   readonly 'lock/wait': typeof waitModule;
   readonly 'lock/value': typeof valueModule;
+  readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
   readonly 'redis/inspector': typeof inspectorModule;
   readonly 'redis/enclosing-lock': typeof outerLockModule;
@@ -52,6 +54,7 @@ const realModules: Modules = {
   'lock/redlock': redlockModule,
   'lock/wait': waitModule,
   'lock/value': valueModule,
+  'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
   'redis/inspector': inspectorModule,
   'redis/enclosing-lock': outerLockModule,
@@ -70,7 +73,7 @@ export const realSystem: System = systemOf(realModules);
 export function systemOf(modules: Modules) {
   const { scriptsFor } = modules['redis/calls/scripts'];
   const all = [true, false].flatMap((isPlain) =>
-    [true, false].flatMap((isNoted) => Object.entries(scriptsFor(isPlain, isNoted))),
+    [true, false].flatMap((isRecorded) => Object.entries(scriptsFor(isPlain, isRecorded))),
   );
   const names = new Map(all.map(([name, text]) => [text, name as Script]));
   return {
@@ -80,7 +83,7 @@ export function systemOf(modules: Modules) {
     timeLeftOf: modules['run/ports'].timeLeftOf,
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
-    waiterIdOf: modules['lock/value'].waiterIdOf,
+    waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
     LockObserver: modules['redis/inspector'].LockObserver,
     EnclosingLock: modules['redis/enclosing-lock'].EnclosingLock,
     ServerRegistry: modules['redis/identity'].ServerRegistry,

@@ -4,7 +4,7 @@
 // time and commands.
 
 import { quorumOf } from '../../src/lock/quorum.ts';
-import { parseWaiterId } from '../../src/lock/value.ts';
+import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { Options } from './options.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 

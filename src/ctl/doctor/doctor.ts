@@ -72,7 +72,11 @@ export async function doctor(call: Call): Promise<number> {
     { check: 'hosts', master: null, ...hosts(addresses) },
     { check: 'duplicates', master: null, ...duplicates(facts) },
     { check: 'guard', master: null, ...guard(await processes.whyNotKept()) },
-    { check: 'configFile', master: null, ...configFile(settings.configFile, settings.warnings) },
+    {
+      check: 'configFile',
+      master: null,
+      ...configFile(settings.configFile, settings.minorWarnings),
+    },
     ...facts.flatMap((fact, at): Finding[] => {
       const master = query.observers[at]?.name ?? '';
       const answer = { check: 'reachable', master, ...reachable(isFailed(fact) ? fact : null) };

@@ -161,8 +161,8 @@ export function duplicates(facts: readonly (MasterFacts | Failed)[]): Assessment
 }
 
 /** Permissions of files with passwords, from the warnings of reading the configuration. */
-export function configFile(path: string | null, warnings: readonly string[]): Assessment {
-  const exposed = warnings.flatMap(
+export function configFile(path: string | null, minorWarnings: readonly string[]): Assessment {
+  const exposed = minorWarnings.flatMap(
     (line) => /^(.*): holds a password and is readable by others/.exec(line)?.[1] ?? [],
   );
   if (exposed.length === 0)

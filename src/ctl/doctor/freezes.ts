@@ -2,8 +2,9 @@
 // a restarted master has forgotten is set again with --repair-freezes, where the history says that
 // the freeze was set, and not thawed.
 
+import { parseFreeze } from '../../lock/people.ts';
 import { quorumOf } from '../../lock/quorum.ts';
-import { parseFreeze, parseValue } from '../../lock/value.ts';
+import { parseValue } from '../../lock/value.ts';
 import { isFailed } from '../../redis/errors.ts';
 import type { SeenFreeze } from '../../redis/snapshot.ts';
 import { quoted } from '../../text/foreign-text.ts';

@@ -10,7 +10,7 @@ import {
   parseRecord,
   type RunRecord,
 } from '../../lock/history.ts';
-import type { Person } from '../../lock/holder-request.ts';
+import type { Person } from '../../lock/people.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import type { LockState } from '../lock-state.ts';
 import type { MasterQuery } from '../master-query.ts';

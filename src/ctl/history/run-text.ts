@@ -3,7 +3,8 @@
 
 import stringWidth from 'string-width';
 import { rowsOf } from '../../cli/rows.ts';
-import { freezeLabel, isMode } from '../../lock/value.ts';
+import { freezeLabel } from '../../lock/people.ts';
+import { isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
 import { modeLine, personLine, reasonBehind, reasonParts, roughly } from '../../text/lines.ts';
 import { momentOf } from '../../text/time.ts';

@@ -3,7 +3,8 @@
 // Any person may thaw it.
 
 import { randomBytes } from 'node:crypto';
-import { parseFreeze, parseValue, renderFreeze } from '../../lock/value.ts';
+import { parseFreeze, renderFreeze } from '../../lock/people.ts';
+import { parseValue } from '../../lock/value.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { holderLine } from '../../text/lines.ts';

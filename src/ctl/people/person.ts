@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { type ActKind, renderAct } from '../../lock/history.ts';
-import type { Person } from '../../lock/holder-request.ts';
+import type { Person } from '../../lock/people.ts';
 import { mostReasonChars } from '../../lock/value.ts';
 import { UsageError } from '../../text/errors.ts';
 import type { Call } from '../call.ts';

@@ -4,10 +4,10 @@
 // holder listens only some moments after it has begun.
 
 import { readPatience } from '../../config/values.ts';
-import { type HolderRequest, renderRequest } from '../../lock/holder-request.ts';
+import { type HolderRequest, renderRequest } from '../../lock/people.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { quorumOf } from '../../lock/quorum.ts';
-import { askedIdOf } from '../../lock/value.ts';
+import { askedIdOf } from '../../lock/waiter-id.ts';
 import { isFailed } from '../../redis/errors.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';

@@ -2,13 +2,14 @@
 // wanted, and releases it. Pure of arguments and output, so the simulator runs it as it is. *Note:*
 // a release by token wakes this process; a lock that is missing without that wake-up was lost.
 
-import type { Listen } from '../../lock/holder-request.ts';
 import { LeaseKeeper } from '../../lock/lease-keeper.ts';
+import type { Listen } from '../../lock/people.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { lockTimings } from '../../lock/timings.ts';
 import type { Lease } from '../../lock/types.ts';
-import { keeperIdOf, parseValue } from '../../lock/value.ts';
+import { parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
+import { keeperIdOf } from '../../lock/waiter-id.ts';
 import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.ts';
 
 export interface HolderDaemonParts extends AcquireOnceParts {

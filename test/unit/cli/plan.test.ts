@@ -157,7 +157,7 @@ it('never shows a secret', async () => {
   expect(
     JSON.stringify([
       settings.sources,
-      settings.warnings,
+      settings.minorWarnings,
       settings.masters.map((master) => master.name),
     ]),
   ).not.toContain('s3cr3t');

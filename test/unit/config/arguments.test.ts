@@ -262,7 +262,7 @@ test.each([
   [['-s', 'sigkill', '--', 'ls'], 'sigkill'],
   [['-n', '-s', 'HUP', 'job', 'ls'], 'HUP'],
 ])('%j: told that it is a name', (argv, signal) => {
-  expect(run(...argv).cautions).toEqual([
+  expect(run(...argv).warnings).toEqual([
     `-s: "${signal}" is taken for a lock's name, and -s for --shared ` +
       `(for the stop signal write --signal ${signal})`,
   ]);
@@ -274,5 +274,5 @@ test.each([
   [['-s', 'job', '--', 'kill', '-s', 'TERM']],
   [['job', 'kill', '-s', 'TERM', '1']],
 ])('%j: nothing to tell', (argv) => {
-  expect(run(...argv).cautions).toEqual([]);
+  expect(run(...argv).warnings).toEqual([]);
 });

@@ -39,7 +39,7 @@ it('sets nothing as it stands', async () => {
     layer: new Map(),
     masters: null,
     tls: null,
-    warnings: [],
+    minorWarnings: [],
   });
 });
 

@@ -267,7 +267,10 @@ describe('warns about a password that others can read', () => {
   ])('%j with mode %o: %s', async (line, mode, warned) => {
     const root = createScratch({ 'work/.redlockrc': `masters: [a]\n${line}`, 'work/pw': 'x' });
     chmodSync(join(root, 'work/.redlockrc'), mode);
-    const { warnings } = await settle({ flags: named, environment: { P: 'p' } }, root);
+    const { minorWarnings: warnings } = await settle(
+      { flags: named, environment: { P: 'p' } },
+      root,
+    );
     expect(warnings).toEqual(
       warned
         ? [expect.stringMatching(/\.redlockrc: holds a password and is readable by others/)]
@@ -288,7 +291,9 @@ describe('warns about a password that others can read', () => {
     chmodSync(join(root, 'work/pw'), mode);
     const why = 'holds a password and is readable by others (chmod 600 it)';
     const warning = `${join(root, 'work/pw')}: ${why}`;
-    expect((await settle({ flags: named }, root)).warnings).toEqual(Array(count).fill(warning));
+    expect((await settle({ flags: named }, root)).minorWarnings).toEqual(
+      Array(count).fill(warning),
+    );
   });
 
   test.each([
@@ -298,9 +303,9 @@ describe('warns about a password that others can read', () => {
   ])('%s: %s', async (url, warned) => {
     const root = createScratch({ 'work/.redlockrc': `masters: ["${url}"]` });
     chmodSync(join(root, 'work/.redlockrc'), 0o644);
-    expect((await settle({ flags: named, environment: { P: 'p' } }, root)).warnings.length).toBe(
-      warned ? 1 : 0,
-    );
+    expect(
+      (await settle({ flags: named, environment: { P: 'p' } }, root)).minorWarnings.length,
+    ).toBe(warned ? 1 : 0);
   });
 });
 

@@ -189,7 +189,7 @@ describe('masters', () => {
     [4, 1],
   ])('%d of them: %d warnings', async (count, warningCount) => {
     const flags = Array.from({ length: count }, (_, index) => ['--master', `m${index}`]).flat();
-    const { warnings } = await settle({ flags });
+    const { minorWarnings: warnings } = await settle({ flags });
     expect(warnings).toHaveLength(warningCount);
     if (count === 4)
       expect(warnings[0]).toMatch(/^even number of masters: 4: survives no more failures than 3/);
@@ -225,8 +225,8 @@ describe('logins', () => {
         /^--master: holds a password, which every user .* can see \(use passwordFile/,
       ),
     ];
-    expect((await settle({ flags })).cautions).toEqual(told);
-    expect((await settle({ environment: { REDLOCK_MASTERS: 'redis://:x@a' } })).cautions).toEqual(
+    expect((await settle({ flags })).warnings).toEqual(told);
+    expect((await settle({ environment: { REDLOCK_MASTERS: 'redis://:x@a' } })).warnings).toEqual(
       [],
     );
   });

@@ -67,8 +67,8 @@ describe('defaults', () => {
         ttl: 'default',
         killAfter: 'default',
       }),
+      minorWarnings: [],
       warnings: [],
-      cautions: [],
     });
   });
 
@@ -449,7 +449,7 @@ describe('retries, a count of attempts instead of a wait', () => {
 
 describe('what is accepted with a warning', () => {
   const warningsOf = async (scene: Scene) =>
-    (await settle({ ...scene, flags: [...local, ...(scene.flags ?? [])] })).cautions;
+    (await settle({ ...scene, flags: [...local, ...(scene.flags ?? [])] })).warnings;
 
   test.each<[string, Scene, string[]]>([
     [

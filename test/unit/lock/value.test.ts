@@ -1,12 +1,8 @@
 // Notes and addresses in the value of a key: bounded so that older clients read the value too.
 
 import { expect, test } from 'vitest';
-import {
-  type HolderRecord,
-  parseValue,
-  parseWaiterId,
-  renderValue,
-} from '../../../src/lock/value.ts';
+import { type HolderRecord, parseValue, renderValue } from '../../../src/lock/value.ts';
+import { parseWaiterId } from '../../../src/lock/waiter-id.ts';
 
 const plain: HolderRecord = {
   ...{ host: 'web1', pid: 7, user: 'ops', label: 'a' },

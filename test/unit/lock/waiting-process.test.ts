@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { alone } from '../../../src/lock/types.ts';
-import { waiterIdOf, waitingProcess, whoOf } from '../../../src/lock/value.ts';
+import { waiterIdOf, waitingProcess, whoOf } from '../../../src/lock/waiter-id.ts';
 
 const named = { host: 'web1', pid: 4711, user: 'ops', label: 'deploy.sh' };
 const process = { ...named, note: null };

@@ -7,7 +7,7 @@ import {
   parseRequest,
   type RequestKind,
   renderRequest,
-} from '../../../src/lock/holder-request.ts';
+} from '../../../src/lock/people.ts';
 
 const by = { user: 'ops', host: 'web1', pid: 1, note: 'why' };
 const message = (kind: RequestKind, { id = 'i', token = 't' } = {}) =>

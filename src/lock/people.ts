@@ -1,12 +1,14 @@
-// What a person asks of a living holder, as a message on the holder's own channel: to stop its
-// command, or to look at once whether its lock was broken. The message carries the token of the
-// holder that it is meant for. It is a wish and no proof: a lost message changes nothing, a forged
-// one stops a command at most, and what is broken is found out by an extension.
+// What people do to a lock. They ask its living holder, by a message on the holder's own channel,
+// to stop its command, or to look at once whether its lock was broken; and they freeze it. A
+// message carries the token of the holder that it is meant for. It is a wish and no proof: a lost
+// message changes nothing, a forged one stops a command at most, and what is broken is found out by
+// an extension.
 
 import type { Master, Subscription } from './ports.ts';
 import { quorumOf } from './quorum.ts';
 import type { Claim } from './types.ts';
-import { askedIdOf, cut, cutNote, parseValue } from './value.ts';
+import { cut, cutNote, parseValue } from './value.ts';
+import { askedIdOf } from './waiter-id.ts';
 
 /** stop: end the command. broken: extend at once, because the lock may have been taken away. */
 export type RequestKind = 'stop' | 'broken';
@@ -158,4 +160,38 @@ export class HolderChannel {
     const request = this.#isClosed ? null : this.#requests.receive(master.name, message);
     if (request !== null) this.#onRequest(request);
   }
+}
+
+/**
+ * A person's lock without a process. It stands beside the lock, on a quorum of masters, and bars
+ * every new holder, while the present one goes on. Its value has the form of a holder's, so that
+ * what knows no freezes shows a person and not nonsense.
+ */
+export interface Freeze {
+  /** Unique: it is this freeze that is thawed, and no other. */
+  readonly token: string;
+  readonly user: string;
+  readonly host: string;
+  readonly pid: number;
+  /** ISO 8601, by the clock of the host, for reading only. */
+  readonly since: string;
+  /** Why. */
+  readonly note: string;
+}
+
+/** In the place of a command's name. */
+export const freezeLabel = 'redlockctl freeze';
+
+export function renderFreeze({ token, note, ...freeze }: Freeze): string {
+  return `${token} ${JSON.stringify({ ...freeze, label: freezeLabel, frozen: note })}`;
+}
+
+/** null for what is no freeze, such as the value of a holder. */
+export function parseFreeze(value: string): Freeze | null {
+  const { token, record } = parseValue(value);
+  if (record === null || record.label !== freezeLabel) return null;
+  const { frozen } = JSON.parse(value.slice(value.indexOf(' ') + 1));
+  if (typeof frozen !== 'string') return null;
+  const { user, host, pid, since } = record;
+  return { token, user: cut(user), host: cut(host), pid, since: cut(since), note: cutNote(frozen) };
 }

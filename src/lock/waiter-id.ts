@@ -1,0 +1,87 @@
+// The ids under which clients are woken by messages of the masters: those of waiters, which tell
+// the scripts and people something about them, and those of holders.
+
+import type { Claim } from './types.ts';
+import { cut, type HolderRecord } from './value.ts';
+
+/**
+ * What the scripts on the masters have to know of a waiter. shared: asks for a shared lock. newest:
+ * yields its position to a newer waiter of that trait. replace: asks holders to yield the lock.
+ */
+export type Trait = 'shared' | 'newest' | 'replace';
+
+export interface WaiterName {
+  readonly traits: readonly Trait[];
+  /** For people: see whoOf; null: unknown. */
+  readonly who: string | null;
+}
+
+const known: readonly string[] = ['shared', 'newest', 'replace'] satisfies Trait[];
+
+/** A process that waits, as its id tells; null: unknown, as from an older version. */
+export interface WaitingProcess {
+  readonly pid: number;
+  readonly host: string;
+  readonly user: string | null;
+  /** The command's base name, or its --label. */
+  readonly label: string | null;
+  /** The beginning of its --note; null: none. */
+  readonly note: string | null;
+}
+
+/**
+ * The end of a waiter's id: `<pid>@<host>/<user>/<label>`, and `/<note>` where there is one.
+ * redlockctl reads ids of 200 characters.
+ */
+export function whoOf({ host, pid, user, label, note }: Omit<HolderRecord, 'since'>): string {
+  const name = cut(label.replaceAll('/', '-'), 40);
+  return `${pid}@${cut(host, 64)}/${cut(user, 24)}/${name}${note ? `/${note}` : ''}`;
+}
+
+/** The process that waits under this id; null: the id does not tell. */
+export function waitingProcess(id: string): WaitingProcess | null {
+  const form = /^(\d{1,10})@([^/]*)(?:\/([^/]*)\/([^/]*)(?:\/(.*))?)?$/s;
+  const match = form.exec(parseWaiterId(id).who ?? '');
+  if (match === null) return null;
+  const [, pid, host = '', user = null, label = null, note = null] = match;
+  return { pid: Number(pid), host, user, label, note };
+}
+
+/**
+ * `<traits>:<random>:<process>`: see whoOf. `random` makes the id unique and has no colon.
+ */
+export function waiterIdOf(
+  { sharing, preemptible }: Pick<Claim, 'sharing' | 'preemptible'>,
+  random: string,
+  who: string,
+): string {
+  const traits: Trait[] = [];
+  if (sharing.kind === 'shared') traits.push('shared');
+  if (preemptible !== 'never') traits.push('newest');
+  if (preemptible === 'lock') traits.push('replace');
+  return `${traits.join()}:${random}:${who}`;
+}
+
+export function parseWaiterId(id: string): WaiterName {
+  const [traits = '', , ...rest] = id.split(':');
+  if (rest.length === 0) return { traits: [], who: null };
+  return {
+    traits: traits.split(',').filter((trait): trait is Trait => known.includes(trait)),
+    who: rest.join(':'),
+  };
+}
+
+/** The id under which a holder is woken by a waiter that asks it to yield the lock. */
+export function holderIdOf(token: string): string {
+  return `holder:${token}`;
+}
+
+/** The id under which a holder daemon is woken when another process releases its lock by token. */
+export function keeperIdOf(token: string): string {
+  return `keeper:${token}`;
+}
+
+/** The id under which a holder receives the requests of people: see people.ts. */
+export function askedIdOf(token: string): string {
+  return `asked:${token}`;
+}
