@@ -139,7 +139,7 @@ export class LeaseKeeper {
     const { extendEveryMs, reserveMs } = this.#settings;
     if (extendEveryMs === null) return;
     const { claim } = this.#lease;
-    const ended = this.#extendingEnded.signal;
+    const extendingEnded = this.#extendingEnded.signal;
     const subscriptions =
       claim.preemptible === 'lock' ? await redlock.subscribe(asHolder(claim)) : null;
     let notBefore = Number.NEGATIVE_INFINITY;
@@ -147,15 +147,15 @@ export class LeaseKeeper {
       for (;;) {
         const nextAt = Math.max(this.#lease.startedAt + extendEveryMs, notBefore);
         const pauseMs = nextAt - clock.now();
-        const over = AbortSignal.any([ended, this.#early.signal]);
+        const over = AbortSignal.any([extendingEnded, this.#early.signal]);
         if (!over.aborted)
           await (subscriptions ? subscriptions.pause(pauseMs, over) : clock.sleep(pauseMs, over));
         subscriptions?.forgetWakeUps();
         this.#channel?.renew();
         if (this.#early.signal.aborted) this.#early = new AbortController();
-        if (ended.aborted || clock.now() >= deadlineOf(this.#lease, reserveMs)) return;
+        if (extendingEnded.aborted || clock.now() >= deadlineOf(this.#lease, reserveMs)) return;
         const extension = await this.#extend();
-        if (ended.aborted) return;
+        if (extendingEnded.aborted) return;
         if (extension.kind === 'lost') return onLost(extension.reason, this.#brokenBy);
         if (extension.kind === 'unreachable') notBefore = clock.now() + this.#retryMs();
         else if (extension.wantedBy !== null) {
@@ -171,10 +171,10 @@ export class LeaseKeeper {
   /** Begins to listen for what people ask, if the work does not end in a moment. */
   async #listen(): Promise<void> {
     const { clock, listen } = this.#parts;
-    const ended = this.#extendingEnded.signal;
+    const extendingEnded = this.#extendingEnded.signal;
     if (listen === undefined) return;
-    await clock.sleep(listenAfterMs, ended);
-    if (ended.aborted) return;
+    await clock.sleep(listenAfterMs, extendingEnded);
+    if (extendingEnded.aborted) return;
     this.#channel = listen(this.#lease.claim, ({ kind, by }) => {
       if (kind === 'stop') return this.#parts.onStopAsked?.(by);
       this.#brokenBy = by;
@@ -184,10 +184,10 @@ export class LeaseKeeper {
 
   async #extend() {
     const { redlock, clock, report } = this.#parts;
-    const ended = this.#extendingEnded.signal;
+    const extendingEnded = this.#extendingEnded.signal;
     const askedAt = clock.now();
-    const extension = await redlock.extend(this.#lease, ended);
-    if (ended.aborted) return extension;
+    const extension = await redlock.extend(this.#lease, extendingEnded);
+    if (extendingEnded.aborted) return extension;
     const now = clock.now();
     if (extension.kind === 'extended') {
       this.confirm(extension.lease);

@@ -174,14 +174,16 @@ if not set or not set.ok then
   end
   if blocker then return refuse(blocker, blockedMs, '', {}) end
 
-  -- Those before us. A claim that shares passes others that share.
+  -- Those before us. A claim that shares passes others that share. One that is woken, or was heard
+  -- of in this time, is about to ask.
+  local aboutToAskMs = 500
   for i = 1, count do
     for _, other in ipairs(isOurs[i] and {} or waiters(i)) do
       if other == id then break end
       if mode ~= 'shared' or not has(other, 'shared') then
         local isAnnounced = standing[i] == false or slotCount > 0
         local askedAt = tonumber(redis.call('ZSCORE', seen(i), other) or 0)
-        if not isAnnounced or askedAt > now_ms() - 500 or wake(channel(i), other) then
+        if not isAnnounced or askedAt > now_ms() - aboutToAskMs or wake(channel(i), other) then
           return refuse('', math.max(0, redis.call('PTTL', KEYS[i * 5 - 4])), '', {})
         end
         forget(i, other)
@@ -221,7 +223,7 @@ if not set or not set.ok then
     -- @forms
     if has(id, 'newest') then
       redis.call('ZADD', seen(i), now_ms(), 'served ' .. arrival .. ' ' .. id)
-      redis.call('PEXPIRE', seen(i), #waiters(i) > 0 and 10000 or 3000)
+      redis.call('PEXPIRE', seen(i), #waiters(i) > 0 and keepQueueMs or silentMs)
     end
     -- @end
   end

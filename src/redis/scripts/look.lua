@@ -14,6 +14,8 @@
 -- @include clock.lua
 -- @include read.lua
 local mostValueBytes = 4096
+-- As in queue.lua.
+local silentMs = 3000
 local helpers = #KEYS / 6 * 5
 local room = 900000 - helpers * mostValueBytes / 4
 local function cut(text)
@@ -26,7 +28,7 @@ local locks = {}
 for at = 1, helpers, 5 do
   local value, count = read('GET', KEYS[at]), read('GET', KEYS[at + 1])
   local isAlive, queue = {}, {}
-  local alive = read('ZRANGEBYSCORE', KEYS[at + 3], now_ms() - 2999, '+inf') or {}
+  local alive = read('ZRANGEBYSCORE', KEYS[at + 3], '(' .. now_ms() - silentMs, '+inf') or {}
   for _, id in ipairs(alive) do isAlive[id] = true end
   local entries = read('ZRANGE', KEYS[at + 2], 0, -1, 'WITHSCORES') or {}
   for entry = 1, #entries, 2 do

@@ -76,7 +76,7 @@ for i = 1, count do
   if id ~= '' and arrival == '' then
     known = leaders(i, id)
     forget(i, id)
-    if redis.call('EXISTS', queue(i)) == 0 then redis.call('PEXPIRE', seen(i), 3000) end
+    if redis.call('EXISTS', queue(i)) == 0 then redis.call('PEXPIRE', seen(i), silentMs) end
   elseif id ~= '' then
     see(i, id, arrival)
   end
