@@ -15,11 +15,9 @@ import {
   readPositiveDuration,
   readTtl,
 } from '../config/values.ts';
-import { localMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import { runTimings } from '../lock/timings.ts';
 import type { HolderRecord } from '../lock/value.ts';
-import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
 import { oneLine } from '../text/foreign-text.ts';
 import type { VerbArguments } from './command-line.ts';
 import type { Screen } from './top/screen.ts';
@@ -168,17 +166,4 @@ export interface Call {
   readonly columns: number | null;
   /** Takes the whole terminal; null when there is none. */
   readonly openScreen: (() => Promise<Screen>) | null;
-}
-
-/**
- * The masters of the settings, and the local ones that are running. Throws LocalError,
- * ConfigError.
- */
-export async function addressesOf(settings: CtlSettings): Promise<MasterAddress[]> {
-  await readPasswords(settings.masters);
-  const own = settings.local ? await localMasters(settings.localDirectory) : [];
-  return [
-    ...settings.masters,
-    ...own.map(({ socket }) => parseAddress(`unix://${encodeURI(socket)}`)),
-  ];
 }

@@ -40,6 +40,16 @@ const patienceMs = { least: 1_000, most: 30_000 };
 const mostReplyBytes = 1024 * 1024;
 const always = new AbortController().signal;
 
+/** What this master may hold for us of one value, from the request on until it is released. */
+interface MayHold {
+  /** The last request that may set it: a late refusal says nothing of a repair since. */
+  asked: symbol;
+  /** The connections that owe the answer to such a request: its release must follow on each. */
+  readonly owing: Set<Connection>;
+  /** The release that has not been confirmed; null: none was sent. */
+  undoing: Undoing | null;
+}
+
 export class RedisMaster implements Master {
   readonly name: string;
   readonly #origin: Origin;
@@ -51,23 +61,13 @@ export class RedisMaster implements Master {
   #dialing: Promise<Connection | Failed> | null = null;
   #patienceMs = patienceMs.least;
   /**
-   * The values that were requested and not released since: only these need a release. From the call
-   * on, not from the sending: a release that is called while the connection is being made has to
-   * follow the acquire. With each value, its last request: a late refusal says nothing of a repair
-   * since.
+   * By value; only these need a release. From the call on, not from the sending: a release that is
+   * called while the connection is being made has to follow the acquire.
    */
-  readonly #mayHold = new Map<string, symbol>();
-  /**
-   * Connections given up while they owed the answer to a SET, by value: its release must follow.
-   */
-  readonly #retired = new Map<string, Connection>();
-  /** The releases that were not confirmed, by value. */
-  readonly #unconfirmed = new Map<string, Undoing>();
+  readonly #mayHold = new Map<string, MayHold>();
   /** The ids under which we may be in the queue, with the last claim of each. */
   readonly #queued = new Map<string, Claim>();
   readonly #subscriber: Subscriber;
-  /** The values for which the present connection owes the answer to a SET. */
-  readonly #unanswered = new Set<string>();
 
   constructor(
     origin: Origin,
@@ -103,8 +103,7 @@ export class RedisMaster implements Master {
 
   acquire(claim: Claim, withdrawn: AbortSignal): Promise<AcquireReply> {
     const { value, isFenced } = claim;
-    const asked = Symbol('acquire');
-    this.#mayHold.set(value, asked);
+    const { asked } = this.#request(claim);
     if (claim.waiter) {
       this.#queued.set(claim.waiter.id, claim);
       this.#subscriber.resubscribe();
@@ -115,7 +114,8 @@ export class RedisMaster implements Master {
       const { wallMs = Date.now } = this.#settings;
       const vote = acquisitionOf(reply, isFenced ? wallMs() : null);
       if (vote.kind === 'granted') return this.#unlessInDoubt(connection, vote);
-      if (vote.kind === 'refused' && this.#mayHold.get(value) === asked)
+      const known = this.#mayHold.get(value);
+      if (vote.kind === 'refused' && known?.asked === asked && !known.undoing)
         this.#mayHold.delete(value);
       return vote;
     };
@@ -129,7 +129,7 @@ export class RedisMaster implements Master {
   }
 
   repair(claim: Claim, fence: number | null, withdrawn: AbortSignal): Promise<RepairReply> {
-    this.#mayHold.set(claim.value, Symbol('repair'));
+    this.#request(claim);
     const call = this.#calls.toRepair(claim, fence, this.#settings.prefix);
     return this.#ask(withdrawn, (connection) => connection.run(call), repairOf, claim);
   }
@@ -160,14 +160,24 @@ export class RedisMaster implements Master {
   close(): void {
     this.#subscriber.close();
     this.#connection?.close();
-    for (const connection of this.#retired.values()) connection.close();
+    for (const { owing } of this.#mayHold.values())
+      for (const connection of owing) connection.close();
     this.#dialing?.then((connection) => isFailed(connection) || connection.close());
   }
 
-  /** Notes that the request which may have set the value was answered. */
-  #settle(connection: Connection, claim: Claim): void {
-    if (connection === this.#connection) this.#unanswered.delete(claim.value);
-    if (connection === this.#retired.get(claim.value)) this.#dismiss(claim);
+  /** Registers a request that may set the value. */
+  #request({ value }: Claim): MayHold {
+    const asked = Symbol('request');
+    const mayHold = this.#mayHold.get(value) ?? { asked, owing: new Set(), undoing: null };
+    this.#mayHold.set(value, Object.assign(mayHold, { asked }));
+    return mayHold;
+  }
+
+  /** The value is settled on this connection, which is closed if it was kept for that alone. */
+  #settle(connection: Connection, mayHold: MayHold | undefined): void {
+    mayHold?.owing.delete(connection);
+    if (connection === this.#connection) return;
+    if (![...this.#mayHold.values()].some(({ owing }) => owing.has(connection))) connection.close();
   }
 
   async #remove(undoing: Undoing): Promise<ReleaseReply> {
@@ -176,50 +186,41 @@ export class RedisMaster implements Master {
     const queued = this.#queued.get(id);
     if (!this.#mayHold.has(claim.value) && (keepsPosition || !queued)) return { kind: 'missing' };
     this.#giveUpIfSilent();
-    const retired = this.#retired.get(claim.value);
-    if (retired) void this.#release(retired, withoutWaiter(undoing));
-    this.#dismiss(claim);
+    const mayHold = this.#mayHold.get(claim.value) ?? this.#request(claim);
+    for (const retired of [...mayHold.owing].filter((one) => one !== this.#connection)) {
+      void this.#release(retired, withoutWaiter(undoing));
+      this.#settle(retired, mayHold);
+    }
     let wasSent = false;
     const send = (connection: Connection) => {
       wasSent = true;
-      this.#unanswered.delete(claim.value);
-      this.#unconfirmed.set(claim.value, undoing);
+      mayHold.owing.delete(connection);
+      mayHold.undoing = undoing;
       return this.#release(connection, undoing);
     };
     let reply = await this.#ask(always, send, removalOf);
     if (isFailed(reply) && reply.cause === 'connection' && wasSent) {
       // The connection had broken before, unnoticed: routers forget idle connections. Try once more
       // on a new one.
-      this.#unconfirmed.delete(claim.value);
+      mayHold.undoing = null;
       reply = await this.#ask(always, send, repeatedRemovalOf);
     }
-    if (isFailed(reply)) this.#unconfirmed.set(claim.value, undoing);
-    else this.#forget(claim);
+    if (isFailed(reply)) mayHold.undoing = undoing;
+    else this.#mayHold.delete(claim.value);
     // A later claim under the same id has entered the queue again, and will have to leave it.
     if (!isFailed(reply) && !keepsPosition && this.#queued.get(id) === queued)
       this.#queued.delete(id);
     return reply;
   }
 
-  /** Closes the connection that was kept for this claim, unless it is kept for another one too. */
-  #dismiss({ value }: Claim): void {
-    const retired = this.#retired.get(value);
-    this.#retired.delete(value);
-    if (retired && ![...this.#retired.values()].includes(retired)) retired.close();
-  }
-
-  #forget({ value }: Claim): void {
-    this.#mayHold.delete(value);
-    this.#unconfirmed.delete(value);
-  }
-
   /**
    * Repeats the unconfirmed releases of a broken connection on the next one, before anything else.
    */
   #catchUp(connection: Connection): void {
-    for (const undoing of this.#unconfirmed.values()) {
+    for (const [value, { undoing }] of this.#mayHold) {
+      if (undoing === null) continue;
       const reply = this.#release(connection, withoutWaiter(undoing));
-      reply.then((code) => isFailed(removalOf(code)) || this.#forget(undoing.claim));
+      reply.then((code) => isFailed(removalOf(code)) || this.#mayHold.delete(value));
     }
   }
 
@@ -246,9 +247,10 @@ export class RedisMaster implements Master {
     if (isFailed(connection)) return connection;
     if (withdrawn.aborted)
       return { ...failed('connection', 'no connection in time'), isVague: true };
-    if (set) this.#unanswered.add(set.value);
+    const mayHold = set ? this.#mayHold.get(set.value) : undefined;
+    mayHold?.owing.add(connection);
     const reply = await send(connection);
-    if (set) this.#settle(connection, set);
+    if (set) this.#settle(connection, mayHold);
     if (!isFailed(reply)) this.#patienceMs = patienceMs.least;
     const objection = this.#objectionTo(connection.identified ?? (await connection.identity));
     if (objection) return objection;
@@ -264,10 +266,8 @@ export class RedisMaster implements Master {
   #giveUpIfSilent(): void {
     const connection = this.#connection;
     if (!connection?.isOpen || connection.silentMs <= this.#patienceMs) return;
-    for (const value of this.#unanswered) this.#retired.set(value, connection);
-    if (this.#unanswered.size === 0) connection.close();
-    this.#unanswered.clear();
     this.#connection = null;
+    this.#settle(connection, undefined);
     this.#patienceMs = Math.min(this.#patienceMs * 2, patienceMs.most);
   }
 
@@ -276,7 +276,6 @@ export class RedisMaster implements Master {
       (connection) => {
         this.#dialing = null;
         this.#connection = isFailed(connection) ? null : connection;
-        this.#unanswered.clear();
         if (isFailed(connection)) return connection;
         this.#catchUp(connection);
         return connection;

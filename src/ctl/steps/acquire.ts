@@ -14,8 +14,8 @@ import { RedisMaster } from '../../redis/redis-master.ts';
 import { exitCode } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { failuresLine, holderLine } from '../../text/lines.ts';
+import { addressesOf } from '../addresses.ts';
 import type { Call, CtlSettings } from '../call.ts';
-import { addressesOf } from '../call.ts';
 import { type AcquireOnceParts, acquireOnce, type Wanted } from './lock-handle.ts';
 
 /** A Redlock with connections of its own, which `close` ends. */
