@@ -7,7 +7,7 @@ import type { Clock } from '../lock/ports.ts';
 import { parseAddress } from '../redis/address.ts';
 import { isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
-import { LockObserver } from '../redis/inspector.ts';
+import { LockObserver } from '../redis/observer.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { type Call, renderTable } from './call.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
 import { failed, isFailed } from '../redis/errors.ts';
 import { ServerRegistry } from '../redis/identity.ts';
-import { LockObserver } from '../redis/inspector.ts';
+import { LockObserver } from '../redis/observer.ts';
 import { noHistory, type Page, type SeenHistory } from '../redis/snapshot.ts';
 import { quoted } from '../text/foreign-text.ts';
 import { roughly } from '../text/lines.ts';

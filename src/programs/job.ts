@@ -14,7 +14,7 @@ import type { MasterAddress } from '../redis/address.ts';
 import { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { isFailed } from '../redis/errors.ts';
 import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
-import { LockObserver } from '../redis/inspector.ts';
+import { LockObserver } from '../redis/observer.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { childEnvironment, heldNames, isHeldAround } from '../run/environment.ts';
 import { GuardClient } from '../run/guard/client.ts';

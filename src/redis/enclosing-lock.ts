@@ -18,7 +18,7 @@ import {
 import { parseValue } from '../lock/value.ts';
 import type { Acquisition, WaitLimits } from '../lock/wait.ts';
 import { failed, isFailed } from './errors.ts';
-import type { LockObserver } from './inspector.ts';
+import type { LockObserver } from './observer.ts';
 import type { LockSnapshot } from './snapshot.ts';
 
 type Look =

@@ -11,8 +11,8 @@ import type { Protocol } from './calls/protocol.ts';
 import type { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
 import { ServerRegistry } from './identity.ts';
-import type { LockObserver } from './inspector.ts';
 import { keysOf } from './keys.ts';
+import type { LockObserver } from './observer.ts';
 import { RedisMaster } from './redis-master.ts';
 import { lockCommandsOf } from './rights.ts';
 

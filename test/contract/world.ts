@@ -10,7 +10,7 @@ import { expect } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import { alone, type Claim, type Failed, type ReleaseReply } from '../../src/lock/types.ts';
 import { waiterIdOf } from '../../src/lock/waiter-id.ts';
-import type { FreezeReply } from '../../src/redis/inspector.ts';
+import type { FreezeReply } from '../../src/redis/observer.ts';
 import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 
 export interface Server {

@@ -6,7 +6,7 @@ import { MasterQuery } from '../../src/ctl/master-query.ts';
 import { Watch } from '../../src/ctl/top/top.ts';
 import { parseAddress } from '../../src/redis/address.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
-import { LockObserver } from '../../src/redis/inspector.ts';
+import { LockObserver } from '../../src/redis/observer.ts';
 import { useMasters } from '../cli/rig.ts';
 import { clock } from '../redis/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';

@@ -5,7 +5,7 @@ import type { Clock, Report } from '../../src/lock/ports.ts';
 import type { RedlockSettings } from '../../src/lock/redlock.ts';
 import type { EnclosingLease, Extension, Lease } from '../../src/lock/types.ts';
 import type { Acquisition, WaitLimits } from '../../src/lock/wait.ts';
-import type { LockObserver } from '../../src/redis/inspector.ts';
+import type { LockObserver } from '../../src/redis/observer.ts';
 import type { System } from './system.ts';
 import type { Holding, Witness } from './witness.ts';
 

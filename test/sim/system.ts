@@ -13,7 +13,7 @@ import * as waiterIdModule from '../../src/lock/waiter-id.ts';
 import * as scriptsModule from '../../src/redis/calls/scripts.ts';
 import * as outerLockModule from '../../src/redis/enclosing-lock.ts';
 import * as identityModule from '../../src/redis/identity.ts';
-import * as inspectorModule from '../../src/redis/inspector.ts';
+import * as observerModule from '../../src/redis/observer.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
 import * as runPortsModule from '../../src/run/ports.ts';
@@ -33,7 +33,7 @@ export interface Modules {
   readonly 'lock/value': typeof valueModule;
   readonly 'lock/waiter-id': typeof waiterIdModule;
   readonly 'redis/identity': typeof identityModule;
-  readonly 'redis/inspector': typeof inspectorModule;
+  readonly 'redis/observer': typeof observerModule;
   readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/calls/scripts': typeof scriptsModule;
@@ -56,7 +56,7 @@ const realModules: Modules = {
   'lock/value': valueModule,
   'lock/waiter-id': waiterIdModule,
   'redis/identity': identityModule,
-  'redis/inspector': inspectorModule,
+  'redis/observer': observerModule,
   'redis/enclosing-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/calls/scripts': scriptsModule,
@@ -84,7 +84,7 @@ export function systemOf(modules: Modules) {
     waitForLock: modules['lock/wait'].waitForLock,
     Redlock: modules['lock/redlock'].Redlock,
     waiterIdOf: modules['lock/waiter-id'].waiterIdOf,
-    LockObserver: modules['redis/inspector'].LockObserver,
+    LockObserver: modules['redis/observer'].LockObserver,
     EnclosingLock: modules['redis/enclosing-lock'].EnclosingLock,
     ServerRegistry: modules['redis/identity'].ServerRegistry,
     RedisMaster: modules['redis/redis-master'].RedisMaster,

@@ -6,7 +6,7 @@ import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { Connection } from '../../redis/connection/connection.ts';
 import { isFailed } from '../../redis/errors.ts';
-import type { LockObserver } from '../../redis/inspector.ts';
+import type { LockObserver } from '../../redis/observer.ts';
 import { as, decimal, readReply, tuple } from '../../redis/replies.ts';
 import { testMaster } from '../../redis/self-test.ts';
 import { printable } from '../../text/foreign-text.ts';

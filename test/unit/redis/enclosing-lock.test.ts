@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { Lease } from '../../../src/lock/types.ts';
 import { EnclosingLock } from '../../../src/redis/enclosing-lock.ts';
 import { failed } from '../../../src/redis/errors.ts';
-import type { LockObserver } from '../../../src/redis/inspector.ts';
+import type { LockObserver } from '../../../src/redis/observer.ts';
 import type { LockSnapshot } from '../../../src/redis/snapshot.ts';
 import { HandClock, settled } from '../hand-clock.ts';
 

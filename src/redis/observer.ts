@@ -1,7 +1,8 @@
-// Looks at the locks of one Redis server without taking one: snapshots, names, histories; also
-// removes or replaces one value. It rejects the servers that a lock would reject (a replica, one
-// listed twice, one that has just restarted). A reply of an unexpected shape is a failure of the
-// master. Values and names are exact to the byte, even if they are no UTF-8.
+// One Redis server, seen without taking a lock on it: snapshots, names and histories of locks; and
+// what people do there: freeze, thaw, replace a value, publish a request. It rejects the servers
+// that a lock would reject (a replica, one listed twice, one that has just restarted). A reply of
+// an unexpected shape is a failure of the master. Values and names are exact to the byte, even if
+// they are no UTF-8.
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed, ReleaseReply, Sharing } from '../lock/types.ts';
