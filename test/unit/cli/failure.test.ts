@@ -1,13 +1,14 @@
 // The stack of a bundle, shown with the places in the sources.
 
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { originalStack } from '../../../src/cli/stderr.ts';
 
 it('names the places in the sources where there is a map, and no others', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redlock-stack-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   // Column 11 of line 1 comes from line 3, column 5 of the second source.
   const map = {
     version: 3,

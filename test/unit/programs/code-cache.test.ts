@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -15,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { codeCacheFolder, openCodeCache } from '../../../src/programs/code-cache.ts';
 
 const filler = `// ${'x'.repeat(5_000)}`;
@@ -34,6 +35,8 @@ beforeEach(() => {
       `exports.at = () => new Error().stack;\n${filler}`,
   );
 });
+
+afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 /** One run of the program. */
 function run(): number {
