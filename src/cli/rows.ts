@@ -13,3 +13,32 @@ export function rowsOf(text: string, columns: number): string[] {
   }
   return rows;
 }
+
+/** How far a row begins behind the one that it continues. */
+const hanging = 4;
+
+/**
+ * Lines, such as those of a table, as a terminal of so many columns shows them: what is wider goes
+ * on in the next row. Spaces between words stay. null: no terminal, which changes nothing.
+ */
+export function fitted(text: string, columns: number | null): string {
+  if (columns === null) return text;
+  return text
+    .split('\n')
+    .flatMap((line) => (stringWidth(line) <= columns ? [line] : broken(line, columns)))
+    .join('\n');
+}
+
+function broken(line: string, columns: number): string[] {
+  const [margin = ''] = /^ */.exec(line) ?? [];
+  const indent = ' '.repeat(Math.min(margin.length + hanging, Math.floor(columns / 2)));
+  const rows: string[] = [];
+  let row = margin;
+  for (const [, gap = '', word = ''] of line.slice(margin.length).matchAll(/( *)([^ ]+)/g)) {
+    if (row.trim() !== '' && stringWidth(row + gap + word) > columns) {
+      rows.push(row);
+      row = indent + word;
+    } else row += gap + word;
+  }
+  return [...rows, row];
+}

@@ -2,6 +2,7 @@
 // page, and read in small steps. A name that only a minority shows is in the list as well, as an
 // orphan.
 
+import { fitted } from '../cli/rows.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
@@ -13,7 +14,8 @@ import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
 
-export async function list({ args, settings, clock, print, tell }: Call): Promise<number> {
+export async function list(call: Call): Promise<number> {
+  const { args, settings, clock, print, tell, columns } = call;
   const query = await MasterQuery.of(settings, clock);
   const names = await query.names(args.operands[0] ?? '*');
   // A lock that is free by now was released after its name had been found.
@@ -28,7 +30,7 @@ export async function list({ args, settings, clock, print, tell }: Call): Promis
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
   }
   if (args.has('--json')) print(jsonLine({ locks, leftOut }));
-  else if (locks.length > 0) print(renderTable(head, locks.map(rowOf)));
+  else if (locks.length > 0) print(fitted(renderTable(head, locks.map(rowOf)), columns));
   else tell(args.operands[0] === undefined ? 'no locks' : 'no locks match');
   if (leftOut > 0 && !args.has('--json')) tell(leftOutLine(leftOut));
   if (failures.some((failed) => failed?.cause === 'unfit')) return exitCode.config;

@@ -4,6 +4,7 @@
 // another client may have it a moment later.
 
 import stringWidth from 'string-width';
+import { fitted } from '../cli/rows.ts';
 import { WaitNotice } from '../cli/wait-notice.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
@@ -39,7 +40,7 @@ export async function status({
   for (const name of names.filter((one) => /[*?[]/.test(one)))
     tell(`${quoted(name)} is taken for a name (redlockctl list ${quoted(name)} takes a pattern)`);
   const render = (locks: readonly LockState[]) =>
-    args.has('--json') ? jsonLine({ locks }) : locks.map(renderLock).join('\n');
+    args.has('--json') ? jsonLine({ locks }) : fitted(locks.map(renderLock).join('\n'), columns);
   if (!args.has('--watch')) {
     const locks = await withEndings(query, await query.look(names));
     print(render(locks));

@@ -22,6 +22,17 @@ const said = ({ json }: Answer, check: string, url: string | null = null) => {
     .join();
 };
 
+test('a server that refuses every client: its own words, and what to do', async () => {
+  const [full] = (await startMasters(1, { transport: 'tcp' })) as [TestMaster];
+  await full.command('config', 'set', 'maxclients', 1);
+  const { json } = await answerOf([full], ['doctor']);
+  const finding = json.findings.find(({ check }: { check: string }) => check === 'reachable');
+  expect(finding).toMatchObject({
+    message: 'ERR max number of clients reached',
+    fix: 'raise its maxclients',
+  });
+});
+
 test('masters with one fault each: named, graded, with the fix', {
   timeout: 60_000,
 }, async () => {

@@ -3,6 +3,7 @@
 // may be a warning or unknown, but never an error. *Note:* it takes a real lock of its own name on
 // every master for a moment, because nothing less shows that a run would work.
 
+import { fitted } from '../../cli/rows.ts';
 import { isFailed } from '../../redis/errors.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
@@ -60,7 +61,7 @@ function acceptedChecks({ operands, textsOf }: VerbArguments): ReadonlySet<strin
 }
 
 export async function doctor(call: Call): Promise<number> {
-  const { args, settings, clock, processes, print } = call;
+  const { args, settings, clock, processes, print, columns } = call;
   const accepted = acceptedChecks(args);
   const query = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(query, settings, clock);
@@ -92,7 +93,7 @@ export async function doctor(call: Call): Promise<number> {
   print(
     args.has('--json')
       ? jsonLine({ worst: worstOf(findings), findings })
-      : renderFindings(findings),
+      : renderFindings(findings, columns),
   );
   const has = (grade: Grade) => findings.some((finding) => finding.grade === grade);
   if (has('error')) return exitCode.config;
@@ -110,10 +111,18 @@ async function freezesOf(call: Call, query: MasterQuery): Promise<Finding[]> {
   return freezeFindings(query, settings.masterTimeoutMs, repair);
 }
 
-/** Problems first, with reason and remedy; then a table of what is ok. Ends with a newline. */
-export function renderFindings(findings: readonly Finding[]): string {
+/**
+ * Problems first, with reason and remedy; then a table of what is ok. Ends with a newline.
+ * `columns`: the width of the terminal; null: none.
+ */
+export function renderFindings(
+  findings: readonly Finding[],
+  columns: number | null = null,
+): string {
   const groups = merged(findings);
-  const problems = groups.filter(({ grade }) => grade !== 'ok').map(renderProblem);
+  const problems = groups
+    .filter(({ grade }) => grade !== 'ok')
+    .map((group) => renderProblem(group, columns));
   const fine = groups
     .filter(({ grade }) => grade === 'ok')
     .map(({ check, masters, message }) => {
@@ -128,8 +137,8 @@ export function renderFindings(findings: readonly Finding[]): string {
   );
   const parts = [
     ...problems,
-    renderTable(['CHECK', 'MASTER', 'FOUND TO BE RIGHT'], fine),
-    `${counts.join(', ')}\n`,
+    fitted(renderTable(['CHECK', 'MASTER', 'FOUND TO BE RIGHT'], fine), columns),
+    fitted(`${counts.join(', ')}\n`, columns),
   ];
   return parts.filter((part) => part !== '').join('\n');
 }
@@ -167,13 +176,17 @@ function merged(findings: readonly Finding[]): Group[] {
     );
 }
 
-function renderProblem({ check, grade, masters, message, why, fix }: Group): string {
+function renderProblem(
+  { check, grade, masters, message, why, fix }: Group,
+  columns: number | null,
+): string {
   const lines = [
     `${grade}: ${check}: ${masters.length === 0 ? '' : `${masters.join(', ')}: `}${message}`,
   ];
   if (why !== null) lines.push(`  why: ${why}`);
-  if (fix !== null) lines.push(`  fix: ${fix}`);
-  return `${lines.join('\n')}\n`;
+  const text = fitted(lines.join('\n'), columns);
+  // A command is left whole, so that it can be copied.
+  return fix === null ? `${text}\n` : `${text}\n  fix: ${fix}\n`;
 }
 
 function worstOf(findings: readonly Finding[]): Grade {

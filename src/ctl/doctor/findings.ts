@@ -65,11 +65,10 @@ const ok = (message: string): Assessment => ({ grade: 'ok', message, why: null, 
 export function reachable(failed: Failed | null): Assessment {
   if (failed === null) return ok('reached');
   const why = 'it does not vote: the quorum has to come from the others';
-  const fix =
-    failed.cause === 'denied'
-      ? 'check user and password, and what redlockctl acl prints'
-      : 'check that it runs and can be reached from here';
-  return { grade: 'error', message: failed.message, why, fix };
+  // Of some failures the message ends with what to do, in parentheses.
+  const [, message = '', told] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(failed.message) ?? [];
+  const fix = failed.advice ?? told ?? 'check that it runs and can be reached from here';
+  return { grade: 'error', message, why, fix };
 }
 
 /** Whether a lock could be acquired now. */

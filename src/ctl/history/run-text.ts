@@ -2,7 +2,7 @@
 // table of them, which fits a terminal: a long sentence stands below its row. Pure.
 
 import stringWidth from 'string-width';
-import { rowsOf } from '../../cli/rows.ts';
+import { fitted, rowsOf } from '../../cli/rows.ts';
 import { freezeLabel } from '../../lock/people.ts';
 import { isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
@@ -147,7 +147,7 @@ export function renderHistory(
   ].sort((a, b) => a.atMs - b.atMs);
   const whole = renderRows(rows, isOneName, true, columns);
   const width = Math.max(0, ...whole.split('\n').map((line) => stringWidth(line)));
-  return width <= columns ? whole : renderRows(rows, isOneName, false, columns);
+  return width <= columns ? whole : fitted(renderRows(rows, isOneName, false, columns), columns);
 }
 
 interface Row {
@@ -218,7 +218,6 @@ function renderRows(
     [hasRunner ? '' : row.runner, row.end[1]]
       .filter((text) => text !== '')
       .flatMap((text) => rowsOf(text, columns - indent.length).map((line) => indent + line));
-  return [heading, ...lines.flatMap((line, at) => [line, ...below(rows[at] as Row)])]
-    .map((line) => `${line}\n`)
-    .join('');
+  const all = [heading, ...lines.flatMap((line, at) => [line, ...below(rows[at] as Row)])];
+  return all.map((line) => `${line}\n`).join('');
 }

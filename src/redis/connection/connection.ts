@@ -118,6 +118,11 @@ export class Connection {
   }
 
   async #identify(): Promise<ServerIdentity | Failed> {
+    // One write, with the first command: a server that refuses every client says why and closes the
+    // connection at once, and a second write would fail before that is read.
+    const { stream } = this.#client;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
     const [info, role] = await Promise.all([
       this.#send(() => this.#client.info('server')),
       this.#send(() => this.#client.call('ROLE')),
