@@ -58,7 +58,8 @@ export function chartOf({ title, explanation, labelOf }: Legend, panels: readonl
       `<text x="12" y="${top - 8}" font-weight="600">${name}</text>`,
       ...ticks.flatMap((ms) => [
         `<line x1="${x(ms)}" x2="${x(ms)}" y1="${top - 4}" y2="${bottom}" stroke="#e2e8f0"/>`,
-        `<text x="${x(ms)}" y="${top - 8}" font-size="10" text-anchor="middle">` +
+        // Below the rows: a title may be wide.
+        `<text x="${x(ms)}" y="${bottom + 12}" font-size="10" text-anchor="middle">` +
           `${labelOf(ms)}</text>`,
       ]),
       ...rows.flatMap((row, index) => rowOf(row, top + size.row * (index + 0.5), x)),

@@ -90,7 +90,9 @@ function namesOf(curves: readonly Curve[], across: Scale, up: Scale): string[] {
     .sort((a, b) => a.y - b.y)
     .map(({ name, colour, x, y }) => {
       lowest = Math.max(y, lowest + size.name);
-      return `<text x="${x}" y="${lowest.toFixed(1)}" fill="${colour}">${name}</text>`;
+      // Another curve may run through the name.
+      const halo = 'stroke="#ffffff" stroke-width="5" paint-order="stroke"';
+      return `<text x="${x}" y="${lowest.toFixed(1)}" fill="${colour}" ${halo}>${name}</text>`;
     });
 }
 

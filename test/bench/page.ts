@@ -107,7 +107,7 @@ export function writePage({ machine, results }: Run): void {
     const panels = charted.flatMap((title) => {
       const rows = Object.entries(cycles[title] ?? {}).map(
         ([name, { p50, p99, problem }]): ChartRow => {
-          return { name, p50, high: p99, note: brief(problem) };
+          return { name, p50, high: p99, note: brief(problem, 80) };
         },
       );
       return rows.length === 0 ? [] : [{ title, rows }];
@@ -179,10 +179,7 @@ function cyclesTable(cycles: Record<string, Record<string, CycleRow>>): string {
   return Object.entries(cycles)
     .map(([title, rows]) => {
       const lines = Object.entries(rows).map(([name, row]) => {
-        const problem = row.problem
-          ?.replace(/\s+|\|/g, ' ')
-          .replace(/unix \S+: /g, '')
-          .slice(0, 60);
+        const problem = brief(row.problem, 60);
         if (row.p50 === null) return `| ${name} | ${problem} | | | | |`;
         const shown = [
           show(row.to_floor),
@@ -269,12 +266,13 @@ function tableOf(heads: readonly string[], lines: readonly string[]): string {
   return [`| ${heads.join(' | ')} |`, `|${' --- |'.repeat(heads.length)}`, ...lines].join('\n');
 }
 
-/** On one line, without addresses, which mean nothing to a reader. */
-function brief(problem: string | null): string {
-  return (problem ?? '')
-    .replace(/unix \S+: /g, '')
-    .replace(/[\s|]+/g, ' ')
-    .slice(0, 80);
+/**
+ * On one line, without addresses, which mean nothing to a reader; cut between words where it is
+ * longer than so many characters.
+ */
+function brief(problem: string | null, mostChars: number): string {
+  const line = (problem ?? '').replace(/unix \S+: /g, '').replace(/[\s|]+/g, ' ');
+  return line.length <= mostChars ? line : `${line.slice(0, mostChars - 1).replace(/ \S*$/, '')} …`;
 }
 
 function show(ratio: number | null): string {

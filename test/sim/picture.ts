@@ -31,6 +31,7 @@ const size = { width: 900, left: 60, right: 20, top: 52, lane: 34 };
 export const darkMode = [
   '<style>@media (prefers-color-scheme: dark) {',
   'svg { fill: #e2e8f0 } [fill="#ffffff"] { fill: #0d1117 } [stroke="#e2e8f0"] { stroke: #2d3748 }',
+  '[stroke="#ffffff"] { stroke: #0d1117 }',
   '[fill="#2b6cb0"] { fill: #63b3ed } [stroke="#2b6cb0"] { stroke: #63b3ed }',
   '[fill="#c05621"] { fill: #f6ad55 } [stroke="#c05621"] { stroke: #f6ad55 }',
   '[fill="#6b46c1"] { fill: #b794f4 } [stroke="#6b46c1"] { stroke: #b794f4 }',

@@ -206,7 +206,7 @@ font:14px/1.5 system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}
 h1{font-size:20px;margin:0 16px}
 p{margin:4px 16px 8px}
 .scroll{overflow-x:auto}
-svg.timeline{display:block;width:100%;min-width:900px;height:auto}
+svg.timeline{display:block;width:100%;min-width:1200px;height:auto}
 table{border-collapse:collapse;width:calc(100% - 32px);margin:16px;font-size:13px}
 th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;
 border-top:1px solid var(--rule);overflow-wrap:break-word}
