@@ -92,6 +92,10 @@ function flagsOf(row: OptionRow): string {
 export function entry(left: string, text: string, column: number): string[] {
   const lines: string[] = [];
   let line = `  ${left}`.padEnd(column);
+  if (!line.endsWith(' ')) {
+    lines.push(line);
+    line = ' '.repeat(column);
+  }
   for (const word of text.split(' ')) {
     if (line.length + word.length > width) {
       lines.push(line.trimEnd());

@@ -11,6 +11,7 @@ import { type ExecutionContext, Sources } from '../config/sources.ts';
 import {
   readBoolean,
   readDuration,
+  readNote,
   readPatience,
   readPositiveDuration,
   readTtl,
@@ -87,6 +88,9 @@ export interface CtlSettings extends MasterSettings {
   readonly waitMs: number | null;
   /** How long `wait` goes on without a quorum that answers. */
   readonly giveUpAfterMs: number;
+  /** What the lock of `acquire` and `hold` is for, and what it is called; null: not said. */
+  readonly note: string | null;
+  readonly label: string | null;
   /** Whether `hold` writes a line into the history of the lock. */
   readonly hasHistory: boolean;
   /** How long one master may take to answer one question. */
@@ -105,12 +109,16 @@ export async function readSettings(
   const waitMs = sources.must('wait', readPatience);
   const giveUpAfterMs = sources.must('giveUpAfter', readDuration);
   const hasHistory = sources.must('history', readBoolean);
+  const note = sources.get('note', readNote)?.value ?? null;
+  const label = sources.get('label', readNote)?.value ?? null;
   const masters = await readMasterSettings(sources, ttlMs);
   return {
     ...masters,
     ttlMs,
     waitMs,
     giveUpAfterMs,
+    note,
+    label,
     hasHistory,
     masterTimeoutMs: timings.masterTimeoutMs,
   };

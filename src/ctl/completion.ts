@@ -21,8 +21,6 @@ export interface Candidate {
   readonly text: string;
 }
 
-const shells = ['bash', 'zsh', 'fish'];
-const localVerbs = ['start', 'stop', 'status'];
 const values: Readonly<Record<string, readonly string[]>> = {
   '--log-format': ['text', 'json'],
   '--signal': ['TERM', 'INT', 'HUP', 'QUIT', 'KILL', 'USR1', 'USR2'],
@@ -39,8 +37,7 @@ export function candidatesFor(
   const rows = program === 'redlock-run' ? optionTable : allOptions;
   const { operands, pending, commandLength } = read(rows, args.slice(0, -1));
   const isOver = commandLength !== null;
-  if (pending !== null)
-    return pending.argument === 'FILE' ? 'files' : plain(values[pending.long] ?? []);
+  if (pending !== null) return pending.argument === 'FILE' ? 'files' : plain(choicesOf(pending));
   const isOption = (args.at(-1) ?? '').startsWith('-') && !isOver;
   if (program === 'redlock-run') {
     if (commandLength !== null) return commandLength === 0 ? 'commands' : 'files';
@@ -50,25 +47,17 @@ export function candidatesFor(
   }
   const verb = verbTable.find((row) => row.verb === operands[0]);
   if (isOption) return options([...(verb?.options ?? []), ...sharedOptions]);
-  if (operands.length === 0) return verbTable.map((row) => ({ word: row.verb, text: row.summary }));
+  if (operands.length === 0 || (operands[0] === 'help' && operands.length === 1))
+    return verbTable.map((row) => ({ word: row.verb, text: row.summary }));
   if (verb === undefined || operands.length > verb.most) return [];
-  switch (verb.verb) {
-    case 'status':
-    case 'wait':
-    case 'stop':
-    case 'break':
-    case 'freeze':
-    case 'thaw':
-    case 'list':
-    case 'history':
-      return 'names';
-    case 'local':
-      return plain(localVerbs);
-    case 'completion':
-      return operands.length === 1 ? plain(shells) : [];
-    default:
-      return [];
-  }
+  if (verb.operands.includes('|'))
+    return operands.length === 1 ? plain(verb.operands.split('|')) : [];
+  return /NAME|PATTERN/.test(verb.operands) ? 'names' : [];
+}
+
+/** The values of an option that has few. */
+function choicesOf({ long, argument = '' }: OptionRow): readonly string[] {
+  return values[long] ?? (argument.includes('|') ? argument.split('|') : []);
 }
 
 interface Reading {

@@ -47,6 +47,11 @@ function ofRun(long: string): VerbOption {
 }
 
 const [ttl, wait, nonblock] = [ofRun('--ttl'), ofRun('--wait'), ofRun('--nonblock')];
+const [runNote, label] = [ofRun('--note'), ofRun('--label')];
+const keptTtl: VerbOption = {
+  ...ttl,
+  description: 'lock validity, extended until the lock is released (default: 30s)',
+};
 const onceTtl: VerbOption = {
   ...ttl,
   description: 'how long the lock is held from now on; nothing else extends it (default: 30s)',
@@ -230,7 +235,7 @@ export const verbTable: readonly VerbRow[] = [
     least: 1,
     most: 1,
     summary: 'acquire a lock for one --ttl, for several steps, and print its token; not extended',
-    options: [onceTtl, wait, nonblock, json],
+    options: [onceTtl, wait, nonblock, runNote, label, json],
   },
   {
     verb: 'hold',
@@ -239,7 +244,7 @@ export const verbTable: readonly VerbRow[] = [
     most: 1,
     summary:
       'acquire a lock, print its token, extend it until release, a signal, or the end of a process',
-    options: [background, whilePid, ttl, wait, nonblock, json],
+    options: [background, whilePid, keptTtl, wait, nonblock, runNote, label, json],
   },
   {
     verb: 'extend',

@@ -44,6 +44,32 @@ test('a refused run, status, list, history and the report show them', async () =
   ]);
 });
 
+test('acquire and hold take them too; hold leaves them in the history', async () => {
+  const reason = ['--note', 'release "4.2"', '--label', 'by hand'];
+  const options = { env };
+  for (const verb of ['acquire', 'hold']) {
+    const background = verb === 'hold' ? ['--background'] : [];
+    const taken = await ctl(masters, [verb, verb, ...background, ...reason], options);
+    expect(taken).toMatchObject({ code: 0, stderr: '' });
+    const { stderr } = await run(['-n', verb, '--', 'true']);
+    expect(stderr).toMatch(/pid \d+, by hand, since/);
+    expect(stderr).toContain(shown);
+    const token = taken.stdout.trim();
+    expect(await ctl(masters, ['release', verb, '--token', token])).toMatchObject({ code: 0 });
+  }
+  await expect
+    .poll(async () => JSON.parse((await ctl(masters, ['history', 'hold', '--json'])).stdout).runs)
+    .toMatchObject(
+      [
+        { outcome: 'busy' },
+        { outcome: 'ran', label: 'by hand', note: 'release "4.2"', url },
+      ].reverse(),
+    );
+  const fromVariable = { env: { REDLOCK_NOTE: 'by variable' } };
+  await ctl(masters, ['acquire', 'variable'], fromVariable);
+  expect((await ctl(masters, ['list'])).stdout).toContain('redlockctl, note "by variable"');
+});
+
 test('a note that a person does not see has no effect on terminals', async () => {
   const note = `\u001b[31mred\n\u202eevil redis://:hunter2@a`;
   const holder = start(['--note', note, 'a', '--', ...node('obedient.js')]);

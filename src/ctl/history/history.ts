@@ -27,8 +27,6 @@ import { renderHtmlPage, renderTimeline } from './timeline.ts';
 const usualRuns = 50;
 /** More lines than a master keeps of one lock. */
 export const allLines = 1_500;
-/** The width of a table that goes to no terminal. */
-const usualColumns = 80;
 
 export async function history({
   args,
@@ -72,7 +70,7 @@ export async function history({
   }
   if (args.has('--json')) print(jsonLine({ name, runs, acts }));
   else if (wanted.length === 0) {
-    print(renderHistory(runs, acts, name !== null, columns ?? usualColumns));
+    print(renderHistory(runs, acts, name !== null, columns));
     tell(summary);
   }
   if (!isWritten) return exitCode.output;

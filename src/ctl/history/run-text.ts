@@ -130,24 +130,27 @@ function describe({ kind, user, host, pid, label, since, token, ...reason }: Pas
 }
 
 const indent = '    ';
+/** The width of a table that goes to no terminal. */
+const usualColumns = 80;
 
 /**
- * Runs and what people did, by time. `columns`: the width of the terminal. `isOneName`: all are of
- * one lock: it is not named.
+ * Runs and what people did, by time. `columns`: the width of the terminal; null: none.
+ * `isOneName`: all are of one lock: it is not named.
  */
 export function renderHistory(
   runs: readonly PastRun[],
   acts: readonly PastAct[],
   isOneName: boolean,
-  columns: number,
+  columns: number | null,
 ): string {
   const rows = [
     ...runs.map((run) => rowOf(run, isOneName)),
     ...acts.map((act) => rowOfAct(act, isOneName)),
   ].sort((a, b) => a.atMs - b.atMs);
-  const whole = renderRows(rows, isOneName, true, columns);
+  const most = columns ?? usualColumns;
+  const whole = renderRows(rows, isOneName, true, most);
   const width = Math.max(0, ...whole.split('\n').map((line) => stringWidth(line)));
-  return width <= columns ? whole : fitted(renderRows(rows, isOneName, false, columns), columns);
+  return width <= most ? whole : fitted(renderRows(rows, isOneName, false, most), columns);
 }
 
 interface Row {

@@ -7,7 +7,7 @@ import { HolderChannel, type Listen } from '../../lock/people.ts';
 import type { Clock } from '../../lock/ports.ts';
 import { Redlock } from '../../lock/redlock.ts';
 import type { Lease } from '../../lock/types.ts';
-import { parseValue } from '../../lock/value.ts';
+import { type HolderRecord, parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
@@ -51,18 +51,20 @@ export async function acquireLock(call: Call): Promise<number> {
   return exitCode.ok;
 }
 
-/** `label`: the command that the holder record shows. */
-export function partsOf(
-  { clock, holderRecord }: Call,
-  label: string,
-): Omit<AcquireOnceParts, 'redlock'> {
+/** `label`: what the holder record shows without --label. */
+export function partsOf(call: Call, label: string): Omit<AcquireOnceParts, 'redlock'> {
   const newToken = () => randomBytes(20).toString('base64url');
   return {
-    clock,
+    clock: call.clock,
     random: Math.random,
     newToken,
-    holderRecord: () => ({ ...holderRecord(), label }),
+    holderRecord: () => holderOf(call, label),
   };
+}
+
+export function holderOf({ holderRecord, settings }: Call, label: string): HolderRecord {
+  const reason = settings.note === null ? {} : { note: settings.note };
+  return { ...holderRecord(), ...reason, label: settings.label ?? label };
 }
 
 /** What the command line asks for. */

@@ -10,7 +10,7 @@ import { parseValue } from '../../lock/value.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Call, OwnerProcess } from '../call.ts';
-import { failed, openRedlock, partsOf, ticketText, wantedBy } from './acquire.ts';
+import { failed, holderOf, openRedlock, partsOf, ticketText, wantedBy } from './acquire.ts';
 import { type End, hold as holdLock, type Terms } from './holder-daemon.ts';
 
 // `--background` starts this program again, as a daemon in a session of its own that holds the lock
@@ -153,15 +153,12 @@ const facts = {
   lost: { outcome: 'lost', exitCode: null, status: exitCode.lost },
 } as const satisfies Record<End, object>;
 
-function recordBy({ holderRecord }: Call): Terms['recordOf'] {
+function recordBy(call: Call): Terms['recordOf'] {
   return ({ claim, fence }: Lease, end, waitMs, heldMs) => {
-    const { host, pid, user } = holderRecord();
+    const { since, ...holder } = holderOf(call, label);
     return renderRecord({
       token: parseValue(claim.value).token,
-      host,
-      pid,
-      user,
-      label,
+      ...holder,
       ...facts[end],
       waitMs: Math.round(waitMs),
       heldMs: Math.round(heldMs),
