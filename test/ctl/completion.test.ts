@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, test } from 'vitest';
+import { verbNames } from '../../src/ctl/verb-table.ts';
 import { environmentFor, takeBy, useMasters } from '../cli/rig.ts';
 import { echo, startHostile } from '../servers/hostile-master.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
@@ -68,16 +69,45 @@ test.skipIf(asksFor('bash')).each([
   expect(bash(line).filter((word) => word !== 'redlockctl')).toEqual(args);
 });
 
-test.skipIf(asksFor('fish'))('fish', () => {
-  const words = shell(
-    'fish',
-    'redlockctl completion fish | source; complete -C "redlockctl status dep"',
-  );
-  expect(words).toEqual(['deploy:eu', 'deploy:us']);
+// The same in fish, which is asked for the candidates, and in zsh, in which they are typed: the
+// line as it stands after Tab.
+
+const verbs = verbNames.filter((verb) => verb.startsWith('st'));
+const lines: readonly (readonly [line: string, words: readonly string[], after: string])[] = [
+  ['redlockctl st', verbs, 'redlockctl st'],
+  ['redlockctl redlockc', [], 'redlockctl redlockc'],
+  ['redlock-run --non', ['--nonblock'], 'redlock-run --nonblock'],
+  ['redlock-run --log-format j', ['json'], 'redlock-run --log-format json'],
+  ['redlock-run deploy:e', ['deploy:eu'], 'redlock-run deploy:eu'],
+  ['redlockctl status a', ['a b'], 'redlockctl status a\\ b'],
+  ['redlock-run job -- mkfif', ['mkfifo'], 'redlock-run job -- mkfifo'],
+  ['redlock-run -n job mkfif', ['mkfifo'], 'redlock-run -n job mkfifo'],
+  ['redlock-run --config redlockc', ['redlockctl'], 'redlock-run --config redlockctl'],
+];
+
+test.skipIf(asksFor('fish')).each(lines)('fish: %s', (line, words) => {
+  const found = shell('fish', `redlockctl completion fish | source; complete -C "${line}"`);
+  expect(found.map((one) => one.split('\t')[0]).sort()).toEqual([...words].sort());
 });
 
-test.skipIf(asksFor('zsh'))('zsh: the script is one', () => {
-  expect(shell('zsh', 'redlockctl completion zsh | zsh -n; echo $?')).toEqual(['0']);
+test.skipIf(asksFor('zsh')).each(lines)('zsh: %s', (line, _, after) => {
+  // zpty is a terminal; the widget prints the line when completion is over.
+  const setUp = [
+    'unsetopt beep list_beep; autoload -Uz compinit; compinit -u -D',
+    'source <(redlockctl completion zsh)',
+    'show() { zle complete-word; print -r -- "<$BUFFER>" >new; mv new line; }',
+    "zle -N show; bindkey '^I' show; touch ready",
+  ];
+  const script = [
+    'zmodload zsh/zpty; zpty shell zsh -f -i',
+    ...setUp.map((one) => `zpty -w shell '${one.replaceAll("'", "'\\''")}'`),
+    'wait_for() { until [[ -e $1 ]]; do zpty -r -t shell out; sleep 0.1; done }',
+    'wait_for ready',
+    `zpty -w -n shell '${line}'$'\\t'; wait_for line; zpty -d shell; cat line`,
+  ];
+  expect(shell('zsh', script.join('\n')).map((one) => one.replace(/ >$/, '>'))).toEqual([
+    `<${after}>`,
+  ]);
 });
 
 test('no name with a leading dash or with control characters is offered', async () => {
