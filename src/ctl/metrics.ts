@@ -7,6 +7,7 @@ import { statSync } from 'node:fs';
 import { replaceFile } from '../cli/report.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { Failed } from '../lock/types.ts';
+import type { SeenHistory } from '../redis/snapshot.ts';
 import { exitCode, fileError } from '../text/errors.ts';
 import { jsonLine, printable, quoted } from '../text/foreign-text.ts';
 import type { Call } from './call.ts';
@@ -15,6 +16,7 @@ import { endOf, type PastRun } from './history/run-history.ts';
 import { kindOf } from './history/run-text.ts';
 import type { LockState } from './lock-state.ts';
 import { MasterQuery } from './master-query.ts';
+import { pastOf as skipsOf } from './steps/steps.ts';
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
@@ -58,12 +60,19 @@ export interface Reading {
   readonly masters: readonly { readonly name: string; readonly failed: Failed | null }[];
   readonly locks: readonly LockState[];
   readonly runs: readonly PastRun[];
+  /** By name, of each master. */
+  readonly histories: ReadonlyMap<string, readonly SeenHistory[]>;
   /** The time of day, in ms since 1970. */
   readonly nowMs: number;
 }
 
 /** Lock by lock a number, or null: it has no sample. */
-type Reader = (lock: LockState, runs: readonly PastRun[], nowMs: number) => number | null;
+type Reader = (
+  lock: LockState,
+  runs: readonly PastRun[],
+  nowMs: number,
+  histories: readonly SeenHistory[],
+) => number | null;
 
 const perLock: readonly (readonly [name: string, help: string, read: Reader])[] = [
   [
@@ -98,11 +107,8 @@ const perLock: readonly (readonly [name: string, help: string, read: Reader])[] 
   ],
   [
     'redlock_skips',
-    'How many runs did not happen since a command last ended well, as far as is known.',
-    (_, runs) => {
-      const last = runs.findLastIndex((run) => kindOf(run) === 'done');
-      return countOf(runs.slice(last + 1).filter((run) => kindOf(run) === 'missed'));
-    },
+    'How many runs did not happen because the lock was held, since a command last ended well.',
+    (_, _runs, _nowMs, histories) => skipsOf(histories).skipCount,
   ],
   [
     'redlock_losses',
@@ -111,18 +117,13 @@ const perLock: readonly (readonly [name: string, help: string, read: Reader])[] 
   ],
 ];
 
-/** Refused runs that did not wait share a line, which counts them. */
-function countOf(runs: readonly PastRun[]): number {
-  return runs.reduce((sum, { count }) => sum + count, 0);
-}
-
-function metricsOf({ masters, locks, runs, nowMs }: Reading): Metric[] {
+function metricsOf({ masters, locks, runs, histories, nowMs }: Reading): Metric[] {
   const known = locks.filter(({ state }) => state !== 'unknown' && state !== 'unfit');
   const runsOf = new Map(known.map(({ name }) => [name, [] as PastRun[]]));
   for (const run of [...runs].sort((a, b) => endOf(a) - endOf(b))) runsOf.get(run.name)?.push(run);
   const perName = (read: Reader): Sample[] =>
     known.flatMap((lock) => {
-      const value = read(lock, runsOf.get(lock.name) ?? [], nowMs);
+      const value = read(lock, runsOf.get(lock.name) ?? [], nowMs, histories.get(lock.name) ?? []);
       return value === null ? [] : [{ labels: { lock: lock.name }, value }];
     });
   return [

@@ -83,6 +83,27 @@ test('held, waiting, frozen, and what the history says', async () => {
   expect(samples).not.toHaveProperty(['redlock_frozen_seconds{lock="deploy"}']);
 });
 
+test('skips are those since the last success, as check counts them', async () => {
+  const skipped = async () => {
+    const { stdout } = await ctl(masters, ['metrics']);
+    return samplesIn(stdout)['redlock_skips{lock="backup"}'];
+  };
+  const refuse = async (count: number) => {
+    const { stdout: token } = await ctl(masters, ['acquire', 'backup']);
+    for (let nth = 0; nth < count; nth += 1)
+      expect((await rig.run(['-n', 'backup', '--', 'true'])).code).toBe(75);
+    await ctl(masters, ['release', 'backup', '--token', token.trim()]);
+  };
+  await refuse(3);
+  expect(await skipped()).toBe(3);
+  expect((await rig.run(['backup', '--', 'true'])).code).toBe(0);
+  expect(await skipped()).toBe(0);
+  await refuse(1);
+  expect(await skipped()).toBe(1);
+  const check = (most: number) => ctl(masters, ['check', 'backup', '--max-skips', String(most)]);
+  expect([(await check(0)).code, (await check(1)).code]).toEqual([1, 0]);
+});
+
 test('the alerts of docs/monitoring.md name real metrics, as promtool reads them', async () => {
   const page = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
   const [, rules = ''] = /<!-- rules -->\n```yaml\n([\s\S]*?)```/.exec(page) ?? [];

@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { readPositiveDuration } from '../../config/values.ts';
 import { quorumOf } from '../../lock/quorum.ts';
+import type { SeenHistory } from '../../redis/snapshot.ts';
 import { exitCode, fileError, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
@@ -83,6 +84,8 @@ interface Past {
   readonly runs: PastRun[];
   readonly acts: PastAct[];
   readonly locks: LockState[];
+  /** By name, of each master. */
+  readonly histories: ReadonlyMap<string, readonly SeenHistory[]>;
 }
 
 /** `name`: null for all locks, including those whose first run has not ended. */
@@ -94,16 +97,16 @@ export async function pastOf(
 ): Promise<Past> {
   const [written, held] =
     name === null ? [await query.historyNames(), await query.names('*')] : [[name], []];
-  const histories = await query.histories(written, mostLines);
-  const past = new Map(
-    written.map((each, index) => [each, pastRunsOf(each, histories[index] ?? [])]),
-  );
-  const acts = written.flatMap((each, index) => pastActsOf(each, histories[index] ?? []));
+  const read = await query.histories(written, mostLines);
+  const histories = new Map(written.map((each, index) => [each, read[index] ?? []]));
+  const past = new Map([...histories].map(([each, ofEach]) => [each, pastRunsOf(each, ofEach)]));
+  const acts = [...histories].flatMap(([each, ofEach]) => pastActsOf(each, ofEach));
   const locks = await query.look([...new Set([...written, ...held])]);
   const present = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
-  return { runs: [...[...past.values()].flat(), ...present].sort(byStart), acts, locks };
+  const runs = [...[...past.values()].flat(), ...present].sort(byStart);
+  return { runs, acts, locks, histories };
 }
 
 function sinceOf(text: string | null): number | null {
