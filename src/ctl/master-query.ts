@@ -17,8 +17,8 @@ import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts'
 
 /** Locks read in one request: about a millisecond of a master's time. */
 const batchSize = 100;
-/** Histories read in one request: each may be long. */
-const historyBatchSize = 10;
+/** Histories read in one request; the reply has room for some thousands of lines. */
+const historyBatchSize = 100;
 /** Keys that one SCAN goes through. */
 const pageSize = 1_000;
 
