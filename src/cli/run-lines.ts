@@ -140,20 +140,28 @@ export function endingLine(
       return null;
     case 'child':
       return childExit?.kind === 'not-found' || childExit?.kind === 'not-executable'
-        ? commandLine(childExit, command[0] ?? '')
+        ? commandLine(childExit, command[0] ?? '', names)
         : null;
   }
 }
 
-/** Why a command could not be started. */
-export function commandLine(exit: ChildExit, file: string): string {
+/** What only a shell understands, most of it no program. */
+const shellWord =
+  /^(\w+=.*|\.|alias|cd|eval|exec|export|for|if|set|source|ulimit|umask|unset|until|while)$/s;
+
+/** Why a command could not be started. `names`: of the locks. */
+export function commandLine(exit: ChildExit, file: string, names: readonly string[] = []): string {
   const which = `command: ${quoted(file)}`;
-  const advice = / /.test(file)
-    ? 'write its words without quotes, or -c STRING for a shell'
-    : 'check the name and PATH';
   return exit.kind === 'not-found'
-    ? `${which}: not found (${advice})`
+    ? `${which}: not found (${adviceOn(file, names)})`
     : `${which}: cannot be executed: ${exitLine(exit)} (check its permissions)`;
+}
+
+function adviceOn(file: string, names: readonly string[]): string {
+  if (shellWord.test(file)) return 'only a shell knows it: write -c STRING';
+  if (/ /.test(file)) return 'write its words without quotes, or -c STRING for a shell';
+  const path = names.find((name) => /^[.~]{0,2}\//.test(name));
+  return `check the name and PATH${path ? `; ${quoted(path)} was taken for NAME` : ''}`;
 }
 
 function notAcquiredLine(which: string, acquisition: NotAcquired, canWait: boolean): string | null {

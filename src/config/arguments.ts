@@ -9,7 +9,12 @@ import { Command, CommanderError, Option } from 'commander';
 import { objectionToNames } from '../redis/keys.ts';
 import { UsageError, ValueError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
-import { isOpposite, optionMeantBy, suspicionOfSignal } from '../text/suggestion.ts';
+import {
+  isOpposite,
+  optionMeantBy,
+  suspicionOfSignal,
+  suspicionOfUnit,
+} from '../text/suggestion.ts';
 import { parseDuration } from '../text/time.ts';
 import { isScalarKey, type ScalarKey } from './keys.ts';
 import { type OptionRow, optionTable } from './options.ts';
@@ -46,7 +51,8 @@ export function parseArguments(argv: readonly string[]): Arguments {
   if (unknown !== undefined) throw unknownOption(optionTable, unknown);
   const args = cut < 0 ? command : argv.slice(cut + 1);
   const options = readOptionValues(given);
-  const suspicion = suspicionOfSignal(left.slice(0, left.length - command.length));
+  const before = left.slice(0, left.length - command.length);
+  const suspicion = suspicionOfSignal(before) ?? suspicionOfUnit(before);
   return {
     kind: 'run',
     names: checked(names),

@@ -103,6 +103,26 @@ export function suspicionOfSignal(args: readonly string[]): string | null {
   return `-s: ${meaning} (for the stop signal write --signal ${name})`;
 }
 
+/**
+ * The warning for `-w 5 minutes`: `minutes` is a name there. `words`: those before the command.
+ * null: nothing of that kind.
+ */
+export function suspicionOfUnit(words: readonly string[]): string | null {
+  const at = words.findIndex(
+    (word, index) => isUnit(word) && ofDuration.test(`${words[index - 2]} ${words[index - 1]}`),
+  );
+  const [count = '', unit = ''] = [words[at - 1], words[at]];
+  if (at < 0) return null;
+  const written = `${count}${/^ms|^milli/i.test(unit) ? 'ms' : unit.charAt(0).toLowerCase()}`;
+  return `${quoted(unit)}: is taken for a lock's name (write ${written} for a duration)`;
+}
+
+const ofDuration = /^(-[wk]|--(ttl|wait|timeout|max-run|kill-after|jitter|hold-at-least)) \d+$/;
+
+function isUnit(word: string): boolean {
+  return /^(ms|milliseconds?|secs?|seconds?|mins?|minutes?|hours?|days?)$/i.test(word);
+}
+
 function isSignal(word: string): boolean {
   return /^(SIG)?(HUP|INT|QUIT|KILL|USR1|USR2|ALRM|TERM|CONT|STOP|TSTP|WINCH)$/i.test(word);
 }

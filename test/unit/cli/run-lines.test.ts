@@ -251,6 +251,13 @@ test('a command that cannot be started is named', () => {
   expect(commandLine({ kind: 'not-found' }, 'a\nb')).toBe(
     String.raw`command: "a\nb": not found (check the name and PATH)`,
   );
+  expect(commandLine({ kind: 'not-found' }, 'arg', ['./backup.sh'])).toBe(
+    'command: "arg": not found (check the name and PATH; "./backup.sh" was taken for NAME)',
+  );
+  for (const word of ['cd', 'A=b'])
+    expect(commandLine({ kind: 'not-found' }, word)).toBe(
+      `command: "${word}": not found (only a shell knows it: write -c STRING)`,
+    );
   expect(commandLine({ kind: 'not-executable', message: 'permission denied' }, '/etc')).toBe(
     'command: "/etc": cannot be executed: permission denied (check its permissions)',
   );

@@ -268,7 +268,16 @@ test.each([
   ]);
 });
 
+test('-w 5 minutes: told that it is a name', () => {
+  expect(run('-w', '5', 'minutes', 'job', '--', 'ls').warnings).toEqual([
+    `"minutes": is taken for a lock's name (write 5m for a duration)`,
+  ]);
+});
+
 test.each([
+  [['-w', '5', 'm', '--', 'ls']],
+  [['--slots', '3', 'minutes', '--', 'ls']],
+  [['-w', '5', 'job', '--', 'sleep', '5', 'minutes']],
   [['-s', 'job', '--', 'ls']],
   [['TERM', '--', 'ls']],
   [['-s', 'job', '--', 'kill', '-s', 'TERM']],
