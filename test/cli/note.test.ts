@@ -4,7 +4,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ctl } from '../ctl/rig.ts';
+import { ctl, startCtl } from '../ctl/rig.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { node, useMasters } from './rig.ts';
 
@@ -68,6 +68,16 @@ test('acquire and hold take them too; hold leaves them in the history', async ()
   const fromVariable = { env: { REDLOCK_NOTE: 'by variable' } };
   await ctl(masters, ['acquire', 'variable'], fromVariable);
   expect((await ctl(masters, ['list'])).stdout).toContain('redlockctl, note "by variable"');
+});
+
+test('an acquire that waits is named in the queue', async () => {
+  const taken = await ctl(masters, ['acquire', 'a', '--ttl', '1m']);
+  const waiter = startCtl(masters, ['acquire', 'a', '--label', 'by hand']);
+  await expect
+    .poll(async () => (await ctl(masters, ['status', 'a'])).stdout)
+    .toMatch(/^1 .* \S+@\S+, pid \d+, by hand$/m);
+  await ctl(masters, ['release', 'a', '--token', taken.stdout.trim()]);
+  expect(await waiter.result).toMatchObject({ code: 0 });
 });
 
 test('a note that a person does not see has no effect on terminals', async () => {

@@ -78,7 +78,7 @@ test('prints the token and ends; a daemon extends the lock until it is released'
 
 test('released while a run waits: handed over, and not lost in the history', async () => {
   const handle = await held('queue', '--ttl', '5s');
-  const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '5s']);
+  const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '1m']);
   await eventually(
     'in the wait queue',
     async () => (await masters[0]?.command('zcard', '{redlock:queue}:queue')) === 1,

@@ -9,6 +9,7 @@ import { Redlock } from '../../lock/redlock.ts';
 import type { Lease } from '../../lock/types.ts';
 import { type HolderRecord, parseValue } from '../../lock/value.ts';
 import type { NotAcquired } from '../../lock/wait.ts';
+import { waiterIdOf, whoOf } from '../../lock/waiter-id.ts';
 import { ServerRegistry } from '../../redis/identity.ts';
 import { RedisMaster } from '../../redis/redis-master.ts';
 import { exitCode } from '../../text/errors.ts';
@@ -59,6 +60,15 @@ export function partsOf(call: Call, label: string): Omit<AcquireOnceParts, 'redl
     random: Math.random,
     newToken,
     holderRecord: () => holderOf(call, label),
+    // Without the note: the masters tell 200 bytes of an id.
+    waiterIdOf: (id) => {
+      const { note, ...holder } = holderOf(call, label);
+      return waiterIdOf(
+        { sharing: { kind: 'exclusive' }, preemptible: 'never' },
+        id,
+        whoOf(holder),
+      );
+    },
   };
 }
 

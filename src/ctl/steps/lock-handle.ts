@@ -23,6 +23,8 @@ export interface AcquireOnceParts {
   readonly newToken: () => string;
   /** The holder record, for people. */
   readonly holderRecord: () => HolderRecord;
+  /** The id in the wait queue, made from a random one: it tells people which process waits. */
+  readonly waiterIdOf?: (random: string) => string;
 }
 
 export interface Wanted {
@@ -42,7 +44,7 @@ export function acquireOnce(
   wanted: Wanted,
   aborted: AbortSignal,
 ): Promise<Acquisition> {
-  const { redlock, clock, random, newToken, holderRecord } = parts;
+  const { redlock, clock, random, newToken, holderRecord, waiterIdOf = (id) => id } = parts;
   const { name, ttlMs, waitMs, isFenced } = wanted;
   const waiting = {
     redlock,
@@ -50,7 +52,7 @@ export function acquireOnce(
     random,
     report: () => {},
     newClaim: () => newClaim({ resources: [name], ttlMs, isFenced }, newToken(), holderRecord()),
-    waiterId: newToken(),
+    waiterId: waiterIdOf(newToken()),
   };
   return waitForLock(waiting, { waitMs, giveUpAfterMs, aborted });
 }
