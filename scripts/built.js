@@ -91,8 +91,13 @@ function isBuilt(wanted) {
 function fingerprint() {
   const hash = createHash('sha256');
   const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js|lua)$/.test(file));
-  const others = ['tsconfig.json', 'package.json', 'package-lock.json', 'scripts/man-pages.ts'];
-  for (const file of [...sources.map((name) => join('src', name)), ...others]) {
+  const tools = ['man-pages.ts', 'bundle.js', 'programs.js', 'ioredis-parts.js', 'no-debug.js'];
+  const files = [
+    ...sources.map((name) => join('src', name)),
+    ...tools.map((name) => join('scripts', name)),
+    ...['tsconfig.json', 'package.json', 'package-lock.json'],
+  ];
+  for (const file of files) {
     hash
       .update(`${file}\0`)
       .update(readFileSync(join(root, file)))

@@ -4,6 +4,6 @@
 import { fileURLToPath } from 'node:url';
 import { main } from '../../../src/programs/redlock-run.ts';
 
-const guard = fileURLToPath(new URL('../../../src/guard.js', import.meta.url));
+const guard = fileURLToPath(new URL('../../../src/programs/guard.js', import.meta.url));
 const program = { file: process.execPath, args: [guard] };
 process.exit(await main(process.argv.slice(2), { program, spare: null }));
