@@ -6,7 +6,7 @@
 // only, which V8 reads without decoding.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { aliases, fewCommands } from './ioredis-parts.js';
 import { root } from './program.js';
 import { forCheckout, large, library, small, standalone } from './programs.js';
@@ -69,13 +69,35 @@ export async function bundleStandalone(folder) {
   );
 }
 
-/** Puts what every run needs into one file, instead of one file for each combination of sharers. */
+/**
+ * What every run needs, in two files instead of one for each combination of sharers: one to read
+ * the settings, one for the job. Each takes the modules that those in front of it have left, so
+ * that a run never loads a file of redlockctl, and redlockctl the job only for verbs that connect.
+ */
 const inOrder = {
-  groups: Object.values(large).map((file) => ({
-    name: `${basename(file, '.ts')}-core`,
-    test: (/** @type {string} */ id) => id === join(root, file),
-  })),
+  groups: [
+    {
+      name: 'redlock-run-core',
+      test: among([
+        'src/programs/redlock-run.ts',
+        // redlockctl needs these as well, and otherwise nothing of a job, for --help.
+        'src/run/processes/process-table.ts',
+        'src/system/clock.ts',
+      ]),
+    },
+    { name: 'job-core', test: among(['src/programs/job.ts']) },
+    { name: 'redlockctl-core', test: among(['src/programs/redlockctl.ts']) },
+  ],
 };
+
+/**
+ * @param {readonly string[]} files
+ * @returns {(id: string) => boolean}
+ */
+function among(files) {
+  const ids = files.map((file) => join(root, file));
+  return (id) => ids.includes(id);
+}
 
 /**
  * Returns the files that went into the bundles.

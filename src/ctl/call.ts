@@ -3,7 +3,6 @@
 // touch no global. Messages for people go to stderr, so that stdout can always be redirected to a
 // file.
 
-import stringWidth from 'string-width';
 import type { Output as StderrOutput } from '../cli/stderr.ts';
 import type { OptionValues } from '../config/arguments.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
@@ -19,7 +18,6 @@ import {
 import type { Clock } from '../lock/ports.ts';
 import { runTimings } from '../lock/timings.ts';
 import type { HolderRecord } from '../lock/value.ts';
-import { oneLine } from '../text/foreign-text.ts';
 import type { VerbArguments } from './command-line.ts';
 import type { Screen } from './top/screen.ts';
 
@@ -57,26 +55,6 @@ export class Output {
   async flushed(): Promise<void> {
     await this.#printed;
   }
-}
-
-// Tables for people: no borders, two spaces between columns, readable when piped. Programs use
-// --json. It is no library, because those that were tried took up to seven seconds for ten thousand
-// rows.
-
-/** Ends with a newline; empty without rows. A cell stays on one line, whatever is in it. */
-export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '';
-  const cells = [head, ...rows.map((row) => row.map(oneLine))];
-  const widths = head.map((_, column) =>
-    cells.reduce((width, row) => Math.max(width, widthOf(row[column])), 0),
-  );
-  const padded = (cell: string, column: number) =>
-    cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell));
-  return cells.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
-}
-
-function widthOf(cell = ''): number {
-  return stringWidth(cell);
 }
 
 // *Note:* `ttl` is what redlock-run would use under the same configuration; of a lock that was

@@ -2,12 +2,12 @@
 // page, and read in small steps. A name that only a minority shows is in the list as well, as an
 // orphan.
 
-import { fitted } from '../cli/rows.ts';
+import { fitted, renderTable } from '../cli/rows.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
 import { reasonBehind, roughly } from '../text/lines.ts';
-import { type Call, renderTable } from './call.ts';
+import type { Call } from './call.ts';
 import { withEndings } from './history/run-history.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState } from './lock-state.ts';

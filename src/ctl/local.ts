@@ -2,6 +2,7 @@
 // nothing on disk: stopping them ends every lock on them and stops the commands under these locks,
 // so `stop` asks first when locks are held.
 
+import { renderTable } from '../cli/rows.ts';
 import { type LocalMaster, localMasters, startLocalMasters } from '../local/local-masters.ts';
 import type { Clock } from '../lock/ports.ts';
 import { parseAddress } from '../redis/address.ts';
@@ -10,7 +11,7 @@ import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/observer.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
-import { type Call, renderTable } from './call.ts';
+import type { Call } from './call.ts';
 import { MasterQuery } from './master-query.ts';
 
 export async function local(call: Call): Promise<number> {

@@ -1,10 +1,10 @@
 // The state of a lock as text for people: a headline, a table of the votes, a table of the wait
 // queue. Pure. A waiting redlock-run describes a holder in the same words.
 
+import { renderTable } from '../cli/rows.ts';
 import { parseWaiterId } from '../lock/waiter-id.ts';
 import { printable, quoted } from '../text/foreign-text.ts';
 import { reasonBehind, reasonParts, roughly } from '../text/lines.ts';
-import { renderTable } from './call.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState, MasterVote } from './lock-state.ts';
 

@@ -84,6 +84,13 @@ test('without its optional package: 69 before any lock, and what to do', async (
   });
 });
 
+test('a run loads two bundles and nothing of redlockctl', async () => {
+  const cache = mkdtempSync(join(scratchFolder(), 'cache-'));
+  await installed(['job', '--', 'true'], { ...environmentFor(masters), XDG_CACHE_HOME: cache });
+  const kept = readdirSync(join(cache, 'redlock-run', 'code'));
+  expect(kept.map((name) => name.replace(/-core-.*/, '')).sort()).toEqual(['job', 'redlock-run']);
+});
+
 test('depends on koffi alone, and only if it can be had', () => {
   const manifest = json(join(prefix, 'node_modules', 'redlock-run', 'package.json'));
   expect(manifest.dependencies).toBeUndefined();

@@ -3,12 +3,12 @@
 // may be a warning or unknown, but never an error. *Note:* it takes a real lock of its own name on
 // every master for a moment, because nothing less shows that a run would work.
 
-import { fitted } from '../../cli/rows.ts';
+import { fitted, renderTable } from '../../cli/rows.ts';
 import { isFailed } from '../../redis/errors.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { nearest } from '../../text/suggestion.ts';
-import { type Call, renderTable } from '../call.ts';
+import type { Call } from '../call.ts';
 import type { VerbArguments } from '../command-line.ts';
 import { MasterQuery } from '../master-query.ts';
 import { actLine, personOf } from '../people/person.ts';

@@ -2,13 +2,12 @@
 // table of them, which fits a terminal: a long sentence stands below its row. Pure.
 
 import stringWidth from 'string-width';
-import { fitted, rowsOf } from '../../cli/rows.ts';
+import { fitted, renderTable, rowsOf } from '../../cli/rows.ts';
 import { freezeLabel } from '../../lock/people.ts';
 import { isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
 import { modeLine, personLine, reasonBehind, reasonParts, roughly } from '../../text/lines.ts';
 import { momentOf } from '../../text/time.ts';
-import { renderTable } from '../call.ts';
 import { type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
 
 /** done: exit code 0; failed: any other; missed: the command was never started. */

@@ -2,9 +2,9 @@
 // Pure.
 
 import stringWidth from 'string-width';
+import { renderTable } from '../../cli/rows.ts';
 import { oneLine } from '../../text/foreign-text.ts';
 import { reasonBehind, roughly } from '../../text/lines.ts';
-import { renderTable } from '../call.ts';
 import { describeFreeze } from '../holdings.ts';
 import type { Holder, LockState } from '../lock-state.ts';
 import { together } from '../lock-text.ts';
