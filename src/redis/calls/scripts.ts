@@ -59,10 +59,18 @@ function without(part: 'forms' | 'history', text: string): string {
   return text.replace(new RegExp(`-- @${part}\\n.*?-- @end\\n`, 'gs'), '');
 }
 
+/** Each is made when it is first needed: a run sends two of them. */
 function scriptsOf(textOf: (name: string) => string): Scripts {
-  const scriptOf = (name: string) =>
-    textOf(name).replace(/-- @include (\S+)\.lua/g, (_, part) => textOf(part));
-  return Object.fromEntries(names.map((name) => [name, linesOf(scriptOf(name))])) as Scripts;
+  const made = new Map<ScriptName, string>();
+  const scriptOf = (name: ScriptName) => {
+    const script =
+      made.get(name) ??
+      linesOf(textOf(name).replace(/-- @include (\S+)\.lua/g, (_, part) => textOf(part)));
+    made.set(name, script);
+    return script;
+  };
+  const properties = names.map((name) => [name, { enumerable: true, get: () => scriptOf(name) }]);
+  return Object.defineProperties({}, Object.fromEntries(properties)) as Scripts;
 }
 
 /** Removes indentation and comments, which have lines of their own. */
