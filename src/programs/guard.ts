@@ -57,6 +57,8 @@ const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;
 let tree: ProcessTree | null = null;
+/** The session of redlock-run's caller, which the guard has left when the command runs. */
+const callerSession = processEntry(process.pid)?.session;
 
 const decoder = new StringDecoder('utf8');
 const onText = eachMessage<ToGuard>(obey);
@@ -132,7 +134,6 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
   if (libc === null || guard === null || !guard.mayStart) {
     return answer({ exit: { kind: 'not-executable', message: 'its lease was over' } });
   }
-  const callerSession = processEntry(process.pid)?.session;
   // Before the command starts: what kills the caller's group must not kill the guard with the
   // command.
   if (!plan.isForeground) libc.leaveSession();
@@ -167,7 +168,6 @@ function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
 
 /** Guards a command that runs already, as a child of redlock-run: its first guard has died. */
 function adopt(family: Pick<SeenTreeParts, 'root' | 'members' | 'others'>): void {
-  const callerSession = processEntry(process.pid)?.session;
   const seen = new SeenTree({ ...family, command: null, callerSession });
   tree = seen;
   libc?.leaveSession();

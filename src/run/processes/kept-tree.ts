@@ -95,8 +95,8 @@ export class KeptTree implements ProcessTree {
   countAlive(): number {
     try {
       for (let lookCount = 0; lookCount < emptyLookCount; lookCount += 1) {
-        this.#reapEnded();
         if (!this.#parts.libc.hasChildren()) return 0;
+        this.#reapEnded();
         const count = this.#living().length;
         if (count > 0) return count;
       }
