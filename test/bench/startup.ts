@@ -13,6 +13,7 @@ import { quantile, ratioOf, timesInTurns } from './rounds.ts';
 /** The checkout; the benchmark is compiled into a folder below it. */
 const bin = path.resolve('bin/redlock-run.js');
 const modules = fileURLToPath(new URL('peers/unbundled.js', import.meta.url));
+const bare = fileURLToPath(new URL('peers/bare-run.cjs', import.meta.url));
 const executable = path.resolve('dist/redlock-run');
 const roundCount = Number(process.env.STARTUP_ROUNDS ?? 30);
 
@@ -44,9 +45,13 @@ function programs(
 ): Programs {
   const job = [...masters.flatMap((url) => ['--master', url]), 'bench', '--', 'true'];
   const env = { XDG_CACHE_HOME: cache, REDLOCK_RESTART_GRACE: '0' };
+  const sockets = masters.map((url) => url.slice('unix://'.length));
   const hasFlock = spawnSync('flock', ['--version']).status === 0;
   return {
     [node]: { args: [process.execPath, '-e', '0'] },
+    'the same without redlock-run': {
+      args: [process.execPath, bare, ...sockets, '--', 'true'],
+    },
     'as modules, not bundled': { args: [process.execPath, modules, ...job], env },
     'npm package': { args: [process.execPath, bin, ...job], env },
     'npm package, first run': {
