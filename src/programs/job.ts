@@ -255,26 +255,22 @@ class Job {
     return replaced && `${replaced} (try again)`;
   }
 
-  /** What each attempt of a run that does not wait leaves in the history where it is refused. */
-  #skips(leftMs: number | null): () => Pick<Claim, 'skip'> {
+  /** What an attempt of a run that does not wait leaves in the history where it is refused. */
+  #skip(leftMs: number | null): Pick<Claim, 'skip'> {
     const { hasHistory, retries } = this.#settings;
-    if (!hasHistory || (leftMs !== 0 && !retries)) return () => ({});
-    const line = this.#recorder.ofSkip(this.#runId);
-    const { host } = holderRecordOf(this.#settings);
-    let attemptCount = 0;
-    return () => ({ skip: { line, host, run: this.#runId, isRepeated: attemptCount++ > 0 } });
+    const isLeft = hasHistory && (leftMs === 0 || retries);
+    return isLeft ? { skip: this.#recorder.skipOf(this.#runId) } : {};
   }
 
   async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
     const { giveUpAfterMs, retries, hasHistory, names, maxWaiters } = this.#settings;
     if (this.#enclosing) return this.#enclosing.acquire({ waitMs: leftMs, giveUpAfterMs, aborted });
-    const skip = this.#skips(leftMs);
     const parts = {
       redlock: this.#redlock,
       clock: this.#clock,
       random: Math.random,
       report: (event: RunEvent) => this.#report(event),
-      newClaim: () => ({ ...claimFor(this.#settings), ...skip() }),
+      newClaim: () => ({ ...claimFor(this.#settings), ...this.#skip(leftMs) }),
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
         hasHistory

@@ -129,6 +129,8 @@ export class Recorder {
   readonly #clock: Clock;
   readonly #beganAt: number;
   #holder = '';
+  #skipLine: string | null = null;
+  #hasAttempted = false;
 
   constructor(self: Omit<HolderRecord, 'since'>, conflictExitCode: number, clock: Clock) {
     this.#self = self;
@@ -159,8 +161,20 @@ export class Recorder {
     return this.#render(claim, result, this.#clock.now() - this.#beganAt, null, null);
   }
 
-  /** Of a run that is refused at once; the masters add the holder. `run`: in place of a token. */
-  ofSkip(run: string): string {
+  /**
+   * What the next attempt of a run that does not wait leaves where it is refused: one line for all
+   * attempts, and whether one was made before. `run`: in place of a token.
+   */
+  skipOf(run: string): NonNullable<Claim['skip']> {
+    this.#skipLine ??= this.#lineOfSkip(run);
+    const { host } = this.#self;
+    const skip = { line: this.#skipLine, host, run, isRepeated: this.#hasAttempted };
+    this.#hasAttempted = true;
+    return skip;
+  }
+
+  /** The masters add the holder. */
+  #lineOfSkip(run: string): string {
     return renderRecord({
       token: run,
       ...this.#self,

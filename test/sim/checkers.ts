@@ -7,7 +7,9 @@ import { foreignCheckers } from './foreign-checkers.ts';
 import { formCheckers } from './form-checkers.ts';
 import { freezeCheckers } from './freezes.ts';
 import { nestedCheckers } from './nested-checkers.ts';
+import { refusalCheckers } from './refusals.ts';
 import { stepCheckers } from './step-checkers.ts';
+import { stopCheckers } from './stops.ts';
 import { waitingCheckers } from './waiting-checkers.ts';
 import { areRivals, haveCommon, objectionTo } from './wish.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
@@ -173,6 +175,8 @@ export const checkers = {
   ...stepCheckers,
   ...foreignCheckers,
   ...freezeCheckers,
+  ...refusalCheckers,
+  ...stopCheckers,
 } satisfies Record<string, Checker>;
 
 /** Whether these are a run and a run nested in it, which hold the same lock. */

@@ -21,6 +21,8 @@ export class Endpoint {
    * unknown.
    */
   wasBroken = false;
+  /** The server has closed a connection without warning, and another one could be made at once. */
+  wasReset = false;
   /** Two connections were in use at once, so the order of their effects is unknown. */
   wasDoubled = false;
   /** The number of scripts sent there. */
@@ -75,7 +77,20 @@ export class Endpoint {
 
   sent(by: SimSocket): void {
     this.scriptCount += 1;
+    const breaksAfterMs = this.wasReset ? null : this.#network.breaksAfterMs();
+    if (breaksAfterMs !== null) this.#resetLater(by, breaksAfterMs);
     for (const socket of this.#all) if (socket !== by && socket.isOwed) this.wasDoubled = true;
+  }
+
+  /** At most one connection of a process to a server. */
+  #resetLater(socket: SimSocket, ms: number): void {
+    this.wasReset = true;
+    const { world } = this.process;
+    world.after(ms, () => {
+      if (!this.sockets.has(socket)) return;
+      world.mark('dead connection');
+      socket.reset();
+    });
   }
 
   done(): void {

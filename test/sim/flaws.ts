@@ -24,6 +24,9 @@ type PromotionFlaw = 'promotion-known-for-any-replica';
 /** In the scripts of freezes. */
 type FreezeFlaw = 'freeze-seen-as-free' | 'thaw-without-comparing' | 'freeze-forgotten';
 
+/** In what the scripts note about refused runs. */
+type SkipFlaw = 'skip-lengthens-the-lock' | 'skip-joins-the-queue';
+
 /** In the scripts of some forms. */
 type FormFlaw =
   | 'shared-beside-a-writer'
@@ -54,4 +57,4 @@ type SetnxFlaw =
   | 'time-of-another-released'
   | 'owner-counts-for-any-time';
 
-export type Flaw = CommonFlaw | PromotionFlaw | FormFlaw | FreezeFlaw | SetnxFlaw;
+export type Flaw = CommonFlaw | PromotionFlaw | FormFlaw | FreezeFlaw | SetnxFlaw | SkipFlaw;

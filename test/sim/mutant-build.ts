@@ -23,7 +23,7 @@ import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 const parts = [
   ...['lock', 'redis', 'run', 'text', 'system', 'local'],
   ...['addresses', 'holdings', 'master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
-  'ctl/people/freezing.ts',
+  ...['acts', 'person'].map((name) => `ctl/people/${name}.ts`),
   ...['holder-daemon', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];
 

@@ -3,9 +3,9 @@
 // checkers is worth. *Note:* a mutant that no longer applies is a failure, so a change of such a
 // line here includes its mutant.
 
-import { freezeMutants } from './freeze-mutants.ts';
 import { jointMutants } from './joint-mutants.ts';
 import { inScript, inSource, type Mutant, rarely, unasserted, within } from './mutant.ts';
+import { peopleMutants } from './people-mutants.ts';
 import { setnxMutants } from './setnx-mutants.ts';
 import { stepMutants } from './step-mutants.ts';
 
@@ -332,7 +332,7 @@ export const mutants: readonly Mutant[] = [
     rarely(60, 'restarts-empty', 'fence'),
   ),
   ...jointMutants,
-  ...freezeMutants,
+  ...peopleMutants,
   ...setnxMutants,
   ...stepMutants,
 ];

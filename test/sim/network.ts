@@ -13,6 +13,8 @@ export interface NetworkOptions {
   readonly jitterMs: number;
   readonly tailChance: number;
   readonly tailMs: number;
+  /** How often a connection breaks once in its life, some moments after a script is sent on it. */
+  readonly deadChance: number;
 }
 
 /** One direction between one machine and one server. */
@@ -147,6 +149,14 @@ export class Network {
     const { leastMs, jitterMs, tailChance, tailMs } = this.#options;
     const tail = this.random.chance(tailChance) ? this.random.around(tailMs) : 0;
     return leastMs + this.random.around(jitterMs) + tail;
+  }
+
+  /** When the connection on which a script is sent breaks, in ms from now; null: not now. */
+  breaksAfterMs(): number | null {
+    const { deadChance, leastMs, jitterMs } = this.#options;
+    if (deadChance === 0 || !this.random.chance(deadChance)) return null;
+    // From before the arrival of the script until long after the answer.
+    return this.random.between(0, this.random.pick([4, 40]) * (leastMs + jitterMs));
   }
 
   heal(): void {

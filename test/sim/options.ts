@@ -72,6 +72,8 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly vanishChance: number;
   /** People that freeze and thaw locks, each on a machine of its own. */
   readonly freezerCount: number;
+  /** People that ask holders to stop, each on a machine of its own. Holders listen for them. */
+  readonly stopperCount: number;
   readonly protocol: Protocol;
   /** Foreign programs that speak the older protocol, each on a machine of its own. */
   readonly foreignCount: number;
@@ -90,6 +92,8 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   readonly isDurable: boolean;
   readonly isListedTwice: boolean;
   readonly waitMs: number;
+  /** How often a failed attempt is repeated, without the queue; null: until `waitMs` is over. */
+  readonly retryCount: number | null;
   readonly giveUpAfterMs: number;
   /** Between the end of one run and the start of the next, on average. */
   readonly thinkMs: number;
@@ -151,6 +155,7 @@ export function calmOptions(random: Random): Options {
     jitterMs: random.between(0.05, 2),
     tailChance: 0,
     tailMs: 0,
+    deadChance: 0,
     masterCount: random.pick([3, 3, 5, 5, 7]),
     rosterChange: 'none',
     listSpreadMs: 0,
@@ -168,6 +173,7 @@ export function calmOptions(random: Random): Options {
     shellCount: 0,
     vanishChance: 0,
     freezerCount: 0,
+    stopperCount: 0,
     protocol: 'redlock',
     foreignCount: 0,
     foreignSkewMs: 0,
@@ -180,6 +186,7 @@ export function calmOptions(random: Random): Options {
     isDurable: false,
     isListedTwice: false,
     waitMs: random.pick([0, 500, 4_000, 4_000]),
+    retryCount: null,
     giveUpAfterMs: 3_000,
     thinkMs: random.between(50, 300),
     workMs: timings.ttlMs * random.between(0.05, 1.5),

@@ -2,11 +2,12 @@
 // src/programs/job.ts does it. A process whose run has ended still exists until its sockets are
 // closed, as in Node; only sudden death removes it.
 
+import type { Listen } from '../../src/lock/people.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';
-import type { Acquisition, WaitParts } from '../../src/lock/wait.ts';
+import type { Acquisition, NotAcquired, WaitParts } from '../../src/lock/wait.ts';
 import type { Finished, RunEvent } from '../../src/run/ports.ts';
-import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
+import type { ChildExit, Signal, StopReason } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
 import { NestedProgram } from './nested-program.ts';
@@ -58,6 +59,8 @@ export class Program {
   readonly #random: Random;
   #post: (signal: Signal) => void = () => {};
   #guard: SimGuard | null = null;
+  /** It stops because a person has asked for it. */
+  #wasAsked = false;
 
   constructor(
     around: ExecutionContext,
@@ -84,6 +87,9 @@ export class Program {
       allowedMs: this.#allowedMs(),
       stoppedMsBefore: machine.stoppedMs,
       keepMs: plan.holdAtLeastMs,
+      isSkipping:
+        (plan.waitMs === 0 || around.options.retryCount !== null) &&
+        around.options.protocol === 'redlock',
       endedAt: null,
       cause: null,
       wasKilled: false,
@@ -150,7 +156,12 @@ export class Program {
       ({ address }) =>
         new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, clock),
     );
-    const report = (event: RunEvent) => this.#note(event);
+    const recorder = new system.Recorder(holderRecord(machine), 75, clock);
+    const report = (event: RunEvent) => {
+      recorder.see(event);
+      this.#note(event);
+    };
+    const listen: Listen = (...asked) => new system.HolderChannel(masters, ...asked);
     const lockSettings = { masterTimeoutMs, reserveMs: options.reserveMs };
     const redlock = observedRedlock(system, witness, machine, masters, clock, lockSettings, report);
     const guardOptions = { graceMs, slackMs: marginMs / 4, lateMs: options.guardLateMs };
@@ -162,7 +173,7 @@ export class Program {
       clock,
       random: this.#random.next,
       report,
-      newClaim: () => this.#newClaim(),
+      newClaim: () => this.#newClaim(recorder),
     };
     const { reserveMs, extendEveryMs } = options;
     const { holdAtLeastMs, maxRunMs } = this.#plan;
@@ -175,7 +186,8 @@ export class Program {
       ...parts,
       guard: guard ?? { setDeadlines: () => {}, done: () => {} },
       acquire: (aborted) => {
-        const recordOf = ({ value }: Claim) => value;
+        const recordOf = (claim: Claim, acquisition: NotAcquired) =>
+          recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined);
         return this.#acquire(
           { ...parts, waiterId: this.record.waiterId, recordOf },
           masters,
@@ -185,7 +197,8 @@ export class Program {
       },
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       suspendUs: () => process.pause(),
-      recordOf: ({ value }) => value,
+      recordOf: (...facts) => recorder.ofRun(...facts),
+      ...(options.stopperCount > 0 ? { listen } : {}),
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
     this.finished = await run.start();
@@ -227,16 +240,16 @@ export class Program {
     return new SimNest(nested, this.#around.options.isOutOfReach ? onExit : null);
   }
 
-  #newClaim(): Claim {
+  #newClaim(recorder: InstanceType<System['Recorder']>): Claim {
     const { options, system } = this.#around;
     const { name, machine, values } = this.record;
-    const record = { host: machine.name, pid: 1, user: 'sim', since: '', label: 'work' };
+    const record = { ...holderRecord(machine), since: '' };
     const { ttlMs, isFenced } = options;
     const { resources, preemptible } = this.#plan.wish;
     const wish = { resources, sharing: this.#sharing(), preemptible, ttlMs, isFenced };
     const claim = system.newClaim(wish, `${name}.${values.length + 1}`, record);
     values.push(claim.value);
-    return claim;
+    return this.record.isSkipping ? { ...claim, skip: recorder.skipOf(name) } : claim;
   }
 
   /** As in src/programs/job-parts.ts: a slot is drawn by chance. */
@@ -263,14 +276,16 @@ export class Program {
     guard: SimGuard | null,
   ): Promise<Acquisition> {
     const { system, options } = this.#around;
-    const { giveUpAfterMs, reserveMs } = options;
+    const { giveUpAfterMs, reserveMs, retryCount, masterTimeoutMs } = options;
+    const retries =
+      retryCount === null ? null : { count: retryCount, delayMs: 0, jitterMs: masterTimeoutMs };
     const { clock, redlock } = parts;
     const acquisition = await system.acquire(
       {
         clock,
         report: parts.report,
         servers: masters,
-        wait: (waitMs) => system.waitForLock(parts, { waitMs, giveUpAfterMs, aborted }),
+        wait: (waitMs) => system.waitForLock(parts, { waitMs, giveUpAfterMs, retries, aborted }),
         release: (claim) => {
           this.process.world.mark('acquired, and released at once');
           return redlock.release(claim);
@@ -294,9 +309,21 @@ export class Program {
     if (event.kind === 'stopping' && event.cause.kind === 'replaced') {
       this.#around.witness.tell({ kind: 'replaced', program: this.record, by: event.cause.by });
     }
+    const value = this.record.values.at(-1) ?? '';
+    if (event.kind === 'stopping' && event.cause.kind === 'stopped') {
+      this.#wasAsked = true;
+      this.#around.witness.tell({ kind: 'stopped', value });
+    }
+    if (event.kind === 'released' && this.#wasAsked)
+      this.#around.witness.stops.released.push({ value, resources: this.record.wish.resources });
     world.mark(markOf(event));
     world.note(name, `${kind} ${JSON.stringify(facts)}`);
   }
+}
+
+/** As in src/programs/job-parts.ts, without its time. */
+function holderRecord({ name: host }: Machine) {
+  return { host, pid: 1, user: 'sim', label: 'work' };
 }
 
 export function markOf(event: RunEvent): string {

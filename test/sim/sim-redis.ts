@@ -13,6 +13,7 @@ import { runPromoted } from './sim-promoted.ts';
 import { SimQueue } from './sim-queue.ts';
 import { type LockScript, runScript } from './sim-scripts.ts';
 import { isTime, runSetnx, type SetnxScript, shownBy } from './sim-setnx.ts';
+import type { Skips } from './sim-skips.ts';
 import type { World } from './world.ts';
 
 export interface ServerClock {
@@ -28,13 +29,14 @@ interface Entry {
 
 export interface Snapshot {
   readonly histories: ReadonlyMap<string, readonly string[]>;
+  readonly skips: ReadonlyMap<string, Skips>;
   readonly entries: ReadonlyMap<string, Entry>;
   readonly queues: ReadonlyMap<string, SimQueue>;
   readonly holders: ReadonlyMap<string, SimHolders>;
 }
 
 export type Words = readonly (string | number)[];
-export type Script = LockScript | FreezeScript | SetnxScript | 'look' | 'promoted';
+export type Script = LockScript | FreezeScript | SetnxScript | 'act' | 'look' | 'promoted';
 type Item = number | string | null;
 /** Text: an error. */
 export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
@@ -57,14 +59,18 @@ export class SimRedis {
   readonly #queues = new Map<string, SimQueue>();
   readonly #holders = new Map<string, SimHolders>();
   readonly #histories = new Map<string, readonly string[]>();
+  /** How many runs of each host were refused, and which was the last one, by key. */
+  readonly skips = new Map<string, Skips>();
   readonly flaws: ReadonlySet<Flaw>;
   /** For the checkers: every waiter that was ever queued here, with its arrival. */
   readonly everWaited = new Map<string, number>();
   /** For the checkers: when a waiter last lost its position in the queue of a key, in true time. */
   readonly yieldedAt = new Map<string, number>();
   onChange: OnChange = () => {};
-  /** Returns how many have been told. */
-  onPublish: (channel: string) => number = () => 0;
+  /** Returns how many have been told. A wake-up has an empty message. */
+  onPublish: (channel: string, message: string) => number = () => 0;
+  /** For the checkers: how an acquire of a value was answered. */
+  onAcquire: (keys: readonly string[], value: string, isGranted: boolean) => void = () => {};
   #wallOffsetMs: number;
 
   constructor(world: World, clock: ServerClock, flaws: ReadonlySet<Flaw> = new Set()) {
@@ -164,16 +170,19 @@ export class SimRedis {
       queues,
       holders,
       histories: new Map(this.#histories),
+      skips: new Map([...this.skips].map(([key, skips]) => [key, new Map(skips)])),
     };
   }
 
   /** Comes back with the memory of then, or with none. */
   restore(snapshot: Snapshot | null): void {
     this.#changing(this.keys(), null, () => {
-      for (const memory of [this.#entries, this.#queues, this.#holders, this.#histories])
+      const { skips } = this;
+      for (const memory of [this.#entries, this.#queues, this.#holders, this.#histories, skips])
         memory.clear();
     });
     for (const [key, lines] of snapshot?.histories ?? []) this.#histories.set(key, lines);
+    for (const [key, skips] of snapshot?.skips ?? []) this.skips.set(key, new Map(skips));
     for (const [key, entry] of snapshot?.entries ?? []) this.#entries.set(key, entry);
     for (const [key, queue] of snapshot?.queues ?? []) this.#queues.set(key, queue.copy());
     for (const [key, one] of snapshot?.holders ?? []) this.#holders.set(key, one.copy());
@@ -184,15 +193,19 @@ export class SimRedis {
     if (script === 'look') return runLook(this, locks);
     if (script === 'promoted') return runPromoted(this, keys[0] ?? '', args);
     if (script === 'freeze' || script === 'thaw') return runFreeze(this, script, keys, args);
-    return this.#changing(locks, String(args[0]), () => {
+    if (script === 'act') {
+      this.record(keys[0] ?? '', String(args[0]));
+      return 1;
+    }
+    const reply = this.#changing(locks, String(args[0]), () => {
       return isSetnx(script)
         ? runSetnx(this, script, keys, args)
         : runScript(this, script, locks, args);
     });
+    if (script === 'acquire' && typeof reply === 'object')
+      this.onAcquire(locks, String(args[0]), reply[0] === 1);
+    return reply;
   }
-
-  /** How many runs of each host were refused, and which was the last one, by key. */
-  readonly skips = new Map<string, Map<string, { count: number; run: string }>>();
 
   /** The lines of the history of a lock, oldest first. */
   historyOf(key: string): readonly string[] {
@@ -217,7 +230,7 @@ export class SimRedis {
   }
 
   hears(channels: string, id: string): boolean {
-    return this.onPublish(channels + id) > 0 || this.flaws.has('queue-keeps-the-silent');
+    return this.onPublish(channels + id, '') > 0 || this.flaws.has('queue-keeps-the-silent');
   }
 
   /** The value of a counter; a missing one starts at the time of day in microseconds. */

@@ -13,7 +13,7 @@ export type Answer = unknown;
 /** The server's end of a connection. */
 export interface Peer {
   answer(command: Command, answer: Answer): void;
-  message(channel: string): void;
+  message(channel: string, message: string): void;
   /** The server has closed it in order. */
   hungUp(): void;
   /** The server is down: missing replies never come. */
@@ -34,6 +34,8 @@ export class SimServer {
   readonly name: string;
   readonly redis: SimRedis;
   isDown = false;
+  /** For the checkers: a message of a person was passed on to a holder. */
+  onPassed: (message: string) => void = () => {};
   readonly #world: World;
   readonly #options: ServerOptions;
   readonly #random: Random;
@@ -54,9 +56,9 @@ export class SimServer {
     this.#random = world.random.stream(`server ${name}`);
     this.#startedAt = longAgo;
     this.#runId = this.#newRunId();
-    redis.onPublish = (channel) => {
+    redis.onPublish = (channel, message) => {
       const peers = this.#subscribers.get(channel);
-      for (const peer of peers ?? []) peer.message(channel);
+      for (const peer of peers ?? []) peer.message(channel, message);
       return peers?.size ?? 0;
     };
   }
@@ -172,8 +174,12 @@ export class SimServer {
         }
         return args.length;
       }
-      case 'PUBLISH':
-        return this.redis.onPublish(String(args[0]));
+      case 'PUBLISH': {
+        const [channel = '', message = ''] = args.map(String);
+        const count = this.redis.onPublish(channel, message);
+        if (count > 0 && message !== '') this.onPassed(message);
+        return count;
+      }
       default: {
         const answer = runCommand(this.redis, String(name), args);
         return answer === undefined ? replyError(`ERR unknown command '${name}'`) : answer;

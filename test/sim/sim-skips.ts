@@ -3,14 +3,22 @@
 
 import type { SimRedis, Words } from './sim-redis.ts';
 
+/** By host, how many of its runs were refused, and the last of them. */
+export type Skips = Map<string, { readonly count: number; readonly run: string }>;
+
 /** `words`: line, host, run, 1 if it was refused before; none: the claim leaves nothing. */
 export function recordSkip(redis: SimRedis, key: string, args: Words): void {
   const [line = '', host = '', run = ''] = args.map(String);
   if (line === '') return;
-  const ofKey = redis.skips.get(key) ?? new Map<string, { count: number; run: string }>();
+  const ofKey: Skips = redis.skips.get(key) ?? new Map();
   const known = ofKey.get(host);
   ofKey.set(host, { count: (known?.count ?? 0) + (known?.run === run ? 0 : 1), run });
   redis.skips.set(key, ofKey);
+  const remainingMs = redis.remainingMs(key);
+  if (redis.flaws.has('skip-lengthens-the-lock') && remainingMs !== null)
+    redis.set(key, redis.get(key), remainingMs + 1_000);
+  if (redis.flaws.has('skip-joins-the-queue'))
+    redis.queueOf(key).see(run, redis.now * 1000, redis.now, redis.trueTime);
 }
 
 /** For a run that is granted the lock. */

@@ -12,7 +12,7 @@ const synMs = 1_000;
 
 export class SimSocket implements Peer {
   onAnswer: (answer: Answer) => void = () => {};
-  onMessage: (channel: string) => void = () => {};
+  onMessage: (channel: string, message: string) => void = () => {};
   /** `code` is the system's error code; null: closed in order. */
   onClose: (code: string | null) => void = () => {};
   readonly #endpoint: Endpoint;
@@ -20,6 +20,7 @@ export class SimSocket implements Peer {
   readonly #back: Wire;
   #isClosed = false;
   #isMute = false;
+  #wasReset = false;
   /** Sent, and not done by the server. */
   #owedCount = 0;
 
@@ -68,9 +69,9 @@ export class SimSocket implements Peer {
     return `${this.#endpoint.process.name}-${this.#endpoint.server.name}`;
   }
 
-  /** Something was sent that the server has not done. */
+  /** Something was sent that the server has not done, and may do as far as the process knows. */
   get isOwed(): boolean {
-    return this.#owedCount > 0;
+    return this.#owedCount > 0 && !(this.#wasReset && this.#isClosed);
   }
 
   send(command: Command): void {
@@ -109,8 +110,8 @@ export class SimSocket implements Peer {
     if (!this.#isMute) this.#deliver(() => this.onAnswer(answer));
   }
 
-  message(channel: string): void {
-    this.#deliver(() => this.onMessage(channel));
+  message(channel: string, message: string): void {
+    this.#deliver(() => this.onMessage(channel, message));
   }
 
   hungUp(): void {
@@ -120,9 +121,13 @@ export class SimSocket implements Peer {
   /** From the server's side: it is down, or the network has dropped the connection. */
   breakOff(): void {
     this.#endpoint.wasBroken = true;
-    this.#out.cut();
-    this.#endpoint.server.leave(this);
-    this.#deliver(() => this.#close('ECONNRESET'));
+    this.#breakOff();
+  }
+
+  /** The same, of one connection: what is sent on it is lost, and the news takes its time. */
+  reset(): void {
+    this.#wasReset = true;
+    this.#breakOff();
   }
 
   /** The commands under way arrive and take effect; their replies do not. */
@@ -156,6 +161,12 @@ export class SimSocket implements Peer {
     this.#back.isDead = true;
   }
 
+  #breakOff(): void {
+    this.#out.cut();
+    this.#endpoint.server.leave(this);
+    this.#deliver(() => this.#close('ECONNRESET'));
+  }
+
   #deliver(action: () => void): void {
     this.#back.send(() =>
       this.#endpoint.process.deliver(() => {
@@ -169,6 +180,7 @@ export class SimSocket implements Peer {
     this.#isClosed = true;
     this.#endpoint.sockets.delete(this);
     this.onClose(code);
+    if (this.#wasReset) this.#endpoint.done();
   }
 }
 

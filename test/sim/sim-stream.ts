@@ -22,8 +22,8 @@ export class SimStream {
   }
 
   removeAllListeners(_event: 'data'): void {
-    this.#socket.onMessage = (channel) =>
-      this.#push(`*3\r\n${bulk('message')}${bulk(channel)}${bulk('')}`);
+    this.#socket.onMessage = (channel, message) =>
+      this.#push(`*3\r\n${bulk('message')}${bulk(channel)}${bulk(message)}`);
   }
 
   /** Of a whole SUBSCRIBE to channels without line breaks. */

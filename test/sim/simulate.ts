@@ -16,6 +16,7 @@ import { Rosters } from './rosters.ts';
 import { Shell } from './shell.ts';
 import { SimRedis } from './sim-redis.ts';
 import { SimServer } from './sim-server.ts';
+import { Stopper } from './stopper.ts';
 import { realSystem, type System } from './system.ts';
 import { type Running, Weather } from './weather.ts';
 import { type Finding, Witness } from './witness.ts';
@@ -48,9 +49,9 @@ const lateMs = 30_000;
 /** When masters are up and vote again, and keys and positions of dead programs have expired. */
 function wellSince(
   now: number,
-  { downMs, restartGraceMs, ttlMs, protocol, ...options }: Options,
+  { downMs, restartGraceMs, ttlMs, protocol, deadChance, ...options }: Options,
 ): number {
-  const isLate = options.tailChance > 0 || options.guardLateMs > 0;
+  const isLate = options.tailChance > 0 || options.guardLateMs > 0 || deadChance > 0;
   // When a promotion is first seen depends on the programs, as does the next list of masters.
   const isOpen = options.failoverEveryMs !== null || options.rosterChange !== 'none';
   if (isLate || isOpen || protocol !== 'redlock') return Number.POSITIVE_INFINITY;
@@ -115,13 +116,17 @@ export async function simulate(
   ];
   for (const machine of shellMachines) new Shell(machine, crowd);
   for (const machine of others) new Contender(machine, crowd);
-  for (let number = 1; number <= options.freezerCount; number += 1) {
+  const person = (name: string) => {
     const clock = {
       rate: rate(options.clientDrift),
       wallOffsetMs: random.between(-60_000, 60_000),
     };
-    new Freezer(new Machine(world, `p${number}`, clock), crowd);
-  }
+    return new Machine(world, name, clock);
+  };
+  for (let number = 1; number <= options.freezerCount; number += 1)
+    new Freezer(person(`p${number}`), crowd);
+  for (let number = 1; number <= options.stopperCount; number += 1)
+    new Stopper(person(`s${number}`), crowd);
   for (let number = 1; number <= options.foreignCount; number += 1)
     new ForeignClient(`f${number}`, crowd);
   const weather = new Weather(

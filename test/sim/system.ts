@@ -1,11 +1,15 @@
 // The system under test: the real modules of src/, or a mutant's copies of them (mutants.ts). Only
 // ioredis is simulated (sim-ioredis.ts).
 
+import * as lockStateModule from '../../src/ctl/lock-state.ts';
 import * as masterQueryModule from '../../src/ctl/master-query.ts';
-import * as freezingModule from '../../src/ctl/people/freezing.ts';
+import * as actsModule from '../../src/ctl/people/acts.ts';
+import * as personModule from '../../src/ctl/people/person.ts';
 import * as holderDaemonModule from '../../src/ctl/steps/holder-daemon.ts';
 import * as lockHandleModule from '../../src/ctl/steps/lock-handle.ts';
 import * as acquireModule from '../../src/lock/acquire.ts';
+import * as historyModule from '../../src/lock/history.ts';
+import * as peopleModule from '../../src/lock/people.ts';
 import * as redlockModule from '../../src/lock/redlock.ts';
 import * as valueModule from '../../src/lock/value.ts';
 import * as waitModule from '../../src/lock/wait.ts';
@@ -16,6 +20,7 @@ import * as identityModule from '../../src/redis/identity.ts';
 import * as observerModule from '../../src/redis/observer.ts';
 import * as redisMasterModule from '../../src/redis/redis-master.ts';
 import * as guardModule from '../../src/run/guard/guard.ts';
+import * as outcomeModule from '../../src/run/outcome.ts';
 import * as runPortsModule from '../../src/run/ports.ts';
 import * as runModule from '../../src/run/run.ts';
 import * as clockModule from '../../src/system/clock.ts';
@@ -23,11 +28,15 @@ import type { Script } from './sim-redis.ts';
 
 /** The modules by their paths in src/. */
 export interface Modules {
-  readonly 'ctl/people/freezing': typeof freezingModule;
+  readonly 'ctl/people/acts': typeof actsModule;
+  readonly 'ctl/people/person': typeof personModule;
   readonly 'ctl/steps/holder-daemon': typeof holderDaemonModule;
   readonly 'ctl/steps/lock-handle': typeof lockHandleModule;
+  readonly 'ctl/lock-state': typeof lockStateModule;
   readonly 'ctl/master-query': typeof masterQueryModule;
   readonly 'lock/acquire': typeof acquireModule;
+  readonly 'lock/history': typeof historyModule;
+  readonly 'lock/people': typeof peopleModule;
   readonly 'lock/redlock': typeof redlockModule;
   readonly 'lock/wait': typeof waitModule;
   readonly 'lock/value': typeof valueModule;
@@ -37,6 +46,7 @@ export interface Modules {
   readonly 'redis/enclosing-lock': typeof outerLockModule;
   readonly 'redis/redis-master': typeof redisMasterModule;
   readonly 'redis/calls/scripts': typeof scriptsModule;
+  readonly 'run/outcome': typeof outcomeModule;
   readonly 'run/ports': typeof runPortsModule;
   readonly 'run/guard/guard': typeof guardModule;
   readonly 'run/run': typeof runModule;
@@ -46,11 +56,15 @@ export interface Modules {
 export type System = ReturnType<typeof systemOf>;
 
 const realModules: Modules = {
-  'ctl/people/freezing': freezingModule,
+  'ctl/people/acts': actsModule,
+  'ctl/people/person': personModule,
   'ctl/steps/holder-daemon': holderDaemonModule,
   'ctl/steps/lock-handle': lockHandleModule,
+  'ctl/lock-state': lockStateModule,
   'ctl/master-query': masterQueryModule,
   'lock/acquire': acquireModule,
+  'lock/history': historyModule,
+  'lock/people': peopleModule,
   'lock/redlock': redlockModule,
   'lock/wait': waitModule,
   'lock/value': valueModule,
@@ -60,6 +74,7 @@ const realModules: Modules = {
   'redis/enclosing-lock': outerLockModule,
   'redis/redis-master': redisMasterModule,
   'redis/calls/scripts': scriptsModule,
+  'run/outcome': outcomeModule,
   'run/ports': runPortsModule,
   'run/guard/guard': guardModule,
   'run/run': runModule,
@@ -91,8 +106,15 @@ export function systemOf(modules: Modules) {
     MasterQuery: modules['ctl/master-query'].MasterQuery,
     acquireOnce: modules['ctl/steps/lock-handle'].acquireOnce,
     hold: modules['ctl/steps/holder-daemon'].hold,
-    freezeLock: modules['ctl/people/freezing'].freezeLock,
-    thawLock: modules['ctl/people/freezing'].thawLock,
+    freezeLock: modules['ctl/people/acts'].freezeLock,
+    thawLock: modules['ctl/people/acts'].thawLock,
+    askable: modules['ctl/people/acts'].askable,
+    askToStop: modules['ctl/people/acts'].askToStop,
+    recordAct: modules['ctl/people/person'].recordAct,
+    renderAct: modules['lock/history'].renderAct,
+    lockStateOf: modules['ctl/lock-state'].lockStateOf,
+    HolderChannel: modules['lock/people'].HolderChannel,
+    Recorder: modules['run/outcome'].Recorder,
     extendBy: modules['ctl/steps/lock-handle'].extendBy,
     releaseByToken: modules['ctl/steps/lock-handle'].releaseByToken,
     look: modules['ctl/steps/lock-handle'].look,

@@ -137,7 +137,8 @@ export function isCalm(options: Options): boolean {
   const problems = Object.entries(options).filter(
     ([name]) => /EveryMs$/.test(name) && name !== 'extendEveryMs',
   );
-  const isPrompt = options.tailChance === 0 && options.guardLateMs === 0;
+  const { tailChance, guardLateMs, deadChance } = options;
+  const isPrompt = tailChance === 0 && guardLateMs === 0 && deadChance === 0;
   const isSettled = options.rosterChange === 'none';
   return problems.every(([, value]) => value === null) && isPrompt && isSettled;
 }

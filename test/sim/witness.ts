@@ -13,9 +13,11 @@ import type { ForeignHolding } from './foreign-client.ts';
 import { Freezes } from './freezes.ts';
 import type { Machine } from './machine.ts';
 import type { Options } from './options.ts';
+import { type RefusalFact, Refusals } from './refusals.ts';
 import type { Tree } from './sim-child.ts';
 import type { SimServer } from './sim-server.ts';
 import type { StepFact } from './step-facts.ts';
+import { type StopFact, Stops } from './stops.ts';
 import { Tickets } from './tickets.ts';
 import { isCalm } from './waiting-checkers.ts';
 import { haveCommon, type Wish } from './wish.ts';
@@ -63,6 +65,8 @@ export interface ProgramRecord {
    * after a while.
    */
   leavesPlace?: true;
+  /** It does not wait, and leaves a line where it is refused. */
+  readonly isSkipping?: boolean;
   /** A key of its own may stand for so long after the end. */
   readonly keepMs: number;
 }
@@ -89,6 +93,8 @@ export type Fact =
   | { readonly kind: 'warned'; readonly warning: string }
   | { readonly kind: 'quiet' }
   | StepFact
+  | StopFact
+  | RefusalFact
   | { readonly kind: 'healthy-for'; readonly sinceAt: number; readonly ms: number };
 
 export interface Finding {
@@ -116,11 +122,15 @@ export class Witness {
   readonly tickets: Tickets;
   readonly ends: Ends;
   readonly freezes: Freezes;
+  readonly stops: Stops;
+  readonly refusals = new Refusals();
   /** When the first master granted it, by value. */
   readonly firstGrantAt = new Map<string, number>();
   /** Nothing but the contenders themselves gets in the way; in a deadly world some of them die. */
   readonly isCalm: boolean;
   readonly isDeadly: boolean;
+  /** The same, and nothing but people gets in the way. */
+  readonly isUndisturbed: boolean;
   /**
    * No trouble is left for programs that started since then and wait in a queue: the older protocol
    * has none.
@@ -148,7 +158,9 @@ export class Witness {
     this.masterCount = options.masterCount;
     this.#hasRosters = options.rosterChange !== 'none';
     this.freezes = new Freezes(world);
-    this.isCalm = isCalm(options) && options.freezerCount === 0;
+    this.stops = new Stops(servers);
+    this.isUndisturbed = isCalm(options) && options.killChance === 0;
+    this.isCalm = isCalm(options) && options.freezerCount + options.stopperCount === 0;
     this.isDeadly = options.killChance > 0;
     this.isForgetful =
       (options.restartEveryMs !== null && options.memory === 'none') ||
@@ -164,6 +176,13 @@ export class Witness {
     this.tickets = new Tickets(world, servers, prefix, options.masterCount);
     this.ends = new Ends(world, servers, prefix, options.masterCount);
     for (const server of servers) {
+      server.redis.onAcquire = (keys, value, isGranted) => {
+        const program = this.programOf(value);
+        if (program?.isSkipping !== true) return;
+        const isFirst = program.values[0] === value;
+        const of = { host: program.machine.name, run: program.name, isFirst, isGranted };
+        for (const fact of this.refusals.answered(server, keys, of)) this.tell(fact);
+      };
       server.redis.onChange = (key, before, after, by) => {
         if (by === null && before !== null && after !== before)
           this.#robberies.push({ server, value: before, at: world.now });

@@ -15,7 +15,7 @@ import { describeFreeze } from '../holdings.ts';
 import type { LockState } from '../lock-state.ts';
 import { describe, headlineOf } from '../lock-text.ts';
 import { MasterQuery } from '../master-query.ts';
-import { freezeLock, thawLock } from './freezing.ts';
+import { freezeLock, thawLock } from './acts.ts';
 import { actLine, personOf, recordAct } from './person.ts';
 
 const longestMs = 10 * 365 * 24 * 60 * 60 * 1000;

@@ -1,91 +1,19 @@
 // `redlockctl stop NAME`: asks the holder to stop its command with its own signal and grace, and
 // waits until a quorum shows it no more. It takes nothing away: a holder that does not hear goes
-// on, and `break` is for that one. The request is repeated, because a message may be lost, and a
-// holder listens only some moments after it has begun.
+// on, and `break` is for that one.
 
 import { readPatience } from '../../config/values.ts';
-import { type HolderRequest, renderRequest } from '../../lock/people.ts';
-import type { Clock } from '../../lock/ports.ts';
-import { quorumOf } from '../../lock/quorum.ts';
-import { askedIdOf } from '../../lock/waiter-id.ts';
-import { isFailed } from '../../redis/errors.ts';
 import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
 import { withEndings } from '../history/run-history.ts';
-import { holdingsOf } from '../holdings.ts';
-import { type Holder, holdingsByToken, lockStateOf, type MasterReport } from '../lock-state.ts';
+import { type Holder, lockStateOf } from '../lock-state.ts';
 import { describe, headlineOf } from '../lock-text.ts';
 import { MasterQuery } from '../master-query.ts';
 import { codeOf } from '../status.ts';
+import { type AskingOutcome, askable, askToStop } from './acts.ts';
 import { actLine, newId, personOf, recordAct } from './person.ts';
-
-/** A holder that is asked: its token, and its value as the masters show it. */
-export interface Asked {
-  readonly token: string;
-  readonly value: string;
-}
-
-/**
- * stopped: a quorum shows none of them. held: the time was up. deaf: no holder listens, on a
- * quorum. no-quorum: too few masters answer.
- */
-export type AskingOutcome = 'stopped' | 'held' | 'deaf' | 'no-quorum';
-
-/** The pause between two looks, and between two requests. */
-const everyMs = { look: 200, ask: 1_000 };
-/** How long a holder may take to listen: it begins to some moments after its command. */
-const deafAfterMs = 3_000;
-
-/** `waitMs`: null: for ever. */
-async function askToStop(
-  query: MasterQuery,
-  clock: Clock,
-  name: string,
-  holders: readonly Asked[],
-  request: Pick<HolderRequest, 'id' | 'by'>,
-  waitMs: number | null,
-): Promise<AskingOutcome> {
-  const beganAt = clock.now();
-  const heard = new Set<string>();
-  let askedAt = Number.NEGATIVE_INFINITY;
-  for (;;) {
-    query.reset();
-    const isDue = clock.now() - askedAt >= everyMs.ask;
-    if (isDue) askedAt = clock.now();
-    for (const { token } of isDue ? holders : []) {
-      const message = renderRequest({ kind: 'stop', token, ...request });
-      const counts = await query.ask((master) => master.publish(name, askedIdOf(token), message));
-      const reached = counts.filter((count) => !isFailed(count) && count > 0).length;
-      if (reached >= quorumOf(counts.length)) heard.add(token);
-    }
-    query.reset();
-    const [reports = []] = await query.reports([name]);
-    const quorum = quorumOf(reports.length);
-    const votes = holders.map(({ value }) => votesOf(reports, value));
-    if (votes.every(({ gone }) => gone >= quorum)) return 'stopped';
-    const passedMs = clock.now() - beganAt;
-    const isOver = waitMs !== null && passedMs >= waitMs;
-    if (isOver && votes.some(({ gone, shown }) => gone < quorum && shown + gone < quorum))
-      return 'no-quorum';
-    if (isOver) return 'held';
-    const isUnheard = holders.every(({ token }) => !heard.has(token));
-    const isAnswered = votes.every(({ gone, shown }) => shown + gone >= quorum);
-    if (isUnheard && isAnswered && passedMs >= deafAfterMs) return 'deaf';
-    await query.pause(everyMs.look);
-  }
-}
-
-/** How many masters show this value, and how many answer and do not. */
-function votesOf(
-  reports: readonly MasterReport[],
-  value: string,
-): { readonly shown: number; readonly gone: number } {
-  const snapshots = reports.flatMap(({ snapshot }) => ('kind' in snapshot ? [] : [snapshot]));
-  const shown = snapshots.filter((one) => holdingsOf(one).some((each) => each.value === value));
-  return { shown: shown.length, gone: snapshots.length - shown.length };
-}
 
 /** `free`: nothing to stop. */
 type StopOutcome = AskingOutcome | 'free';
@@ -119,14 +47,7 @@ async function attempt(call: Call, name: string): Promise<Stopped> {
     return { outcome: 'no-quorum', message: headlineOf(lock), code: codeOf[lock.state] };
   if (codeOf[lock.state] === exitCode.ok || lock.holders.length === 0)
     return { outcome: 'free', message: 'free: nothing to stop', code: exitCode.ok };
-  const values = holdingsByToken(reports);
-  const holders = lock.holders.flatMap((holder): Asked[] => {
-    const value = holder.token === null ? undefined : values.get(holder.token)?.value;
-    const canHear = holder.kind === 'redlock-run' && holder.endedAt === null;
-    return canHear && holder.token !== null && value !== undefined
-      ? [{ token: holder.token, value }]
-      : [];
-  });
+  const holders = askable(lock, reports);
   const deaf = lock.holders.find(({ token }) => !holders.some((one) => one.token === token));
   if (deaf !== undefined) return cannotHear(deaf);
   for (const holder of lock.holders) tell(`asking: ${quoted(name)}: ${describe(holder)}`);

@@ -1,0 +1,114 @@
+// Mutants of what people do to a lock: a freeze that is seen as free, thawed by another one's thaw,
+// or forgotten; a request to stop that is ignored, reaches another holder, or counts too soon. And
+// of the lines that refused runs leave for them.
+
+import { inScript, inSource, type Mutant, rarely, within } from './mutant.ts';
+
+export const peopleMutants: readonly Mutant[] = [
+  inScript(
+    'freeze-seen-as-free',
+    'a master grants a lock that is frozen there',
+    within(10, 'frozen', 'barred'),
+  ),
+  inScript(
+    'thaw-without-comparing',
+    'a thaw removes whatever freeze is there',
+    within(60, 'frozen', 'barred'),
+  ),
+  inScript(
+    'freeze-forgotten',
+    'a master forgets a freeze soon after it has confirmed it',
+    within(20, 'frozen', 'barred'),
+  ),
+  inSource(
+    'frozen-by-one',
+    'one master that shows a freeze is enough to report it',
+    rarely(20, 'frozen', 'barred'),
+    'ctl/people/acts.ts',
+    "if (count >= quorum) return { kind: 'frozen', count };",
+    "if (count >= Math.min(1, quorum)) return { kind: 'frozen', count };",
+  ),
+  inSource(
+    'stop-ignored',
+    'a holder ignores the request to stop',
+    within(20, 'stop-requests', 'heeded'),
+    'lock/lease-keeper.ts',
+    "if (kind === 'stop') return this.#parts.onStopAsked?.(by);",
+    "if (kind === 'stop') return;",
+  ),
+  {
+    name: 'stop-reaches-another',
+    breaks: 'the request reaches all holders, and none compares the token',
+    edits: [
+      {
+        file: 'lock/waiter-id.ts',
+        from: 'export function askedIdOf(token: string): string {\n',
+        to: "export function askedIdOf(token: string): string {\n  token = '';\n",
+      },
+      {
+        file: 'lock/people.ts',
+        from: 'request === null || request.token !== this.#token',
+        to: 'request === null || this.#token === null',
+      },
+    ],
+    ...within(40, 'stop-requests', 'asked'),
+  },
+  inSource(
+    'stop-on-one-word',
+    'a holder stops on the word of one master',
+    within(40, 'stop-requests', 'asked'),
+    'lock/people.ts',
+    "request.kind === 'stop' && masters.size < this.#quorum",
+    "request.kind === 'stop' && masters.size < Math.min(1, this.#quorum)",
+  ),
+  inSource(
+    'stopped-by-one',
+    'one master without the value is enough to report a stop',
+    within(40, 'stop-requests', 'toldStopped'),
+    'ctl/people/acts.ts',
+    "if (votes.every(({ gone }) => gone >= quorum)) return 'stopped';",
+    "if (votes.every(({ gone }) => gone >= Math.min(1, quorum))) return 'stopped';",
+  ),
+  inSource(
+    'asker-not-recorded',
+    'the history does not say at whose request a run was stopped',
+    within(20, 'stop-requests', 'recorded'),
+    'run/outcome.ts',
+    "cause.kind === 'stopped' || cause.kind === 'lost' ? cause.by : undefined",
+    "cause.kind === 'lost' ? cause.by : undefined",
+  ),
+  inSource(
+    'skip-for-each-attempt',
+    'each attempt of a refused run is counted as a run',
+    within(20, 'refused-at-once', 'skipsCounted'),
+    'run/outcome.ts',
+    'const skip = { line: this.#skipLine, host, run, isRepeated: this.#hasAttempted };',
+    'const skip = { line: this.#skipLine, host, run: run + this.#clock.now(), isRepeated: false };',
+  ),
+  inSource(
+    'skip-kept-when-granted',
+    'a run that is granted the lock after all stays counted as refused',
+    within(40, 'refused-at-once', 'skipsCounted'),
+    'run/outcome.ts',
+    'this.#hasAttempted = true;',
+    'this.#hasAttempted = false;',
+  ),
+  inScript(
+    'skip-lengthens-the-lock',
+    'the line of a refused run lengthens the key of the holder',
+    within(10, 'refused-at-once', 'ownership'),
+  ),
+  inScript(
+    'skip-joins-the-queue',
+    'a refused run that does not wait stands in the queue',
+    within(10, 'refused-at-once', 'litter', 'order', 'liveness'),
+  ),
+  inSource(
+    'release-lost-with-its-connection',
+    'a release on a connection that had died unnoticed is not sent again',
+    within(20, 'dead-connections', 'litter'),
+    'redis/redis-master.ts',
+    "if (isFailed(reply) && reply.cause === 'connection' && wasSent) {",
+    "if (isFailed(reply) && reply.cause === 'connection' && !wasSent) {",
+  ),
+];
