@@ -87,9 +87,6 @@ export class Program {
       allowedMs: this.#allowedMs(),
       stoppedMsBefore: machine.stoppedMs,
       keepMs: plan.holdAtLeastMs,
-      isSkipping:
-        (plan.waitMs === 0 || around.options.retryCount !== null) &&
-        around.options.protocol === 'redlock',
       endedAt: null,
       cause: null,
       wasKilled: false,
@@ -249,7 +246,15 @@ export class Program {
     const wish = { resources, sharing: this.#sharing(), preemptible, ttlMs, isFenced };
     const claim = system.newClaim(wish, `${name}.${values.length + 1}`, record);
     values.push(claim.value);
-    return this.record.isSkipping ? { ...claim, skip: recorder.skipOf(name) } : claim;
+    const isSkipping = this.#plan.waitMs === 0 || options.retryCount !== null;
+    if (!isSkipping || options.protocol !== 'redlock') return claim;
+    const isFirst = values.length === 1;
+    this.#around.witness.refusals.attempted(claim.value, {
+      host: machine.name,
+      run: name,
+      isFirst,
+    });
+    return { ...claim, skip: recorder.skipOf(name) };
   }
 
   /** As in src/programs/job-parts.ts: a slot is drawn by chance. */

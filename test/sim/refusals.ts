@@ -22,20 +22,31 @@ interface Refused {
   againCount: number;
 }
 
-/** An attempt of a run. */
+/** An attempt of a run that does not wait. */
 interface Attempted {
   readonly host: string;
   readonly run: string;
   readonly isFirst: boolean;
-  readonly isGranted: boolean;
 }
 
 export class Refusals {
+  readonly #attempts = new Map<string, Attempted>();
   readonly #all = new Map<string, Refused>();
 
+  attempted(value: string, attempted: Attempted): void {
+    this.#attempts.set(value, attempted);
+  }
+
   /** Returns what the histories have to count now. */
-  answered(server: SimServer, keys: readonly string[], attempted: Attempted): RefusalFact[] {
-    const { host, run, isFirst, isGranted } = attempted;
+  answered(
+    server: SimServer,
+    keys: readonly string[],
+    value: string,
+    isGranted: boolean,
+  ): readonly RefusalFact[] {
+    const attempted = this.#attempts.get(value);
+    if (attempted === undefined) return none;
+    const { host, run, isFirst } = attempted;
     return keys.map((key) => {
       const name = `${server.name} ${key} ${host}`;
       const refused = this.#all.get(name) ?? { runs: new Set(), last: null, againCount: 0 };
@@ -52,6 +63,8 @@ export class Refusals {
     });
   }
 }
+
+const none: readonly RefusalFact[] = [];
 
 export const refusalCheckers = {
   /** A master counts each run that it has refused, and counts it once. */

@@ -65,8 +65,6 @@ export interface ProgramRecord {
    * after a while.
    */
   leavesPlace?: true;
-  /** It does not wait, and leaves a line where it is refused. */
-  readonly isSkipping?: boolean;
   /** A key of its own may stand for so long after the end. */
   readonly keepMs: number;
 }
@@ -177,11 +175,7 @@ export class Witness {
     this.ends = new Ends(world, servers, prefix, options.masterCount);
     for (const server of servers) {
       server.redis.onAcquire = (keys, value, isGranted) => {
-        const program = this.programOf(value);
-        if (program?.isSkipping !== true) return;
-        const isFirst = program.values[0] === value;
-        const of = { host: program.machine.name, run: program.name, isFirst, isGranted };
-        for (const fact of this.refusals.answered(server, keys, of)) this.tell(fact);
+        for (const fact of this.refusals.answered(server, keys, value, isGranted)) this.tell(fact);
       };
       server.redis.onChange = (key, before, after, by) => {
         if (by === null && before !== null && after !== before)
