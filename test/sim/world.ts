@@ -104,6 +104,6 @@ export class World {
  * Calls it once every promise that is settled has run, and those that they settle. Node runs all
  * microtasks before the next tick; this costs a tenth of a turn of its event loop.
  */
-function afterPromises(action: () => void): void {
+export function afterPromises(action: () => void): void {
   queueMicrotask(() => process.nextTick(action));
 }

@@ -6,6 +6,7 @@ import { realSystem } from '../system.ts';
 import { explore } from './explorer.ts';
 import { type Setting, settings } from './setting.ts';
 import { loadSmallMutant, smallMutants } from './small-mutants.ts';
+import { SmallWorld, type Step } from './small-world.ts';
 import { compareTwins } from './twins.ts';
 import { wander } from './wander.ts';
 
@@ -25,18 +26,34 @@ describe('every schedule of a small world', () => {
     expect(stateCount).toBeGreaterThan(20);
   });
 
-  it.each([
-    ['nothing fails', {}],
-    ['time passes', { ticks: 1 }],
-    ['a connection breaks', { losses: 1 }],
-    ['a master restarts', { crashes: 1 }],
-  ])('leads to the same states when no step is left out: %s', async (_, more) => {
-    const limits = { states: 10_000, areStepsLeftOut: false };
-    const all = await explore({ ...alone, ...more }, realSystem, limits);
-    const some = await explore({ ...alone, ...more }, realSystem);
-    expect(all.isWhole).toBe(true);
-    expect(some.stateCount).toBe(all.stateCount);
-    expect(some.stepCount).toBeLessThan(all.stepCount);
+  it('is played up to so many steps, or to the end', async () => {
+    const whole = await explore(alone, realSystem);
+    const longest = whole.depth;
+    const cut = await explore(alone, realSystem, { depth: longest - 1 });
+    expect(cut).toMatchObject({ depth: longest - 1, isWhole: false, broken: null });
+    expect(cut.stateCount).toBeLessThan(whole.stateCount);
+    const few = await explore(alone, realSystem, { states: cut.stateCount });
+    expect(few).toMatchObject({ depth: longest - 1, isWhole: false });
+  });
+
+  it('enters each state that a schedule of so many steps leads to', async () => {
+    const states = new Set<string>();
+    const playFrom = async (path: readonly Step[]) => {
+      const world = new SmallWorld(alone, realSystem);
+      for (const step of path) await world.take(step);
+      states.add(world.state());
+      if (path.length < 8) for (const step of world.steps()) await playFrom([...path, step]);
+    };
+    await playFrom([]);
+    const { stateCount } = await explore(alone, realSystem, { depth: 8 });
+    expect(stateCount).toBe(states.size);
+  });
+
+  it('finds a shortest schedule to a mistake', async () => {
+    const flaws = ['release-without-comparing'] as const;
+    const { broken, depth } = await explore(named('contention'), realSystem, { flaws });
+    expect(broken?.finding.property).toBe('ownership');
+    expect(broken?.schedule).toHaveLength(depth + 1);
   });
 
   it.each([

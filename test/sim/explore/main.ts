@@ -8,8 +8,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { checkout } from '../mutant-build.ts';
+import { installAbort } from '../sim-abort.ts';
 import { realSystem } from '../system.ts';
-import { explore } from './explorer.ts';
+import { explore, type Limits } from './explorer.ts';
 import { type Hunted, type Outcome, pageOf } from './page.ts';
 import { settings } from './setting.ts';
 import { buildSmallMutants, loadSmallMutant, smallMutants } from './small-mutants.ts';
@@ -20,14 +21,13 @@ interface Job {
   readonly setting: string;
   /** These are hunted; null: src/ as it is, and all schedules. */
   readonly mutants: readonly string[] | null;
-  /** null: to the end. */
-  readonly states: number | null;
+  readonly limits: Limits;
 }
 
 interface Wanted {
   readonly worlds: readonly string[];
   readonly mutant: string | null;
-  readonly states: number | null;
+  readonly limits: Limits;
 }
 
 const usageExitCode = 64;
@@ -42,13 +42,12 @@ else {
   process.exitCode = typeof wanted === 'number' ? wanted : await exploreAll(wanted);
 }
 
-async function run({ setting: name, mutants, states }: Job): Promise<void> {
-  // The reason of an abort is an error, whose stack takes longer than all the rest of an abort.
-  Error.stackTraceLimit = 0;
+async function run({ setting: name, mutants, limits }: Job): Promise<void> {
+  // Node's own take a large part of the time.
+  installAbort();
   const setting = settings.find((one) => one.name === name);
   if (setting === undefined) throw new Error(`no such world: ${name}`);
   if (mutants === null) {
-    const limits = { states: states ?? Number.POSITIVE_INFINITY };
     const exploration = await explore(setting, realSystem, limits);
     const { user, system } = process.cpuUsage();
     process.send?.({ setting: name, cpuSeconds: (user + system) / 1e6, exploration });
@@ -62,12 +61,12 @@ async function run({ setting: name, mutants, states }: Job): Promise<void> {
   }
 }
 
-async function exploreAll({ worlds, mutant, states }: Wanted): Promise<number> {
+async function exploreAll({ worlds, mutant, limits }: Wanted): Promise<number> {
   const chosen = settings.filter(({ name }) => worlds.length === 0 || worlds.includes(name));
   const names = smallMutants.map(({ name }) => name);
   const hunt = (mutants: readonly string[]) => {
     buildSmallMutants();
-    const jobs = chosen.map(({ name }) => ({ setting: name, mutants, states }));
+    const jobs = chosen.map(({ name }) => ({ setting: name, mutants, limits }));
     return onAllCores<Hunted>(jobs, tellCaught);
   };
   if (mutant !== null) {
@@ -76,14 +75,17 @@ async function exploreAll({ worlds, mutant, states }: Wanted): Promise<number> {
     return hunted.some(({ caught }) => caught) ? 0 : 1;
   }
   const outcomes = await onAllCores<Outcome>(
-    chosen.map(({ name }) => ({ setting: name, mutants: null, states })),
+    chosen.map(({ name }) => ({ setting: name, mutants: null, limits })),
     tell,
   );
   const isSafe = outcomes.every(({ exploration }) => exploration.broken === null);
   if (worlds.length > 0) return isSafe ? 0 : 1;
   const hunted = await hunt(names);
   const page = path.join(checkout(), 'docs', 'results', 'explore.md');
-  writeFileSync(page, pageOf(outcomes, hunted, { huntSchedules, states, commit: commit() }));
+  writeFileSync(
+    page,
+    pageOf(outcomes, hunted, { huntSchedules, args: process.argv.slice(2), commit: commit() }),
+  );
   const missed = names.filter(
     (name) => !hunted.some((one) => one.mutant === name && one.caught !== null),
   );
@@ -96,12 +98,10 @@ function tellCaught({ setting, mutant, caught }: Hunted): void {
 }
 
 function tell({ setting, cpuSeconds, exploration }: Outcome): void {
-  const { stateCount, stepCount, scheduleCount, depth, isWhole, broken } = exploration;
-  const counts = `${stateCount} states, ${stepCount} steps, ${scheduleCount} schedules`;
-  const end = broken ? 'BROKEN' : isWhole ? 'all of them' : 'not all of them';
-  console.log(
-    `${setting}: ${counts}, up to ${depth} steps long: ${end} (${cpuSeconds.toFixed(0)} s)`,
-  );
+  const { stateCount, stepCount, depth, isWhole, broken } = exploration;
+  const end = isWhole ? 'to the end' : `every schedule of at most ${depth} steps`;
+  const counts = `${stateCount} states, ${stepCount} steps, ${cpuSeconds.toFixed(0)} s`;
+  console.log(`${setting}: ${broken ? 'BROKEN' : end} (${counts})`);
   if (!broken) return;
   console.log(`  ${broken.finding.property}: ${broken.finding.what}`);
   for (const line of broken.schedule) console.log(`    ${line}`);
@@ -153,18 +153,28 @@ function parse(argv: readonly string[]): Wanted | number {
     .argument('[world...]', 'only these')
     .option('--mutant <name>', 'a lock with this mistake: a property must break')
     .option('--states <number>', 'end the search of a world after so many states')
+    .option('--depth <number>', 'play the schedules of at most so many steps')
     .addHelpText('after', `\nWorlds:\n${names.join('\n')}`)
     .exitOverride();
   try {
     command.parse([...argv], { from: 'user' });
-    const { mutant = null, states } = command.opts<{ mutant?: string; states?: string }>();
+    const {
+      mutant = null,
+      states,
+      depth,
+    } = command.opts<{ mutant?: string; states?: string; depth?: string }>();
     for (const world of command.args)
       if (!settings.some(({ name }) => name === world)) command.error(`no such world: ${world}`);
     if (mutant !== null && !smallMutants.some(({ name }) => name === mutant))
       command.error(`no such mutant: ${mutant}`);
-    if (states !== undefined && !/^[1-9]\d*$/.test(states))
-      command.error(`no number of states: ${states}`);
-    return { worlds: command.args, mutant, states: states === undefined ? null : Number(states) };
+    for (const given of [states, depth])
+      if (given !== undefined && !/^[1-9]\d*$/.test(given))
+        command.error(`no whole number above 0: ${given}`);
+    const limits = {
+      ...(states === undefined ? {} : { states: Number(states) }),
+      ...(depth === undefined ? {} : { depth: Number(depth) }),
+    };
+    return { worlds: command.args, mutant, limits };
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? 0 : usageExitCode;

@@ -24,8 +24,8 @@ export interface Hunted {
 interface Facts {
   /** The most schedules in which a mutant was looked for in one world. */
   readonly huntSchedules: number;
-  /** The most states of a world; null: all of them. */
-  readonly states: number | null;
+  /** How `npm run explore` was called. */
+  readonly args: readonly string[];
   readonly commit: string;
 }
 
@@ -33,16 +33,15 @@ interface Facts {
 export function pageOf(
   outcomes: readonly Outcome[],
   hunted: readonly Hunted[],
-  { huntSchedules, states, commit }: Facts,
+  { huntSchedules, args, commit }: Facts,
 ): string {
   const rows = outcomes.map(({ setting, cpuSeconds, exploration }) => {
-    const { stateCount, stepCount, scheduleCount, depth, isWhole, broken } = exploration;
+    const { stateCount, stepCount, depth, isWhole, broken } = exploration;
     const what = settings.find(({ name }) => name === setting)?.what ?? '';
-    const counts = [stateCount, stepCount, scheduleCount].map((count) =>
-      count.toLocaleString('en'),
-    );
+    const counts = [stateCount, stepCount].map((count) => count.toLocaleString('en'));
     const found = broken ? `**${broken.finding.property}**` : 'nothing';
-    const cells = [setting, what, ...counts, depth, isWhole ? 'yes' : '**no**'];
+    const end = isWhole ? `**the end** (${depth} steps)` : `${depth} steps`;
+    const cells = [setting, what, end, ...counts];
     return rowOf([...cells, `${Math.ceil(cpuSeconds)} s`, found]);
   });
   const caught = smallMutants.map(({ name, breaks }) => {
@@ -54,7 +53,7 @@ export function pageOf(
     return rowOf([name, breaks, where.join(', ') || '**none**']);
   });
   const [cpu] = os.cpus();
-  const command = `npm run explore${states === null ? '' : ` -- --states ${states}`}`;
+  const command = ['npm run explore', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
   return `# Every schedule of small worlds
 
 Made by \`${command}\`;
@@ -64,12 +63,13 @@ ${cpu?.model.trim()}, ${os.cpus().length} cores; node ${process.versions.node}; 
 
 ## The lock as it is
 
-*States* are different states of masters, clients and messages. *Steps* lead from one to another.
-*Schedules* were played from the beginning. *Longest*: the steps of the longest schedule. *All*:
-whether every state of the world was entered. The time is that of one core.
+*Complete to*: every schedule of at most so many steps was played; at **the end**, every schedule of
+any length, because longer ones lead to no other states. *States* are different states of masters,
+clients and messages, and *steps* lead from one to another; they include what was played of the next
+longer schedules. The time is that of one core.
 
-| world | what happens | states | steps | schedules | longest | all | time | found |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| world | what happens | complete to | states | steps | time | found |
+| --- | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
 ## The mutants

@@ -42,13 +42,34 @@ const once = { acquires: 1, extends: 0 };
 const twice = { acquires: 2, extends: 0 };
 const extending = { acquires: 1, extends: 1 };
 
-/** The smallest ones of each kind. Those with two clients and faults take an hour or more. */
+/** The smallest ones of each kind. Those with two clients and faults have no end within an hour. */
 export const settings: readonly Setting[] = [
   {
     ...plain,
     name: 'contention',
     what: 'two clients acquire and release',
     clients: [once, once],
+  },
+  {
+    ...plain,
+    name: 'loss-alone',
+    what: 'one client acquires and releases, and a connection breaks',
+    clients: [once],
+    losses: 1,
+  },
+  {
+    ...plain,
+    name: 'crash-alone',
+    what: 'one client acquires and releases, and a master restarts',
+    clients: [once],
+    crashes: 1,
+  },
+  {
+    ...plain,
+    name: 'expiry-alone',
+    what: 'one client acquires and releases, and time passes twice',
+    clients: [once],
+    ticks: 2,
   },
   {
     ...plain,
@@ -67,7 +88,7 @@ export const settings: readonly Setting[] = [
   {
     ...plain,
     name: 'expiry',
-    what: 'the same, and time passes twice',
+    what: 'two clients acquire and release, and time passes twice',
     clients: [once, once],
     ticks: 2,
   },

@@ -2,12 +2,11 @@
 // them; which steps are possible; and what every state is checked for. *Note:* it cannot be copied,
 // because the promises of the clients cannot: the explorer plays steps again from the beginning.
 
-import { setImmediate } from 'node:timers';
 import type { Attempt, Claim, Lease } from '../../../src/lock/types.ts';
 import type { Flaw } from '../flaws.ts';
 import type { Script } from '../sim-redis.ts';
 import type { System } from '../system.ts';
-import { World } from '../world.ts';
+import { afterPromises, World } from '../world.ts';
 import type { Line } from './line.ts';
 import { key, type Setting, tickMs } from './setting.ts';
 import { type Act, SmallClient } from './small-client.ts';
@@ -55,12 +54,6 @@ export interface Step {
 }
 
 type Alone = 'restart' | 'restart-empty' | 'tick';
-
-/**
- * What a step has touched. Two steps that touch nothing in common lead to the same state in either
- * order.
- */
-export type Footprint = readonly string[];
 
 interface Timer {
   readonly at: number;
@@ -167,17 +160,15 @@ export class SmallWorld {
    * Takes a step, and all that the clients do in consequence. `isKnown`: the state that it leads to
    * was judged before.
    */
-  async take(step: Step, isKnown = false): Promise<Footprint> {
+  async take(step: Step, isKnown = false): Promise<void> {
     this.#sentTo.clear();
     this.#repairs = [];
-    const before = this.#clients.map((client) => viewOf(client));
-    const touched = await this.#do(step, isKnown);
+    await this.#do(step, isKnown);
     await this.#readTheRest();
     if (this.#crash) throw this.#crash.error;
     for (const [index, client] of this.#clients.entries()) {
       const isSending = [...this.#sentTo].some((one) => one !== step.master);
       if (step.client === index && isSending) client.separate();
-      if (viewOf(client) !== before[index]) touched.push('leases');
       for (const [master, lines] of client.lines.entries()) {
         for (const line of lines) line.seal();
         client.lines[master] = lines.filter((line, at) => !line.isOver || at === lines.length - 1);
@@ -186,29 +177,23 @@ export class SmallWorld {
       if (this.#isThrough(client)) client.forgetOrder();
     }
     if (!isKnown) this.#judge();
-    return touched;
   }
 
-  /**
-   * The state as a text, the same for all orders of the masters; and the place that each master has
-   * in it.
-   */
-  state(): { readonly text: string; readonly places: readonly number[] } {
+  /** The state as a text, the same for all orders of the masters. Equal texts behave alike. */
+  state(): string {
     const texts = this.#clients.map((client) => client.texts());
     const parts = this.#masters.map((master, index) => {
       const messages = texts.map((each) => each[index]).join('~');
       const isInUse = (value: string) =>
         messages.includes(value) ||
         this.#clients.some((one) => one.attempting === value || one.lease?.claim.value === value);
-      return { index, text: `${master.textFor(isInUse)}~${messages}` };
+      return `${master.textFor(isInUse)}~${messages}`;
     });
-    const sorted = [...parts].sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
-    const places = parts.map((part) => sorted.indexOf(part));
     const left = [this.#ticksLeft, this.#lossesLeft, this.#crashesLeft];
     const timers = [...this.#timers].map(({ at, client }) => `${client.name}${at}`).sort();
     const rest = [left, this.#world.now, this.#largestFence, timers];
     const clients = this.#clients.map(({ text }) => text);
-    return { text: [...rest, ...clients, ...sorted.map(({ text }) => text)].join('\n'), places };
+    return [...rest, ...clients, ...parts.sort()].join('\n');
   }
 
   describe({ kind, client, master, line, act }: Step): string {
@@ -234,56 +219,41 @@ export class SmallWorld {
     }
   }
 
-  async #do(step: Step, isKnown: boolean): Promise<string[]> {
+  async #do(step: Step, isKnown: boolean): Promise<void> {
     const { kind, client: at, master: where } = step;
     const client = this.#clients[at] as SmallClient;
     const master = this.#masters[where] as SmallMaster;
     const line = client?.lines[where]?.find(({ number }) => number === step.line) as Line;
-    const connection = `${at}-${where}-${step.line}`;
     switch (kind) {
       case 'begin':
         client.act(step.act as Act);
-        await settle();
-        return [`client ${at}`];
+        return settle();
       case 'arrive':
-        this.#arrive(client, where, line);
-        return [`master ${where}`, `out ${connection}`];
-      case 'read': {
-        const isLast = line.back[0]?.replies === null;
+        return this.#arrive(client, where, line);
+      case 'read':
         client.read(where, line);
-        await settle();
-        return [`client ${at}`, `back ${connection}`, ...(isLast ? [`out ${connection}`] : [])];
-      }
+        return settle();
       case 'lose-requests':
         this.#lossesLeft -= 1;
-        line.loseRequests();
-        return ['faults', `client ${at}`, `out ${connection}`, `back ${connection}`];
+        return line.loseRequests();
       case 'lose-answers':
         this.#lossesLeft -= 1;
-        line.loseAnswers();
-        return ['faults', `client ${at}`, `out ${connection}`, `back ${connection}`];
+        return line.loseAnswers();
       case 'restart':
       case 'restart-empty':
         this.#crashesLeft -= 1;
         master.restart(kind === 'restart-empty');
-        return ['faults', `master ${where}`, ...this.#breakAll(where)];
+        return this.#breakAll(where);
       case 'tick':
-        await this.#tick(isKnown);
-        return ['all'];
+        return this.#tick(isKnown);
     }
   }
 
-  /**
-   * Breaks all connections to a master, and returns what that touches: the clients as well, because
-   * one that connects before it is another thing than one that connects after it.
-   */
-  #breakAll(master: number): string[] {
-    return this.#clients.flatMap((client, at) => {
-      const lines = client.lines[master] ?? [];
-      for (const line of lines) if (!line.isOver && !line.isBackCut) line.loseRequests();
-      const connections = lines.map(({ number }) => `${at}-${master}-${number}`);
-      return [`client ${at}`, ...connections.flatMap((one) => [`out ${one}`, `back ${one}`])];
-    });
+  /** Breaks all connections to a master. */
+  #breakAll(master: number): void {
+    for (const client of this.#clients)
+      for (const line of client.lines[master] ?? [])
+        if (!line.isOver && !line.isBackCut) line.loseRequests();
   }
 
   #arrive(client: SmallClient, where: number, line: Line): void {
@@ -451,12 +421,7 @@ function keyOf({ client, master, value }: Repair): string {
   return `${client.name} ${master} ${value}`;
 }
 
-function viewOf({ lease, isAcquiring, isExtending, attempting }: SmallClient): string {
-  const held = lease && `${lease.claim.value} ${lease.validUntil}`;
-  return `${held} ${isAcquiring} ${isExtending} ${attempting}`;
-}
-
 /** Resolves when all promises that are settled have had their effects. */
 function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => afterPromises(resolve));
 }

@@ -35,14 +35,14 @@ export async function compareTwins(
   };
   for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
     const world = await play(path);
-    const { text } = world.state();
+    const text = world.state();
     const before = known.get(text);
     if (before ? before.count >= mostTwins : known.size >= stateCount) continue;
     const ways: string[] = [];
     for (const step of world.steps()) {
       const next = [...path, step];
       const { kind, client, act } = step;
-      ways.push(`${kind} ${client} ${act} ${(await play(next)).state().text}`);
+      ways.push(`${kind} ${client} ${act} ${(await play(next)).state()}`);
       if (!before) queue.push(next);
     }
     const all = ways.sort().join('\n\n');
