@@ -21,8 +21,8 @@ import { mutants } from './mutants.ts';
 import { type Modules, modulePaths, type System, systemOf } from './system.ts';
 
 const parts = [
-  ...['lock', 'redis', 'run', 'text', 'system', 'local', 'config'],
-  ...['call', 'holdings', 'master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
+  ...['lock', 'redis', 'run', 'text', 'system', 'local'],
+  ...['addresses', 'holdings', 'master-query', 'lock-state'].map((name) => `ctl/${name}.ts`),
   ...['acts', 'person'].map((name) => `ctl/people/${name}.ts`),
   ...['holder-daemon', 'lock-handle'].map((name) => `ctl/steps/${name}.ts`),
 ];

@@ -38,6 +38,11 @@ export class SimStream {
     this.#socket.send(words);
   }
 
+  /** What is written in one instant travels together in any case. */
+  cork(): void {}
+
+  uncork(): void {}
+
   closed(): void {
     this.#onClose();
   }

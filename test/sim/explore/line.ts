@@ -120,6 +120,8 @@ export class Line {
   client(): Redis {
     const line = this;
     const client = {
+      // Commands of one step travel together in any case.
+      stream: { cork: () => {}, uncork: () => {} },
       get status() {
         return line.status;
       },
