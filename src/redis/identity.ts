@@ -17,7 +17,13 @@ export interface ServerIdentity extends ServerFacts {
   readonly repliedAt: number;
 }
 
-/** `info` and `role` are the raw replies that came at `repliedAt`; null where they were refused. */
+/** Whether the section `crdt` of INFO may tell more: that of Redis Enterprise alone does. */
+export const mayTellMore = (info: string) => /^rlec_version:/m.test(info);
+
+/**
+ * `info` is that of the sections `server` and `crdt`, `role` the reply to ROLE, which came at
+ * `repliedAt`; null where they were refused.
+ */
 export function parseIdentity(
   info: string | null,
   role: unknown,
@@ -26,12 +32,15 @@ export function parseIdentity(
   const fact = (name: string) =>
     new RegExp(`^${name}:(\\w{1,64})\\r?$`, 'm').exec(info ?? '')?.[1] ?? null;
   const uptimeSeconds = fact('uptime_in_seconds');
-  const [roleWord, offset]: unknown[] = Array.isArray(role) ? role : [];
+  const [first, offset]: unknown[] = Array.isArray(role) ? role : [];
+  // A server of KeyDB that replicates from several others answers with one list for each.
+  const [roleWord]: unknown[] = Array.isArray(first) ? first : [first];
   return {
     runId: fact('run_id'),
     // Valkey 8 and newer have another name for it.
     mode: fact('redis_mode') ?? fact('server_mode'),
     role: typeof roleWord === 'string' ? roleWord : null,
+    replication: /^crdt_\w+:/m.test(info ?? '') ? 'active-active' : null,
     startedAt: /^\d{1,12}$/.test(uptimeSeconds ?? '')
       ? repliedAt - Number(uptimeSeconds) * 1000
       : null,

@@ -11,6 +11,8 @@ export interface ServerFacts {
   readonly mode: string | null;
   /** `master`, `slave`, `sentinel` or, of KeyDB, `active-replica`. */
   readonly role: string | null;
+  /** `active-active`: of Redis Enterprise, written to in several places and merged. */
+  readonly replication: string | null;
 }
 
 export interface ServerKind {
@@ -52,6 +54,15 @@ const activeReplica: ServerKind = {
     '(list independent masters, with active-replica no)',
 };
 
+const activeActive: ServerKind = {
+  name: 'an Active-Active database',
+  fact: { replication: 'active-active' },
+  cause: 'unfit',
+  message:
+    'is an Active-Active database: two places may grant the same lock, and are merged later ' +
+    '(list databases that are written to in one place)',
+};
+
 /** The first that fits counts. */
 export const serverKinds: readonly ServerKind[] = [
   {
@@ -73,6 +84,7 @@ export const serverKinds: readonly ServerKind[] = [
   },
   replica,
   activeReplica,
+  activeActive,
   {
     name: 'a server without scripts',
     error: anyOf(

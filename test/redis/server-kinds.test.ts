@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parseIdentity, ServerRegistry } from '../../src/redis/identity.ts';
 import { kindOfFacts } from '../../src/redis/server-kinds.ts';
+import { bulk, grant, info, startHostile, toScripts } from '../servers/hostile-master.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import { startSentinels, stopSentinels } from '../servers/sentinels.ts';
@@ -21,6 +22,10 @@ async function start(config: Record<string, string | string[]> = {}): Promise<Te
   const [master] = await startMasters(1, { transport: 'tcp', config });
   return master as TestMaster;
 }
+
+/** Whether the suites run on KeyDB: REDIS_SERVER names it. */
+const isKeyDb = /keydb/.test(process.env.REDIS_SERVER ?? '');
+const active = { 'multi-master': 'yes', 'active-replica': 'yes' };
 
 const portOf = ({ url }: TestMaster) => new URL(url).port;
 
@@ -77,13 +82,52 @@ describe('a kind that can never vote', () => {
       expect(await acquireAt(master)).toEqual(failed('unfit', /^is a replica/));
   });
 
-  test('an active replica of KeyDB, as it says it is', () => {
-    // What KeyDB 6.3.4 answers to ROLE with active-replica yes.
-    const role = ['active-replica', [['slave', '127.0.0.1', 6380, 'connected', 14]]];
+  // What KeyDB 6.3.4 answers to ROLE with active-replica yes.
+  const peer = ['active-replica', '127.0.0.1', 6380, 'connected', 14];
+  const asPeer = failed('unfit', /^replicates with other writable servers: .*active-replica no\)$/);
+
+  test.each([
+    ['one other', peer],
+    ['two others', [peer, peer]],
+  ])('an active replica of KeyDB, with %s, as it says it is', (_, role) => {
     const identity = parseIdentity('run_id:abc\r\nredis_mode:standalone\r\n', role, 0);
-    expect(new ServerRegistry().admit('m', identity)).toEqual(
-      failed('unfit', /^replicates with other writable servers: /),
+    expect(new ServerRegistry().admit('m', identity)).toEqual(asPeer);
+  });
+
+  test.runIf(isKeyDb)('active replicas of KeyDB, of one and of two others', async () => {
+    const peers = [await start(active), await start(active), await start(active)];
+    const link = (one: TestMaster, other: TestMaster) =>
+      one.command('replicaof', '127.0.0.1', portOf(other));
+    const [one, two, three] = peers as [TestMaster, TestMaster, TestMaster];
+    await link(one, two);
+    expect(await acquireAt(one)).toEqual(asPeer);
+    await link(one, three);
+    expect(await acquireAt(one)).toEqual(asPeer);
+  });
+
+  // What redlock-run knows of it is from the documentation.
+  test('an Active-Active database of Redis Enterprise, told before its vote counts', async () => {
+    const server = info({ rlec_version: '7.4.2-54' });
+    const crdt = bulk('# CRDT Context\r\ncrdt_config_version:1\r\ncrdt_slots:0-16383\r\n');
+    const database = await startHostile((words, socket) => {
+      if (words[0] === 'info') return words[1] === 'crdt' ? crdt : server;
+      return toScripts(() => grant())(words, socket);
+    });
+    expect(await acquireAt(database)).toEqual(
+      failed('unfit', /^is an Active-Active database: .*written to in one place\)$/),
     );
+  });
+
+  test.each([
+    ['another database of Redis Enterprise', { rlec_version: '7.4.2-54' }, true],
+    ['a server of another kind, which is not asked', {}, false],
+  ])('%s: a vote', async (_, fields, isAsked) => {
+    const database = await startHostile((words, socket) => {
+      if (words[0] === 'info') return words[1] === 'crdt' ? bulk('') : info(fields);
+      return toScripts(() => grant())(words, socket);
+    });
+    expect(await acquireAt(database)).toMatchObject({ kind: 'granted' });
+    expect(database.commands.some((words) => words[1] === 'crdt')).toBe(isAsked);
   });
 
   test.each([
@@ -139,7 +183,8 @@ describe('a vote that is lost for now, with the reason', () => {
     expect(refused).toEqual(advised('reply', /^MISCONF /, /^see its log and its disk/));
   });
 
-  test('too few replicas', async () => {
+  // KeyDB lets scripts write all the same.
+  test.skipIf(isKeyDb)('too few replicas', async () => {
     const master = await start({ 'min-replicas-to-write': '1' });
     expect(await acquireAt(master)).toEqual(
       advised('reply', /^NOREPLICAS /, /min-replicas-to-write/),

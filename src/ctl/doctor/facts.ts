@@ -6,6 +6,7 @@ import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { Connection } from '../../redis/connection/connection.ts';
 import { isFailed } from '../../redis/errors.ts';
+import type { ServerIdentity } from '../../redis/identity.ts';
 import type { LockObserver } from '../../redis/observer.ts';
 import { as, decimal, readReply, tuple } from '../../redis/replies.ts';
 import { testMaster } from '../../redis/self-test.ts';
@@ -90,15 +91,33 @@ export async function readClock(
   };
 }
 
-/**
- * How much faster the master's clock runs than this machine's: 0.01 is one percent. `least` is the
- * part of it that is certain. null: the readings are not in order.
- */
-export function rateOf([first, last]: readonly ClockReading[]): {
+export interface ClockRate {
+  /** How much faster the master's clock runs than this machine's: 0.01 is one percent. */
   readonly rate: number;
+  /** The part of it that is certain. */
   readonly least: number;
-} | null {
-  if (first === undefined || last === undefined || last.at <= first.at) return null;
+}
+
+/** A rate below this is no matter: half of the drift allowance. */
+export const tolerableRate = 0.005;
+
+/**
+ * From readings in their order. null: the clock was set in between. A clock that was set shows
+ * another rate once, one that runs at another rate each time.
+ */
+export function rateOf(readings: readonly ClockReading[]): ClockRate | null {
+  const rates = readings
+    .slice(1)
+    .map((last, at) => rateBetween(readings[at] as ClockReading, last));
+  const off = rates.filter(({ least }) => Math.abs(least) >= tolerableRate);
+  const isEachOff = off.length === rates.length;
+  const isOneWay = off.every(({ least }) => Math.sign(least) === Math.sign(off[0]?.least ?? 0));
+  if (off.length > 0 && !(isEachOff && isOneWay)) return null;
+  const [smallest] = [...rates].sort((a, b) => Math.abs(a.least) - Math.abs(b.least));
+  return smallest ?? { rate: 0, least: 0 };
+}
+
+function rateBetween(first: ClockReading, last: ClockReading): ClockRate {
   const rate = (last.aheadMs - first.aheadMs) / (last.at - first.at);
   const doubt = (first.uncertaintyMs + last.uncertaintyMs) / (last.at - first.at);
   return { rate, least: Math.sign(rate) * Math.max(0, Math.abs(rate) - doubt) };
@@ -110,8 +129,10 @@ export interface MasterFacts {
   readonly runId: string | null;
   /** `standalone`, `cluster` or `sentinel`. */
   readonly mode: string | null;
-  /** `master`, `slave` or `sentinel`. */
+  /** `master`, `slave`, `sentinel` or `active-replica`. */
   readonly role: string | null;
+  /** `active-active`, or null. */
+  readonly replication: string | null;
   readonly replicaCount: number | null;
   readonly uptimeMs: number | null;
   readonly isAppending: boolean | null;
@@ -128,7 +149,7 @@ export interface MasterFacts {
   readonly isOpen: boolean | null;
   /** Round trips, the shortest first. */
   readonly roundTripsMs: readonly number[];
-  /** Readings of the master's clock, at the start and at least a second later. */
+  /** Readings of the master's clock, at least a second apart. */
   readonly clockReadings: readonly ClockReading[];
   /** Why the master could not keep a lock; null: it could. */
   readonly refusal: Failed | null;
@@ -137,7 +158,7 @@ export interface MasterFacts {
 /** The least time between the two readings of a clock. */
 const betweenReadingsMs = 1_000;
 
-/** Facts about each master, or why there are none. Takes at least a second. */
+/** Facts about each master, or why there are none. Takes a second, two if a clock is in doubt. */
 export async function gatherFacts(
   query: MasterQuery,
   settings: CtlSettings,
@@ -148,7 +169,7 @@ export async function gatherFacts(
     const connection = await observer.connected();
     return isFailed(connection) ? connection : connection.identity;
   });
-  const timeoutMs = betweenReadingsMs + 5 * settings.masterTimeoutMs;
+  const timeoutMs = 2 * betweenReadingsMs + 5 * settings.masterTimeoutMs;
   return query.ask((observer) => examine(observer, settings, clock), timeoutMs);
 }
 
@@ -162,7 +183,9 @@ async function examine(
   const startedAt = clock.now();
   const askTime = () => connection.call('TIME');
   const before = await readClock(askTime);
-  const told = await tell(connection);
+  const identity = await connection.identity;
+  if (isFailed(identity)) return identity;
+  const told = await tell(connection, identity);
   const open = await isOpen(observer.address, clock);
   const refusal = await testMaster(observer, settings, clock);
   await clock.sleep(betweenReadingsMs - (clock.now() - startedAt));
@@ -171,6 +194,12 @@ async function examine(
   if (isFailed(after)) return after;
   const roundTripsMs = [...before.roundTripsMs, ...after.roundTripsMs].sort((a, b) => a - b);
   const clockReadings = [before.reading, after.reading];
+  if (Math.abs(rateOf(clockReadings)?.least ?? 0) >= tolerableRate) {
+    await clock.sleep(betweenReadingsMs);
+    const again = await readClock(askTime);
+    if (isFailed(again)) return again;
+    clockReadings.push(again.reading);
+  }
   return {
     address: observer.address,
     ...told,
@@ -183,10 +212,9 @@ async function examine(
 
 type Told = Omit<MasterFacts, 'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'refusal'>;
 
-async function tell(connection: Connection): Promise<Told> {
-  const [info, role, fsync, bind, protection] = await Promise.all([
+async function tell(connection: Connection, identity: ServerIdentity): Promise<Told> {
+  const [info, fsync, bind, protection] = await Promise.all([
     connection.facts(),
-    connection.call('ROLE'),
     setting(connection, 'appendfsync'),
     setting(connection, 'bind'),
     setting(connection, 'protected-mode'),
@@ -195,13 +223,13 @@ async function tell(connection: Connection): Promise<Told> {
     /^\d{1,15}$/.test(info[field] ?? '') ? Number(info[field]) : null;
   const word = (field: string) => (info[field] === undefined ? null : printable(info[field]));
   const uptimeSeconds = number('uptime_in_seconds');
-  const [roleWord]: unknown[] = Array.isArray(role) ? role : [];
+  const { mode, role, replication } = identity;
   return {
     server: serverVersionOf(info),
     runId: word('run_id'),
-    // Valkey 8 and newer have another name for it.
-    mode: word('redis_mode') ?? word('server_mode'),
-    role: typeof roleWord === 'string' ? printable(roleWord) : word('role'),
+    mode,
+    role: role === null ? word('role') : printable(role),
+    replication,
     replicaCount: number('connected_slaves'),
     uptimeMs: uptimeSeconds === null ? null : uptimeSeconds * 1000,
     isAppending: info.aof_enabled === undefined ? null : info.aof_enabled === '1',

@@ -6,7 +6,7 @@
 // because either makes up for the other.
 
 import { roughly } from '../../text/lines.ts';
-import { type MasterFacts, rateOf } from './facts.ts';
+import { type MasterFacts, rateOf, tolerableRate } from './facts.ts';
 import {
   type Check,
   type Circumstances,
@@ -53,7 +53,7 @@ export const clockRate: Check = ({ clockReadings }) => {
   const message = `its clock runs ${percent}% ${rate >= 0 ? 'faster' : 'slower'} than ours`;
   if (measured === null)
     return ['unknown', 'its clock was set while it was watched', 'keys expire by it', 'try again'];
-  if (Math.abs(least) < 0.005) return ['ok', 'its clock runs as fast as ours'];
+  if (Math.abs(least) < tolerableRate) return ['ok', 'its clock runs as fast as ours'];
   const why =
     'the drift allowance is one percent: beyond it a lock may expire before its holder stops';
   return [
@@ -140,7 +140,16 @@ export const mode: Check = ({ mode }) => {
   ];
 };
 
-export const role: Check = ({ role, address }) => {
+export const role: Check = ({ role, replication, address }) => {
+  if (role === 'active-replica' || replication !== null)
+    return [
+      'error',
+      replication === null
+        ? 'replicates with other writable servers'
+        : 'is an Active-Active database',
+      'its vote is not its own: several places may grant one lock',
+      'list servers that are written to in one place: with active-replica no, not Active-Active',
+    ];
   if (role === null)
     return [
       'unknown',

@@ -10,7 +10,7 @@ import { bytesOf } from '../../text/foreign-text.ts';
 import type { ScriptCall } from '../calls/script-calls.ts';
 import { scripts } from '../calls/scripts.ts';
 import { failed, isFailed } from '../errors.ts';
-import { parseIdentity, type ServerIdentity } from '../identity.ts';
+import { mayTellMore, parseIdentity, type ServerIdentity } from '../identity.ts';
 import { typeOfKey } from '../keys.ts';
 import { textsOf } from '../replies.ts';
 import { kindOfError } from '../server-kinds.ts';
@@ -129,11 +129,11 @@ export class Connection {
     ]);
     // A refused INFO is no failure (some ACLs forbid it); a refused connection is.
     if (isFailed(info) && refusedConnection.test(info.message)) return info;
-    this.#identified = parseIdentity(
-      typeof info === 'string' ? info : null,
-      role,
-      this.#clock.now(),
-    );
+    const server = typeof info === 'string' ? info : null;
+    const isMore = server !== null && mayTellMore(server);
+    const more = isMore ? await this.#send(() => this.#client.info('crdt')) : null;
+    const told = typeof more === 'string' ? `${server}\n${more}` : server;
+    this.#identified = parseIdentity(told, role, this.#clock.now());
     return this.#identified;
   }
 

@@ -1,9 +1,11 @@
 // The checks of the doctor: a healthy master, and for each check what it says when one fact is
 // different. An unknown fact never counts as ok.
 
+import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { renderFindings } from '../../../src/ctl/doctor/doctor.ts';
 import {
+  type ClockReading,
   type MasterFacts,
   rateOf,
   readClock,
@@ -25,6 +27,7 @@ const healthy: MasterFacts = {
   runId: 'abc',
   mode: 'standalone',
   role: 'master',
+  replication: null,
   replicaCount: 0,
   uptimeMs: 86_400_000,
   isAppending: true,
@@ -65,7 +68,8 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
   [{ server: { name: 'Redis', version: '5.0.7' } }, {}, ['error version: version 5.0.7']],
   [{ mode: 'cluster' }, {}, ['error mode: runs in cluster mode']],
   [{ role: 'slave' }, {}, ['error role: is a replica']],
-  [{ role: 'active-replica' }, {}, ['error role: its role is active-replica']],
+  [{ role: 'active-replica' }, {}, ['error role: replicates with other writable servers']],
+  [{ replication: 'active-active' }, {}, ['error role: is an Active-Active database']],
   [{ replicaCount: 2 }, {}, ['warning replicas: has 2 replicas']],
   [noAof, {}, ['error restart: keeps nothing over a restart']],
   [{ fsync: 'everysec' }, {}, ['error restart: appendfsync is everysec']],
@@ -94,6 +98,11 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
     ['error clockRate: its clock runs 2.00% faster than ours'],
   ],
   [{ clockReadings: [reading(0, 0, 20), reading(1_000, 20, 20)] }, {}, []],
+  [
+    { clockReadings: [reading(0, 0), reading(1_000, 20), reading(2_000, 20)] },
+    {},
+    ['unknown clockRate: its clock was set while it was watched'],
+  ],
   [{ refusal: denied }, {}, ['error rights: no lock can be kept: NOPERM']],
   [{ address: parseAddress('redis://10.0.0.1') }, {}, ['warning tls: is reached without TLS']],
   [{ isOpen: true }, {}, ['error access: answers every client that reaches its port']],
@@ -236,7 +245,14 @@ it('the rate of a clock is certain only beyond the uncertainty of the round trip
     least: expect.closeTo(0.018),
   });
   expect(rateOf([reading(0, 0, 30), reading(1_000, 20, 1)])).toEqual({ rate: 0.02, least: 0 });
-  expect(rateOf([reading(1_000, 0), reading(0, 20)])).toBeNull();
+});
+
+it('a clock that was set is off once; one that runs at another rate is off each time', () => {
+  const at = (...aheadMs: number[]) =>
+    rateOf(aheadMs.map((ms, index) => reading(index * 1_000, ms)));
+  expect(at(0, 20, 40)).toEqual({ rate: 0.02, least: expect.closeTo(0.018) });
+  expect(at(0, 20, 50)).toEqual({ rate: 0.02, least: expect.closeTo(0.018) });
+  for (const set of [at(0, 20, 20), at(0, 0, 20), at(0, 20, 0)]) expect(set).toBeNull();
 });
 
 it('problems come first, the worst on top, merged over masters; the rest is a table', () => {
@@ -259,8 +275,11 @@ describe('reading a clock', () => {
   const aheadMs = 5_000;
   const origin = 1_795_246_262_000;
 
-  /** A machine on which so much time passes between two steps, repeating `pauses`. */
-  async function readOn(pauses: readonly number[]) {
+  /**
+   * A machine on which so much time passes between two steps, repeating `pauses`. The master's
+   * clock runs at `rate`. Returns readings a second apart.
+   */
+  async function readOn(pauses: readonly number[], count = 1, rate = 0) {
     let [nowMs, step] = [origin, 0];
     const pass = () => {
       nowMs += pauses[step % pauses.length] ?? 0;
@@ -274,13 +293,18 @@ describe('reading a clock', () => {
     };
     const askTime = async () => {
       pass();
-      const ms = nowMs + aheadMs;
+      const ms = nowMs + aheadMs + (nowMs - origin) * rate;
       pass();
       return [String(Math.floor(ms / 1000)), String(Math.floor((ms % 1000) * 1000))];
     };
-    const read = await readClock(askTime, now);
-    if ('kind' in read) throw new Error(read.message);
-    return read.reading;
+    const readings = [];
+    for (let index = 0; index < count; index += 1) {
+      const read = await readClock(askTime, now);
+      if ('kind' in read) throw new Error(read.message);
+      readings.push(read.reading);
+      nowMs += 1_000;
+    }
+    return readings;
   }
 
   test.each([
@@ -292,10 +316,25 @@ describe('reading a clock', () => {
   ])(
     'is as far from ours as it is said to be, within the error that is said (%j)',
     async (pauses) => {
-      const reading = await readOn(pauses);
+      const [reading] = (await readOn(pauses)) as [ClockReading];
       expect(Math.abs(reading.aheadMs - aheadMs)).toBeLessThanOrEqual(reading.uncertaintyMs);
     },
   );
+
+  const anyPauses = fc.array(fc.double({ min: 0, max: 500, noNaN: true }), { minLength: 1 });
+
+  it('never takes a busy machine for a clock that runs at another rate', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyPauses, async (pauses) => {
+        expect(rateOf(await readOn(pauses, 2))?.least).toBeCloseTo(0, 5);
+      }),
+    );
+  });
+
+  it('finds a clock that runs at another rate, on a machine with little to do', async () => {
+    expect(rateOf(await readOn([0.1], 3, 0.03))?.least).toBeGreaterThan(0.02);
+    expect(rateOf(await readOn([0.1], 3, -0.03))?.least).toBeLessThan(-0.02);
+  });
 
   test.each([
     [null],
