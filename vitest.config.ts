@@ -54,7 +54,7 @@ const servers = suite('servers', {
   include: [
     'redis/{access,connections,fence,forms,identity,lost,master}',
     'redis/{queue,replies,scripts,server-kinds}',
-    'cli/{exit-code,forms,history,keep-alive,membership,rotation,sentinel}',
+    'cli/{exit-code,forms,history,keep-alive,membership,rotation,sentinel,server-states}',
     'ctl/{acl,doctor,states,steps}',
   ].map((files) => `test/${files}.test.ts`),
 });

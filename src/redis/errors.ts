@@ -49,6 +49,12 @@ const deniedReply = new RegExp(
 /** Node's codes for a server certificate that fails verification. */
 const untrusted =
   /^(CERT_|HOSTNAME_MISMATCH|INVALID_|ERR_TLS_CERT_|(DEPTH_ZERO_)?SELF_SIGNED_|UNABLE_TO_)/;
+/** What to do about some of them; about the others, name the authority that has signed it. */
+const certificateCures: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'renew it on the server; and see the clock of this machine',
+  CERT_NOT_YET_VALID: 'see the clocks of the server and of this machine',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'set tls.servername to a name in it, or connect by that name',
+};
 /** Node's codes for a server that refuses our certificate, or demands one. */
 const refusedTls = /^ERR_SSL_.*ALERT/;
 
@@ -64,19 +70,15 @@ export function failedBy(error: unknown, cause: unknown = null): Failed {
     code,
   } = error as { name?: string; message?: string; code?: string };
   if (untrusted.test(code ?? '')) {
-    return failed(
-      'denied',
-      `its certificate is not trusted: ${tidied(message)} (set tls.caFile, or tls.servername)`,
-    );
+    const cure = certificateCures[code ?? ''] ?? 'set tls.caFile';
+    return failed('denied', `its certificate is not trusted: ${tidied(message)} (${cure})`);
   }
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
     return failed('denied', 'does not speak TLS (write redis://)');
   }
   if (refusedTls.test(code ?? '')) {
-    return failed(
-      'denied',
-      `TLS is refused: ${tidied(message)} (set tls.certFile and tls.keyFile)`,
-    );
+    const [, reason = message] = /:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
+    return failed('denied', `TLS is refused: ${tidied(reason)} (set tls.certFile and tls.keyFile)`);
   }
   const kind = name === 'ReplyError' ? kindOfError(message) : null;
   if (kind !== null) {
@@ -110,6 +112,9 @@ export const foreignProtocol: Failed = {
   ...failed('connection', 'does not speak the Redis protocol'),
   advice: 'correct the port',
 };
+
+/** What to do about a connection without TLS that has ended before anything came. */
+export const perhapsTls = 'write rediss:// if it speaks TLS; else look at the log of the server';
 
 /** TLS was asked for, and nothing came of it in time. */
 export const silentTls: Failed = {

@@ -39,8 +39,12 @@ export function readReply<Value>(shape: Shape<Value>, reply: unknown): Value | F
   try {
     return shape(reply);
   } catch (error) {
-    if (error instanceof Mismatch) return failed('reply', `unexpected reply: ${error.message}`);
-    throw error;
+    if (!(error instanceof Mismatch)) throw error;
+    const failure = failed('reply', `unexpected reply: ${error.message}`);
+    return {
+      ...failure,
+      advice: 'look at what answers there: it is no master, or is changed on the way',
+    };
   }
 }
 

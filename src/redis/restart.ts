@@ -88,5 +88,9 @@ async function promoted(
 function graceFailure(what: string, agoMs: number, graceMs: number): Failed {
   const [ago, left] = [agoMs, graceMs - agoMs].map((ms) => Math.ceil(ms / 1000));
   const reason = 'may have forgotten a lock that is still held';
-  return failed('restarted', `${what} ${ago} s ago and ${reason}: counts again in ${left} s`);
+  const failure = failed(
+    'restarted',
+    `${what} ${ago} s ago and ${reason}: counts again in ${left} s`,
+  );
+  return { ...failure, advice: 'wait that long, see restartGrace' };
 }

@@ -96,7 +96,9 @@ test('a master that restarted within the grace does not count, and keeps nothing
   const failed = { kind: 'failed', cause: 'restarted', message };
   expect(attempt).toMatchObject({
     kind: 'unreachable',
-    failures: expect.arrayContaining([expect.objectContaining({ failed })]),
+    failures: expect.arrayContaining([
+      expect.objectContaining({ failed: expect.objectContaining(failed) }),
+    ]),
   });
   await redlock.settled();
   await untilNothingIsLeft(masters);

@@ -7,7 +7,7 @@
 import { Redis } from 'ioredis';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress, PasswordSource } from '../address.ts';
-import { failedBy, isFailed, isRefusedLogin, silentTls } from '../errors.ts';
+import { failedBy, isFailed, isRefusedLogin, perhapsTls, silentTls } from '../errors.ts';
 import { ReplyGuard } from './reply-guard.ts';
 
 /** A silent host delays a connection by no more than this; a refused connection fails at once. */
@@ -106,7 +106,10 @@ export async function openClient(
     const { code } = (cause ?? {}) as { code?: string };
     if (code === 'ETIMEDOUT' && !isConnected && !isDuplicate && origin.tls) return silentTls;
     const failure = failedBy(error, cause);
-    return failure.isVague ? (guard.lastError ?? failure) : failure;
+    if (!failure.isVague) return failure;
+    const isPlain = !isDuplicate && origin.path === undefined && !origin.tls;
+    const isMute = isConnected && !guard.hasBegun;
+    return guard.lastError ?? (isPlain && isMute ? { ...failure, advice: perhapsTls } : failure);
   };
   const call: Call = (command, ...args) => ask(() => client.call(command, ...args));
   const enter = (password: string | undefined) =>

@@ -19,6 +19,10 @@ const unasked = {
   ...failed('connection', 'it sent what was not asked for'),
   advice: 'correct the port',
 };
+const tooLong = (bytes: number): Failed => ({
+  ...failed('connection', `a reply of more than ${bytes} bytes`),
+  advice: 'look at what answers there: it is no master',
+});
 /** The most that is kept of an error that came without a request. */
 const mostErrorBytes = 300;
 
@@ -54,6 +58,11 @@ export class ReplyGuard {
     return this.#problem;
   }
 
+  /** Whether the server has sent anything. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   /** What the server said, without a request, before it closed the connection; null: nothing. */
   get lastError(): Failed | null {
     return this.#lastError === '' ? null : failedBy(replyError(this.#lastError));
@@ -85,7 +94,7 @@ export class ReplyGuard {
       const end = this.#bytesToSkip > 0 ? this.#skip(chunk, at) : this.#readLine(chunk, at);
       this.#bytes += end - at;
       if (this.#bytes > this.#mostBytes) {
-        this.#problem ??= failed('connection', `a reply of more than ${this.#mostBytes} bytes`);
+        this.#problem ??= tooLong(this.#mostBytes);
       }
       if (this.#problem) return at;
       at = end;

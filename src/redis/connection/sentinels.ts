@@ -24,11 +24,17 @@ export async function openMaster(
   if (isFailed(position)) return position;
   const opened = await openClient({ ...login, ...position }, options);
   const which = `its primary ${shown(position)}`;
-  if (isFailed(opened)) return failed(opened.cause, `${which}: ${opened.message}`);
+  if (isFailed(opened)) return about(which, opened);
   const role = await opened.ask(() => opened.client.call('ROLE')).catch(() => null);
   if (!Array.isArray(role) || role[0] !== 'slave') return opened;
   opened.client.disconnect();
-  return failed('connection', `${which}: is a replica now: a failover is under way`);
+  const failure = failed('connection', `${which}: is a replica now: a failover is under way`);
+  return { ...failure, advice: 'wait until it is over' };
+}
+
+/** The same failure, with the server that it is about. */
+function about(which: string, { cause, message, advice }: Failed): Failed {
+  return { ...failed(cause, `${which}: ${message}`), ...(advice === undefined ? {} : { advice }) };
 }
 
 /** Asks all sentinels at once; resolves as soon as a majority of them name the same place. */
@@ -43,7 +49,7 @@ function findPrimary(
     for (const host of hosts) {
       void askOne(origin, host, primary).then((answer) => {
         if (isFailed(answer)) {
-          failures.push(failed(answer.cause, `${shown(host)}: ${answer.message}`));
+          failures.push(about(shown(host), answer));
         } else {
           const count = (named.get(shown(answer))?.count ?? 0) + 1;
           named.set(shown(answer), { position: answer, count });
@@ -60,10 +66,12 @@ function findPrimary(
 function noneOf(failures: readonly Failed[]): Failed {
   // Where any sentinel may still come to name one, it is worth trying again.
   const cause = failures.every((one) => one.cause === 'denied') ? 'denied' : 'connection';
-  return failed(
-    cause,
-    `no sentinel names a primary: ${failures.map((one) => one.message).join(', ')}`,
-  );
+  const why = failures.map((one) => one.message).join(', ');
+  const failure = failed(cause, `no sentinel names a primary: ${why}`);
+  // Those that are denied say themselves what to do.
+  return cause === 'denied'
+    ? failure
+    : { ...failure, advice: 'start them, or correct the addresses' };
 }
 
 async function askOne(
@@ -104,7 +112,8 @@ async function ask(sentinel: MasterAddress, primary: string): Promise<SentinelHo
 }
 
 function placeIn(reply: unknown, primary: string): SentinelHost | Failed {
-  if (reply === null) return failed('denied', `watches no primary ${quoted(primary)}`);
+  if (reply === null)
+    return failed('denied', `watches no primary ${quoted(primary)} (correct the name)`);
   const [host, port]: unknown[] = Array.isArray(reply) ? reply : [];
   const isPlace = /^[\p{L}\p{N}._:-]{1,255}$/u.test(String(host)) && /^\d{1,5}$/.test(String(port));
   return isPlace

@@ -79,7 +79,7 @@ describe('words of others never act and are never long', () => {
       'a certificate',
       withCode('ERR_TLS_CERT_ALTNAME_INVALID', `Host: a. is not cert's CN: ${title}`),
       "its certificate is not trusted: Host: a. is not cert's CN: \\u001b[31mevil\\u001b]0;PWNED" +
-        '\\u0007 (set tls.caFile, or tls.servername)',
+        '\\u0007 (set tls.servername to a name in it, or connect by that name)',
     ],
     ['our own', failed('unfit', `is ${title}`).message, 'is \\u001b[31mevil\\u001b]0;PWNED\\u0007'],
   ])('%s', (_, error, message) => {

@@ -84,6 +84,7 @@ describe('what does not fit is no vote', () => {
       kind: 'failed',
       cause: 'reply',
       message: expect.stringMatching(/^unexpected reply: .{3,40} instead of [ -~]{4,70}$/),
+      advice: expect.any(String),
     });
   });
 });
