@@ -97,13 +97,14 @@ export async function waitForLock(parts: WaitParts, limits: WaitLimits): Promise
   const wait = new Wait(parts, limits);
   const acquisition = await wait.end();
   if (acquisition.kind === 'acquired') return acquisition;
-  // An aborted wait ends soon: everything has been sent, and only answers of mute masters are
-  // missing.
+  // An aborted wait ends soon: everything has been sent, and only mute masters owe an answer.
   const longEnough = acquisition.kind === 'aborted' ? [parts.clock.sleep(abortedMs)] : [];
   await Promise.race([parts.redlock.settled(), ...longEnough]);
   if (acquisition.kind !== 'unreachable') return acquisition;
-  // Masters that the verdict did not wait for have answered by now.
-  return { ...acquisition, failures: parts.redlock.completed(acquisition.failures) };
+  // Masters that the verdict did not wait for have answered by now, such as that they refuse us.
+  const failures = parts.redlock.completed(acquisition.failures);
+  const isRefused = isMisconfigured({ ...acquisition, failures }, parts.redlock.masterCount);
+  return isRefused ? { kind: 'misconfigured', failures } : { ...acquisition, failures };
 }
 
 class Wait {

@@ -10,6 +10,7 @@ import { echo, startHostile } from '../servers/hostile-master.ts';
 import { freePort, type TestMaster } from '../servers/master.ts';
 import { startMasters } from '../servers/masters.ts';
 import { pemFile } from '../servers/pem.ts';
+import { isKeyDb } from '../servers/program.ts';
 import { tlsFront } from '../servers/tls.ts';
 import { useMasters } from './rig.ts';
 
@@ -54,9 +55,17 @@ const behindSentinel = async () => {
 /** As Redis does it: without being asked. */
 const denied = '-DENIED Redis is running in protected mode because it has no password.\r\n';
 
-test.each<[number, string, () => Promise<string>]>([
+type State = [number, string, () => Promise<string>];
+const tooFewReplicas: State = [
+  69,
+  'has too few replicas',
+  server({ 'min-replicas-to-write': '1' }),
+];
+
+test.each<State>([
   [69, 'is out of memory', server({ maxmemory: '1' })],
-  [69, 'has too few replicas', server({ 'min-replicas-to-write': '1' })],
+  // KeyDB lets scripts write all the same.
+  ...(isKeyDb ? [] : [tooFewReplicas]),
   [78, 'wants a password', server({ requirepass: 'x' })],
   [78, 'does not let us use EVAL', server({ user: user('-eval') })],
   [78, 'does not let us use SET', server({ user: user('-set') })],
@@ -97,6 +106,20 @@ test('69, and what to do, where it has restarted', async () => {
   const url = await server({})();
   const told = expect.stringMatching(`${url}: restarted \\d+ s ago`);
   expect(await toldOf(url, { REDLOCK_RESTART_GRACE: '1h' })).toEqual([69, told]);
+});
+
+test('78 where it closes before its refusal of the login is read', async () => {
+  let count = 0;
+  const refusal = '-NOAUTH Authentication required.\r\n';
+  const url = await listener((socket) => {
+    count += 1;
+    const isFirst = count === 1;
+    socket.on('data', () => (isFirst ? socket.destroy() : socket.write(refusal.repeat(3))));
+  })();
+  const told = expect.stringContaining(
+    `${url}: NOAUTH Authentication required. (set passwordFile)`,
+  );
+  expect(await toldOf(url)).toEqual([78, told]);
 });
 
 /** The exit code of a run that tries once, and the one line that it writes, ending in an advice. */

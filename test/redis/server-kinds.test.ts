@@ -9,6 +9,7 @@ import { kindOfFacts } from '../../src/redis/server-kinds.ts';
 import { bulk, grant, info, startHostile, toScripts } from '../servers/hostile-master.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
+import { isKeyDb } from '../servers/program.ts';
 import { startSentinels, stopSentinels } from '../servers/sentinels.ts';
 import { acquireAt, advised, failed, handleOn, lasting, newClaim, redlockOn } from './rig.ts';
 
@@ -23,8 +24,6 @@ async function start(config: Record<string, string | string[]> = {}): Promise<Te
   return master as TestMaster;
 }
 
-/** Whether the suites run on KeyDB: REDIS_SERVER names it. */
-const isKeyDb = /keydb/.test(process.env.REDIS_SERVER ?? '');
 const active = { 'multi-master': 'yes', 'active-replica': 'yes' };
 
 const portOf = ({ url }: TestMaster) => new URL(url).port;

@@ -3,6 +3,9 @@
 import { basename } from 'node:path';
 import { findServerProgram, type ServerProgram } from '../../src/local/server-program.ts';
 
+/** Whether the tests run on KeyDB, which behaves differently in a few places. */
+export const isKeyDb = basename(process.env.REDIS_SERVER ?? '').startsWith('keydb');
+
 /** Throws where there is none: `npm test` installs one. */
 export async function serverProgram(): Promise<ServerProgram> {
   const path = process.env.REDIS_SERVER;

@@ -141,15 +141,12 @@ export const mode: Check = ({ mode }) => {
 };
 
 export const role: Check = ({ role, replication, address }) => {
-  if (role === 'active-replica' || replication !== null)
-    return [
-      'error',
-      replication === null
-        ? 'replicates with other writable servers'
-        : 'is an Active-Active database',
-      'its vote is not its own: several places may grant one lock',
-      'list servers that are written to in one place: with active-replica no, not Active-Active',
-    ];
+  if (role === 'active-replica' || replication !== null) {
+    const other = 'replicates with other writable servers';
+    const message = replication === null ? other : 'is an Active-Active database';
+    const fix = 'list servers that are written to in one place (KeyDB: active-replica no)';
+    return ['error', message, 'its vote is not its own: several may grant one lock', fix];
+  }
   if (role === null)
     return [
       'unknown',
