@@ -1,6 +1,7 @@
 # The Homebrew formula, for a tap of your own.
 class RedlockRun < Formula
   desc "Run a command under a lock that spans machines, on a quorum of Redis masters"
+  homepage "@home@"
   version "@version@"
   license "MIT"
 

@@ -10,10 +10,16 @@ import { archiveName } from './archives.js';
 import { systems } from './systems.js';
 import { writeText } from './tree.js';
 
+/**
+ * The page of the project, which Homebrew demands: that of the repository whose release it is.
+ * @param {string} url
+ */
+const homeOf = (url) => url.replace(/\/releases\/.*$/, '');
+
 /** @param {import('./parts.js').Release} release */
 export async function makeDownloads({ version, url, out }) {
   /** @type {Record<string, string>} */
-  const values = { version, url: url ?? '' };
+  const values = { version, url: url ?? '', home: homeOf(url ?? '') };
   for (const system of systems) {
     const archive = readFileSync(join(out, archiveName(version, system)));
     values[system.name] = createHash('sha256').update(archive).digest('hex');
