@@ -250,7 +250,10 @@ export class LockObserver {
     const reply = await send(connection);
     const identity = await connection.identity;
     if (isFailed(identity)) return identity;
-    return this.#registry.admit(this.name, identity) ?? reply;
+    const objection = this.#registry.admit(this.name, identity);
+    // It may be promoted again. What is listed wrongly stays so, and doctor goes on to examine it.
+    if (objection?.cause === 'reply') connection.giveUp();
+    return objection ?? reply;
   }
 }
 

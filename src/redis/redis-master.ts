@@ -253,6 +253,7 @@ export class RedisMaster implements Master {
     if (set) this.#settle(connection, mayHold);
     if (!isFailed(reply)) this.#patienceMs = patienceMs.least;
     const objection = this.#objectionTo(connection.identified ?? (await connection.identity));
+    if (objection) connection.giveUp();
     if (objection) return objection;
     return isFailed(reply) ? reply : read(reply, connection);
   }

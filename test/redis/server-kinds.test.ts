@@ -222,6 +222,24 @@ describe('a vote that is lost for now, with the reason', () => {
   });
 });
 
+test('a replica that is promoted votes, also if no request had been refused by it', async () => {
+  const [primary, other] = [await start(), await start()];
+  const handle = handleOn(primary);
+  expect(await handle.identify()).toBeNull();
+  await primary.command('replicaof', '127.0.0.1', portOf(other));
+  await primary.command('client', 'kill', 'type', 'normal', 'skipme', 'yes');
+  await eventually('told by the server itself', async () => {
+    // Its key is gone, so that nothing is written.
+    const reply = await handle.extend(newClaim(), null, lasting);
+    return reply.kind === 'failed' && /^has become a replica: /.test(reply.message);
+  });
+  await primary.command('replicaof', 'no', 'one');
+  await eventually('votes again', async () => {
+    const reply = await handle.acquire(newClaim({ resources: ['s'] }), lasting);
+    return reply.kind === 'granted';
+  });
+});
+
 describe('a promoted replica', () => {
   test('does not count until the grace is over, for all clients, and once only', async () => {
     const primary = await start();

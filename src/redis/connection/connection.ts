@@ -89,10 +89,7 @@ export class Connection {
   /** Runs a script. If it fails because a key has the wrong type, the failure names that key. */
   async run({ script, keys, args }: ScriptCall): Promise<unknown | Failed> {
     const reply = await this.eval(script, keys, ...args);
-    // Another server may answer at the address by now. A request that is under way here must not be
-    // overtaken by its release on another connection.
-    const isStale = isFailed(reply) && kindOfError(reply.message)?.isStale;
-    if (isStale && this.#unanswered.length === 0) this.close();
+    if (isFailed(reply) && kindOfError(reply.message)?.isStale) this.giveUp();
     return isFailed(reply) && reply.message.startsWith('WRONGTYPE')
       ? this.#wrongTypeAmong(keys, reply)
       : reply;
@@ -107,6 +104,15 @@ export class Connection {
   exactly(command: string, ...args: (string | number)[]): Promise<unknown | Failed> {
     const sent = args.map((word) => (typeof word === 'number' ? word : bytesOf(word)));
     return this.#send(async () => textsOf(await this.#client.callBuffer(command, ...sent)));
+  }
+
+  /**
+   * The next request dials anew: another server may answer at the address by now, or this one have
+   * become another kind. Not while a request is under way, which its release on another connection
+   * must not overtake.
+   */
+  giveUp(): void {
+    if (this.#unanswered.length === 0) this.close();
   }
 
   /** Ends the connection after everything sent so far has been passed to the kernel. */
