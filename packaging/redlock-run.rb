@@ -39,6 +39,6 @@ class RedlockRun < Formula
 
   test do
     assert_match version.to_s, shell_output("#{bin}/redlock-run --version")
-    assert_match "no masters", shell_output("#{bin}/redlock-run job -- true 2>&1", 78)
+    assert_match "none configured", shell_output("#{bin}/redlock-run job -- true 2>&1", 78)
   end
 end

@@ -43,7 +43,9 @@ const mostChars = 300;
 /** A right that is missing in a script is told in three ways: by Redis 6, 7, and 8 or Valkey 8. */
 const deniedReply = new RegExp(
   '^(NOAUTH|WRONGPASS|NOPERM|ERR ACL failure in script)\\b|invalid password|' +
-    "user executing the script can't run",
+    "user executing the script can't run|" +
+    // Instead of the first, to a client that sends much before it has logged in.
+    'unauthenticated (multi)?bulk length',
 );
 
 /** Node's codes for a server certificate that fails verification. */
@@ -128,7 +130,7 @@ export function isRefusedLogin(error: unknown): boolean {
 }
 
 function cureOf(denial: string): string {
-  if (denial.startsWith('NOAUTH')) return 'set passwordFile';
+  if (/^NOAUTH|unauthenticated/.test(denial)) return 'set passwordFile';
   if (isRefusedLogin({ message: denial })) return 'check the user and the password';
   return 'give the user the rules that redlockctl acl prints';
 }

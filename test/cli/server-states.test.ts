@@ -102,6 +102,12 @@ test.each<State>([
   expect(await toldOf(url)).toEqual([status, expect.stringContaining(` ${url}: `)]);
 });
 
+test('78 where it refuses the size of what comes before the login', async () => {
+  const url = await says('-ERR Protocol error: unauthenticated bulk length\r\n')();
+  const told = expect.stringMatching(/unauthenticated bulk length \(set passwordFile\)\n$/);
+  expect(await toldOf(url)).toEqual([78, told]);
+});
+
 test('69, and what to do, where it has restarted', async () => {
   const url = await server({})();
   const told = expect.stringMatching(`${url}: restarted \\d+ s ago`);

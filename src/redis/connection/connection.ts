@@ -18,7 +18,7 @@ import type { OpenedClient, Origin } from './client.ts';
 import { openMaster } from './sentinels.ts';
 
 /** How a server refuses any request: not logged in, protected mode, no room for another client. */
-const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients/;
+const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients|unauthenticated/;
 
 export class Connection {
   /** The server's identity; known before the reply to the first command. */
