@@ -103,7 +103,8 @@ test.each<State>([
 });
 
 test('78 where it refuses the size of what comes before the login', async () => {
-  const url = await says('-ERR Protocol error: unauthenticated bulk length\r\n')();
+  const refusal = '-ERR Protocol error: unauthenticated bulk length\r\n';
+  const url = await listener((socket) => socket.once('data', () => socket.end(refusal)))();
   const told = expect.stringMatching(/unauthenticated bulk length \(set passwordFile\)\n$/);
   expect(await toldOf(url)).toEqual([78, told]);
 });

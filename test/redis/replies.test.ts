@@ -5,6 +5,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
+import { isKeyDb } from '../servers/program.ts';
 import { acquireAt, failed, handleOn, lasting, newClaim, redlockOn } from './rig.ts';
 
 afterAll(async () => {
@@ -56,6 +57,8 @@ describe('no vote', () => {
       return reply.kind === 'failed' && reply.cause === 'reply' && reply;
     });
     expect(loading).toEqual(failed('reply', /^LOADING /));
+    // The rest at once. KeyDB refuses this while it loads.
+    if (!isKeyDb) await master.command('config', 'set', 'key-load-delay', '0');
     await restarted;
     // KeyDB answers other commands before it has loaded.
     await eventually(
