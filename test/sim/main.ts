@@ -4,6 +4,7 @@
 
 import { execFileSync, fork } from 'node:child_process';
 import os from 'node:os';
+import { parseArguments, type Share, type Wanted } from './arguments.ts';
 import { wishesFor } from './hunt.ts';
 import { checkout } from './mutant-build.ts';
 import { printMutants } from './mutant-table.ts';
@@ -12,9 +13,8 @@ import { drawAll } from './pictures.ts';
 import { hostileProfiles, isFair, type Profile } from './profiles.ts';
 import { type Outcome, simulate, type Wishes } from './simulate.ts';
 import { Tally } from './tally.ts';
-import { parseWords, type Share, type Wanted } from './words.ts';
 
-const wanted = parseWords(process.argv.slice(2));
+const wanted = parseArguments(process.argv.slice(2));
 if ('text' in wanted) {
   process[wanted.exitCode === 0 ? 'stdout' : 'stderr'].write(wanted.text);
   process.exitCode = wanted.exitCode;

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { serverProgram } from '../servers/program.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { Random } from '../sim/random.ts';
+import type { Break } from './arguments.ts';
 import { CellMaster, type MasterKind, type Means } from './cell-master.ts';
 import { Contender, type Place, type Plan, shapes } from './contender.ts';
 import { deliberate, faults } from './faults.ts';
@@ -15,7 +16,6 @@ import { type Ended, type Finding, judgeEnd, judgeOutlived, judgeSections } from
 import { describe, isThere } from './processes.ts';
 import type { Done, Stage } from './stage.ts';
 import { now, Witness } from './witness.ts';
-import type { Break } from './words.ts';
 
 export interface CellWish {
   readonly seed: number;

@@ -5,11 +5,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dieWithUs, forget } from '../servers/watchdog.ts';
+import type { Break } from './arguments.ts';
 import type { CellMaster } from './cell-master.ts';
 import type { Contender } from './contender.ts';
 import { type Identity, isAsleep, isThere, signal } from './processes.ts';
 import { type Done, freeMaster, holders, isInside, record, type Stage } from './stage.ts';
-import type { Break } from './words.ts';
 
 /**
  * Begins the fault. Resolves when it is over, with what was done; null: there was nothing to do it

@@ -3,16 +3,16 @@
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { parseArguments, type Wanted } from './arguments.ts';
 import { type CellResult, playCell } from './cell.ts';
 import { meansOfThisMachine } from './cell-master.ts';
 import { pageOf, Sum } from './page.ts';
 import { now } from './witness.ts';
-import { parseWords, type Wanted } from './words.ts';
 
 /** A cell ends with a pause of some seconds, so it should not be short. */
 const longestCellMs = 40_000;
 
-const wanted = parseWords(process.argv.slice(2));
+const wanted = parseArguments(process.argv.slice(2));
 if ('text' in wanted) {
   process[wanted.exitCode === 0 ? 'stdout' : 'stderr'].write(wanted.text);
   process.exitCode = wanted.exitCode;

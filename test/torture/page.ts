@@ -1,9 +1,9 @@
 // The sums over all cells, as lines and as docs/results/torture.md.
 
 import os from 'node:os';
+import type { Wanted } from './arguments.ts';
 import type { CellResult } from './cell.ts';
 import type { Means } from './cell-master.ts';
-import type { Wanted } from './words.ts';
 
 export class Sum {
   cellCount = 0;

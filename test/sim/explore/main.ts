@@ -6,10 +6,11 @@ import { execFileSync, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command, Option } from 'commander';
 import { checkout } from '../mutant-build.ts';
 import { installAbort } from '../sim-abort.ts';
 import { realSystem } from '../system.ts';
+import { parsed, type Told, wholeNumberFrom } from '../tool-arguments.ts';
 import { explore, type Limits } from './explorer.ts';
 import { type Hunted, type Outcome, pageOf } from './page.ts';
 import { settings } from './setting.ts';
@@ -30,7 +31,6 @@ interface Wanted {
   readonly limits: Limits;
 }
 
-const usageExitCode = 64;
 /** The most schedules in which a mutant is looked for in one world. */
 const huntSchedules = 1_500;
 const jobVariable = 'REDLOCK_RUN_EXPLORE_JOB';
@@ -39,7 +39,10 @@ const given = process.env[jobVariable];
 if (given !== undefined) await run(JSON.parse(given) as Job);
 else {
   const wanted = parse(process.argv.slice(2));
-  process.exitCode = typeof wanted === 'number' ? wanted : await exploreAll(wanted);
+  if ('exitCode' in wanted) {
+    process.exitCode = wanted.exitCode;
+    (wanted.exitCode === 0 ? process.stdout : process.stderr).write(wanted.text);
+  } else process.exitCode = await exploreAll(wanted);
 }
 
 async function run({ setting: name, mutants, limits }: Job): Promise<void> {
@@ -142,43 +145,34 @@ function inProcess<Result>(job: Job, onOutcome: (outcome: Result) => void): Prom
   });
 }
 
-/** An exit code where nothing is to be explored. */
-function parse(argv: readonly string[]): Wanted | number {
+function parse(argv: readonly string[]): Wanted | Told {
   const names = settings.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`);
-  const command = new Command('npm run explore --')
+  const command = new Command()
     .description(
       'Plays every schedule of small worlds with the lock as it is, and checks every state. ' +
         'Without arguments: all worlds, all mutants, and docs/results/explore.md.',
     )
     .argument('[world...]', 'only these')
-    .option('--mutant <name>', 'a lock with this mistake: a property must break')
-    .option('--states <number>', 'end the search of a world after so many states')
-    .option('--depth <number>', 'play the schedules of at most so many steps')
-    .addHelpText('after', `\nWorlds:\n${names.join('\n')}`)
-    .exitOverride();
-  try {
-    command.parse([...argv], { from: 'user' });
-    const {
-      mutant = null,
-      states,
-      depth,
-    } = command.opts<{ mutant?: string; states?: string; depth?: string }>();
+    .addOption(
+      new Option('--mutant <name>', 'a lock with this mistake: a property must break').choices(
+        smallMutants.map(({ name }) => name),
+      ),
+    )
+    .option(
+      '--states <number>',
+      'end the search of a world after so many states',
+      wholeNumberFrom(1),
+    )
+    .option('--depth <number>', 'play the schedules of at most so many steps', wholeNumberFrom(1))
+    .addHelpText('after', `\nWorlds:\n${names.join('\n')}`);
+  const wanted = parsed<Limits & { readonly mutant?: string }>('explore', command, argv, () => {
     for (const world of command.args)
-      if (!settings.some(({ name }) => name === world)) command.error(`no such world: ${world}`);
-    if (mutant !== null && !smallMutants.some(({ name }) => name === mutant))
-      command.error(`no such mutant: ${mutant}`);
-    for (const given of [states, depth])
-      if (given !== undefined && !/^[1-9]\d*$/.test(given))
-        command.error(`no whole number above 0: ${given}`);
-    const limits = {
-      ...(states === undefined ? {} : { states: Number(states) }),
-      ...(depth === undefined ? {} : { depth: Number(depth) }),
-    };
-    return { worlds: command.args, mutant, limits };
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? 0 : usageExitCode;
-  }
+      if (!settings.some(({ name }) => name === world))
+        command.error(`error: no such world: ${world}`);
+  });
+  if ('exitCode' in wanted) return wanted;
+  const { mutant = null, ...limits } = wanted;
+  return { worlds: command.args, mutant, limits };
 }
 
 function commit(): string {

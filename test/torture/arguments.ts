@@ -1,6 +1,7 @@
 // The command line of `npm run torture`, parsed. It runs nothing.
 
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { parsed, type Told, wholeNumberFrom } from '../sim/tool-arguments.ts';
 
 /** A deliberate fault, which the witness must find. */
 export const breaks = ['lock', 'guard'] as const;
@@ -22,14 +23,6 @@ export interface Wanted {
   readonly page?: true;
 }
 
-/** Nothing is to be run: a text is to be shown. */
-export interface Told {
-  readonly text: string;
-  readonly exitCode: number;
-}
-
-const usageExitCode = 64;
-
 const examples = `
 Examples:
   npm run torture -- --minutes 10                    some hundred faults a minute
@@ -40,12 +33,9 @@ A seed repeats the cell and its schedule of faults, but not what the machine mak
 
 Exit status: 0 no finding; 1 a finding; 64 usage error.`;
 
-export function parseWords(argv: readonly string[]): Wanted | Told {
-  let text = '';
-  const write = (more: string) => {
-    text += more;
-  };
-  const command = new Command('npm run torture --')
+export function parseArguments(argv: readonly string[]): Wanted | Told {
+  const wholeNumber = wholeNumberFrom(1);
+  const command = new Command()
     .description('Runs of redlock-run on real servers, and faults: what do the commands witness?')
     .option('--minutes <number>', 'how long, a fraction is possible', minutes, 5)
     .option('--seed <number>', 'of the first cell; default: another one each time', wholeNumber)
@@ -54,27 +44,9 @@ export function parseWords(argv: readonly string[]): Wanted | Told {
     .addOption(new Option('--break <what>', 'a deliberate fault, to be found').choices(breaks))
     .option('--keep <folder>', 'keep the logs of cells with findings there')
     .option('--page', 'write docs/results/torture.md')
-    .addHelpText('after', examples)
-    .showSuggestionAfterError(false)
-    .configureOutput({
-      writeOut: write,
-      writeErr: write,
-      outputError: (line) => write(line.replace(/^error: /, 'torture: ').replace(/\n(?=.)/g, ' ')),
-    })
-    .exitOverride();
-  try {
-    const wanted = command.parse(argv, { from: 'user' }).opts<Partial<Wanted>>();
-    return { seed: Date.now() % 1_000_000, ...wanted } as Wanted;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { text, exitCode: error.exitCode === 0 ? 0 : usageExitCode };
-  }
-}
-
-function wholeNumber(word: string): number {
-  const number = Number(word);
-  if (/^\d+$/.test(word) && number > 0 && Number.isSafeInteger(number)) return number;
-  throw new InvalidArgumentError('(a whole number, 1 or more)');
+    .addHelpText('after', examples);
+  const wanted = parsed<Wanted>('torture', command, argv);
+  return 'exitCode' in wanted ? wanted : { ...wanted, seed: wanted.seed ?? Date.now() % 1_000_000 };
 }
 
 function minutes(word: string): number {

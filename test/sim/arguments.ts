@@ -1,9 +1,10 @@
 // The command line of `npm run sim`, parsed. It runs nothing. Options without effect are errors as
 // well, because a proof that ran no world looks like one that found no fault.
 
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { mutants } from './mutants.ts';
 import { fairNames, hostileNames, type Profile } from './profiles.ts';
+import { parsed, type Told, wholeNumberFrom } from './tool-arguments.ts';
 
 /** The part of all seeds that one process runs: every n-th. */
 export interface Share {
@@ -24,14 +25,6 @@ export interface Wanted {
   readonly share?: Share;
 }
 
-/** No world is to be run: a text is to be shown. */
-export interface Told {
-  readonly text: string;
-  readonly exitCode: number;
-}
-
-const usageExitCode = 64;
-
 const examples = `
 Examples:
   npm run sim -- --profile fair --seed 1 --runs 100      no checker may fire
@@ -44,12 +37,8 @@ Profiles:
   fair: ${fairNames.join(', ')}
   hostile: ${hostileNames.join(', ')}`;
 
-export function parseWords(argv: readonly string[]): Wanted | Told {
-  let text = '';
-  const write = (more: string) => {
-    text += more;
-  };
-  const command = new Command('npm run sim --')
+export function parseArguments(argv: readonly string[]): Wanted | Told {
+  const command = new Command()
     .description(
       'Runs redlock-run as it is in worlds that follow from a seed, and checks what it promises.',
     )
@@ -72,24 +61,11 @@ export function parseWords(argv: readonly string[]): Wanted | Told {
     .option('--mutants', 'hunt all mutants and print the table')
     .option('--pictures', 'draw the pictures of docs/')
     .addOption(new Option('--share <index/count>').argParser(shareOf).hideHelp())
-    .addHelpText('after', examples)
-    .showSuggestionAfterError(false)
-    .configureOutput({
-      writeOut: write,
-      writeErr: write,
-      outputError: (line) => write(line.replace(/^error: /, 'sim: ').replace(/\n(?=.)/g, ' ')),
-    })
-    .exitOverride();
-  try {
-    const wanted = command.parse(argv, { from: 'user' }).opts<Wanted>();
-    const isOneRun = wanted.profile.length * wanted.runs === 1;
-    if (wanted.log && !isOneRun)
-      command.error("error: option '--log' needs one --profile and one run");
-    return wanted;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { text, exitCode: error.exitCode === 0 ? 0 : usageExitCode };
-  }
+    .addHelpText('after', examples);
+  return parsed<Wanted>('sim', command, argv, ({ profile, runs, log }) => {
+    const isOneRun = profile.length * runs === 1;
+    if (log && !isOneRun) command.error("error: option '--log' needs one --profile and one run");
+  });
 }
 
 function profilesOf(word: string): readonly Profile[] {
@@ -98,14 +74,6 @@ function profilesOf(word: string): readonly Profile[] {
   const profile = [...fairNames, ...hostileNames].find((name) => name === word);
   if (profile === undefined) throw new InvalidArgumentError('(--help lists them)');
   return [profile];
-}
-
-function wholeNumberFrom(least: number): (word: string) => number {
-  return (word) => {
-    const number = Number(word);
-    if (/^\d+$/.test(word) && Number.isSafeInteger(number) && number >= least) return number;
-    throw new InvalidArgumentError(`(a whole number, ${least} or more)`);
-  };
 }
 
 function mutantNamed(word: string): string {

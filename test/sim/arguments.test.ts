@@ -3,10 +3,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseArguments } from './arguments.ts';
 import { fairNames, hostileNames } from './profiles.ts';
-import { parseWords } from './words.ts';
 
-const parsed = (line: string) => parseWords(line.split(' ').filter((word) => word !== ''));
+const parsed = (line: string) => parseArguments(line.split(' ').filter((word) => word !== ''));
 
 describe('what is meant', () => {
   it.each([
