@@ -1,56 +1,32 @@
-// A person in a world that asks holders to stop, by the code of `redlockctl stop`, each time in a
-// process of its own.
+// A person in a world that asks holders to stop, by the code of `redlockctl stop`.
 
 import type { Crowd } from './contender.ts';
 import type { Machine } from './machine.ts';
-import type { Random } from './random.ts';
-import { SimProcess } from './sim-process.ts';
-import { StepProgram, type Ways } from './step-program.ts';
+import { SimPerson } from './sim-person.ts';
 
 /** Until a holder listens, and until the request is repeated to one that did not hear it. */
 const heardAfterMs = 2_500;
 
-export class Stopper {
-  readonly #machine: Machine;
-  readonly #crowd: Crowd;
-  readonly #random: Random;
-  #count = 0;
-
+export class Stopper extends SimPerson {
   constructor(machine: Machine, crowd: Crowd) {
-    this.#machine = machine;
-    this.#crowd = crowd;
-    this.#random = machine.world.random.stream(`${machine.name} stopper`);
-    void this.#live().catch(machine.world.crash);
+    super('stopper', machine, crowd);
   }
 
-  async #live(): Promise<void> {
-    const { options, isStormy } = this.#crowd;
-    const process = new SimProcess(this.#machine, `${this.#machine.name}.0`);
+  protected override async live(): Promise<void> {
+    const { options, isStormy } = this.crowd;
     while (isStormy()) {
-      const resource = `r${this.#random.integer(1, options.resourceCount)}`;
-      const pauseMs = this.#random.around(options.ttlMs / 2);
-      await new Promise<void>((resolve) => process.timer(pauseMs, resolve));
+      const resource = this.anyResource();
+      await this.pause(this.random.around(options.ttlMs / 2));
       await this.#stop(resource);
     }
   }
 
   #stop(resource: string): Promise<void> {
-    const { system, witness, running, options } = this.#crowd;
+    const { system, witness, options } = this.crowd;
     const { graceMs, marginMs, masterTimeoutMs } = options;
-    const { name: host, world } = this.#machine;
-    this.#count += 1;
-    const name = `${host}.${this.#count}`;
+    const { name: host, world } = this.machine;
     const waitMs = heardAfterMs + graceMs + 2 * marginMs + 2 * masterTimeoutMs;
-    const program = new StepProgram(
-      this.#crowd,
-      this.#machine,
-      name,
-      resource,
-      waitMs + 10 * masterTimeoutMs + 1_000,
-    );
-    running.add(program);
-    program.onEnd = () => running.delete(program);
-    return program.run(async (ways: Ways) => {
+    return this.step(resource, waitMs + 10 * masterTimeoutMs + 1_000, async (ways, name) => {
       const query = await ways.query();
       const [reports = []] = await query.reports([resource]);
       const asked = system.askable(system.lockStateOf(resource, reports), reports);
