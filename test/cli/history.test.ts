@@ -4,7 +4,15 @@
 import { hostname } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseRecord, type RunRecord } from '../../src/lock/history.ts';
-import { locksOn, node, type TestMaster, takeBy, untilNothingIsLeft, useMasters } from './rig.ts';
+import {
+  giveWayTo,
+  locksOn,
+  node,
+  type TestMaster,
+  takeBy,
+  untilNothingIsLeft,
+  useMasters,
+} from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 let first: TestMaster;
@@ -21,14 +29,14 @@ async function recordsOn(master: TestMaster, name: string): Promise<(RunRecord |
   return entries.map((entry) => parseRecord(entry.replace(/^\d{13} /, ''))).reverse();
 }
 
-/** The one record of a lock, the same on all masters. */
-async function recordOf(name: string): Promise<RunRecord | null> {
+/** The one record of a lock, the same on at least so many masters: by default on all. */
+async function recordOf(name: string, leastCount = 3): Promise<RunRecord | null> {
   const all = await Promise.all(masters.map((master) => recordsOn(master, name)));
-  const records = all.flat();
-  expect(all.map(({ length }) => length)).toEqual([1, 1, 1]);
-  expect(records[1]).toEqual(records[0]);
-  expect(records[2]).toEqual(records[0]);
-  return records[0] ?? null;
+  const [record = null, ...others] = all.flat();
+  expect(Math.max(...all.map(({ length }) => length))).toBe(1);
+  expect(1 + others.length).toBeGreaterThanOrEqual(leastCount);
+  for (const other of others) expect(other).toEqual(record);
+  return record;
 }
 
 const shape = (record: RunRecord | null) => [
@@ -86,9 +94,13 @@ describe('a line has the outcome, as --report has it', () => {
   });
 
   test('waited and ran: for which holder; another program is named by its value', async () => {
-    await takeBy('x'.repeat(1_000), masters, 'late', 1_500);
-    await run(['late', '--', 'true']);
-    expect(await recordOf('late')).toMatchObject({
+    await takeBy('x'.repeat(1_000), masters, 'late');
+    const waiter = start(['late', '--', 'true']);
+    await giveWayTo(waiter, masters, 'late');
+    await waiter.result;
+    // A master where the key goes last may have refused a run that the others granted, and is not
+    // asked to release anything then.
+    expect(await recordOf('late', 2)).toMatchObject({
       outcome: 'ran',
       blocker: { token: 'x'.repeat(40), record: null },
     });

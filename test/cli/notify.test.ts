@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratchFolder } from '../servers/watchdog.ts';
-import { countOf, linesOf, node, takeBy, useMasters } from './rig.ts';
+import { countOf, giveWayTo, linesOf, node, takeBy, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -25,9 +25,10 @@ function toldIn(file: string): string[] {
 
 test('waiting, acquired, released: with the holder, and without output of its own', async () => {
   const file = newFile();
-  await takeBy('theirs', masters, 'a', 1_500);
-  const result = await run(['--notify', noting(file), '--label', 'job', 'a', '--', 'echo', 'out']);
-  expect(result).toMatchObject({
+  await takeBy('theirs', masters, 'a');
+  const waiter = start(['--notify', noting(file), '--label', 'job', 'a', '--', 'echo', 'out']);
+  await giveWayTo(waiter, masters, 'a');
+  expect(await waiter.result).toMatchObject({
     code: 0,
     stdout: 'out\n',
     stderr: expect.stringMatching(/^redlock-run: waiting 0s .*\n$/),

@@ -115,6 +115,16 @@ export async function takeBy(
   );
 }
 
+/** Takes away what takeBy has set, when this run waits for it. */
+export async function giveWayTo(
+  run: CliRun,
+  masters: readonly TestMaster[],
+  name: string,
+): Promise<void> {
+  await run.says('stderr', /waiting/);
+  await Promise.all(masters.map((master) => master.command('del', `redlock:${name}`)));
+}
+
 /** The lines of a stream, without the last line break. */
 export function linesOf(text: string): string[] {
   return text === '' ? [] : text.replace(/\n$/, '').split('\n');

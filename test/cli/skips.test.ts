@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { ctl } from '../ctl/rig.ts';
-import { node, takeBy, useMasters } from './rig.ts';
+import { giveWayTo, node, takeBy, useMasters } from './rig.ts';
 
 const { masters, run, start } = useMasters(3);
 
@@ -35,9 +35,11 @@ test.each([
 });
 
 test('no line with --no-history, and none of a run that waits and is granted', async () => {
-  await takeBy('theirs', masters, 'a', 1_500);
+  await takeBy('theirs', masters, 'a');
   await run(['-n', '--no-history', 'a', '--', 'true']);
-  await run(['a', '--', 'true']);
+  const waiter = start(['a', '--', 'true']);
+  await giveWayTo(waiter, masters, 'a');
+  await waiter.result;
   expect(await historyOf('a')).toMatchObject([{ outcome: 'ran', count: 1, firstAt: null }]);
 });
 
