@@ -41,6 +41,7 @@ export async function ensureBuilt() {
       '-p',
       join(root, 'tsconfig.json'),
       '--declaration',
+      '--stripInternal',
       '--emitDeclarationOnly',
       '--outDir',
       types,
@@ -91,7 +92,14 @@ function isBuilt(wanted) {
 function fingerprint() {
   const hash = createHash('sha256');
   const sources = filesIn(join(root, 'src')).filter((file) => /\.(ts|js|lua)$/.test(file));
-  const tools = ['man-pages.ts', 'bundle.js', 'programs.js', 'ioredis-parts.js', 'no-debug.js'];
+  const tools = [
+    'built.js',
+    'man-pages.ts',
+    'bundle.js',
+    'programs.js',
+    'ioredis-parts.js',
+    'no-debug.js',
+  ];
   const files = [
     ...sources.map((name) => join('src', name)),
     ...tools.map((name) => join('scripts', name)),

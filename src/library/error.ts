@@ -79,12 +79,15 @@ export class RedlockError extends Error {
 }
 
 // Their messages are those of the programs, `what: which: why (what to do)`, without passwords and
-// line breaks, so that the same documentation explains both.
+// line breaks, so that the same documentation explains both. *Note:* `@internal` keeps a function
+// and the types that it names out of the package's declarations.
 
+/** @internal */
 export function usageError(message: string): RedlockError {
   return new RedlockError('usage', message);
 }
 
+/** @internal */
 export function notAcquiredError(
   resources: readonly string[],
   acquisition: NotAcquired,
@@ -125,6 +128,7 @@ export function notAcquiredError(
   }
 }
 
+/** @internal */
 export function abortedError(
   resources: readonly string[],
   why: string,
@@ -143,6 +147,7 @@ const lossLine: Readonly<Record<LeaseLossReason, string>> = {
   closed: 'closed: the Redlock that acquired it was closed',
 };
 
+/** @internal */
 export function lostError(
   resources: readonly string[],
   reason: LeaseLossReason,

@@ -1,7 +1,7 @@
 // The packed library, installed into an empty folder: imported, compiled against, and checked by
 // publint and attw. attw brings an older compiler, as many programs use.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
@@ -98,6 +98,16 @@ test('a process that ends while it holds a lock leaves it to expire', async () =
 });
 
 describe('types', () => {
+  test('are those of the interface, and of nothing behind it', () => {
+    const folder = join(consumer.folder, 'node_modules/redlock-run/dist/library/types');
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    expect(files.filter((name) => name.endsWith('.d.ts')).sort()).toEqual([
+      'index.d.ts',
+      ...['error', 'lease', 'options', 'redlock'].map((name) => `library/${name}.d.ts`),
+      ...['ports', 'types'].map((name) => `lock/${name}.d.ts`),
+    ]);
+  });
+
   test('compile in a program that has no other package', async () => {
     expect(
       await consumer.complaintsAbout(`
