@@ -57,9 +57,6 @@ const { libc, failure } = triedLibc();
 let config: GuardConfig | null = null;
 let guard: Guard | null = null;
 let tree: ProcessTree | null = null;
-/** The session of redlock-run's caller, which the guard has left when the command runs. */
-const callerSession = processEntry(process.pid)?.session;
-
 const decoder = new StringDecoder('utf8');
 const onText = eachMessage<ToGuard>(obey);
 listen((bytes) => onText(decoder.write(bytes)), leave);
@@ -145,7 +142,7 @@ function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => 
   const { isForeground, hasNamespace } = plan;
   const running = { pid: started.pid, isForeground, hasNamespace };
   const isOther = () => false;
-  const keptParts = { libc, command: running, isOther, callerSession, isReapedByNode: true };
+  const keptParts = { libc, command: running, isOther, isReapedByNode: true };
   const kept = new KeptTree(keptParts);
   tree = keptOrSeen(kept, running);
   answer({ pid: started.pid });
@@ -168,9 +165,10 @@ function keptOrSeen(kept: KeptTree, command: RunningCommand): ProcessTree {
 
 /** Guards a command that runs already, as a child of redlock-run: its first guard has died. */
 function adopt(family: Pick<SeenTreeParts, 'root' | 'members' | 'others'>): void {
+  const callerSession = processEntry(process.pid)?.session;
+  libc?.leaveSession();
   const seen = new SeenTree({ ...family, command: null, callerSession });
   tree = seen;
-  libc?.leaveSession();
   leaveCaller();
   seen.look();
   guard?.begin();

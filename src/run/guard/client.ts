@@ -251,8 +251,7 @@ export class GuardClient {
     }
     const { libc } = this.#parts;
     const isOther = (pid: number) => this.#others.has(pid);
-    const callerSession = processEntry(process.pid)?.session;
-    const parts = { libc, isOther, callerSession, isReapedByNode: false };
+    const parts = { libc, isOther, isReapedByNode: false };
     const tree = new KeptTree({ ...parts, command: command ?? { ...commandOf(plan), pid: 0 } });
     // A guard that did not answer the start cannot have reaped the command either.
     if (command === null && tree.isEmpty) return;

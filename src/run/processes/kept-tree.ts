@@ -37,14 +37,13 @@ export interface KeptTreeParts {
   readonly command: RunningCommand;
   /** Whether a child of this process is not of the command, and is reaped elsewhere. */
   readonly isOther: (pid: number) => boolean;
-  /** The session of redlock-run's caller. The command is in it only with a terminal. */
-  readonly callerSession: number | undefined;
   /** Whether Node has started the command and will reap it. */
   readonly isReapedByNode: boolean;
 }
 
 export class KeptTree implements ProcessTree {
   readonly #parts: KeptTreeParts;
+  /** The command is in it with a terminal; without one it has a session of its own. */
   readonly #ownSession = processEntry(process.pid)?.session;
   #commandStatus: WaitStatus | null = null;
   #isCommandReaped = false;
@@ -183,7 +182,7 @@ export class KeptTree implements ProcessTree {
   }
 
   #isFoundedInside({ session }: ProcessEntry): boolean {
-    return session !== this.#parts.callerSession && session !== this.#ownSession;
+    return session !== this.#ownSession;
   }
 
   /** The living processes that SIGKILL is about to end. */
