@@ -18,6 +18,8 @@ export interface Crowd extends ExecutionContext {
   isOpen(): boolean;
   /** False: no program dies suddenly any more. */
   isStormy(): boolean;
+  /** Between the end of one run and the start of the next, drawn by chance. */
+  thinkMs(random: Random): number;
 }
 
 export class Contender {
@@ -34,7 +36,7 @@ export class Contender {
   }
 
   #startLater(): void {
-    this.machine.world.after(this.#random.around(this.#crowd.options.thinkMs), () => {
+    this.machine.world.after(this.#crowd.thinkMs(this.#random), () => {
       if (!this.#crowd.isOpen()) return;
       if (this.machine.isAsleep) this.#startLater();
       else this.#start();

@@ -54,7 +54,7 @@ export class ForeignClient {
   }
 
   #startLater(): void {
-    this.#world.after(this.#random.around(this.#crowd.options.thinkMs), () => {
+    this.#world.after(this.#crowd.thinkMs(this.#random), () => {
       if (!this.#crowd.isStormy()) return;
       this.#count += 1;
       const process = new SimProcess(this.#machine, `${this.#machine.name}.${this.#count}`);

@@ -75,8 +75,9 @@ function runEverywhere(tally: Tally): Promise<unknown> {
       process.argv[1] as string,
       [...process.argv.slice(2), '--share', `${index}/${count}`],
       {
-        // Warnings are collected, and reported with the run that they belong to.
-        execArgv: ['--no-warnings'],
+        // Warnings are collected, and reported with the run that they belong to. With room for
+        // what lives shortly, less garbage is moved about.
+        execArgv: ['--no-warnings', '--min-semi-space-size=64', '--max-semi-space-size=64'],
       },
     );
     worker.on('message', (row) => tally.add(row as ReturnType<typeof Tally.rowOf>));

@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   inSource(
     'guard-starts-too-late',
     'the guard starts a command whose deadline has passed',
-    rarely(60, 'late-guards', 'childUnderLease'),
+    rarely(100, 'late-guards', 'childUnderLease'),
     'run/guard/guard.ts',
     'return this.#clock.now() < this.#stopAt;',
     'return this.#clock.now() < Number.POSITIVE_INFINITY;',
@@ -239,7 +239,7 @@ export const mutants: readonly Mutant[] = [
   inScript(
     'repair-overwrites',
     'a repair replaces the value of another',
-    rarely(60, 'restarts-empty', 'ownership'),
+    rarely(200, 'restarts-empty', 'ownership'),
   ),
   inScript(
     'acquire-overwrites-expiring',

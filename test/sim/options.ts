@@ -95,7 +95,7 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   /** How often a failed attempt is repeated, without the queue; null: until `waitMs` is over. */
   readonly retryCount: number | null;
   readonly giveUpAfterMs: number;
-  /** Between the end of one run and the start of the next, on average. */
+  /** Between the end of one run and the start of the next, on average, in the storm. */
   readonly thinkMs: number;
   readonly workMs: number;
   readonly stubbornChance: number;

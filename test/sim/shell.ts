@@ -29,8 +29,8 @@ export class Shell {
   }
 
   #startLater(): void {
-    const { isOpen, options } = this.#crowd;
-    this.#machine.world.after(this.#random.around(options.thinkMs), () => {
+    const { isOpen, thinkMs } = this.#crowd;
+    this.#machine.world.after(thinkMs(this.#random), () => {
       if (isOpen()) this.#start();
     });
   }

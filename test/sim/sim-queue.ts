@@ -22,6 +22,8 @@ export class SimQueue {
   readonly #places = new Map<string, Place>();
   readonly #served = new Map<string, Served>();
   readonly #everSeen: Map<string, number>;
+  /** All in order; null when one has come or gone since they were sorted. */
+  #sorted: readonly string[] | null = null;
   #expiresAt = 0;
 
   /** `everSeen`: every waiter that was ever queued, for the checkers; it outlives the queue. */
@@ -38,10 +40,9 @@ export class SimQueue {
   }
 
   /** The same, with all that are left. */
-  waiters(now: number): string[] {
+  waiters(now: number): readonly string[] {
     this.#expire(now);
-    for (const [id, { seenAt }] of this.#places)
-      if (seenAt <= now - silentMs) this.#places.delete(id);
+    for (const [id, { seenAt }] of this.#places) if (seenAt <= now - silentMs) this.forget(id);
     for (const [id, { at }] of this.#served) if (at <= now - silentMs) this.#served.delete(id);
     return this.#ids();
   }
@@ -61,14 +62,15 @@ export class SimQueue {
 
   see(id: string, arrival: number, now: number, trueTime: number): void {
     this.#expire(now);
-    const enteredAt = this.#places.get(id)?.enteredAt ?? trueTime;
-    this.#places.set(id, { arrival, seenAt: now, enteredAt });
+    const known = this.#places.get(id);
+    if (known?.arrival !== arrival) this.#sorted = null;
+    this.#places.set(id, { arrival, seenAt: now, enteredAt: known?.enteredAt ?? trueTime });
     this.#everSeen.set(id, arrival);
     this.#expiresAt = now + keptMs;
   }
 
   forget(id: string): void {
-    this.#places.delete(id);
+    if (this.#places.delete(id)) this.#sorted = null;
   }
 
   serve(id: string, arrival: number, now: number): void {
@@ -108,14 +110,14 @@ export class SimQueue {
   #expire(now: number): void {
     if (now <= this.#expiresAt) return;
     this.#places.clear();
+    this.#sorted = null;
     this.#served.clear();
   }
 
-  #ids(): string[] {
-    if (this.#places.size < 2) return [...this.#places.keys()];
-    const places = [...this.#places].sort(
-      ([idA, a], [idB, b]) => a.arrival - b.arrival || (idA < idB ? -1 : idA > idB ? 1 : 0),
-    );
-    return places.map(([id]) => id);
+  #ids(): readonly string[] {
+    this.#sorted ??= [...this.#places]
+      .sort(([idA, a], [idB, b]) => a.arrival - b.arrival || (idA < idB ? -1 : idA > idB ? 1 : 0))
+      .map(([id]) => id);
+    return this.#sorted;
   }
 }

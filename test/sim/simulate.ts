@@ -43,6 +43,8 @@ export interface Wishes {
 const prefix = 'lock:';
 /** How long the queue keeps the position of a waiter that has died. */
 const deadWaiterMs = 3_000;
+/** How much more seldom runs start when the trouble is over. */
+const calmThinkFactor = 10;
 /** How late something may still be under way when everything has ended. */
 const lateMs = 30_000;
 
@@ -98,6 +100,7 @@ export async function simulate(
   const witness = new Witness(world, servers, prefix, options);
   const running = new Set<Running>();
   let isOpen = true;
+  const isStormy = () => world.now < options.stormMs;
   const crowd = {
     system,
     options,
@@ -108,7 +111,9 @@ export async function simulate(
     running,
     rosters: new Rosters(witness, machines, options),
     isOpen: () => isOpen,
-    isStormy: () => world.now < options.stormMs,
+    isStormy,
+    // After the storm it is to be seen that all get their turn; new runs show little more.
+    thinkMs: (one: Random) => one.around(options.thinkMs) * (isStormy() ? 1 : calmThinkFactor),
   };
   const [shellMachines, others] = [
     machines.slice(0, options.shellCount),
