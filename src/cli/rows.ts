@@ -5,34 +5,12 @@
 import stringWidth from 'string-width';
 import { oneLine } from '../text/foreign-text.ts';
 
-/** The text in rows of at most `columns`; only a word that is wider has a row that is wider. */
-export function rowsOf(text: string, columns: number): string[] {
-  const rows: string[] = [];
-  for (const word of text.split(' ')) {
-    const row = rows.at(-1);
-    if (row !== undefined && stringWidth(row) + 1 + stringWidth(word) <= columns)
-      rows[rows.length - 1] = `${row} ${word}`;
-    else rows.push(word);
-  }
-  return rows;
-}
-
-/** How far a row begins behind the one that it continues. */
-const hanging = 4;
-
 /**
- * Lines, such as those of a table, as a terminal of so many columns shows them: what is wider goes
- * on in the next row. Spaces between words stay. null: no terminal, which changes nothing.
+ * The line in rows of at most `columns`, broken between words; spaces between words stay. Only a
+ * word that is wider has a row that is wider. Each further row begins so many columns (`hanging`)
+ * behind the beginning of the line.
  */
-export function fitted(text: string, columns: number | null): string {
-  if (columns === null) return text;
-  return text
-    .split('\n')
-    .flatMap((line) => (stringWidth(line) <= columns ? [line] : broken(line, columns)))
-    .join('\n');
-}
-
-function broken(line: string, columns: number): string[] {
+export function rowsOf(line: string, columns: number, hanging = 0): string[] {
   const [margin = ''] = /^ */.exec(line) ?? [];
   const indent = ' '.repeat(Math.min(margin.length + hanging, Math.floor(columns / 2)));
   const rows: string[] = [];
@@ -44,6 +22,18 @@ function broken(line: string, columns: number): string[] {
     } else row += gap + word;
   }
   return [...rows, row];
+}
+
+/**
+ * Lines, such as those of a table, as a terminal of so many columns shows them: what is wider goes
+ * on in the next row. null: no terminal, which changes nothing.
+ */
+export function fitted(text: string, columns: number | null): string {
+  if (columns === null) return text;
+  return text
+    .split('\n')
+    .flatMap((line) => (stringWidth(line) <= columns ? [line] : rowsOf(line, columns, 4)))
+    .join('\n');
 }
 
 // Tables for people: no borders, two spaces between columns, readable when piped. Programs use
