@@ -43,8 +43,8 @@ export interface Wishes {
 const prefix = 'lock:';
 /** How long the queue keeps the position of a waiter that has died. */
 const deadWaiterMs = 3_000;
-/** How much more seldom runs start when the trouble is over. */
-const calmThinkFactor = 10;
+/** How much more seldom runs start when the trouble is over, and when at the latest. */
+const calmThink = { factor: 10, mostMs: 2_000 };
 /** How late something may still be under way when everything has ended. */
 const lateMs = 30_000;
 
@@ -113,7 +113,10 @@ export async function simulate(
     isOpen: () => isOpen,
     isStormy,
     // After the storm it is to be seen that all get their turn; new runs show little more.
-    thinkMs: (one: Random) => one.around(options.thinkMs) * (isStormy() ? 1 : calmThinkFactor),
+    thinkMs: (one: Random) => {
+      const thinkMs = one.around(options.thinkMs);
+      return isStormy() ? thinkMs : Math.min(calmThink.factor * thinkMs, calmThink.mostMs);
+    },
   };
   const [shellMachines, others] = [
     machines.slice(0, options.shellCount),
