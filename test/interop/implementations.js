@@ -15,6 +15,7 @@
  * @property {'when asked' | 'by itself' | 'never'} extends how it extends a lock with a ttl
  * @property {'nothing' | 'our lock'} lateReleaseRemoves what its release takes away when its lease
  *   has ended and the lock is ours
+ * @property {'nothing' | 'its keys'} failedAttemptLeaves what stands on masters that granted
  * @property {'works' | 'leaves its keys'} withMasterDown what it does when one of three is down
  */
 
@@ -23,6 +24,7 @@ const usual = {
   prefix: '',
   extends: /** @type {const} */ ('when asked'),
   lateReleaseRemoves: /** @type {const} */ ('nothing'),
+  failedAttemptLeaves: /** @type {const} */ ('nothing'),
   withMasterDown: /** @type {const} */ ('works'),
 };
 const single = { ...usual, masterCount: /** @type {1} */ (1) };
