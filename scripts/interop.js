@@ -4,10 +4,10 @@
 // writes docs/results/interop.md; `--sections` makes the shared section so many times as long. It
 // fails when a check fails, or when one that is named cannot be run here.
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { implementations } from '../test/interop/implementations.js';
+import { implementationsWith } from '../test/interop/implementations.js';
 import { Failure, root, script, show } from './program.js';
 import { setUp } from './setup.js';
 
@@ -43,11 +43,7 @@ function readWords() {
   const sources = process.env.INTEROP_SOURCES;
   if (sources && !existsSync(sources))
     throw new Failure(64, `interop: INTEROP_SOURCES: ${sources}: no such folder`);
-  const known = [
-    'all',
-    ...implementations.map(({ name }) => name),
-    ...(sources ? readdirSync(sources) : []),
-  ];
+  const known = ['all', ...implementationsWith(sources).map(({ name }) => name)];
   const names = words.positionals;
   if (names.length === 0)
     throw new Failure(64, `interop: which? (usage: ${usage}; names: ${known.join(', ')})`);

@@ -20,8 +20,8 @@ export interface Check {
 const longMs = 60_000;
 
 /** Theirs gets the lock, in however many attempts. */
-const letIn = (theirs: Adapter, ttlMs: number) =>
-  eventually('theirs is let in', () => theirs.acquire(name, ttlMs), 30_000);
+const letIn = (rig: Rig, theirs: Adapter, ttlMs: number) =>
+  eventually('theirs is let in', () => rig.attemptOf(theirs, ttlMs), 30_000);
 
 /** Theirs is refused while ours holds, also beyond its first end, and changes nothing. */
 async function isRefusedBeyond(rig: Rig, theirs: Adapter, firstEndAt: number): Promise<void> {
@@ -131,11 +131,11 @@ export const checks: readonly Check[] = [
     title: 'the program holds beyond its first ttl: theirs is refused, and let in after its end',
     async run(rig) {
       const theirs = await rig.theirs();
-      const job = await rig.program('1500ms');
+      const job = await rig.program('3s');
       await isRefusedBeyond(rig, theirs, await rig.expiry());
       job.signal('SIGTERM');
       expect((await job.result).signal).toBe('SIGTERM');
-      await letIn(theirs, longMs);
+      await letIn(rig, theirs, longMs);
       expect((await rig.once()).code).toBe(75);
       return undefined;
     },
@@ -145,10 +145,10 @@ export const checks: readonly Check[] = [
       'the library holds beyond its first ttl: theirs is refused, and let in after its release',
     async run(rig) {
       const theirs = await rig.theirs();
-      const lease = await rig.lease(1_500, 0);
+      const lease = await rig.lease(3_000, 0);
       await isRefusedBeyond(rig, theirs, await rig.expiry());
       expect(await lease.release()).toBe(true);
-      await letIn(theirs, longMs);
+      await letIn(rig, theirs, longMs);
       expect(await rig.attempt()).toBe('busy');
       return undefined;
     },
@@ -161,7 +161,7 @@ export const checks: readonly Check[] = [
       job.killAll();
       await job.result;
       const expiry = await rig.expiry();
-      await letIn(theirs, longMs);
+      await letIn(rig, theirs, longMs);
       expect(Date.now()).toBeGreaterThanOrEqual(expiry);
       expect((await rig.once()).code).toBe(75);
       return undefined;
@@ -174,7 +174,7 @@ export const checks: readonly Check[] = [
       const job = await rig.program('2s');
       const ours = await rig.ours();
       job.signal('SIGSTOP');
-      await letIn(theirs, longMs);
+      await letIn(rig, theirs, longMs);
       const before = await rig.without(ours);
       job.signal('SIGCONT');
       expect((await job.result).code).toBe(79);
@@ -189,7 +189,7 @@ export const checks: readonly Check[] = [
       const theirs = await rig.theirs();
       const lease = await rig.library().acquire(name, 1_500, { waitMs: 0 });
       const ours = await rig.ours();
-      await letIn(theirs, longMs);
+      await letIn(rig, theirs, longMs);
       const before = await rig.without(ours);
       await expect(lease.extend()).rejects.toMatchObject({ kind: 'lost' });
       await lease.release();
@@ -209,7 +209,7 @@ export const checks: readonly Check[] = [
         expect([(await rig.once()).code, await rig.attempt()]).toEqual([75, 'busy']);
         return undefined;
       }
-      await letIn(theirs, longMs);
+      await letIn(rig, theirs, longMs);
       expect([(await rig.once()).code, await rig.attempt()]).toEqual([75, 'busy']);
       await theirs.release();
       const job = await rig.program('5s');
@@ -218,7 +218,7 @@ export const checks: readonly Check[] = [
       await rig.expectOurs(ours);
       job.signal('SIGTERM');
       await job.result;
-      await letIn(theirs, longMs);
+      await letIn(rig, theirs, longMs);
       return undefined;
     },
   },
@@ -235,6 +235,22 @@ export const checks: readonly Check[] = [
       await second?.command('del', rig.key);
       expect([(await rig.once()).code, await rig.attempt()]).toEqual([0, 'acquired']);
       expect((await rig.look())[0]).toEqual(before[0]);
+      return undefined;
+    },
+  },
+  {
+    title: 'its failed attempt leaves no key',
+    applies: ({ masterCount }) => masterCount === 3,
+    async run(rig) {
+      const theirs = await rig.theirs();
+      for (const master of rig.masters.slice(0, 2))
+        await master.command('set', rig.key, 'another', 'px', longMs);
+      expect(await theirs.acquire(name, longMs)).toBe(false);
+      if (rig.implementation.failedAttemptLeaves === 'its keys') {
+        expect((await rig.values())[2]).not.toBe(null);
+        return undefined;
+      }
+      await eventually('its keys are gone', async () => (await rig.values())[2] === null);
       return undefined;
     },
   },

@@ -3,11 +3,10 @@
 // of npm and Go. One that cannot be run here is told by name and reason, and counted as skipped; if
 // it was asked for by name, that is a failure.
 
-import { readdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { checks } from './checks.ts';
-import { implementations, ofFolder } from './implementations.js';
+import { implementationsWith, ofFolder } from './implementations.js';
 import { installed, pathOfAdapter, type Subject } from './install.ts';
 import { type Row, report } from './page.ts';
 import { Rig } from './rig.ts';
@@ -15,8 +14,7 @@ import type { Plan } from './section.ts';
 
 const wanted = (process.env.INTEROP ?? '').split(',').filter(Boolean);
 const isAll = wanted.includes('all');
-const sources = process.env.INTEROP_SOURCES;
-const known = [...implementations, ...(sources ? readdirSync(sources).sort().map(ofFolder) : [])];
+const known = implementationsWith(process.env.INTEROP_SOURCES);
 const chosen = known.filter(({ name, registry }) =>
   wanted.length === 0 ? ['npm', 'Go'].includes(registry) : isAll || wanted.includes(name),
 );
@@ -93,6 +91,7 @@ describe('a deliberate fault is found', () => {
     ['never-asks', 'the library holds', /expected true to be false/],
     ['releases-any', 'the program holds', /toEqual|deeply equal/],
     ['releases-any', 'theirs is frozen', /deeply equal/],
+    ['leaves-keys', 'its failed attempt', /not within .* its keys are gone/],
     ['never-asks', 'one of three masters', /expected/],
   ])('%s: by "%s..."', async (flaw, beginning, message) => {
     const check = checks.find(({ title }) => title.startsWith(beginning));

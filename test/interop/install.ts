@@ -1,18 +1,20 @@
 // Installs an implementation at its exact version into the user's cache, by the client of its own
 // registry, and says how its adapter is started. A missing toolchain is a reason, told by name, and
-// no error. The folder of a complete installation is named after its contents.
+// no error. The folder of a complete installation is named after its contents. What is in no
+// registry is used where the caller has it, at an exact commit.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   accessSync,
   constants,
   copyFileSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { once } from '../servers/once.ts';
 import type { Implementation, Registry } from './implementations.js';
@@ -27,9 +29,13 @@ export interface Subject {
 interface Installer {
   /** The programs that have to be on the PATH. */
   readonly needs: readonly string[];
+  /** A library that one of them has to have, and the command that fails without it. */
+  readonly library?: { readonly name: string; readonly test: readonly [string, ...string[]] };
   /** The source of the adapter in adapters/. */
   readonly adapter: string;
-  install(folder: string, packages: readonly string[]): void;
+  /** Absent: there is nothing to install. */
+  install?(folder: string, packages: readonly string[]): void;
+  /** `folder`: that of the installation, or of the sources if nothing is installed. */
   start(folder: string, name: string): Omit<Subject, 'implementation'>;
 }
 
@@ -98,19 +104,50 @@ const installers: Record<Exclude<Registry, 'folder'>, Installer> = {
       ],
     }),
   },
+  'Ruby source': ofSource('ruby', 'redlock.rb'),
+  'PHP source': {
+    ...ofSource('php', 'redlock.php', '-d', 'display_errors=stderr'),
+    library: {
+      name: 'extension redis of PHP',
+      test: ['php', '-r', 'exit((int) !extension_loaded("redis"));'],
+    },
+  },
+  'Perl source': {
+    ...ofSource('perl', 'DistLock.pl'),
+    library: { name: 'module Redis of Perl', test: ['perl', '-MRedis', '-e1'] },
+  },
+  'C++ source': {
+    needs: ['g++', 'git'],
+    adapter: 'redlock.cpp',
+    install: (folder, [library = '']) => {
+      const source = join(sources(), repositoryOf(library));
+      const archives = ['bin/libredlock.a', 'hiredis/libhiredis.a'].map((one) => join(source, one));
+      const missing = archives.find((one) => !existsSync(one));
+      if (missing) throw new Error(`no ${missing} (the caller builds the library)`);
+      const adapter = pathOfAdapter('redlock.cpp');
+      run(folder, 'g++', '-w', '-I', source, '-o', 'adapter', adapter, ...archives);
+    },
+    start: (folder, name) => ({ args: [join(folder, 'adapter'), name] }),
+  },
 };
 
 /** How to start its adapter, installed first if need be; or why it cannot be run here. */
 export function installed(implementation: Implementation): Subject | { readonly reason: string } {
   const { registry, packages, name } = implementation;
   if (registry === 'folder') {
-    const adapter = join(process.env.INTEROP_SOURCES ?? '', name, 'adapter');
+    const adapter = join(sources(), name, 'adapter');
     if (!isExecutable(adapter)) return { reason: `no program ${adapter}` };
     return { implementation, args: [adapter, name] };
   }
-  const { needs, adapter, install, start } = installers[registry];
+  const { needs, library, adapter, install, start } = installers[registry];
+  const isSource = registry.endsWith(' source');
+  if (isSource && sources() === '') return { reason: 'INTEROP_SOURCES is not set' };
   const missing = needs.filter((program) => !isOnPath(program));
   if (missing.length > 0) return { reason: `no ${missing.join(', no ')}` };
+  if (library !== undefined && !succeeds(...library.test)) return { reason: `no ${library.name}` };
+  const faults = isSource ? packages.map(faultOfSource).filter((fault) => fault !== null) : [];
+  if (faults.length > 0) return { reason: faults.join(', ') };
+  if (install === undefined) return { implementation, ...start(sources(), name) };
   try {
     const contents = [...packages, readFileSync(pathOfAdapter(adapter), 'utf8')];
     const folder = once(`interop/${registry}`, contents, (cwd) => install(cwd, packages));
@@ -123,6 +160,39 @@ export function installed(implementation: Implementation): Subject | { readonly 
 
 function run(cwd: string, program: string, ...args: string[]): void {
   execFileSync(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: 600_000 });
+}
+
+/** The folder that the caller names for what is in no registry; empty: none. */
+function sources(): string {
+  const folder = process.env.INTEROP_SOURCES ?? '';
+  return folder && resolve(folder);
+}
+
+/** A library in a language that compiles as it runs: its adapter loads it from the sources. */
+function ofSource(program: string, adapter: string, ...options: string[]): Installer {
+  return {
+    needs: [program, 'git'],
+    adapter,
+    start: (folder, name) => ({
+      args: [program, ...options, pathOfAdapter(adapter), name, folder],
+    }),
+  };
+}
+
+/** OWNER/NAME, which is its folder in the sources too. */
+const repositoryOf = (source: string) => source.split('@')[0] ?? '';
+
+/** What is wrong with the checkout of OWNER/NAME@COMMIT; null: nothing. */
+function faultOfSource(source: string): string | null {
+  const folder = join(sources(), repositoryOf(source));
+  const commit = source.split('@')[1] ?? '';
+  if (!existsSync(join(folder, '.git'))) return `no checkout ${folder}`;
+  if (succeeds('git', '-C', folder, 'diff', '--quiet', commit)) return null;
+  return `${folder} is not as in commit ${commit}`;
+}
+
+function succeeds(program: string, ...args: string[]): boolean {
+  return spawnSync(program, args, { stdio: 'ignore', timeout: 60_000 }).status === 0;
 }
 
 function isOnPath(program: string): boolean {

@@ -55,6 +55,14 @@ export class Rig {
     return theirs;
   }
 
+  /** One attempt of theirs. What it leaves behind is removed, as a caller would have to. */
+  async attemptOf(theirs: Adapter, ttlMs: number): Promise<boolean> {
+    const isAcquired = await theirs.acquire(name, ttlMs);
+    if (!isAcquired && this.implementation.failedAttemptLeaves === 'its keys')
+      await theirs.release();
+    return isAcquired;
+  }
+
   /** redlock-run with these arguments. */
   start(args: readonly string[]): CliRun {
     return this.#start(['--prefix', this.implementation.prefix, ...args]);

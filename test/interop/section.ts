@@ -70,7 +70,7 @@ export async function shareSection(rig: Rig, plan: Plan): Promise<Sections> {
 
   const foreign = async () => {
     while (goesOn()) {
-      if (await theirs.acquire(name, ttlMs)) {
+      if (await rig.attemptOf(theirs, ttlMs)) {
         await visit(folder, workMs);
         counts.theirs += 1;
         await theirs.release();

@@ -16,6 +16,6 @@ test.each(implementations)('$title', ({ title, registry, masterCount, prefix, pa
 });
 
 test('and no other', () => {
-  const rows = page.match(/^\| .* \| (npm|Go|PyPI|Maven|crates\.io) \| /gm) ?? [];
+  const rows = page.match(/^\| .* \| (npm|Go|PyPI|Maven|crates\.io|\S+ source) \| /gm) ?? [];
   expect(rows).toHaveLength(implementations.length);
 });

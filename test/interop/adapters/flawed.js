@@ -34,7 +34,7 @@ async function acquire(ttl) {
   if (flaw === 'never-acquires') return false;
   if (flaw === 'overwrites') return (await countOf(set, value, ttl)) >= quorum;
   const isGranted = (await countOf(setIfFree, value, ttl)) >= quorum;
-  if (!isGranted) await countOf(removeOurs, value);
+  if (!isGranted && flaw !== 'leaves-keys') await countOf(removeOurs, value);
   return isGranted;
 }
 
