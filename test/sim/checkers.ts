@@ -21,6 +21,8 @@ type Checker = (fact: Fact, witness: Witness) => string | null;
 const grainMs = 1e-3;
 /** Once masters and network are well: how long until a waiter must have the lock. */
 export const livenessTtls = 4;
+/** How long a free lock may stay free before the next program wants it. */
+const comesAgainMs = 3_000;
 
 export const checkers = {
   /** No two holders believe in the lock at one instant of true time, unless both may hold it. */
@@ -159,13 +161,13 @@ export const checkers = {
     return fact.kind === 'warned' ? fact.warning : null;
   },
 
-  /** Once all masters are well, a waiter gets the lock, or a holder has it and keeps it. */
-  liveness(fact, witness) {
+  /** Once all masters are well, a waiter gets the lock, or a holder has had it until just now. */
+  liveness(fact, { holdings, world }) {
     if (fact.kind !== 'healthy-for') return null;
-    const times = [...witness.holdings.values()].map(({ acquiredAt }) => acquiredAt);
-    const isWon = times.some((at) => at >= fact.sinceAt && at <= fact.sinceAt + fact.ms);
-    const isHeld = [...witness.live()].some((holding) => holding.isBelieved);
-    return isWon || isHeld
+    const isWon = ({ acquiredAt }: Holding) =>
+      acquiredAt >= fact.sinceAt && acquiredAt <= fact.sinceAt + fact.ms;
+    const isHeld = ({ validUntil }: Holding) => validUntil > world.now - comesAgainMs;
+    return [...holdings.values()].some((holding) => isWon(holding) || isHeld(holding))
       ? null
       : `no program got the lock within ${Math.round(fact.ms)} ms of good health`;
   },
