@@ -192,18 +192,19 @@ export class RedisMaster implements Master {
       this.#settle(retired, mayHold);
     }
     let wasSent = false;
-    const send = (connection: Connection) => {
+    const sending = (one: Undoing) => (connection: Connection) => {
       wasSent = true;
       mayHold.owing.delete(connection);
       mayHold.undoing = undoing;
-      return this.#release(connection, undoing);
+      return this.#release(connection, one);
     };
-    let reply = await this.#ask(always, send, removalOf);
+    let reply = await this.#ask(always, sending(undoing), removalOf);
     if (isFailed(reply) && reply.cause === 'connection' && wasSent) {
       // The connection had broken before, unnoticed: routers forget idle connections. Try once more
-      // on a new one.
+      // on a new one. The waiter may have left the queue by then, and must not come back.
       mayHold.undoing = null;
-      reply = await this.#ask(always, send, repeatedRemovalOf);
+      const again = keepsPosition ? withoutWaiter(undoing) : undoing;
+      reply = await this.#ask(always, sending(again), repeatedRemovalOf);
     }
     if (isFailed(reply)) mayHold.undoing = undoing;
     else this.#mayHold.delete(claim.value);

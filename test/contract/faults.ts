@@ -6,7 +6,15 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
-import { claimOf, heldBy, lasting, type Server, untilAnswered, type World } from './world.ts';
+import {
+  claimOf,
+  heldBy,
+  lasting,
+  type Server,
+  untilAnswered,
+  type World,
+  waiting,
+} from './world.ts';
 
 export function faults(world: World): void {
   const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
@@ -97,6 +105,23 @@ export function faults(world: World): void {
       // It was sent once more on another connection, where the value was not shown any more.
       expect(await reply).toEqual({ kind: 'released' });
       expect(await master.release(claimOf('a'), 0)).toEqual({ kind: 'missing' });
+    });
+  });
+
+  describe('a rollback whose connection breaks', () => {
+    it('brings back no waiter that has left the queue meanwhile', async (server, master) => {
+      const first = waiting(claimOf('a'));
+      await master.acquire(first, lasting);
+      await server.loseAnswers();
+      const rolledBack = master.rollback(first);
+      await server.pass(50);
+      await server.restore();
+      const other = server.handle();
+      await other.acquire({ ...first, value: 'a2' }, lasting);
+      await other.release({ ...first, value: 'a2' }, 0);
+      await server.cut();
+      await rolledBack;
+      expect(await server.look('r')).toMatchObject([{ queue: [] }]);
     });
   });
 

@@ -2,7 +2,7 @@
 // sets. *Note:* equal arrivals are ordered by the bytes of the id, as Redis orders the members of a
 // set.
 
-const silentMs = 3_000;
+export const silentMs = 3_000;
 const keptMs = 10_000;
 
 interface Place {

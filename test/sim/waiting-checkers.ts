@@ -6,6 +6,7 @@
 import { quorumOf } from '../../src/lock/quorum.ts';
 import { parseWaiterId } from '../../src/lock/waiter-id.ts';
 import type { Options } from './options.ts';
+import { silentMs } from './sim-queue.ts';
 import type { Fact, Holding, Witness } from './witness.ts';
 
 /**
@@ -65,7 +66,7 @@ export const waitingCheckers = {
    */
   handOver(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'acquired' || !witness.isCalm) return null;
-    const { value, resources, lease } = fact.holding;
+    const { value, resources, sharing, lease } = fact.holding;
     const ends = resources.flatMap((resource) => witness.ends.of(resource) ?? []);
     const end = ends.sort((a, b) => b.freeAt - a.freeAt)[0];
     const { waiter } = lease.claim;
@@ -73,11 +74,17 @@ export const waitingCheckers = {
     const tookMs = witness.world.now - end.freeAt;
     // A program that shares the lock may have woken the next one.
     const rounds = witness.acquiredSince(end.freeAt, fact.holding);
-    const isLate = witness.hasLateDeath(end.freeAt);
+    // The keys of a program that has just died may still be in the way.
+    const keptMs = 1.02 * witness.ttlMs;
+    const isLate = witness.hasDiedSince(end.freeAt - keptMs - pollMs);
+    // While others share the lock, a dead waiter that wants it alone is not woken, so that it keeps
+    // its position until it has been silent for long enough.
+    const isBehind = sharing.kind === 'shared' && witness.hasDiedSince(end.freeAt - silentMs);
     const allowedMs =
       rounds * handOverMs +
-      (isLate ? 1.02 * witness.ttlMs : 0) +
-      (isLate || end.isLeft ? pollMs : 0);
+      (isLate ? keptMs : 0) +
+      (isLate || isBehind || end.isLeft ? pollMs : 0) +
+      (isBehind ? silentMs : 0);
     return tookMs > allowedMs
       ? `${value} waited, and got the lock ${Math.round(tookMs)} ms after it was free`
       : null;

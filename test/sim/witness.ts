@@ -286,14 +286,9 @@ export class Witness {
     return this.programs.find(({ values }) => values.includes(value));
   }
 
-  /**
-   * Whether a process has died so recently that its keys or its position may still be in the way.
-   */
-  hasLateDeath(before: number): boolean {
-    const soMuchLaterMs = this.ttlMs * 1.02 + 1_000;
-    return this.programs.some(
-      ({ wasKilled, endedAt }) => wasKilled && (endedAt ?? 0) > before - soMuchLaterMs,
-    );
+  /** Whether a program has died suddenly since then. */
+  hasDiedSince(instant: number): boolean {
+    return this.programs.some(({ wasKilled, endedAt }) => wasKilled && (endedAt ?? 0) > instant);
   }
 
   /** How many programs have acquired any of these since then. */
