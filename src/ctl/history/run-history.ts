@@ -12,8 +12,8 @@ import {
 } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
+import { iso, median } from '../../text/time.ts';
 import type { LockState } from '../lock-state.ts';
-import type { MasterQuery } from '../master-query.ts';
 
 /** The holder for which a run was refused the lock. */
 export interface PastHolder {
@@ -226,47 +226,4 @@ function pastHolderOf({ token, record }: NonNullable<RunRecord['blocker']>): Pas
   const { host, pid, user, since, label, note: reason = null, url = null } = record;
   const client = { host, pid, user, since, label, note: reason, url };
   return { kind: 'redlock-run', token, ...client };
-}
-
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((a, b) => a - b)[Math.floor((numbers.length - 1) / 2)] ?? 0;
-}
-
-/** Clamped to what a Date can hold, because a line may contain any number. */
-function iso(ms: number): string {
-  return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString();
-}
-
-// Holders whose run has ended while --hold-at-least keeps the key. The line in the history tells,
-// which is written together with the key. *Note:* a run with --no-history has no line, and looks
-// alive until the key expires.
-
-/**
- * How many lines of a history are read. The line of the last run is most likely among them; waiters
- * that have given up since then come after it.
- */
-const newestLines = 50;
-
-/** The locks, with `endedAt` of their holders. */
-export async function withEndings(
-  query: MasterQuery,
-  locks: readonly LockState[],
-): Promise<LockState[]> {
-  const held = locks.filter(({ holders }) => holders.some(({ kind }) => kind === 'redlock-run'));
-  const histories = await query.histories(
-    held.map(({ name }) => name),
-    newestLines,
-  );
-  const ended = new Map<string, string | null>();
-  for (const [index, { name }] of held.entries()) {
-    for (const { token, endedAt } of pastRunsOf(name, histories[index] ?? []))
-      ended.set(`${token} ${name}`, endedAt);
-  }
-  return locks.map((lock) => ({
-    ...lock,
-    holders: lock.holders.map((holder) => ({
-      ...holder,
-      endedAt: ended.get(`${holder.token} ${lock.name}`) ?? null,
-    })),
-  }));
 }
