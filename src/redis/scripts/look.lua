@@ -57,16 +57,16 @@ for i = 1, count do
   -- @history
   if value then ended = endings(KEYS[count * 6 + i], value, holders) end
   -- @end
-  locks[i] = {
+  local lock = {
     redis.call('TYPE', KEYS[at]).ok,
     value and string.sub(value, 1, mostValueBytes + 1),
     redis.call('PTTL', KEYS[at]),
     fence and string.sub(fence, 1, 30),
-    queue,
-    holders,
-    freeze and cut(freeze),
-    freeze and redis.call('PTTL', freezeKey) or -2,
-    ended,
   }
+  if freeze or #queue + #holders + #ended > 0 then
+    lock[5], lock[6], lock[7], lock[8], lock[9] = queue, holders, false, -2, ended
+    if freeze then lock[7], lock[8] = cut(freeze), redis.call('PTTL', freezeKey) end
+  end
+  locks[i] = lock
 end
 return locks
