@@ -16,7 +16,6 @@ import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { roughly } from '../text/lines.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './history/run-history.ts';
 import { holdingsOf } from './holdings.ts';
 import {
   type Holder,
@@ -60,7 +59,7 @@ async function attempt(call: Call, name: string): Promise<Broken> {
   const by = personOf(call);
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
-  const [lock = lockStateOf(name, [])] = await withEndings(query, [lockStateOf(name, reports)]);
+  const lock = lockStateOf(name, reports);
   const code = codeOf[lock.state];
   if (lock.state === 'unknown' || lock.state === 'unfit') {
     return { outcome: 'no-quorum', message: headlineOf(lock), removed: 0, code };

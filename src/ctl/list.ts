@@ -8,7 +8,6 @@ import { exitCode } from '../text/errors.ts';
 import { jsonLine, printable } from '../text/foreign-text.ts';
 import { reasonBehind, roughly } from '../text/lines.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './history/run-history.ts';
 import { describeFreeze } from './holdings.ts';
 import type { Holder, LockState } from './lock-state.ts';
 import { together } from './lock-text.ts';
@@ -21,11 +20,9 @@ export async function list(call: Call): Promise<number> {
   // A lock that is free by now was released after its name had been found.
   const seen = (await query.look(names)).filter(({ state }) => state !== 'free');
   const canBeAnyKey = settings.prefix === '' && settings.protocol === 'redlock';
-  const held = canBeAnyKey ? seen.filter((lock) => !isMostLikelyNone(lock)) : seen;
-  const leftOut = seen.length - held.length;
-  // Before the histories are asked for: a master that may not tell those has answered the query.
+  const locks = canBeAnyKey ? seen.filter((lock) => !isMostLikelyNone(lock)) : seen;
+  const leftOut = seen.length - locks.length;
   const failures = query.failures();
-  const locks = await withEndings(query, held);
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
   }

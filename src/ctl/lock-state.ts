@@ -8,6 +8,7 @@ import { parseValue } from '../lock/value.ts';
 import { waitingProcess } from '../lock/waiter-id.ts';
 import { isCut, type LockSnapshot } from '../redis/snapshot.ts';
 import { withBytesEscaped } from '../text/foreign-text.ts';
+import { iso, median } from '../text/time.ts';
 import { type Holding, holdingsOf, type ShownFreeze, shownFreezeOf } from './holdings.ts';
 
 /**
@@ -244,12 +245,15 @@ function holderOf(value: string, views: readonly MasterView[], votes: number): H
     endedAt: null,
   };
   if (type !== 'string') return { kind: type ?? 'unknown', token: null, ...noRecord };
-  const { record } = parseValue(value);
-  const token = isCut(value) ? null : tokenOf(value);
+  const { token: raw, record } = parseValue(value);
+  const token = isCut(value) ? null : withBytesEscaped(raw);
   if (record === null) return { kind: 'string', token, ...noRecord };
   const { host, pid, user, since, label, note: reason = null, url = null } = record;
   const shown = { host, pid, user, since, label, note: reason, url };
-  return { kind: 'redlock-run', token, ...shown, slot, votes, endedAt: null };
+  const endings = views.flatMap(({ snapshot }) => snapshot?.endings ?? []);
+  const times = endings.flatMap((one) => (one.token === raw ? [one.atMs] : []));
+  const endedAt = times.length === 0 ? null : iso(median(times));
+  return { kind: 'redlock-run', token, ...shown, slot, votes, endedAt };
 }
 
 function freeInMs(votes: readonly MasterVote[], quorum: number): number | null {

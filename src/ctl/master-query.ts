@@ -18,7 +18,7 @@ import { type LockState, lockStateOf, type MasterReport } from './lock-state.ts'
 /** Locks read in one request: about a millisecond of a master's time. */
 const batchSize = 100;
 /** Histories read in one request; the reply has room for some thousands of lines. */
-const historyBatchSize = 100;
+const historyBatchSize = 250;
 /** Keys that one SCAN goes through. */
 const pageSize = 1_000;
 
@@ -91,34 +91,34 @@ export class MasterQuery {
 
   /** The states of these locks, in the order of the names. */
   async look(names: readonly string[]): Promise<LockState[]> {
-    const reports = await this.reports(names);
-    return names.map((name, index) => lockStateOf(name, reports[index] ?? []));
+    return this.#lookedAt(names, lockStateOf);
   }
 
   /** For each of these locks the report of each master. */
   async reports(names: readonly string[]): Promise<MasterReport[][]> {
-    const graceFailures = await this.ask(async (observer) => ({
-      graceFailure: await observer.graceFailure(),
-    }));
-    const all: MasterReport[][] = [];
+    return this.#lookedAt(names, (_, reports) => reports);
+  }
+
+  /** What `make` makes of each of these locks: the reports of thousands are not kept. */
+  async #lookedAt<Made>(
+    names: readonly string[],
+    make: (name: string, reports: MasterReport[]) => Made,
+  ): Promise<Made[]> {
+    const graces = await this.ask(async (observer) => ({ failure: await observer.graceFailure() }));
+    const graceFailures = graces.map((grace) => (isFailed(grace) ? grace : grace.failure));
+    const all: Made[] = [];
     for (let from = 0; from < names.length; from += batchSize) {
       const batch = names.slice(from, from + batchSize);
-      const snapshots = await this.ask((observer) => observer.look(batch));
-      for (const index of batch.keys()) {
-        all.push(
-          this.observers.map(({ name }, at) => {
-            const [snapshot, graceFailure] = [snapshots[at], graceFailures[at]];
-            if (snapshot === undefined || isFailed(snapshot))
-              return { master: name, snapshot: snapshot ?? silence, graceFailure: null };
-            return {
-              master: name,
-              snapshot: snapshot[index] ?? silence,
-              graceFailure: isFailed(graceFailure)
-                ? graceFailure
-                : (graceFailure?.graceFailure ?? null),
-            };
-          }),
-        );
+      const answers = await this.ask((observer) => observer.look(batch));
+      for (const [index, lock] of batch.entries()) {
+        const reports = this.observers.map(({ name: master }, at) => {
+          const answer = answers[at];
+          if (answer === undefined || isFailed(answer))
+            return { master, snapshot: answer ?? silence, graceFailure: null };
+          const snapshot = answer[index] ?? silence;
+          return { master, snapshot, graceFailure: graceFailures[at] ?? null };
+        });
+        all.push(make(lock, reports));
       }
     }
     return all;
@@ -272,7 +272,8 @@ export class MasterQuery {
     const late = this.#clock.sleep(timeoutMs, answered.signal).then(() => noAnswer(timeoutMs));
     const answer =
       spentMs < totalMs ? await Promise.race([question(observer), late]) : tooSlow(totalMs);
-    answered.abort();
+    // By itself it would make an error with a stack, each time.
+    answered.abort('answered');
     this.#spentMs.set(observer, spentMs + this.#clock.now() - askedAt);
     if (isFailed(answer)) this.#failed.set(observer, answer);
     return answer;

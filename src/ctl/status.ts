@@ -10,7 +10,6 @@ import { exitCode } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
 import { waitedOn } from '../text/lines.ts';
 import type { Call } from './call.ts';
-import { withEndings } from './history/run-history.ts';
 import type { LockState, State } from './lock-state.ts';
 import { describe, headlineOf, renderLock, together } from './lock-text.ts';
 import { MasterQuery } from './master-query.ts';
@@ -42,13 +41,13 @@ export async function status({
   const render = (locks: readonly LockState[]) =>
     args.has('--json') ? jsonLine({ locks }) : fitted(locks.map(renderLock).join('\n'), columns);
   if (!args.has('--watch')) {
-    const locks = await withEndings(query, await query.look(names));
+    const locks = await query.look(names);
     print(render(locks));
     return worstOf(locks.map(({ state }) => codeOf[state]));
   }
   let lines = 0;
   for (;;) {
-    const text = render(await withEndings(query, await query.look(names)));
+    const text = render(await query.look(names));
     // A pipe gets one state after the other; a terminal shows the newest in place of the last.
     print(text, columns === null ? 0 : lines);
     lines = linesOf(text, columns ?? Number.POSITIVE_INFINITY);

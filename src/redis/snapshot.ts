@@ -49,6 +49,14 @@ export interface LockSnapshot {
   readonly holders: readonly SeenHolder[];
   /** What bars new holders; null: nothing does. */
   readonly freeze: SeenFreeze | null;
+  /** Those holders whose run has ended, by their tokens. */
+  readonly endings: readonly SeenEnding[];
+}
+
+/** When a run ended whose lock is kept after it, by this master's time of day. */
+export interface SeenEnding {
+  readonly token: string;
+  readonly atMs: number;
 }
 
 export interface SeenFreeze {
@@ -172,23 +180,34 @@ function skipOf(fact: string, success: string): SeenSkip | null {
 
 const value = text(mostValueBytes + 1);
 const queue = pairs(text(200), integer(0), (id, waitedMs): SeenWaiter => ({ id, waitedMs }));
+const endings = pairs(
+  text(mostValueBytes),
+  integer(0),
+  (token, atMs): SeenEnding => ({ token, atMs }),
+);
 const members = pairs(text(mostValueBytes + 1), integer(0), (member, remainingMs) => {
   const parsed = parsePermit(member);
   return parsed && { ...parsed, remainingMs };
 });
 
+/** The rest of a lock of which there is a key at most, and a counter. */
+const nothingElse = [[], [], null, -2, []];
+
+const whole = tuple(
+  text(80),
+  orNull(value),
+  integer(-2),
+  orNull(text(30)),
+  queue,
+  members,
+  orNull(value),
+  integer(-2),
+  endings,
+);
 export const snapshotShape = as(
-  tuple(
-    text(80),
-    orNull(value),
-    integer(-2),
-    orNull(text(30)),
-    queue,
-    members,
-    orNull(value),
-    integer(-2),
-  ),
-  ([type, value, ttl, counter, waiters, holders, freeze, freezeTtl]): LockSnapshot => ({
+  (reply: unknown) =>
+    whole(Array.isArray(reply) && reply.length === 4 ? [...reply, ...nothingElse] : reply),
+  ([type, value, ttl, counter, waiters, holders, freeze, freezeTtl, ended]): LockSnapshot => ({
     type: type === 'none' ? null : type,
     value,
     remainingMs: leftOf(ttl),
@@ -196,6 +215,7 @@ export const snapshotShape = as(
     queue: waiters,
     holders: holders.filter((one) => one !== null),
     freeze: freeze === null ? null : { value: freeze, remainingMs: leftOf(freezeTtl) },
+    endings: ended,
   }),
 );
 

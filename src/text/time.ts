@@ -92,3 +92,13 @@ export function midnightBefore(ms: number): number {
 export function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
+
+/** ISO 8601. Clamped to what a Date can hold, because other clients may have written any number. */
+export function iso(ms: number): string {
+  return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString();
+}
+
+/** The instant on which most clocks agree; of an even number the lower of the two; 0 for none. */
+export function median(instants: readonly number[]): number {
+  return [...instants].sort((a, b) => a - b)[Math.floor((instants.length - 1) / 2)] ?? 0;
+}

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
+import { renderRecord } from '../../src/lock/history.ts';
 import type { Master } from '../../src/lock/ports.ts';
 import {
   claimOf,
@@ -26,6 +27,7 @@ const nothing = {
   queue: [],
   holders: [],
   freeze: null,
+  endings: [],
 };
 
 export function looks(world: World): void {
@@ -91,6 +93,36 @@ export function looks(world: World): void {
       expect(await server.look('r', 's')).toEqual([nothing, nothing]);
     });
 
+    it('at holders whose run has ended, while their keys are kept', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.release(claimOf('a'), 9_000, endOf('a'));
+      await master.acquire(sharedOf('b', { resources: ['s'] }), lasting);
+      await master.acquire(sharedOf('c', { resources: ['s'] }), lasting);
+      await master.release(sharedOf('b', { resources: ['s'] }), 9_000, endOf('b'));
+      const [alone, shared] = await seen(server, 'r', 's');
+      const ended = (token: string) => [{ token, atMs: expect.any(Number) }];
+      expect([alone?.endings, shared?.endings]).toEqual([ended('a'), ended('b')]);
+      expect(shared?.holders).toHaveLength(2);
+    });
+
+    it('at the first end of a run that two lines tell of', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.release(claimOf('a'), 9_000, endOf('a'));
+      const before = await seen(server, 'r');
+      await server.pass(20);
+      await master.acquire(claimOf('a'), lasting);
+      await master.release(claimOf('a'), 9_000, endOf('a', 'again'));
+      expect(await server.history('r')).toHaveLength(2);
+      expect((await seen(server, 'r'))[0]?.endings).toEqual(before[0]?.endings);
+    });
+
+    it('at no end of the run of another holder', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      await master.release(claimOf('a'), 0, endOf('a'));
+      await master.acquire(claimOf('b'), lasting);
+      expect((await seen(server, 'r'))[0]).toMatchObject({ value: 'b', endings: [] });
+    });
+
     it('changes nothing for those that wait', async (server, master) => {
       await master.acquire(claimOf('a'), lasting);
       await master.acquire(waiting(claimOf('b')), lasting);
@@ -103,8 +135,15 @@ export function looks(world: World): void {
   });
 }
 
-async function seen(server: Server, resource: string) {
-  const sights = await server.look(resource);
+/** The line of a run with this token. */
+export function endOf(token: string, label = 'job'): string {
+  const client = { host: 'web1', pid: 1, user: 'ops', label };
+  const end = { outcome: 'ran', waitMs: 0, heldMs: 1, exitCode: 0, signal: null, status: 0 };
+  return renderRecord({ token, ...client, ...end, fence: null, blocker: null });
+}
+
+async function seen(server: Server, ...resources: string[]) {
+  const sights = await server.look(...resources);
   assert(!('kind' in sights), 'no answer');
   return sights;
 }

@@ -9,7 +9,9 @@ import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
 import type { Claim } from '../../src/lock/types.ts';
+import type { LockSnapshot } from '../../src/redis/snapshot.ts';
 import { faults } from './faults.ts';
+import { endOf } from './looks.ts';
 import { order } from './order.ts';
 import { claimOf, lasting, type Server, upTo, type World } from './world.ts';
 
@@ -184,6 +186,13 @@ function times(world: World, unitMs: number): void {
         [null, null, null],
         ['string', 'them', null],
       ]);
+    });
+
+    it('at a holder whose run has ended, while its time stands', async (server, master) => {
+      await acquire(master, 'a');
+      await master.release(claim('a'), 5_000, endOf('a'));
+      const [sight] = (await server.look('r')) as readonly LockSnapshot[];
+      expect(sight?.endings).toEqual([{ token: 'a', atMs: expect.any(Number) }]);
     });
   });
 

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
+import { endOf } from './looks.ts';
 import { claimOf, lasting, type Server, sharedOf, type World } from './world.ts';
 
 export function skips(world: World, hasForms = true): void {
@@ -37,6 +38,32 @@ export function skips(world: World, hasForms = true): void {
       await master.acquire(claimOf('a'), lasting);
       await master.acquire(claimOf('b'), lasting);
       expect(await server.skips('r')).toEqual({});
+    });
+
+    const ofHundredHosts = async (server: Server, master: Master) => {
+      await master.acquire(claimOf('a'), lasting);
+      const hosts = (from: number, to: number) =>
+        Array.from({ length: to - from + 1 }, (_, index) => `web${from + index}`);
+      const come = async (some: readonly string[]) => {
+        await server.pass(5);
+        for (const host of some)
+          await master.acquire(skipping(`b${host}`, crypto.randomUUID(), false, host), lasting);
+      };
+      await come(hosts(1, 100));
+      expect(Object.keys(await server.skips('r'))).toHaveLength(100);
+      await come(['web1']);
+      await come(hosts(101, 120));
+      const counts = await server.skips('r');
+      expect(Object.keys(counts)).toHaveLength(100);
+      expect(counts).toMatchObject({ web1: 2 });
+      expect(Object.keys(counts)).toEqual(expect.arrayContaining(hosts(101, 120)));
+    };
+    it('is counted for the hundred hosts that came last', ofHundredHosts);
+
+    it('is so too where a run has succeeded before', async (server, master) => {
+      await master.acquire(claimOf('z'), lasting);
+      await master.release(claimOf('z'), 0, endOf('z'));
+      await ofHundredHosts(server, master);
     });
 
     if (!hasForms) return;

@@ -170,6 +170,7 @@ test('ownership: a quorum decides, and silence is no answer', () => {
     queue: [],
     holders: [],
     freeze: null,
+    endings: [],
   });
   const silent = { kind: 'failed', cause: 'timeout', message: '' } as const;
   const of = (...values: (string | null | undefined)[]) =>

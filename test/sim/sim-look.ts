@@ -1,13 +1,14 @@
 // What a query reads from the memory of a simulated server: src/redis/scripts/look.lua in
 // TypeScript. It writes nothing. The contract suite runs on this and on real servers.
 
-import { isMode } from '../../src/lock/value.ts';
+import { parseRecord } from '../../src/lock/history.ts';
+import { isMode, parseValue } from '../../src/lock/value.ts';
 import { freezeOf } from './sim-parts.ts';
 import type { Reply, SimRedis } from './sim-redis.ts';
 
 /**
  * For each lock {type, value or null, ms left, counter or null, {id, ms waited, ...}, {slot and
- * value, ms left, ...}, freeze or null, ms left}.
+ * value, ms left, ...}, freeze or null, ms left, {token, when its run ended in ms, ...}}.
  */
 export function runLook(redis: SimRedis, locks: readonly string[]): Reply {
   return locks.map((key) => {
@@ -29,8 +30,24 @@ export function runLook(redis: SimRedis, locks: readonly string[]): Reply {
         Math.floor(endsAt - redis.now),
       ]),
       ...freezeOn(redis, key),
+      endingsOn(redis, key, isMode(value ?? '') ? holders.map((one) => one.value) : [value ?? '']),
     ];
   });
+}
+
+/** As src/redis/scripts/endings.lua. `values`: of the holders. */
+export function endingsOn(
+  redis: SimRedis,
+  key: string,
+  values: readonly string[],
+): (string | number)[] {
+  const tokens = values.map((value) => parseValue(value).token);
+  const first = new Map<string, number>();
+  for (const { line, takenAtMs } of redis.entriesOf(key)) {
+    const token = parseRecord(line)?.token;
+    if (token && tokens.includes(token) && !first.has(token)) first.set(token, takenAtMs);
+  }
+  return [...first].flat();
 }
 
 function freezeOn(redis: SimRedis, key: string): [string | null, number] {

@@ -27,8 +27,14 @@ interface Entry {
   readonly expiresAt: number | null;
 }
 
+/** A line of a history, and when the server received it, by its own clock. */
+interface HistoryEntry {
+  readonly line: string;
+  readonly takenAtMs: number;
+}
+
 export interface Snapshot {
-  readonly histories: ReadonlyMap<string, readonly string[]>;
+  readonly histories: ReadonlyMap<string, readonly HistoryEntry[]>;
   readonly skips: ReadonlyMap<string, Skips>;
   readonly entries: ReadonlyMap<string, Entry>;
   readonly queues: ReadonlyMap<string, SimQueue>;
@@ -58,7 +64,7 @@ export class SimRedis {
   readonly #entries = new Map<string, Entry>();
   readonly #queues = new Map<string, SimQueue>();
   readonly #holders = new Map<string, SimHolders>();
-  readonly #histories = new Map<string, readonly string[]>();
+  readonly #histories = new Map<string, readonly HistoryEntry[]>();
   /** How many runs of each host were refused, and which was the last one, by key. */
   readonly skips = new Map<string, Skips>();
   readonly flaws: ReadonlySet<Flaw>;
@@ -209,11 +215,17 @@ export class SimRedis {
 
   /** The lines of the history of a lock, oldest first. */
   historyOf(key: string): readonly string[] {
+    return this.entriesOf(key).map(({ line }) => line);
+  }
+
+  entriesOf(key: string): readonly HistoryEntry[] {
     return this.#histories.get(key) ?? [];
   }
 
   record(key: string, line: string): void {
-    if (line !== '') this.#histories.set(key, [...this.historyOf(key), line].slice(-1_000));
+    if (line === '') return;
+    const entry = { line, takenAtMs: this.now };
+    this.#histories.set(key, [...this.entriesOf(key), entry].slice(-1_000));
   }
 
   /** Whether a waiter of this name is in a queue, and not forgotten. */

@@ -2,6 +2,7 @@
 // src/redis/scripts/*.setnx.lua in TypeScript. The contract suite runs on this and on real servers.
 // The commands of programs without scripts are in sim-commands.ts.
 
+import { endingsOn } from './sim-look.ts';
 import { told } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
 import { recordSkip, removeSkip } from './sim-skips.ts';
@@ -131,21 +132,23 @@ function release(
 function look(
   redis: SimRedis,
   key: string,
-): [string, string | null, number, null, [], [], null, number] {
+): [string, string | null, number, null, [], [], null, number, (string | number)[]] {
   const stamp = redis.get(key);
   const endsAt = stamp === null ? null : endOf(stamp);
   const overAt = endsAt === null ? null : Math.ceil(endsAt + differenceMs - redis.now);
   if (stamp === null || (overAt !== null && overAt < 0))
-    return ['none', null, -2, null, [], [], null, -2];
+    return ['none', null, -2, null, [], [], null, -2, []];
+  const value = ownerOf(redis, stamp, ownerKeyOf(key)) ?? stamp;
   return [
     'string',
-    ownerOf(redis, stamp, ownerKeyOf(key)) ?? stamp,
+    value,
     overAt ?? redis.remainingMs(key) ?? -1,
     null,
     [],
     [],
     null,
     -2,
+    endingsOn(redis, key, [value]),
   ];
 }
 

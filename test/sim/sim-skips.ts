@@ -3,8 +3,13 @@
 
 import type { SimRedis, Words } from './sim-redis.ts';
 
-/** By host, how many of its runs were refused, and the last of them. */
-export type Skips = Map<string, { readonly count: number; readonly run: string }>;
+/** By host, how many of its runs were refused; the last one, and when, by the server's clock. */
+export type Skips = Map<
+  string,
+  { readonly count: number; readonly run: string; readonly lastAtMs: number }
+>;
+
+const mostHosts = 100;
 
 /** `words`: line, host, run, 1 if it was refused before; none: the claim leaves nothing. */
 export function recordSkip(redis: SimRedis, key: string, args: Words): void {
@@ -12,7 +17,10 @@ export function recordSkip(redis: SimRedis, key: string, args: Words): void {
   if (line === '') return;
   const ofKey: Skips = redis.skips.get(key) ?? new Map();
   const known = ofKey.get(host);
-  ofKey.set(host, { count: (known?.count ?? 0) + (known?.run === run ? 0 : 1), run });
+  const [oldest] = [...ofKey].sort(([, a], [, b]) => a.lastAtMs - b.lastAtMs);
+  if (!known && oldest && ofKey.size >= mostHosts) ofKey.delete(oldest[0]);
+  const count = (known?.count ?? 0) + (known?.run === run ? 0 : 1);
+  ofKey.set(host, { count, run, lastAtMs: redis.now });
   redis.skips.set(key, ofKey);
   const remainingMs = redis.remainingMs(key);
   if (redis.flaws.has('skip-lengthens-the-lock') && remainingMs !== null)
@@ -27,5 +35,5 @@ export function removeSkip(redis: SimRedis, key: string, args: Words): void {
   const known = redis.skips.get(key)?.get(host);
   if (repeated !== '1' || known?.run !== run) return;
   if (known.count === 1) redis.skips.get(key)?.delete(host);
-  else redis.skips.get(key)?.set(host, { count: known.count - 1, run: '-' });
+  else redis.skips.get(key)?.set(host, { ...known, count: known.count - 1, run: '-' });
 }

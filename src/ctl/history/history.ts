@@ -12,8 +12,8 @@ import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
 import { MasterQuery } from '../master-query.ts';
 import {
-  byStart,
   endOf,
+  inOrder,
   type PastAct,
   type PastRun,
   pastActsOf,
@@ -105,7 +105,7 @@ export async function pastOf(
   const present = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
-  const runs = [...[...past.values()].flat(), ...present].sort(byStart);
+  const runs = inOrder([...[...past.values()].flat(), ...present]);
   return { runs, acts, locks, histories };
 }
 

@@ -3,7 +3,6 @@
 // the masters' clocks: the median of those that have the line.
 
 import {
-  type Act,
   type ActKind,
   blockerOf,
   parseAct,
@@ -12,8 +11,8 @@ import {
 } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
+import { iso, median } from '../../text/time.ts';
 import type { LockState } from '../lock-state.ts';
-import type { MasterQuery } from '../master-query.ts';
 
 /** The holder for which a run was refused the lock. */
 export interface PastHolder {
@@ -83,24 +82,45 @@ export interface PastAct extends Person {
   readonly masters: number;
 }
 
-/** In the order of time. `histories`: of each master. */
-export function pastActsOf(name: string, histories: readonly SeenHistory[]): PastAct[] {
-  const acts = new Map<string, { act: Act; takenAtMs: number[] }>();
-  for (const { lines: ofOne } of histories) {
-    const first = new Map<string, { act: Act; takenAtMs: number }>();
-    for (const { line, takenAtMs } of ofOne) {
-      const act = parseAct(line);
-      const known = act && first.get(act.id);
-      if (act && (!known || takenAtMs < known.takenAtMs)) first.set(act.id, { act, takenAtMs });
+/** What a line tells, and when each master that has it received it. */
+interface Told<Line> {
+  readonly line: Line;
+  readonly takenAtMs: number[];
+}
+
+/**
+ * What the histories of all masters tell, each line once. Masters have the same text of a line
+ * mostly, which is read once. A line may have been written twice; the first time counts.
+ */
+function toldBy<Line>(
+  histories: readonly SeenHistory[],
+  parse: (text: string) => Line | null,
+  idOf: (line: Line) => string,
+): Told<Line>[] {
+  const read = new Map<string, Line | null>();
+  const all = new Map<string, Told<Line>>();
+  for (const { lines } of histories) {
+    const first = new Map<string, { line: Line; takenAtMs: number }>();
+    for (const { line: text, takenAtMs } of lines) {
+      const line = read.has(text) ? read.get(text) : parse(text);
+      read.set(text, line ?? null);
+      const known = line && first.get(idOf(line));
+      if (line && (!known || takenAtMs < known.takenAtMs))
+        first.set(idOf(line), { line, takenAtMs });
     }
-    for (const [id, { act, takenAtMs }] of first) {
-      const known = acts.get(id) ?? { act, takenAtMs: [] };
-      known.takenAtMs.push(takenAtMs);
-      acts.set(id, known);
+    for (const [id, { line, takenAtMs }] of first) {
+      const told = all.get(id) ?? { line, takenAtMs: [] };
+      told.takenAtMs.push(takenAtMs);
+      all.set(id, told);
     }
   }
-  return [...acts.values()]
-    .map(({ act: { kind, by, token }, takenAtMs }) => {
+  return [...all.values()];
+}
+
+/** In the order of time. `histories`: of each master. */
+export function pastActsOf(name: string, histories: readonly SeenHistory[]): PastAct[] {
+  return toldBy(histories, parseAct, ({ id }) => id)
+    .map(({ line: { kind, by, token }, takenAtMs }) => {
       const at = iso(median(takenAtMs));
       return { name, act: kind, at, ...by, token, masters: takenAtMs.length };
     })
@@ -109,26 +129,10 @@ export function pastActsOf(name: string, histories: readonly SeenHistory[]): Pas
 
 /** In the order in which they began. `histories`: of each master. */
 export function pastRunsOf(name: string, histories: readonly SeenHistory[]): PastRun[] {
-  const runs = new Map<string, { record: RunRecord; takenAtMs: number[] }>();
-  for (const { lines: ofOne } of histories) {
-    // A line may have been written twice; the first time is when the run ended.
-    const first = new Map<string, { record: RunRecord; takenAtMs: number }>();
-    for (const { line, takenAtMs } of ofOne) {
-      const record = parseRecord(line);
-      const known = record && first.get(record.token);
-      if (record && (!known || takenAtMs < known.takenAtMs))
-        first.set(record.token, { record, takenAtMs });
-    }
-    for (const [token, { record, takenAtMs }] of first) {
-      const run = runs.get(token) ?? { record, takenAtMs: [] };
-      run.takenAtMs.push(takenAtMs);
-      runs.set(token, run);
-    }
-  }
-  const past = [...runs.values()].map(({ record, takenAtMs }) =>
-    pastRunOf(name, record, takenAtMs),
+  const past = toldBy(histories, parseRecord, ({ token }) => token).map(({ line, takenAtMs }) =>
+    pastRunOf(name, line, takenAtMs),
   );
-  return [...past, ...skippedRunsOf(name, histories)].sort(byStart);
+  return inOrder([...past, ...skippedRunsOf(name, histories)]);
 }
 
 /**
@@ -184,9 +188,12 @@ export function presentRunOf(
   return { name, ...facts } satisfies PastRun;
 }
 
-/** Orders runs by when they began to try: the time at which cron has started them. */
-export function byStart(a: PastRun, b: PastRun): number {
-  return startOf(a) - startOf(b) || endOf(a) - endOf(b);
+/** Ordered by when they began to try: the time at which cron has started them. */
+export function inOrder(runs: readonly PastRun[]): PastRun[] {
+  return runs
+    .map((run) => ({ run, startMs: startOf(run), endMs: endOf(run) }))
+    .sort((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
+    .map(({ run }) => run);
 }
 
 /** In ms since 1970; infinite for a run that has not ended. */
@@ -226,47 +233,4 @@ function pastHolderOf({ token, record }: NonNullable<RunRecord['blocker']>): Pas
   const { host, pid, user, since, label, note: reason = null, url = null } = record;
   const client = { host, pid, user, since, label, note: reason, url };
   return { kind: 'redlock-run', token, ...client };
-}
-
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((a, b) => a - b)[Math.floor((numbers.length - 1) / 2)] ?? 0;
-}
-
-/** Clamped to what a Date can hold, because a line may contain any number. */
-function iso(ms: number): string {
-  return new Date(Math.min(Math.max(ms, 0), 8.64e15)).toISOString();
-}
-
-// Holders whose run has ended while --hold-at-least keeps the key. The line in the history tells,
-// which is written together with the key. *Note:* a run with --no-history has no line, and looks
-// alive until the key expires.
-
-/**
- * How many lines of a history are read. The line of the last run is most likely among them; waiters
- * that have given up since then come after it.
- */
-const newestLines = 50;
-
-/** The locks, with `endedAt` of their holders. */
-export async function withEndings(
-  query: MasterQuery,
-  locks: readonly LockState[],
-): Promise<LockState[]> {
-  const held = locks.filter(({ holders }) => holders.some(({ kind }) => kind === 'redlock-run'));
-  const histories = await query.histories(
-    held.map(({ name }) => name),
-    newestLines,
-  );
-  const ended = new Map<string, string | null>();
-  for (const [index, { name }] of held.entries()) {
-    for (const { token, endedAt } of pastRunsOf(name, histories[index] ?? []))
-      ended.set(`${token} ${name}`, endedAt);
-  }
-  return locks.map((lock) => ({
-    ...lock,
-    holders: lock.holders.map((holder) => ({
-      ...holder,
-      endedAt: ended.get(`${holder.token} ${lock.name}`) ?? null,
-    })),
-  }));
 }

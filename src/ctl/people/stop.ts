@@ -7,7 +7,6 @@ import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { roughly } from '../../text/lines.ts';
 import type { Call } from '../call.ts';
-import { withEndings } from '../history/run-history.ts';
 import { type Holder, lockStateOf } from '../lock-state.ts';
 import { describe, headlineOf } from '../lock-text.ts';
 import { MasterQuery } from '../master-query.ts';
@@ -42,7 +41,7 @@ async function attempt(call: Call, name: string): Promise<Stopped> {
   const waitMs = waitIn(args.textOf('--wait'));
   const query = await MasterQuery.of(settings, clock);
   const [reports = []] = await query.reports([name]);
-  const [lock = lockStateOf(name, [])] = await withEndings(query, [lockStateOf(name, reports)]);
+  const lock = lockStateOf(name, reports);
   if (lock.state === 'unknown' || lock.state === 'unfit')
     return { outcome: 'no-quorum', message: headlineOf(lock), code: codeOf[lock.state] };
   if (codeOf[lock.state] === exitCode.ok || lock.holders.length === 0)

@@ -11,7 +11,6 @@ import type { Failed } from '../../lock/types.ts';
 import { isFailed } from '../../redis/errors.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import type { Call } from '../call.ts';
-import { withEndings } from '../history/run-history.ts';
 import type { LockState } from '../lock-state.ts';
 import { MasterQuery } from '../master-query.ts';
 import {
@@ -62,8 +61,7 @@ export class Watch {
     if (this.#locks.size === 0) await paging; // No name is known yet.
     const names = [...onScreen, ...this.#others(onScreen)].slice(0, mostLooks);
     const [answers, locks] = await Promise.all([paging, this.#query.look(names)]);
-    const shown = await withEndings(this.#query, locks.slice(0, onScreen.length));
-    for (const lock of [...shown, ...locks.slice(onScreen.length)]) {
+    for (const lock of locks) {
       const isReleased = lock.state === 'free' && lock.queue.length === 0;
       if (isReleased) this.#locks.delete(lock.name);
       else this.#locks.set(lock.name, lock);

@@ -12,6 +12,7 @@ import {
   recordArgs,
   recordKeys,
   redlockCalls,
+  runsKeys,
   type ScriptCall,
   skipArgs,
   type Undoing,
@@ -52,7 +53,10 @@ function setnxCalls(unitMs: number): Calls {
     },
     toLook: (resources, prefix) => ({
       script: scripts['look.setnx'],
-      keys: resources.flatMap((resource) => keysFor(resource, prefix)),
+      keys: [
+        ...resources.flatMap((resource) => keysFor(resource, prefix)),
+        ...runsKeys(resources, prefix),
+      ],
       args: [],
     }),
     toReplace: (resource, value, by, prefix) => ({

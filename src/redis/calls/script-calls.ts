@@ -129,7 +129,8 @@ function toRelease(undoing: Undoing, prefix: string, historyBytes?: number): Scr
 }
 
 function toLook(resources: readonly string[], prefix: string): ScriptCall {
-  return { script: scripts.look, keys: keysWithFreezes(resources, prefix), args: [] };
+  const keys = [...keysWithFreezes(resources, prefix), ...runsKeys(resources, prefix)];
+  return { script: scripts.look, keys, args: [] };
 }
 
 /** Bars new holders, for so many ms; 0: until it is thawed. Not in the older protocol. */
@@ -190,6 +191,11 @@ export const redlockCalls: Calls = { toAcquire, toExtend, toRepair, toRelease, t
 /** The channels of a waiter's wake-ups: one for each resource. */
 export function channelNamesOf(claim: Claim, prefix: string): string[] {
   return channelsIn(claim, prefix).map((channel) => channel + (claim.waiter?.id ?? ''));
+}
+
+/** The lists of the lines of these histories. */
+export function runsKeys(resources: readonly string[], prefix: string): string[] {
+  return resources.map((resource) => historyKeysOf(prefix, resource)[0]);
 }
 
 function textsFor({ sharing, preemptible }: Claim, isRecorded = false): Scripts {

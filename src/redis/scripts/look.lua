@@ -1,8 +1,9 @@
 -- Reads so many locks in one step, a hundred at most, and writes nothing.
 --
--- KEYS: as in acquire.lua. No ARGV.
+-- KEYS: as in acquire.lua; then one a resource: the list of lines of its history. No ARGV.
 -- Returns for each {type, value or false, PTTL, counter or false, {id, ms waited, ...}, {slot and
---   value, ms left, ...}, freeze or false, its PTTL}. A waiter without a sign of life for three
+--   value, ms left, ...}, freeze or false, its PTTL, what endings.lua tells}, or only the first
+--   four where there is nothing else, as nearly always. A waiter without a sign of life for three
 --   seconds is left out of the queue, and the holders beside the key are only those that have not
 --   ended, under a key that is marked so. One byte more than the most of a value says that it is
 --   longer.
@@ -13,11 +14,14 @@
 
 -- @include clock.lua
 -- @include read.lua
+-- @history
+-- @include endings.lua
+-- @end
 local mostValueBytes = 4096
 -- As in queue.lua.
 local silentMs = 3000
-local helpers = #KEYS / 6 * 5
-local room = 900000 - helpers * mostValueBytes / 4
+local count = #KEYS / 7
+local room = 900000 - count * 5 * mostValueBytes / 4
 local function cut(text)
   text = string.sub(text, 1, mostValueBytes + 1)
   room = room - #text - 40
@@ -25,12 +29,14 @@ local function cut(text)
 end
 local function bounded(ms) return math.max(0, math.min(9007199254740991, math.floor(ms))) end
 local locks = {}
-for at = 1, helpers, 5 do
-  local value, count = read('GET', KEYS[at]), read('GET', KEYS[at + 1])
+for i = 1, count do
+  local at = i * 5 - 4
+  local value, fence = read('GET', KEYS[at]), read('GET', KEYS[at + 1])
   local isAlive, queue = {}, {}
-  local alive = read('ZRANGEBYSCORE', KEYS[at + 3], '(' .. now_ms() - silentMs, '+inf') or {}
-  for _, id in ipairs(alive) do isAlive[id] = true end
   local entries = read('ZRANGE', KEYS[at + 2], 0, -1, 'WITHSCORES') or {}
+  local since = '(' .. now_ms() - silentMs
+  local alive = #entries > 0 and read('ZRANGEBYSCORE', KEYS[at + 3], since, '+inf') or {}
+  for _, id in ipairs(alive) do isAlive[id] = true end
   for entry = 1, #entries, 2 do
     if isAlive[entries[entry]] and room > 0 then
       queue[#queue + 1] = cut(string.sub(entries[entry], 1, 200))
@@ -47,17 +53,21 @@ for at = 1, helpers, 5 do
       end
     end
   end
-  local freezeKey = KEYS[helpers + #locks + 1]
+  local freezeKey, ended = KEYS[count * 5 + i], {}
   local freeze = read('GET', freezeKey)
-  locks[#locks + 1] = {
+  -- @history
+  if value then ended = endings(KEYS[count * 6 + i], value, holders) end
+  -- @end
+  local lock = {
     redis.call('TYPE', KEYS[at]).ok,
     value and string.sub(value, 1, mostValueBytes + 1),
     redis.call('PTTL', KEYS[at]),
-    count and string.sub(count, 1, 30),
-    queue,
-    holders,
-    freeze and cut(freeze),
-    redis.call('PTTL', freezeKey),
+    fence and string.sub(fence, 1, 30),
   }
+  if freeze or #queue + #holders + #ended > 0 then
+    lock[5], lock[6], lock[7], lock[8], lock[9] = queue, holders, false, -2, ended
+    if freeze then lock[7], lock[8] = cut(freeze), redis.call('PTTL', freezeKey) end
+  end
+  locks[i] = lock
 end
 return locks

@@ -3,6 +3,7 @@
 --   success: when a run last ended well, in ms;
 --   skip <host>: `<count> <since> <success> <first ms> <last ms> <run> <line>\n<holder>`, of the
 --   runs of this host that were refused and did not wait; `since` counts those after `success`.
+--   At most a hundred hosts are kept.
 -- All keys that have one stand in one sorted set under `index`, by the second of their last change.
 -- Below the second the score has the size, in units of 64 bytes; a counter has the size of all.
 -- What has not changed for thirty days is removed, and beyond `mostBytes` what has not changed for
@@ -86,7 +87,8 @@ local function record_skip(key, line, host, run, holder)
   local count, since, after, first, _, last = string.match(known or '', skipForm)
   count, since = tonumber(count or 0), after == success and tonumber(since) or 0
   if last ~= run then count, since = count + 1, since + 1 end
-  if not known and redis.call('HLEN', facts_of(key)) > 100 then drop_host(key) end
+  local most = success == '0' and 100 or 101
+  if not known and redis.call('HLEN', facts_of(key)) >= most then drop_host(key) end
   local ms = text_of(now_ms())
   local parts = {text_of(count), text_of(since), success, first or ms, ms, run, line}
   put_skip(key, host, known, table.concat(parts, ' ') .. '\n' .. holder)

@@ -13,6 +13,7 @@ const snapshot = (value: string | null, waiters = 0) => ({
   fence: null,
   holders: [],
   freeze: null,
+  endings: [],
   queue: Array.from({ length: waiters }, (_, index) => ({ id: `w${index}`, waitedMs: 65_000 })),
 });
 

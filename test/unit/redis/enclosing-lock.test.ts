@@ -18,6 +18,7 @@ const nothing: LockSnapshot = {
   queue: [],
   holders: [],
   freeze: null,
+  endings: [],
 };
 const shows = (token: string, remainingMs: number): LockSnapshot => ({
   ...nothing,

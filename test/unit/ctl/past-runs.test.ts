@@ -1,0 +1,46 @@
+// What the histories of several masters tell together: each run and each act once.
+
+import { expect, it } from 'vitest';
+import { pastActsOf, pastRunsOf } from '../../../src/ctl/history/run-history.ts';
+import { renderAct, renderRecord } from '../../../src/lock/history.ts';
+import { noHistory } from '../../../src/redis/snapshot.ts';
+
+const run = (token: string, label = 'job') =>
+  renderRecord({
+    ...{ token, host: 'web1', pid: 1, user: 'ops', label, outcome: 'ran', waitMs: 0, heldMs: 0 },
+    ...{ exitCode: 0, signal: null, status: 0, fence: null, blocker: null },
+  });
+const by = { user: 'ops', host: 'web1', pid: 2, note: null };
+const act = (id: string) => renderAct({ kind: 'stop', id, by, token: 't' });
+
+/** The history of one master, newest first: lines, each with when it was received. */
+const kept = (...lines: (readonly [line: string, takenAtMs: number])[]) => ({
+  ...noHistory,
+  lines: lines.map(([line, takenAtMs]) => ({ line, takenAtMs })),
+});
+const at = (ms: number) => new Date(ms).toISOString();
+
+it.each([
+  ['on all masters', [kept([run('a'), 10]), kept([run('a'), 12]), kept([run('a'), 40])], 12, 3],
+  ['on one master', [kept(), kept([run('a'), 10]), kept()], 10, 1],
+  ['twice on a master', [kept([run('a'), 90], [run('a'), 10]), kept([run('a'), 20])], 10, 2],
+  ['twice, in other words', [kept([run('a', 'b'), 90], [run('a'), 10])], 10, 1],
+  ['among what is none', [kept(['{}', 30], ['x', 20], [act('a'), 15], [run('a'), 10])], 10, 1],
+])('a run %s ended once', (_, histories, endMs, masters) => {
+  expect(pastRunsOf('n', histories)).toMatchObject([
+    { name: 'n', token: 'a', label: 'job', endedAt: at(endMs), masters },
+  ]);
+});
+
+it('runs are in the order in which they began', () => {
+  const histories = [kept([run('c'), 30], [run('b'), 10], [run('a'), 20]), kept([run('b'), 11])];
+  expect(pastRunsOf('n', histories).map(({ token }) => token)).toEqual(['b', 'a', 'c']);
+});
+
+it('acts, each once, among runs', () => {
+  const histories = [kept([act('y'), 90], [act('x'), 20], [run('a'), 5]), kept([act('x'), 10])];
+  expect(pastActsOf('n', histories)).toMatchObject([
+    { act: 'stop', at: at(10), masters: 2 },
+    { act: 'stop', at: at(90), masters: 1 },
+  ]);
+});
