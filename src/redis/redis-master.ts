@@ -108,10 +108,9 @@ export class RedisMaster implements Master {
       this.#queued.set(claim.waiter.id, claim);
       this.#subscriber.resubscribe();
     }
-    const { prefix, historyBytes } = this.#settings;
+    const { prefix, historyBytes, wallMs = Date.now } = this.#settings;
     const call = this.#calls.toAcquire(claim, prefix, historyBytes);
     const read = (reply: unknown, connection: Connection) => {
-      const { wallMs = Date.now } = this.#settings;
       const vote = acquisitionOf(reply, isFenced ? wallMs() : null);
       if (vote.kind === 'granted') return this.#unlessInDoubt(connection, vote);
       const known = this.#mayHold.get(value);
@@ -200,8 +199,8 @@ export class RedisMaster implements Master {
     };
     let reply = await this.#ask(always, sending(undoing), removalOf);
     if (isFailed(reply) && reply.cause === 'connection' && wasSent) {
-      // The connection had broken before, unnoticed: routers forget idle connections. Try once more
-      // on a new one. The waiter may have left the queue by then, and must not come back.
+      // The connection had broken before, unnoticed: routers forget idle ones. Once more on a new
+      // one; a waiter may have left the queue by then, and must not come back.
       mayHold.undoing = null;
       const again = keepsPosition ? withoutWaiter(undoing) : undoing;
       reply = await this.#ask(always, sending(again), repeatedRemovalOf);
