@@ -157,7 +157,8 @@ describe.skipIf(obstacle !== null)('on a terminal', () => {
       Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
     expect(calls('scan')).toBeGreaterThanOrEqual(2);
     expect(calls('scan')).toBeLessThanOrEqual(4);
-    expect(calls('eval')).toBe(calls('scan'));
+    // The two of a second are sent one after the other; the count may begin or end between them.
+    expect(Math.abs(calls('eval') - calls('scan'))).toBeLessThanOrEqual(1);
     expect(calls('type')).toBeLessThanOrEqual(4 * 100);
     expect(stats).not.toMatch(/cmdstat_keys:/);
   });
