@@ -263,10 +263,8 @@ describe('what a server says', () => {
 
 /** The reply of a server without locks to the script that looks. */
 const nothingAt = ([, , keyCount]: readonly string[]) => {
-  const lock = [bulk('none'), '$-1\r\n', ':-2\r\n', '$-1\r\n', '*0\r\n', '*0\r\n'];
-  const freeze = ['$-1\r\n', ':-2\r\n'];
-  const nothing = list(...lock, ...freeze);
-  return list(...Array<string>(Math.floor(Number(keyCount ?? 0) / 6) || 0).fill(nothing));
+  const nothing = list(bulk('none'), '$-1\r\n', ':-2\r\n', '$-1\r\n');
+  return list(...Array<string>(Math.floor(Number(keyCount ?? 0) / 7) || 0).fill(nothing));
 };
 
 describe('a server that has always another page of names', () => {
