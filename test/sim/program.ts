@@ -117,9 +117,9 @@ export class Program {
    * between.
    */
   #allowedMs(): number {
-    const { ttlMs, masterTimeoutMs, graceMs } = this.#around.options;
+    const { ttlMs, graceMs } = this.#around.options;
     const { waitMs, habits, inner } = this.#plan;
-    const roundMs = 2 * masterTimeoutMs + 2_100;
+    const roundMs = roundMsIn(this.#around.options);
     const innerMs = inner ? inner.workMs + (inner.leftoverMs ?? 0) + 2 * graceMs + roundMs : 0;
     return (
       innerMs +
@@ -293,6 +293,8 @@ export class Program {
         wait: (waitMs) => system.waitForLock(parts, { waitMs, giveUpAfterMs, retries, aborted }),
         release: (claim) => {
           this.process.world.mark('acquired, and released at once');
+          // It tries again, as often as its guard is late.
+          this.record.allowedMs += 2 * options.guardLateMs + roundMsIn(options);
           return redlock.release(claim);
         },
         ready: async (lease) => {
@@ -324,6 +326,11 @@ export class Program {
     world.mark(markOf(event));
     world.note(name, `${kind} ${JSON.stringify(facts)}`);
   }
+}
+
+/** How long a round over the masters takes at most, with the pauses around it. */
+function roundMsIn({ masterTimeoutMs }: Options): number {
+  return 2 * masterTimeoutMs + 2_100;
 }
 
 /** As in src/programs/job-parts.ts, without its time. */

@@ -53,7 +53,7 @@ export interface ProgramRecord {
   readonly endpoints: readonly Endpoint[];
   readonly startedAt: number;
   /** How long it may take when nothing stops its machine. */
-  readonly allowedMs: number;
+  allowedMs: number;
   readonly stoppedMsBefore: number;
   /** In true time; null: it has not ended. */
   endedAt: number | null;
