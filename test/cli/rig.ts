@@ -83,11 +83,14 @@ export async function locksOn(master: TestMaster): Promise<string[]> {
 /** Waits four seconds: a master remembers for three of them that a waiter has superseded others. */
 export async function untilNothingIsLeft(masters: readonly TestMaster[]): Promise<void> {
   for (const master of masters) {
-    await eventually(
-      `${master.name} keeps nothing`,
-      async () => (await locksOn(master)).length === 0,
-      4_000,
-    );
+    let left: string[] = [];
+    const isEmpty = async () => {
+      left = await locksOn(master);
+      return left.length === 0;
+    };
+    await eventually(`${master.name} keeps nothing`, isEmpty, 4_000).catch((error) => {
+      throw new Error(`${error.message}, but ${left.join(', ')}`);
+    });
   }
 }
 

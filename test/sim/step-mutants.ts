@@ -114,7 +114,7 @@ export const stepMutants: readonly Mutant[] = [
   inSource(
     'released-by-one',
     'one master without the value is enough to report a release',
-    rarely(100, 'in-steps', 'toldReleased'),
+    rarely(200, 'in-steps', 'toldReleased'),
     'ctl/steps/lock-handle.ts',
     'const isConfirmed = removedCount > replies.length / 2;',
     'const isConfirmed = removedCount > 0;',
