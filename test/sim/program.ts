@@ -317,8 +317,9 @@ export class Program {
       this.#around.witness.tell({ kind: 'replaced', program: this.record, by: event.cause.by });
     }
     const value = this.record.values.at(-1) ?? '';
+    // A run that was asked and then loses its lock is recorded as lost.
+    if (event.kind === 'stopping') this.#wasAsked = event.cause.kind === 'stopped';
     if (event.kind === 'stopping' && event.cause.kind === 'stopped') {
-      this.#wasAsked = true;
       this.#around.witness.tell({ kind: 'stopped', value });
     }
     if (event.kind === 'released' && this.#wasAsked)

@@ -84,11 +84,13 @@ export const stopCheckers = {
 
   /**
    * The history says at whose request a run was stopped, and what the person did: in calm weather
-   * on a quorum of masters, otherwise on those that could be reached.
+   * on a quorum of masters. Otherwise the run says it where it could reach a master; a person that
+   * asks many holders may be cut off between one line and the next.
    */
   recorded(fact: Fact, witness: Witness): string | null {
     if (fact.kind !== 'quiet' || witness.isForgetful) return null;
-    const least = witness.isUndisturbed ? quorumOf(witness.masterCount) : 1;
+    const quorum = quorumOf(witness.masterCount);
+    const [leastRuns, leastActs] = witness.isUndisturbed ? [quorum, quorum] : [1, 0];
     for (const { value, resources } of witness.stops.released) {
       const { token } = parseValue(value);
       for (const name of resources) {
@@ -100,7 +102,7 @@ export const stopCheckers = {
           return record?.token === token && record.stoppedBy?.user === 'ops';
         });
         const actCount = countOf(histories, (line) => parseAct(line)?.token === token);
-        if (runCount < least || actCount < least)
+        if (runCount < leastRuns || actCount < leastActs)
           return `${value} was asked to stop, as ${runCount} and ${actCount} masters have it`;
       }
     }
