@@ -190,23 +190,18 @@ const members = pairs(text(mostValueBytes + 1), integer(0), (member, remainingMs
   return parsed && { ...parsed, remainingMs };
 });
 
-/** The rest of a lock of which there is a key at most, and a counter. */
-const nothingElse = [[], [], null, -2, []];
-
-const whole = tuple(
-  text(80),
-  orNull(value),
-  integer(-2),
-  orNull(text(30)),
-  queue,
-  members,
-  orNull(value),
-  integer(-2),
-  endings,
-);
 export const snapshotShape = as(
-  (reply: unknown) =>
-    whole(Array.isArray(reply) && reply.length === 4 ? [...reply, ...nothingElse] : reply),
+  tuple(
+    text(80),
+    orNull(value),
+    integer(-2),
+    orNull(text(30)),
+    queue,
+    members,
+    orNull(value),
+    integer(-2),
+    endings,
+  ),
   ([type, value, ttl, counter, waiters, holders, freeze, freezeTtl, ended]): LockSnapshot => ({
     type: type === 'none' ? null : type,
     value,

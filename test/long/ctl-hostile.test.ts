@@ -263,7 +263,8 @@ describe('what a server says', () => {
 
 /** The reply of a server without locks to the script that looks. */
 const nothingAt = ([, , keyCount]: readonly string[]) => {
-  const nothing = list(bulk('none'), '$-1\r\n', ':-2\r\n', '$-1\r\n');
+  const [none, no] = ['$-1\r\n', ':-2\r\n'];
+  const nothing = list(bulk('none'), none, no, none, list(), list(), none, no, list());
   return list(...Array<string>(Math.floor(Number(keyCount ?? 0) / 7) || 0).fill(nothing));
 };
 

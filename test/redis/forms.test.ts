@@ -56,7 +56,7 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
   keep: (claim) => release(claim, 9_000),
   async look({ resources }) {
     const sights = (await run(calls.toLook(resources, ''))) as unknown[][];
-    const told = sights.map(([type, value, leftMs, , , members = []]) =>
+    const told = sights.map(([type, value, leftMs, , , members]) =>
       stateIn([type, value, leftMs], members as string[]),
     );
     return [told.join(' & '), count.before];

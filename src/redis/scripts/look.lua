@@ -2,11 +2,10 @@
 --
 -- KEYS: as in acquire.lua; then one a resource: the list of lines of its history. No ARGV.
 -- Returns for each {type, value or false, PTTL, counter or false, {id, ms waited, ...}, {slot and
---   value, ms left, ...}, freeze or false, its PTTL, what endings.lua tells}, or only the first
---   four where there is nothing else, as nearly always. A waiter without a sign of life for three
---   seconds is left out of the queue, and the holders beside the key are only those that have not
---   ended, under a key that is marked so. One byte more than the most of a value says that it is
---   longer.
+--   value, ms left, ...}, freeze or false, its PTTL, what endings.lua tells}. A waiter without a
+--   sign of life for three seconds is left out of the queue, and the holders beside the key are only
+--   those that have not ended, under a key that is marked so. One byte more than the most of a value
+--   says that it is longer.
 -- Atomic: a holder and a queue that are read one after the other may never have been so together.
 --
 -- The reply is bounded, whatever other clients have written: a few megabytes at most. Waiters and
@@ -58,16 +57,16 @@ for i = 1, count do
   -- @history
   if value then ended = endings(KEYS[count * 6 + i], value, holders) end
   -- @end
-  local lock = {
+  locks[i] = {
     redis.call('TYPE', KEYS[at]).ok,
     value and string.sub(value, 1, mostValueBytes + 1),
     redis.call('PTTL', KEYS[at]),
     fence and string.sub(fence, 1, 30),
+    queue,
+    holders,
+    freeze and cut(freeze),
+    redis.call('PTTL', freezeKey),
+    ended,
   }
-  if freeze or #queue + #holders + #ended > 0 then
-    lock[5], lock[6], lock[7], lock[8], lock[9] = queue, holders, false, -2, ended
-    if freeze then lock[7], lock[8] = cut(freeze), redis.call('PTTL', freezeKey) end
-  end
-  locks[i] = lock
 end
 return locks

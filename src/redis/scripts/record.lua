@@ -87,8 +87,8 @@ local function record_skip(key, line, host, run, holder)
   local count, since, after, first, _, last = string.match(known or '', skipForm)
   count, since = tonumber(count or 0), after == success and tonumber(since) or 0
   if last ~= run then count, since = count + 1, since + 1 end
-  local most = success == '0' and 100 or 101
-  if not known and redis.call('HLEN', facts_of(key)) >= most then drop_host(key) end
+  local hosts = redis.call('HLEN', facts_of(key)) - (success == '0' and 0 or 1)
+  if not known and hosts >= 100 then drop_host(key) end
   local ms = text_of(now_ms())
   local parts = {text_of(count), text_of(since), success, first or ms, ms, run, line}
   put_skip(key, host, known, table.concat(parts, ' ') .. '\n' .. holder)

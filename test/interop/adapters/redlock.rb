@@ -8,21 +8,10 @@ def load_from(*paths)
   paths.each { |path| $LOAD_PATH.unshift(File.join(FOLDER, path)) }
 end
 
-# The first of all, by antirez. It has no extension, and a command has the five seconds of redis-rb.
-class OfAntirez
-  def initialize
-    load_from('redis/redis-rb/lib', 'antirez/redlock-rb')
-    require 'redlock'
-    @locks = Redlock.new(*URLS)
-    @locks.set_retry(1, 1)
-  end
-
+# Those that acquire and release in the same way.
+class Locks
   def acquire(name, ttl_ms)
     @lock = @locks.lock(name, ttl_ms)
-  end
-
-  def extend(_ttl_ms)
-    nil
   end
 
   def release
@@ -33,30 +22,35 @@ class OfAntirez
   end
 end
 
-# The gem "redlock", which others took over from it.
-class OfGem
+# The first of all, by antirez. It has no extension, and a command has the five seconds of redis-rb.
+class OfAntirez < Locks
   def initialize
+    super
+    load_from('redis/redis-rb/lib', 'antirez/redlock-rb')
+    require 'redlock'
+    @locks = Redlock.new(*URLS)
+    @locks.set_retry(1, 1)
+  end
+
+  def extend(_ttl_ms)
+    nil
+  end
+end
+
+# The gem "redlock", which others took over from it.
+class OfGem < Locks
+  def initialize
+    super
     paths = %w[mperham/connection_pool redis-rb/redis-client leandromoreira/redlock-rb]
     load_from(*paths.map { |path| "#{path}/lib" })
     require 'redlock'
     @locks = Redlock::Client.new(URLS, retry_count: 0, redis_timeout: 1)
   end
 
-  def acquire(name, ttl_ms)
-    @lock = @locks.lock(name, ttl_ms)
-  end
-
   def extend(ttl_ms)
     return false unless @lock
 
     @locks.lock(@lock[:resource], ttl_ms, extend: @lock, extend_only_if_locked: true)
-  end
-
-  def release
-    return false unless @lock
-
-    @locks.unlock(@lock)
-    true
   end
 end
 
