@@ -4,6 +4,7 @@
 
 import { quorumOf } from '../../src/lock/quorum.ts';
 import type { Claim } from '../../src/lock/types.ts';
+import { has } from './sim-parts.ts';
 import type { SimServer } from './sim-server.ts';
 import type { World } from './world.ts';
 
@@ -61,15 +62,20 @@ export class Ends {
   }
 
   /**
-   * A waiter leaves without the lock: the next one follows, if that waiter was the first on any
-   * master.
+   * A waiter leaves without the lock: the next one follows, if that waiter was in its way on any
+   * master. That is the first one, and one that does not share behind some that do: those behind it
+   * may have the lock beside a sharer.
    */
   addPlace({ resources, sharing, waiter }: Claim): void {
-    const isFirst = (resource: string) =>
-      this.#servers.some(
-        ({ redis }) => redis.queueOf(this.#prefix + resource).head(redis.now) === waiter?.id,
-      );
-    if (waiter) this.add({ resources: resources.filter(isFirst), sharing }, 0);
+    if (!waiter) return;
+    const isInTheWay = (resource: string) =>
+      this.#servers.some(({ redis }) => {
+        const ids = redis.queueOf(this.#prefix + resource).all(redis.now);
+        const position = ids.indexOf(waiter.id);
+        const areSharers = ids.slice(0, position).every((id) => has(id, 'shared'));
+        return position === 0 || (position > 0 && areSharers && !has(waiter.id, 'shared'));
+      });
+    this.add({ resources: resources.filter(isInTheWay), sharing }, 0);
   }
 
   #waitersFor(resource: string): string[] {

@@ -54,10 +54,10 @@ export class SimQueue {
     return ids.map((id) => ({ id, arrival: this.arrivalOf(id) }));
   }
 
-  /** The first as it is, with none dropped; for the checkers. */
-  head(now: number): string | null {
+  /** All in order as they are, with none dropped; for the checkers. */
+  all(now: number): readonly string[] {
     this.#expire(now);
-    return this.#ids()[0] ?? null;
+    return this.#ids();
   }
 
   see(id: string, arrival: number, now: number, trueTime: number): void {
