@@ -34,6 +34,8 @@ export class SimServer {
   readonly name: string;
   readonly redis: SimRedis;
   isDown = false;
+  /** For the checkers, in true time: when another server last took over the address. */
+  tookOverAt = longAgo;
   /** For the checkers: a message of a person was passed on to a holder. */
   onPassed: (message: string) => void = () => {};
   readonly #world: World;
@@ -139,6 +141,7 @@ export class SimServer {
     this.isDown = false;
     this.#startedAt = longAgo;
     this.#runId = this.#newRunId();
+    this.tookOverAt = this.#world.now;
     this.#replication = saysSo ? [this.#newRunId(), this.#newRunId()] : null;
     this.#world.note(this.name, 'is another server now');
   }

@@ -120,7 +120,9 @@ export const waitingCheckers = {
 };
 
 /**
- * A waiter on a quorum since before the first master granted the lock to this holder; null: none.
+ * A waiter on a quorum since before the first master granted the lock to this holder; null: none. A
+ * server that took over shows waiters that left meanwhile, until they have been silent for too
+ * long.
  */
 export function waitingOnQuorum(
   { servers, prefix, firstGrantAt, world, masterCount }: Witness,
@@ -130,7 +132,8 @@ export function waitingOnQuorum(
 ): string | null {
   const since = firstGrantAt.get(value) ?? world.now;
   const counts = new Map<string, number>();
-  for (const { redis } of servers) {
+  for (const { redis, tookOverAt } of servers) {
+    if (tookOverAt + silentMs > since) continue;
     for (const position of redis.queueOf(prefix + resource).places()) {
       if (position.enteredAt < since && isSo(position))
         counts.set(position.id, (counts.get(position.id) ?? 0) + 1);
