@@ -20,7 +20,7 @@ const batchSize = 100;
 /** Histories read in one request; the reply has room for some thousands of lines. */
 const historyBatchSize = 250;
 /** Keys that one SCAN goes through. */
-const pageSize = 1_000;
+export const pageSize = 1_000;
 
 /** Bounds of a query. */
 export interface QueryLimits {
@@ -112,9 +112,8 @@ export class MasterQuery {
       const answers = await this.ask((observer) => observer.look(batch));
       for (const [index, lock] of batch.entries()) {
         const reports = this.observers.map(({ name: master }, at) => {
-          const answer = answers[at];
-          if (answer === undefined || isFailed(answer))
-            return { master, snapshot: answer ?? silence, graceFailure: null };
+          const answer = answers[at] ?? silence;
+          if (isFailed(answer)) return { master, snapshot: answer, graceFailure: null };
           const snapshot = answer[index] ?? silence;
           return { master, snapshot, graceFailure: graceFailures[at] ?? null };
         });
@@ -126,11 +125,13 @@ export class MasterQuery {
 
   /** The names of all locks that match the glob on any master, sorted, each once; by SCAN. */
   async names(pattern: string): Promise<string[]> {
-    const [held, frozen] = [
-      await this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize)),
-      await this.frozenNames(pattern),
-    ];
+    const [held, frozen] = [await this.heldNames(pattern), await this.frozenNames(pattern)];
     return frozen.length === 0 ? held : [...new Set([...held, ...frozen])].sort();
+  }
+
+  /** As `names`, of the locks that have a key on any master. */
+  heldNames(pattern: string): Promise<string[]> {
+    return this.#collected((observer, cursor) => observer.page(cursor, pattern, pageSize));
   }
 
   /** As `names`, of the locks that are frozen on any master. */
@@ -138,9 +139,15 @@ export class MasterQuery {
     return this.#collected((observer, cursor) => observer.freezePage(cursor, pattern, pageSize));
   }
 
-  /** The names of all locks that have a history on any master, sorted, each once. */
-  historyNames(): Promise<string[]> {
-    return this.#collected((observer, cursor) => observer.historyPage(cursor, pageSize));
+  /**
+   * The names of all locks whose history has changed since `sinceMs` on any master, in ms since
+   * 1970; sorted, each once. `isNewest`: only the thousand on each master that changed last.
+   */
+  historyNames({ sinceMs = 0, isNewest = false } = {}): Promise<string[]> {
+    return this.#collected(async (observer, cursor) => {
+      const page = await observer.historyPage(cursor, pageSize, sinceMs);
+      return isFailed(page) || !isNewest ? page : { ...page, cursor: '0' };
+    });
   }
 
   /** For each of these locks the history on each master; empty where that fails. */
@@ -269,9 +276,10 @@ export class MasterQuery {
     const spentMs = this.#spentMs.get(observer) ?? 0;
     const askedAt = this.#clock.now();
     const answered = new AbortController();
-    const late = this.#clock.sleep(timeoutMs, answered.signal).then(() => noAnswer(timeoutMs));
-    const answer =
-      spentMs < totalMs ? await Promise.race([question(observer), late]) : tooSlow(totalMs);
+    const noAnswer = failed('timeout', `no answer within ${timeoutMs} ms`);
+    const tooSlow = failed('timeout', `answers took ${roughly(totalMs)} in all`);
+    const late = this.#clock.sleep(timeoutMs, answered.signal).then(() => noAnswer);
+    const answer = spentMs < totalMs ? await Promise.race([question(observer), late]) : tooSlow;
     // By itself it would make an error with a stack, each time.
     answered.abort('answered');
     this.#spentMs.set(observer, spentMs + this.#clock.now() - askedAt);
@@ -283,11 +291,3 @@ export class MasterQuery {
 type AskPage = (observer: LockObserver, cursor: string) => Promise<Page | Failed>;
 
 const silence = failed('reply', 'has left it out of its answer');
-
-function noAnswer(timeoutMs: number): Failed {
-  return failed('timeout', `no answer within ${timeoutMs} ms`);
-}
-
-function tooSlow(totalMs: number): Failed {
-  return failed('timeout', `answers took ${roughly(totalMs)} in all`);
-}

@@ -187,7 +187,9 @@ function secondsSince(since: string | null, nowMs: number): number | null {
 export async function metrics({ args, settings, clock, print, tell }: Call): Promise<number> {
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
-  const past = await pastOf(query, null, allLines, nowMs);
+  const written = await query.historyNames();
+  const present = [...new Set([...written, ...(await query.names('*'))])];
+  const past = await pastOf(query, { written, present }, allLines, nowMs);
   const graceFailures = await query.ask(
     async (observer) => (await observer.graceFailure()) ?? { kind: 'up' },
   );

@@ -43,6 +43,7 @@ import {
 } from './replies.ts';
 import { graceFailureOf } from './restart.ts';
 import {
+  changedKeys,
   cursorShape,
   historiesOfAtMost,
   keyShape,
@@ -111,15 +112,24 @@ export class LockObserver {
     return this.#scan(cursor, patternOf(prefix, pattern), count, (key) => resourceOf(prefix, key));
   }
 
-  /** As `page`, for the resources that have a history. */
-  historyPage(cursor: string, count: number): Promise<Page | Failed> {
+  /**
+   * As `page`, for the resources whose history has changed since `sinceMs`, in ms since 1970 on the
+   * master's clock: those that changed last come first.
+   */
+  historyPage(cursor: string, count: number, sinceMs: number): Promise<Page | Failed> {
     const { prefix } = this.#settings;
-    const page = as(tuple(cursorShape, listOf(keyShape, mostKeys)), ([next, members]): Page => {
-      const keys = members.filter((_, at) => at % 2 === 0);
-      return { cursor: next, resources: keys.flatMap((key) => resourceOf(prefix, key) ?? []) };
+    const read = Number(cursor);
+    const page = as(changedKeys, (members): Page => {
+      const changed = members.filter(({ changedAtMs }) => changedAtMs >= sinceMs);
+      const isLast = members.length < count || changed.length < members.length;
+      return {
+        cursor: isLast ? '0' : String(read + count),
+        resources: changed.flatMap(({ key }) => resourceOf(prefix, key) ?? []),
+      };
     });
+    const [first, last] = [-count - read, -1 - read];
     return this.#read(page, (connection) =>
-      connection.exactly('ZSCAN', historyNamesOf(prefix), cursor, 'COUNT', count),
+      connection.exactly('ZRANGE', historyNamesOf(prefix), first, last, 'WITHSCORES'),
     );
   }
 

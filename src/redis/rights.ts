@@ -25,7 +25,7 @@ const setnxScripts: readonly ScriptName[] = [
   'replace.setnx',
 ];
 /** What redlockctl sends beside those. */
-const inspectingCommands = ['scan', 'time', 'zscan'];
+const inspectingCommands = ['scan', 'time', 'zrange'];
 const inspectingScripts: readonly ScriptName[] = ['history', 'act', 'replace', 'freeze', 'thaw'];
 
 /** `redlock-run` or `redlockctl`. */

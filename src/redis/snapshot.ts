@@ -128,6 +128,13 @@ export const cursorShape: Shape<string> = (reply) => {
   return /^\d+$/.test(cursor) ? cursor : oneOf('a cursor')(reply);
 };
 
+/** The members of the sorted set of all histories. Its score: see scripts/record.lua. */
+export const changedKeys = pairs(keyShape, text(40), (key, score) => ({
+  key,
+  /** To the second, by the master's clock. */
+  changedAtMs: Math.floor(Number(score) / 2 ** 21) * 1000,
+}));
+
 const lines = listOf(text(mostValueBytes), 1_000_000);
 const facts = pairs(text(mostValueBytes), text(mostValueBytes), (name, fact) => ({ name, fact }));
 

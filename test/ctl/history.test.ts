@@ -133,6 +133,24 @@ test('without a name: all locks under the prefix, the newest fifty, or --since',
   expect((await ask('fresh', '--since', '1s')).json.runs).toHaveLength(0);
 });
 
+test('of more than a thousand names only those that changed last, or since --since', async () => {
+  const old = Date.now() - 2 * 86_400_000;
+  for (const at of Array.from({ length: 1_100 }).keys()) {
+    const takenAt = new Date(old + at * 60_000).toISOString();
+    await took(masters, `order-${at}`, takenAt, recordOf());
+  }
+  await took(masters, 'order-7', new Date().toISOString(), recordOf());
+  const { stderr, json } = await ask();
+  const names = json.runs.map(({ name }: { name: string }) => name);
+  expect(names).toHaveLength(50);
+  expect([names.at(-1), names.at(-2)]).toEqual(['order-7', 'order-1099']);
+  expect(stderr).toMatch(/^redlockctl: 50 runs; 951 and more older left out/);
+  const recent = await ctl(masters, ['history', '--since', '10m', '--json']);
+  expect(JSON.parse(recent.stdout).runs).toMatchObject([{ name: 'order-7' }]);
+  const all = await ctl(masters, ['history', '--since', '20d', '--json']);
+  expect(JSON.parse(all.stdout).runs).toHaveLength(1_101);
+});
+
 test('the running one is the last; a lock kept after its run has none', async () => {
   await run(['--hold-at-least', '1m', 'kept', '--', 'true']);
   expect((await ask('kept')).json.runs).toMatchObject([

@@ -10,7 +10,7 @@ import { exitCode, fileError, UsageError, ValueError } from '../../text/errors.t
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
-import { MasterQuery } from '../master-query.ts';
+import { MasterQuery, pageSize } from '../master-query.ts';
 import {
   endOf,
   inOrder,
@@ -41,9 +41,10 @@ export async function history({
   const sinceMs = sinceOf(args.textOf('--since'));
   const query = await MasterQuery.of(settings, clock);
   const nowMs = Date.now();
+  const written = await writtenNames(query, name, sinceMs === null ? null : nowMs - sinceMs);
   const { runs: all, acts: allActs } = await pastOf(
     query,
-    name,
+    { written, present: name === null ? await query.heldNames('*') : [name] },
     sinceMs === null && name === null ? usualRuns : allLines,
     nowMs,
   );
@@ -57,7 +58,8 @@ export async function history({
   for (const [index, failed] of failures.entries()) {
     if (failed !== null) tell(`${query.observers[index]?.name}: ${failed.message}`);
   }
-  const summary = summaryOf(runs, all.length - runs.length);
+  const isPart = name === null && sinceMs === null && written.length >= pageSize;
+  const summary = summaryOf(runs, all.length - runs.length, isPart);
   const files: (readonly [string, () => string])[] = [
     ['--html', () => renderHtmlPage(runs, name, nowMs, summary)],
     ['--svg', () => renderTimeline(runs, name, nowMs)],
@@ -88,24 +90,32 @@ interface Past {
   readonly histories: ReadonlyMap<string, readonly SeenHistory[]>;
 }
 
-/** `name`: null for all locks, including those whose first run has not ended. */
-export async function pastOf(
+/** The names whose histories are read: without --since, those that changed last are enough. */
+async function writtenNames(
   query: MasterQuery,
   name: string | null,
+  fromMs: number | null,
+): Promise<string[]> {
+  if (name !== null) return [name];
+  return query.historyNames(fromMs === null ? { isNewest: true } : { sinceMs: fromMs });
+}
+
+/** `written`: whose histories are read; `present`: the locks whose holder may have no line yet. */
+export async function pastOf(
+  query: MasterQuery,
+  { written, present }: { readonly written: string[]; readonly present: string[] },
   mostLines: number,
   nowMs: number,
 ): Promise<Past> {
-  const [written, held] =
-    name === null ? [await query.historyNames(), await query.names('*')] : [[name], []];
   const read = await query.histories(written, mostLines);
   const histories = new Map(written.map((each, index) => [each, read[index] ?? []]));
   const past = new Map([...histories].map(([each, ofEach]) => [each, pastRunsOf(each, ofEach)]));
   const acts = [...histories].flatMap(([each, ofEach]) => pastActsOf(each, ofEach));
-  const locks = await query.look([...new Set([...written, ...held])]);
-  const present = locks.flatMap(
+  const locks = await query.look(present);
+  const running = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
-  const runs = inOrder([...[...past.values()].flat(), ...present]);
+  const runs = inOrder([...[...past.values()].flat(), ...running]);
   return { runs, acts, locks, histories };
 }
 
@@ -117,14 +127,17 @@ function sinceOf(text: string | null): number | null {
   }
 }
 
-/** "50 runs, 2 did not happen; 12 older left out (say --since)" */
-function summaryOf(runs: readonly PastRun[], leftOut: number): string {
+/**
+ * "50 runs, 2 did not happen; 12 older left out (say --since)". `isPart`: not all were counted.
+ */
+function summaryOf(runs: readonly PastRun[], leftOut: number, isPart: boolean): string {
   const sumOf = (some: readonly PastRun[]) => some.reduce((sum, { count }) => sum + count, 0);
   const missedCount = sumOf(runs.filter((run) => kindOf(run) === 'missed'));
   const runCount = sumOf(runs);
   const count = runCount === 0 ? 'no runs' : runCount === 1 ? '1 run' : `${runCount} runs`;
   const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
-  return `${count}${missed}${leftOut > 0 ? `; ${leftOut} older left out (say --since)` : ''}`;
+  const older = isPart ? `${leftOut} and more` : leftOut;
+  return `${count}${missed}${leftOut > 0 ? `; ${older} older left out (say --since)` : ''}`;
 }
 
 /** Why it could not be written, or null. */
