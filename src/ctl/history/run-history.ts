@@ -89,21 +89,19 @@ interface Told<Line> {
 }
 
 /**
- * What the histories of all masters tell, each line once. Masters have the same text of a line
- * mostly, which is read once. A line may have been written twice; the first time counts.
+ * What the histories of all masters tell, each line once. It may have been written twice to a
+ * master; the first time counts.
  */
 function toldBy<Line>(
   histories: readonly SeenHistory[],
   parse: (text: string) => Line | null,
   idOf: (line: Line) => string,
 ): Told<Line>[] {
-  const read = new Map<string, Line | null>();
   const all = new Map<string, Told<Line>>();
   for (const { lines } of histories) {
     const first = new Map<string, { line: Line; takenAtMs: number }>();
     for (const { line: text, takenAtMs } of lines) {
-      const line = read.has(text) ? read.get(text) : parse(text);
-      read.set(text, line ?? null);
+      const line = parse(text);
       const known = line && first.get(idOf(line));
       if (line && (!known || takenAtMs < known.takenAtMs))
         first.set(idOf(line), { line, takenAtMs });
