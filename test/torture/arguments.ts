@@ -27,7 +27,7 @@ const examples = `
 Examples:
   npm run torture -- --minutes 10                    some hundred faults a minute
   npm run torture -- --seed 17 --cells 1             the cell of one seed again
-  npm run torture -- --minutes 0.2 --break lock      a command without the lock: it must be found
+  npm run torture -- --minutes 2 --break lock        a command without the lock, until it is found
 
 A seed repeats the cell and its schedule of faults, but not what the machine makes of it.
 
@@ -41,7 +41,7 @@ export function parseArguments(argv: readonly string[]): Wanted | Told {
     .option('--seed <number>', 'of the first cell; default: another one each time', wholeNumber)
     .option('--cells <number>', 'at most so many cells', wholeNumber)
     .option('--lanes <number>', 'so many cells at a time', wholeNumber, 2)
-    .addOption(new Option('--break <what>', 'a deliberate fault, to be found').choices(breaks))
+    .addOption(new Option('--break <what>', 'a mistake, until it is found').choices(breaks))
     .option('--keep <folder>', 'keep the logs of cells with findings there')
     .option('--page', 'write docs/results/torture.md')
     .addHelpText('after', examples);

@@ -9,8 +9,8 @@ import { meansOfThisMachine } from './cell-master.ts';
 import { pageOf, Sum } from './page.ts';
 import { now } from './witness.ts';
 
-/** A cell ends with a pause of some seconds, so it should not be short. */
-const longestCellMs = 40_000;
+/** A cell ends with a pause of some seconds, so it should not be short; but a fault shows soon. */
+const longestCellMs = { usual: 40_000, broken: 12_000 };
 
 const wanted = parseArguments(process.argv.slice(2));
 if ('text' in wanted) {
@@ -41,12 +41,14 @@ async function torture(wanted: Wanted): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   const lane = async () => {
     while (now() < endAt && next < seed + cells) {
-      const lastsMs = Math.min(longestCellMs, (endAt - now()) * 1000);
+      const longestMs = longestCellMs[broken === undefined ? 'usual' : 'broken'];
+      const lastsMs = Math.min(longestMs, (endAt - now()) * 1000);
       const wish = { seed: next, lastsMs, means, break: broken, keep };
       next += 1;
       const result = await playCell(wish);
       sum.add(result);
       tell(result, wanted);
+      if (broken !== undefined && result.findings.length > 0) stop();
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
