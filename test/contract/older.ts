@@ -85,13 +85,13 @@ function times(world: World, unitMs: number): void {
       await acquire(master, 'b', { ttlMs: 5_000 });
       const before = await timeAt(server);
       const leftMs = Number(before) * unitMs + differenceMs - (await server.now());
-      expect(await acquire(master, 'a')).toEqual(refused('b', upTo(leftMs)));
+      expect(await acquire(master, 'a')).toEqual(refused('b', upTo(leftMs, 1_000)));
       expect([await timeAt(server), await ownerIn(server)]).toEqual([before, `${before} b`]);
     });
 
     it('the time of another program there: refused, nothing changed', async (server, master) => {
       const theirs = await write(server, 5_000);
-      expect(await acquire(master, 'a')).toEqual(refused(theirs, upTo(6_001)));
+      expect(await acquire(master, 'a')).toEqual(refused(theirs, upTo(6_001, 1_000)));
       expect([await timeAt(server), await ownerIn(server)]).toEqual([theirs, '']);
     });
 
@@ -177,8 +177,8 @@ function times(world: World, unitMs: number): void {
       const leftMs = Number(await timeAt(server)) * unitMs + differenceMs - (await server.now());
       const theirs = await write(server, 5_000, 's');
       expect(await seen()).toEqual([
-        ['string', 'a', upTo(leftMs)],
-        ['string', theirs, upTo(6_001)],
+        ['string', 'a', upTo(leftMs, 1_000)],
+        ['string', theirs, upTo(6_001, 1_000)],
       ]);
       await write(server, -1_050);
       await server.write('s', 'them', null);

@@ -70,14 +70,14 @@ export function shared(world: World): void {
 
     it('goes on for one when another has ended, and ends with the last', async (server, master) => {
       await master.acquire(sharedOf('a', { ttlMs: 500 }), lasting);
-      await master.acquire(sharedOf('b', { ttlMs: 1_500 }), lasting);
+      await master.acquire(sharedOf('b', { ttlMs: 3_000 }), lasting);
       await server.pass(700);
       expect([await server.holders('r'), await server.read('r')]).toEqual([
         ['b'],
-        heldBy('shared', 1_500),
+        heldBy('shared', 3_000),
       ]);
       expect(await master.extend(sharedOf('a'), null, lasting)).toEqual({ kind: 'missing' });
-      await server.pass(1_000);
+      await server.pass(2_500);
       expect(await server.read('r')).toBeNull();
     });
 

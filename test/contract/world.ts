@@ -122,14 +122,15 @@ export async function untilCalled(server: Server, count: () => number): Promise<
   expect(count()).toBeGreaterThan(0);
 }
 
-/** Matches the lock as `value` holds it, with at most `ttlMs` left, and at most a second less. */
+/** Matches the lock as `value` holds it, with at most `ttlMs` left. */
 export function heldBy(value: string, ttlMs = usualTtlMs) {
   return { value, remainingMs: upTo(ttlMs) };
 }
 
-export function upTo(ttlMs: number): unknown {
+/** Matches so many ms, or less: the test takes its time. */
+export function upTo(ttlMs: number, atMostLessMs = 3_000): unknown {
   const isLeft = (ms: unknown) =>
-    typeof ms === 'number' && ms > Math.max(0, ttlMs - 1_000) && ms <= ttlMs;
+    typeof ms === 'number' && ms > Math.max(0, ttlMs - atMostLessMs) && ms <= ttlMs;
   return expect.toSatisfy(isLeft, `about ${ttlMs} ms`);
 }
 
