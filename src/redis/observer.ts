@@ -120,7 +120,7 @@ export class LockObserver {
     const { prefix } = this.#settings;
     const read = Number(cursor);
     const page = as(changedKeys, (members): Page => {
-      const changed = members.filter(({ changedAtMs }) => changedAtMs >= sinceMs);
+      const changed = members.filter(({ changedByMs }) => !(changedByMs <= sinceMs));
       const isLast = members.length < count || changed.length < members.length;
       return {
         cursor: isLast ? '0' : String(read + count),

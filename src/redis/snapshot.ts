@@ -131,8 +131,8 @@ export const cursorShape: Shape<string> = (reply) => {
 /** The members of the sorted set of all histories. Its score: see scripts/record.lua. */
 export const changedKeys = pairs(keyShape, text(40), (key, score) => ({
   key,
-  /** To the second, by the master's clock. */
-  changedAtMs: Math.floor(Number(score) / 2 ** 21) * 1000,
+  /** The end of the second in which it last changed, by the master's clock; NaN: not known. */
+  changedByMs: (Math.floor(Number(score) / 2 ** 21) + 1) * 1000,
 }));
 
 const lines = listOf(text(mostValueBytes), 1_000_000);
