@@ -276,10 +276,13 @@ export class MasterQuery {
     const spentMs = this.#spentMs.get(observer) ?? 0;
     const askedAt = this.#clock.now();
     const answered = new AbortController();
-    const noAnswer = failed('timeout', `no answer within ${timeoutMs} ms`);
-    const tooSlow = failed('timeout', `answers took ${roughly(totalMs)} in all`);
-    const late = this.#clock.sleep(timeoutMs, answered.signal).then(() => noAnswer);
-    const answer = spentMs < totalMs ? await Promise.race([question(observer), late]) : tooSlow;
+    const late = this.#clock
+      .sleep(timeoutMs, answered.signal)
+      .then(() => failed('timeout', `no answer within ${timeoutMs} ms`));
+    const answer =
+      spentMs < totalMs
+        ? await Promise.race([question(observer), late])
+        : failed('timeout', `answers took ${roughly(totalMs)} in all`);
     // By itself it would make an error with a stack, each time.
     answered.abort('answered');
     this.#spentMs.set(observer, spentMs + this.#clock.now() - askedAt);
