@@ -129,8 +129,11 @@ export class Witness {
     if (!this.#hasBeenHeld || this.freeAt >= lookedAt || (await this.#isHeld())) return;
     const freeForMs = Math.round(lookedAt - this.freeAt);
     const lookMs = Math.round(performance.now() - lookedAt);
-    const times = `(key free for ${freeForMs} ms before a look of ${lookMs} ms)`;
-    this.outlived.push(...this.#seen.map(({ pid, command }) => `${pid}: ${command} ${times}`));
+    const times = `key free for ${freeForMs} ms before a look of ${lookMs} ms`;
+    const accused = this.#seen.map(({ pid, command }) => {
+      return `${pid}: ${command} (${stateOf(pid)}; ${times})`;
+    });
+    this.outlived.push(...accused);
   }
 
   /** Whether a quorum has the key of this job now. */
@@ -198,6 +201,9 @@ async function start(): Promise<void> {
   isLooking = false;
 }
 
+/** In the masks of proc(5) a signal has the bit before its number. */
+const sigkillPending = 1 << 8;
+
 const ours = /redlock-run\.js|\/redlock-run |^redlock-guard/;
 
 /**
@@ -217,6 +223,15 @@ export function allProcesses(besides = ours): Sighting[] {
       pid,
       command: `${command} ${tokenIn(environment)}`,
     }));
+}
+
+/** For people: one that has been killed and is in state D waits for the kernel. */
+function stateOf(pid: number): string {
+  const status = read(`${pid}/status`);
+  const [, state = 'no longer there'] = /^State:\t(.*)$/m.exec(status) ?? [];
+  const [, pending = '0'] = /^ShdPnd:\t(.*)$/m.exec(status) ?? [];
+  const wasKilled = (Number.parseInt(pending.slice(-8), 16) & sigkillPending) > 0;
+  return wasKilled ? `${state}, was killed` : state;
 }
 
 function tokenIn(environment: string): string {

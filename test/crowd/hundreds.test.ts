@@ -1,6 +1,6 @@
 // On a machine with some hundred unrelated processes and no idle core, a lock of four seconds is
 // extended, and its command has ended before the next holder starts. (Thousands:
-// supervision-thousands.)
+// thousands.test.ts.)
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { gatherCrowd, handOver } from '../supervision/crowd.ts';
