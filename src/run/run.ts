@@ -114,17 +114,17 @@ export class Run {
   }
 
   #startChild(): void {
-    const { report, startChild } = this.#parts;
+    const { report, startChild, guard, clock } = this.#parts;
     const { marginMs, maxRunMs } = this.#settings;
     const lease = this.#confirmed;
     this.#startedAt = this.#now();
-    this.#tellGuard(lease);
     this.#keeper = new LeaseKeeper(
       lease,
       { ...this.#settings, killReserveMs: marginMs },
       {
         ...this.#parts,
-        onConfirmed: (confirmed) => this.#tellGuard(confirmed),
+        onConfirmed: (confirmed) =>
+          guard.setDeadlines(timeLeftOf(confirmed, this.#settings, clock)),
         onLost: (reason, by) => this.post({ kind: 'lost', reason, ...(by && { by }) }),
         onStopAsked: (by) => this.post({ kind: 'stop-asked', by }),
         onWanted: (by) => this.post({ kind: 'wanted', by }),
@@ -140,11 +140,6 @@ export class Run {
     child.started.then((pid) => report({ kind: 'child-started', pid }), this.crash);
     child.exited.then((ended) => this.#exited(ended), this.crash);
     if (maxRunMs !== null) this.#alarm(maxRunMs, { kind: 'overdue' });
-  }
-
-  #tellGuard(lease: Lease): void {
-    const { guard, clock } = this.#parts;
-    guard.setDeadlines(timeLeftOf(lease, this.#settings, clock));
   }
 
   #exited({ exit, leftCount, agoMs }: Ended): void {

@@ -260,7 +260,7 @@ export const mutants: readonly Mutant[] = [
   inScript(
     'release-wakes-all',
     'a release wakes all waiters, and not only the first',
-    rarely(10, 'contention', 'cost'),
+    rarely(40, 'contention', 'cost'),
   ),
   inScript(
     'release-always-wakes',

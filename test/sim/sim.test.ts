@@ -16,7 +16,7 @@ const seeds = [1, 2];
 /** Marks that occur in few worlds. */
 const more: Partial<Record<Profile, readonly number[]>> = {
   'nested-runs': [3],
-  'in-steps': [3, 5, 7, 9],
+  'in-steps': [3, 5, 7, 9, 12],
   'older-protocol': [3, 15],
 };
 const seedsOf = (profile: Profile) => [...seeds, ...(more[profile] ?? [])];

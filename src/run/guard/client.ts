@@ -229,7 +229,7 @@ export class GuardClient {
     if (this.#failure !== null) return this.#tree ? this.#parts.onFailure() : undefined;
     this.#guard = new GuardProcess(this.#parts.supply.program);
     this.#configured = this.#employ();
-    if (this.#deadlines && this.#plan) void this.#ask(this.#deadlines, startMs);
+    if (this.#deadlines) void this.#ask(this.#deadlines, startMs);
     if (this.#tree) {
       const others = this.#others.pids();
       const root = { pid: process.pid, startedAt: processEntry(process.pid)?.startedAt ?? 0 };

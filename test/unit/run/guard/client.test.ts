@@ -5,7 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it, vi } from 'vitest';
 import { GuardClient } from '../../../../src/run/guard/client.ts';
-import type { GuardProgram, GuardSupply } from '../../../../src/run/guard/guard-process.ts';
+import {
+  GuardProcess,
+  type GuardProgram,
+  type GuardSupply,
+} from '../../../../src/run/guard/guard-process.ts';
 import { loadLibc } from '../../../../src/run/processes/libc.ts';
 import { reapOrphans } from '../../../../src/run/processes/own-children.ts';
 import { readingsNow } from '../../../../src/system/clock.ts';
@@ -14,6 +18,12 @@ const config = { stopSignal: 'SIGTERM', graceMs: 1, slackMs: 1, isForeground: fa
 /** Not a subreaper: the test runner has children of its own. */
 const libc = { ...loadLibc(), becomeSubreaper: () => true };
 const timeLeft = () => [9_000, 9_000] as const;
+const trueCommand = {
+  command: ['true'],
+  environment: {},
+  isForeground: false,
+  hasNamespace: false,
+};
 const clients: GuardClient[] = [];
 afterAll(() => Promise.all(clients.map((client) => client.done())));
 
@@ -101,6 +111,15 @@ it('never reaps the guard that another bundle has started: Node tells of its dea
   expect(reaped).not.toContain(spare.child?.pid);
 });
 
+it.concurrent('tells the next guard the deadlines that a dead one has confirmed', async () => {
+  const spare = new GuardProcess(programOf('strict'));
+  const { client, log } = startGuard('strict', readingsNow, spare);
+  expect(await client.confirm(timeLeft)).toBeNull();
+  spare.kill();
+  await vi.waitFor(() => expect(log).toEqual(['restart']));
+  expect(await client.start(trueCommand).started).toBeGreaterThan(0);
+});
+
 it.concurrent('has no guard left when it is done, and starts no other', async () => {
   const { client, log } = startGuard('good');
   await client.confirm(timeLeft);
@@ -112,8 +131,7 @@ it.concurrent('has no guard left when it is done, and starts no other', async ()
 it.concurrent('ends a command that no guard is left to start, without a wait', async () => {
   const { client, log } = startGuard('dying');
   await client.confirm(timeLeft);
-  const plan = { command: ['true'], environment: {}, isForeground: false, hasNamespace: false };
-  const child = client.start(plan);
+  const child = client.start(trueCommand);
   expect(await child.started).toBeUndefined();
   expect((await child.exited).leftCount).toBe(0);
   expect(log.at(-1)).toBe('failure');
