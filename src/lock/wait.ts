@@ -166,10 +166,10 @@ class Wait {
     attempt: Extract<Attempt, { kind: 'acquired' }>,
     attemptedAt: number,
   ): Promise<Acquisition> {
-    const { redlock, clock } = this.#parts;
+    const { redlock, clock, recordOf } = this.#parts;
     if (this.#limits.aborted.aborted) {
       const aborted = { kind: 'aborted' } as const;
-      await redlock.release(attempt.lease.claim, 0, this.#recordOf(aborted));
+      await redlock.release(attempt.lease.claim, 0, recordOf?.(this.#claim, aborted));
       return aborted;
     }
     return { ...attempt, elapsedMs: clock.now() - attemptedAt };
@@ -269,15 +269,14 @@ class Wait {
     );
   }
 
-  /** Leaves the queue, so that the next waiter need not wait until this one is forgotten. */
+  /** Leaves the queue for those behind us, if we are in it, and a line in the history. */
   #leave(acquisition: NotAcquired): NotAcquired {
-    if (this.#subscriptions)
-      void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));
+    const { redlock, recordOf } = this.#parts;
+    const { waitMs, retries } = this.#limits;
+    const isRefused = waitMs !== 0 && !retries && acquisition.kind === 'busy';
+    if (this.#subscriptions || isRefused)
+      void redlock.release(this.#claim, 0, recordOf?.(this.#claim, acquisition));
     return acquisition;
-  }
-
-  #recordOf(acquisition: NotAcquired): string | null {
-    return this.#parts.recordOf?.(this.#claim, acquisition) ?? null;
   }
 }
 

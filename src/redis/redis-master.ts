@@ -60,10 +60,7 @@ export class RedisMaster implements Master {
   #connection: Connection | null = null;
   #dialing: Promise<Connection | Failed> | null = null;
   #patienceMs = patienceMs.least;
-  /**
-   * By value; only these need a release. From the call on, not from the sending: a release that is
-   * called while the connection is being made has to follow the acquire.
-   */
+  /** By value; only these need a release. From the call on: it has to follow an unsent acquire. */
   readonly #mayHold = new Map<string, MayHold>();
   /** The ids under which we may be in the queue, with the last claim of each. */
   readonly #queued = new Map<string, Claim>();
@@ -180,10 +177,11 @@ export class RedisMaster implements Master {
   }
 
   async #remove(undoing: Undoing): Promise<ReleaseReply> {
-    const { claim, keepsPosition } = undoing;
+    const { claim, record, keepsPosition } = undoing;
     const id = claim.waiter?.id ?? '';
     const queued = this.#queued.get(id);
-    if (!this.#mayHold.has(claim.value) && (keepsPosition || !queued)) return { kind: 'missing' };
+    const isNeeded = this.#mayHold.has(claim.value) || (queued && !keepsPosition);
+    if (!isNeeded && record === null) return { kind: 'missing' };
     this.#giveUpIfSilent();
     const mayHold = this.#mayHold.get(claim.value) ?? this.#request(claim);
     for (const retired of [...mayHold.owing].filter((one) => one !== this.#connection)) {

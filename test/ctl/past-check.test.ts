@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { node, useMasters } from '../cli/rig.ts';
+import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { missedFor, recordOf, took } from './history-rig.ts';
 import { ctl } from './rig.ts';
 
@@ -58,6 +59,20 @@ test('skips are counted since the last success, also of runs that gave up waitin
   expect(await check('--max-skips', '2')).toMatchObject({ code: 1 });
   await run(['a', '--', 'true']);
   expect(await check('--max-skips', '0')).toMatchObject({ code: 0, ...nothing });
+});
+
+test('a run that gave up before the first answer had come is counted', async () => {
+  const holder = start(['a', '--', ...node('obedient.js')]);
+  await holder.says('stdout', /ready/);
+  const proxies = await Promise.all(masters.map(({ url }) => FaultyProxy.start(url)));
+  for (const proxy of proxies) proxy.delay(100);
+  const env = { REDLOCK_MASTERS: proxies.map(({ url }) => url).join(',') };
+  const { code, stderr } = await run(['-w', '50ms', 'a', '--', 'true'], { env });
+  expect([code, stderr]).toEqual([75, expect.stringMatching(/^redlock-run: busy: /)]);
+  expect(await check('--max-skips', '0')).toMatchObject({ code: 1, stdout: '' });
+  holder.signal('SIGTERM');
+  await holder.result;
+  await Promise.all(proxies.map((proxy) => proxy.stop()));
 });
 
 test('one master that has the success is enough; no quorum 69; no history 78', async () => {

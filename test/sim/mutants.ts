@@ -122,9 +122,8 @@ export const mutants: readonly Mutant[] = [
     'a client that has stopped waiting keeps its position in the queue',
     within(10, 'contention', 'litter'),
     'lock/wait.ts',
-    'if (this.#subscriptions)\n' +
-      '      void this.#parts.redlock.release(this.#claim, 0, this.#recordOf(acquisition));',
-    'void this.#subscriptions;',
+    'if (this.#subscriptions || isRefused)',
+    'if (isRefused && !this.#subscriptions)',
   ),
   inSource(
     'no-write-back',
