@@ -18,6 +18,7 @@ export function olderProtocol(weather: Disturb): Disturb {
       protocol: random.pick(['setnx', 'setnx-ms']),
       masterCount: 1,
       isFenced: false,
+      hasHistory: false,
       contenderCount: random.integer(2, 3),
       foreignCount: scene === 'one' ? random.integer(0, 1) : random.integer(2, 4),
       foreignSkewMs: 850,

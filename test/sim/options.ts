@@ -89,6 +89,8 @@ export interface Options extends RunTimings, NetworkOptions, Weather {
   /** By how much a guard and its messages may be late. */
   readonly guardLateMs: number;
   readonly isFenced: boolean;
+  /** Whether runs leave lines in the history. */
+  readonly hasHistory: boolean;
   readonly isDurable: boolean;
   readonly isListedTwice: boolean;
   readonly waitMs: number;
@@ -183,6 +185,7 @@ export function calmOptions(random: Random): Options {
     hasGuard: true,
     guardLateMs: 0,
     isFenced: random.chance(0.9),
+    hasHistory: true,
     isDurable: false,
     isListedTwice: false,
     waitMs: random.pick([0, 500, 4_000, 4_000]),

@@ -107,7 +107,7 @@ export const fairProfiles = {
     killChance: 0.3,
   }),
   lossy,
-  partitions,
+  partitions: (calm, random) => ({ ...partitions(calm, random), hasHistory: false }),
   'slow-masters': slowMasters,
   'restarts-with-memory': restarts,
   'restarts-empty': forgetfulRestarts,

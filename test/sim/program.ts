@@ -184,7 +184,9 @@ export class Program {
       guard: guard ?? { setDeadlines: () => {}, done: () => {} },
       acquire: (aborted) => {
         const recordOf = (claim: Claim, acquisition: NotAcquired) =>
-          recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined);
+          options.hasHistory
+            ? recorder.ofWait(claim, acquisition, aborted.reason as StopReason | undefined)
+            : null;
         return this.#acquire(
           { ...parts, waiterId: this.record.waiterId, recordOf },
           masters,
@@ -194,7 +196,7 @@ export class Program {
       },
       startChild: ({ claim }) => this.#startChild(claim.value, clock, guard),
       suspendUs: () => process.pause(),
-      recordOf: (...facts) => recorder.ofRun(...facts),
+      recordOf: (...facts) => (options.hasHistory ? recorder.ofRun(...facts) : null),
       ...(options.stopperCount > 0 ? { listen } : {}),
     });
     this.#post = (signal) => run.post({ kind: 'signal', signal });
@@ -247,7 +249,7 @@ export class Program {
     const claim = system.newClaim(wish, `${name}.${values.length + 1}`, record);
     values.push(claim.value);
     const isSkipping = this.#plan.waitMs === 0 || options.retryCount !== null;
-    if (!isSkipping || options.protocol !== 'redlock') return claim;
+    if (!isSkipping || !options.hasHistory) return claim;
     const isFirst = values.length === 1;
     this.#around.witness.refusals.attempted(claim.value, {
       host: machine.name,
