@@ -17,18 +17,13 @@ import {
 const { masters, run, start } = useMasters(3);
 
 test('a job of 8 s under --ttl 3s: held on a quorum all along, free afterwards', async () => {
-  const job = start([
-    '--ttl',
-    '3s',
-    'long',
-    '--',
-    'sh',
-    '-c',
-    'echo ready; sleep 8; echo over; sleep 0.3',
-  ]);
+  const command = 'echo ready; sleep 8; echo over; sleep 0.3';
+  // With the usual grace of a second, a machine that stands still for half a second loses the lock.
+  const job = start(['--ttl', '3s', '-k', '200ms', 'long', '--', 'sh', '-c', command]);
   await job.says('stdout', /ready/);
-  expect(await fewestHolding(masters, job, 'long')).toBeGreaterThanOrEqual(2);
+  const fewest = await fewestHolding(masters, job, 'long');
   expect(await job.result).toMatchObject({ code: 0, stderr: '' });
+  expect(fewest).toBeGreaterThanOrEqual(2);
   await untilNothingIsLeft(masters);
   expect(await run(['-n', 'long', '--', 'true'])).toMatchObject({ code: 0 });
 });
