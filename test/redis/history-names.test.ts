@@ -6,10 +6,13 @@ import { parseAddress } from '../../src/redis/address.ts';
 import { isFailed } from '../../src/redis/errors.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/observer.ts';
-import { startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
+import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { clock, handleOn, lasting, newClaim } from './rig.ts';
 
-afterAll(stopAll);
+afterAll(async () => {
+  await stopAll();
+  nothingLeft();
+});
 
 const index = '{}:names:history';
 const scoreOf = (ms: number) => Math.floor(ms / 1000) * 2 ** 21 + 5;

@@ -28,7 +28,7 @@ it('does not accuse while one of three has the key, before a quorum has had it',
     await second.command('del', name);
     await witness.looks();
     await witness.looks();
-    expect(witness.outlived[0]).toMatch(new RegExp(`${name}.* \\([SR] \\(\\w+\\); key free`));
+    expect(witness.outlived[0]).toMatch(new RegExp(`${name}.* \\(\\w \\([\\w ]+\\); key free`));
   } finally {
     witness.end();
     process.kill(-(job.pid as number), 'SIGKILL');
