@@ -1,4 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { measurePatience } from './scripts/patience.js';
+import { generous } from './test/servers/patience.ts';
+
+measurePatience();
 
 // One project a suite; test/README.md says which question each answers. The suites that start
 // servers and programs run one file at a time: two cores shared by five masters and a few dozen
@@ -8,9 +12,9 @@ const suite = (name: string, options: object = {}) => ({
     name,
     include: [`test/${name}/**/*.test.ts`],
     setupFiles: ['test/servers/clean-environment.ts', 'test/no-warnings.ts'],
-    testTimeout: 30_000,
-    expect: { poll: { timeout: 10_000 } },
-    hookTimeout: 30_000,
+    testTimeout: generous(30_000),
+    expect: { poll: { timeout: generous(10_000) } },
+    hookTimeout: generous(30_000),
     ...options,
   },
 });
@@ -28,7 +32,7 @@ const slowFiles = [
 ];
 const isSlow = process.argv.includes('slow');
 /** Real programs under locks of a few seconds, on machines that may be crowded. */
-const onRealTime = { testTimeout: 60_000 };
+const onRealTime = { testTimeout: generous(60_000) };
 
 /** In the simulator ioredis speaks to simulated servers. */
 const simulated = { alias: { ioredis: `${import.meta.dirname}/test/sim/sim-ioredis.ts` } };
@@ -74,10 +78,16 @@ export default defineConfig({
       suite('ctl', onRealTime),
       ...(process.argv.includes('standalone') ? [standalone] : []),
       ...(process.argv.includes('mutants')
-        ? [suite('mutants', { ...simulated, include: [rareMutants], testTimeout: 300_000 })]
+        ? [
+            suite('mutants', {
+              ...simulated,
+              include: [rareMutants],
+              testTimeout: generous(300_000),
+            }),
+          ]
         : []),
       ...(process.argv.includes('servers') ? [servers] : []),
-      ...named.map((name) => suite(name, { ...onRealTime, testTimeout: 300_000 })),
+      ...named.map((name) => suite(name, { ...onRealTime, testTimeout: generous(300_000) })),
     ],
     // More than twice the cores of a small machine: most tests wait for something most of the time.
     // The long ones do not. While ten thousand processes end, the kernel may let others wait.

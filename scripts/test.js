@@ -5,24 +5,27 @@
 // for each server program in REDIS_SERVERS, a list of paths with colons.
 
 import { join } from 'node:path';
+import { measurePatience } from './patience.js';
 import { Failure, root, say, script, show } from './program.js';
 import { setUp } from './setup.js';
 import { buildStandalone } from './standalone.js';
 
 const words = process.argv.slice(2);
-/** On a terminal vitest shows its progress itself; a reporter that is asked for is alone. */
-const progress =
-  process.stdout.isTTY || words.some((word) => word.startsWith('--reporter'))
-    ? []
-    : ['--reporter=default', `--reporter=${join(root, 'scripts', 'test-progress.js')}`];
+/** A reporter that is asked for is alone. */
+const progress = words.some((word) => word.startsWith('--reporter'))
+  ? []
+  : ['--reporter=default', `--reporter=${join(root, 'scripts', 'test-progress.js')}`];
 
 await script(async () => {
+  const { factor, nodeMs } = measurePatience();
   say(
     words.length === 0
       ? 'all suites on real servers, about 4 minutes on two cores; ' +
           'npm test -- --project unit takes 20 seconds'
       : `the tests of ${words.join(' ')}`,
   );
+  const speed = nodeMs === null ? 'TEST_PATIENCE' : `an empty Node program takes ${nodeMs} ms`;
+  say(`limits for a state to come are ${factor} times as long as they must be (${speed})`);
   await setUp({ server: true });
   if (process.argv.includes('standalone')) await buildStandalone();
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');

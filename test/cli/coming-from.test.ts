@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { pathOf } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, interpreter, takeBy, useMasters } from './rig.ts';
@@ -99,7 +100,7 @@ describe.each(sections)('$title', ({ title, rows }) => {
       cwd: folder,
       env,
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: generous(20_000),
     });
     expect([result.status, result.stderr]).toEqual([code, expect.any(String)]);
     const hasJob = /\b(job|cat)\b/.test(ours ?? '') && !/--dry-run/.test(ours ?? '');

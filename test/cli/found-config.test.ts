@@ -5,6 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { interpreter, program, runCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor } from './rig.ts';
@@ -90,7 +91,7 @@ test.skipIf(!hasNamespaces)(
       const script = `${line}; cd "$1" && exec "$2" "$3" --dry-run --local name -- true`;
       const env = { PATH: process.env.PATH, HOME: home };
       const args = [...namespace, 'sh', '-ec', script, 'sh', cwd, interpreter, program];
-      return spawnSync('unshare', args, { env, encoding: 'utf8', timeout: 60_000 });
+      return spawnSync('unshare', args, { env, encoding: 'utf8', timeout: generous(60_000) });
     };
     const [same, other] = [run('true'), run('mount -t tmpfs none "$1"')];
     expect([same.status, other.status], same.stderr + other.stderr).toEqual([0, 0]);

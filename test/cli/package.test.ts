@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { noConfiguration } from '../servers/no-configuration.ts';
 import { install, type Packed, pack } from '../servers/packed.ts';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, untilNothingIsLeft, useMasters } from './rig.ts';
 
@@ -35,7 +36,7 @@ function installed(args: string[], env: Record<string, string> = {}, name = 'red
   return run(program, args, {
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, ...noConfiguration, ...env },
-    timeout: 30_000,
+    timeout: generous(30_000),
   });
 }
 
@@ -75,7 +76,10 @@ test('holds every file that its README.md links to, but for the pages of the che
 test('without its optional package: 69 before any lock, and what to do', async () => {
   const without = await install(packed, { hasOptional: false });
   const bin = join(without, 'node_modules', '.bin', 'redlock-run');
-  const options = { env: { ...process.env, ...environmentFor(masters) }, timeout: 30_000 };
+  const options = {
+    env: { ...process.env, ...environmentFor(masters) },
+    timeout: generous(30_000),
+  };
   const ended = run(bin, ['job', '--', 'echo', 'ran'], options);
   await expect(ended).rejects.toMatchObject({
     code: 69,

@@ -20,6 +20,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, interpreter, linesOf, node, program, takeBy, useMasters } from './rig.ts';
 
@@ -175,7 +176,7 @@ function shellIn(folder: string, line: string, args = '--report out a -- true') 
     env,
     cwd: folder,
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: generous(20_000),
     killSignal: 'SIGKILL',
   });
 }

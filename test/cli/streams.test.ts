@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import {
   environmentFor,
@@ -25,7 +26,7 @@ function shell(line: string, ...args: string[]) {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const options = {
     env,
-    timeout: 30_000,
+    timeout: generous(30_000),
     killSignal: 'SIGKILL' as const,
     encoding: 'utf8' as const,
   };

@@ -3,6 +3,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { pathOf } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import {
@@ -23,7 +24,7 @@ function shell(line: string) {
   const options = {
     env,
     cwd: scratchFolder(),
-    timeout: 20_000,
+    timeout: generous(20_000),
     killSignal: 'SIGKILL',
     encoding: 'utf8',
   } as const;

@@ -9,6 +9,7 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor, interpreter, program, useMasters } from './rig.ts';
 
@@ -33,7 +34,7 @@ function shell() {
       cwd: folder,
       env,
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: generous(20_000),
     });
     const end = status === 0 ? '' : `[exit status ${status}]\n`;
     return normalised(stdout.replaceAll(folder, 'HOME')) + end;
@@ -64,7 +65,7 @@ function normalised(text: string): string {
   );
 }
 
-test('the transcript is what happens', { timeout: 120_000 }, async () => {
+test('the transcript is what happens', async () => {
   const run = shell();
   const before = readFileSync(transcript, 'utf8');
   const after = before

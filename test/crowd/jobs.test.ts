@@ -2,6 +2,7 @@
 // processes. No process outlives the key: see Job.outcome. One at a time.
 
 import { expect, it } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { type Job, measure, ownMasters, startJob } from '../supervision/rig.ts';
 
 const stay = 'echo ready; while :; do sleep 600; done';
@@ -25,7 +26,7 @@ const cases = jobs.flatMap(([title, script]) =>
 
 it.each(cases)(
   '$title, $event',
-  { timeout: 120_000 },
+  { timeout: generous(120_000) },
   async ({ title, script, event, happens, state }) => {
     const flags = ['--ttl', '8s', '-k', '1s'];
     const job = await startJob(await ownMasters(), ['bash', '-c', script], {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { effectOn, judged } from '../../src/ctl/break.ts';
 import { countOf, isOnEach, useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { obstacle, Terminal } from '../supervision/terminal.ts';
 import { answerOf, ctl, hold, newValue, queueUp } from './rig.ts';
@@ -20,7 +21,7 @@ const values = () => Promise.all(masters.map((master) => master.get(key)));
 
 test('the run of a broken lock is stopped by its own redlock-run, and exits 79', async () => {
   const run = rig.start(['--ttl', '2s', 'deploy', '--', 'sleep', '60']);
-  await expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => countOf(masters, 'deploy')).toBe(3);
   const { code, stdout, stderr } = await ctl(masters, ['break', 'deploy', '--yes']);
   expect(stderr).toMatch(/"deploy": held by .*, sleep, since /);
   expect(stdout).toMatch(
@@ -40,7 +41,7 @@ test('--safely: the command of the broken lock ends before another begins', asyn
     `trap 'echo "$0 ended" >>${log}; exit 1' TERM; echo "$0 began" >>${log}; sleep 60 & wait`,
   ];
   const first = rig.start(['--ttl', '3s', 'deploy', '--', ...job, 'first']);
-  await expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => countOf(masters, 'deploy')).toBe(3);
   const next = rig.start(['--ttl', '3s', 'deploy', '--', 'sh', '-c', `echo "next began" >>${log}`]);
   const { code, stdout } = await ctl(masters, ['break', 'deploy', '--yes', '--safely']);
   expect({ code, stdout }).toMatchObject({
@@ -214,7 +215,7 @@ describe('a value that is not UTF-8', () => {
 });
 
 test('a value of megabytes is reported as such, and is not broken', {
-  timeout: 60_000,
+  timeout: generous(60_000),
 }, async () => {
   const script = "return redis.call('SET', KEYS[1], string.rep('x', 5000000), 'PX', 600000)";
   await Promise.all(masters.map((master) => master.command('eval', script, 1, key)));

@@ -9,6 +9,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { verbNames } from '../../src/ctl/verb-table.ts';
 import { environmentFor, takeBy, useMasters } from '../cli/rig.ts';
 import { echo, startHostile } from '../servers/hostile-master.ts';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { ctl } from './rig.ts';
 
@@ -39,7 +40,7 @@ function shell(file: string, script: string): string[] {
     cwd: folder,
     env,
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: generous(20_000),
   });
   return text.split('\n').filter((line) => line !== '');
 }

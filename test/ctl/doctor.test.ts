@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { lockCommandsOf } from '../../src/redis/rights.ts';
 import { fileWith, useMasters } from '../cli/rig.ts';
 import { startMasters, type TestMaster } from '../servers/masters.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { type Answer, answerOf, ctl } from './rig.ts';
 
@@ -34,7 +35,7 @@ test('a server that refuses every client: its own words, and what to do', async 
 });
 
 test('masters with one fault each: named, graded, with the fix', {
-  timeout: 60_000,
+  timeout: generous(60_000),
 }, async () => {
   const [durable] = (await startMasters(1, { persist: true })) as [TestMaster];
   const evict = { 'maxmemory-policy': 'allkeys-lru', maxmemory: '100mb' };
@@ -133,7 +134,7 @@ test('missing rights are named, one or all of them, and nothing is left', async 
       `error: no lock can be kept: no right to ${expected}`,
     );
     await master.command('acl', 'setuser', 'default', '+@all');
-    await expect.poll(() => master.keys(), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => master.keys()).toEqual([]);
   }
 });
 
@@ -153,7 +154,7 @@ test('under the older protocol it needs only the rights of that protocol', async
     const answer = said(await answerOf([master], ['doctor'], options), 'rights', master.url);
     const stats = String(await master.command('info', 'commandstats'));
     await master.command('acl', 'setuser', 'default', '+@all');
-    await expect.poll(() => master.keys(), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => master.keys()).toEqual([]);
     return { answer, hasQueue: stats.includes('cmdstat_zrange:') };
   };
   const answers = await Promise.all([

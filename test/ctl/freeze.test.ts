@@ -16,7 +16,7 @@ const why = 'the "database" moves';
 const freeze = (...args: string[]) => ctl(masters, ['freeze', 'deploy', '--note', why, ...args]);
 const shown = async () => (await answerOf(masters, ['status', 'deploy'])).json.locks[0];
 const valuesOf = (key: string) => Promise.all(masters.map((one) => one.get(key)));
-const isHeld = () => expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
+const isHeld = () => expect.poll(() => countOf(masters, 'deploy')).toBe(3);
 
 describe('frozen', () => {
   test.each([['-n'], ['-n', '-s'], ['-n', '--slots', '2'], ['-n', '--no-fence']])(

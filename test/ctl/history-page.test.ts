@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { missedFor, recordOf, theNight, took, utc } from './history-rig.ts';
 import { ctl } from './rig.ts';
@@ -35,7 +36,7 @@ function chromium(...args: string[]): string {
     ['--headless', ...home, '--window-size=1200,900', ...args],
     {
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: generous(20_000),
     },
   );
   expect(status).toBe(0);

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
+import { generous } from '../servers/patience.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { missedFor, recordOf, theNight, took, utc } from './history-rig.ts';
 import { answerOf, ctl, hold, newValue, record } from './rig.ts';
@@ -238,7 +239,7 @@ test.each([['0'], ['soon']])('--since %s is a usage error', async (since) => {
 });
 
 test('foreign lines that are too long are left out, too many are cut off with a warning', {
-  timeout: 60_000,
+  timeout: generous(60_000),
 }, async () => {
   const script = `for i = 1, tonumber(ARGV[1]) do
     redis.call('RPUSH', KEYS[1], '1 ' .. string.rep('x', tonumber(ARGV[2])))

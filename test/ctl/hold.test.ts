@@ -17,6 +17,7 @@ import {
   untilNothingIsLeft,
   useMasters,
 } from '../cli/rig.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { pathOf } from '../servers/run-cli.ts';
 import { MARK } from '../servers/survivors.ts';
@@ -105,7 +106,10 @@ test('the daemon has nothing of its caller open, and a session of its own', asyn
   const script = `exec 9>&1; token=$(${hold}); echo "$token"`;
   const env = { ...process.env, ...environmentFor(masters) };
   // Ends when no process has its pipes open any more.
-  const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, timeout: 10_000 });
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], {
+    env,
+    timeout: generous(10_000),
+  });
   const shown = await eventually('on the first master as well', () =>
     masters[0]?.get('redlock:quiet'),
   );
@@ -259,7 +263,7 @@ test('its output cannot be written: the lock is released', async () => {
   const { stdout } = await promisify(execFile)('sh', ['-c', script], {
     env,
     cwd: folder,
-    timeout: 10_000,
+    timeout: generous(10_000),
   });
   expect(stdout).toBe('74\n');
   await untilNothingIsLeft(masters);

@@ -4,6 +4,7 @@
 import { expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
 import type { TestMaster } from '../servers/masters.ts';
+import { generous } from '../servers/patience.ts';
 import { answerOf, ctl, hold, newValue } from './rig.ts';
 
 const { masters } = useMasters(3);
@@ -78,7 +79,7 @@ test('a name or a holder with line breaks stays on its line', async () => {
 });
 
 test('ten thousand locks by SCAN and never by KEYS, in many small requests', {
-  timeout: 60_000,
+  timeout: generous(60_000),
 }, async () => {
   await Promise.all(masters.map(fill));
   const { code, stdout } = await ctl(masters, ['list']);

@@ -24,7 +24,7 @@ function masked(text: string): string {
     .trim();
 }
 
-test('the story of a night', { timeout: 60_000 }, async () => {
+test('the story of a night', async () => {
   const [, story = ''] = /transcript:night -->\n```console\n([\s\S]*?)```/.exec(page) ?? [];
   const folder = mkdtempSync(join(scratchFolder(), 'night-'));
   const bin = join(folder, 'bin');
@@ -45,7 +45,7 @@ test('the story of a night', { timeout: 60_000 }, async () => {
     const [command = '', ...lines] = step.split('\n');
     if (command.endsWith('&')) {
       spawn('sh', ['-c', command.slice(0, -1)], { ...options, stdio: 'ignore' });
-      await expect.poll(() => countOf(masters, 'nightly-backup'), { timeout: 10_000 }).toBe(3);
+      await expect.poll(() => countOf(masters, 'nightly-backup')).toBe(3);
       continue;
     }
     const { stdout } = spawnSync('sh', ['-c', `{ ${command}; } 2>&1`], options);

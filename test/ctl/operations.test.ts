@@ -17,6 +17,7 @@ import { promisify } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { environmentFor, locksOn, useMasters } from '../cli/rig.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { missedFor, took } from './history-rig.ts';
@@ -61,7 +62,8 @@ const block = (heading: string) => blocks(heading)[0] ?? '';
 
 /** What this command prints, run without a shell. */
 async function exec([file = '', ...args]: readonly string[]): Promise<string> {
-  return (await promisify(execFile)(file, args, { cwd: folder, env, timeout: 20_000 })).stdout;
+  return (await promisify(execFile)(file, args, { cwd: folder, env, timeout: generous(20_000) }))
+    .stdout;
 }
 
 const shell = (script: string, ...program: string[]) =>
@@ -275,9 +277,7 @@ test('the transcript: why a job waits, and how to end that', async () => {
   writeFileSync(stuck, '#!/bin/sh\nsleep 60\n');
   chmodSync(stuck, 0o755);
   const holder = rig.start(['deploy', '--', stuck]);
-  await expect
-    .poll(async () => (await locksOn(masters[2] as never)).length, { timeout: 10_000 })
-    .toBe(1);
+  await expect.poll(async () => (await locksOn(masters[2] as never)).length).toBe(1);
   const startedAt = performance.now();
   let token = '';
   for (const part of text.split(/^(?=\$ )/m)) {
@@ -287,7 +287,7 @@ test('the transcript: why a job waits, and how to end that', async () => {
       cwd: folder,
       env,
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: generous(20_000),
     });
     token = /^ {2}token (\S+),/m.exec(stdout)?.[1] ?? token;
     expect(normalised(stdout)).toBe(normalised(expected));
@@ -301,9 +301,7 @@ test('the transcript: why the job of 02:00 did not run', async () => {
   const [, text = ''] = /<!-- transcript:history -->\n```console\n([\s\S]*?)```/.exec(page) ?? [];
   writeFileSync(join(folder, 'restore.sh'), '#!/bin/sh\nsleep 2\nexit 3\n', { mode: 0o755 });
   const holder = rig.start(['nightly-backup', '--', join(folder, 'restore.sh')]);
-  await expect
-    .poll(async () => (await locksOn(masters[2] as never)).length, { timeout: 10_000 })
-    .toBe(1);
+  await expect.poll(async () => (await locksOn(masters[2] as never)).length).toBe(1);
   const job = spawnSync('redlock-run', ['-w', '500ms', 'nightly-backup', '--', 'backup'], {
     cwd: folder,
     env,

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { beforeEach, expect, test } from 'vitest';
 import { environmentFor, interpreter, useMasters } from '../cli/rig.ts';
+import { generous } from '../servers/patience.ts';
 import { pathOf } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
@@ -14,7 +15,7 @@ function shell(line: string) {
   const env = { PATH: process.env.PATH, HOME: scratchFolder(), ...environmentFor(masters) };
   const options = {
     env,
-    timeout: 30_000,
+    timeout: generous(30_000),
     killSignal: 'SIGKILL' as const,
     encoding: 'utf8' as const,
   };

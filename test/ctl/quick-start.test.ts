@@ -8,6 +8,7 @@ import { afterEach, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { parseAddress } from '../../src/redis/address.ts';
 import { environmentFor, useMasters } from '../cli/rig.ts';
+import { generous } from '../servers/patience.ts';
 import { isAlive } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
@@ -43,7 +44,7 @@ function runBlock(text: string, mark: string, environment: Record<string, string
       ...environment,
     },
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: generous(60_000),
   });
   return stdout + stderr;
 }

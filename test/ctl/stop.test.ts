@@ -15,7 +15,7 @@ const { masters } = rig;
 const all = () => masters as [TestMaster, TestMaster, TestMaster];
 /** So long that no extension falls into a test: whatever is noticed is noticed by a message. */
 const sleeping = ['--ttl', '5m', 'deploy', '--', 'sleep', '60'];
-const isHeld = () => expect.poll(() => countOf(masters, 'deploy'), { timeout: 10_000 }).toBe(3);
+const isHeld = () => expect.poll(() => countOf(masters, 'deploy')).toBe(3);
 
 const channel = async () => {
   const value = await all()[0].get('redlock:deploy');
@@ -84,7 +84,7 @@ test('all holders of a shared lock are asked', async () => {
   const runs = [1, 2].map(() => rig.start(['--ttl', '5m', '-s', 'deploy', '--', 'sleep', '60']));
   const holders = '{redlock:deploy}:holders';
   const counts = () => Promise.all(masters.map((one) => one.command('zcard', holders)));
-  await expect.poll(counts, { timeout: 10_000 }).toEqual([2, 2, 2]);
+  await expect.poll(counts).toEqual([2, 2, 2]);
   expect((await ctl(masters, ['stop', 'deploy'])).code).toBe(0);
   expect(await Promise.all(runs.map(async ({ result }) => (await result).code))).toEqual([79, 79]);
 });
@@ -92,7 +92,7 @@ test('all holders of a shared lock are asked', async () => {
 test('a master that was down when the holder began is heard after the next extension', async () => {
   all()[0].freeze();
   const run = rig.start(['--ttl', '3s', 'deploy', '--', 'sleep', '60']);
-  await expect.poll(() => countOf(all().slice(1), 'deploy'), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => countOf(all().slice(1), 'deploy')).toBe(2);
   all()[0].thaw();
   await eventually('it has the key again', async () => (await countOf(masters, 'deploy')) === 3);
   await isListening();

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { install, type Packed } from '../servers/packed.ts';
+import { generous } from '../servers/patience.ts';
 
 const run = promisify(execFile);
 export const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
@@ -38,7 +39,7 @@ export class Consumer {
   async run(text: string, args: readonly string[] = [], name = 'program.mjs') {
     writeFileSync(join(this.folder, name), text);
     const all = ['--unhandled-rejections=strict', name, ...args];
-    return run(process.execPath, all, { cwd: this.folder, timeout: 20_000 });
+    return run(process.execPath, all, { cwd: this.folder, timeout: generous(20_000) });
   }
 
   /**
@@ -53,7 +54,10 @@ export class Consumer {
     const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
     const target = ['--noEmit', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
     const args = [join(modules, 'typescript', 'bin', 'tsc'), ...target, ...strict, ...files];
-    const said = await run(process.execPath, args, { cwd: this.folder, timeout: 60_000 }).then(
+    const said = await run(process.execPath, args, {
+      cwd: this.folder,
+      timeout: generous(60_000),
+    }).then(
       () => '',
       ({ stdout }: { stdout: string }) => stdout,
     );

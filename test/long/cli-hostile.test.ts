@@ -11,7 +11,7 @@ const { masters, run } = useMasters(2);
 const names = Object.keys(strangeReplies);
 const groups = Array.from({ length: 7 }, (_, nth) => names.filter((_, index) => index % 7 === nth));
 
-test.each(groups)('%s; %s; %s; %s', { timeout: 120_000 }, async (...group) => {
+test.each(groups)('%s; %s; %s; %s', async (...group) => {
   await Promise.all(
     group.map(async (name) => {
       const bytes = strangeReplies[name];

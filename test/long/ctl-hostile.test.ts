@@ -15,6 +15,7 @@ import {
   startHostile,
   strangeReplies,
 } from '../servers/hostile-master.ts';
+import { generous } from '../servers/patience.ts';
 import { type CliResult, type CliRun, startCli } from '../servers/run-cli.ts';
 
 const { masters } = useMasters(2);
@@ -104,7 +105,7 @@ describe.each([
   ['to everything', (reply: Reply) => reply, verbs],
   ['to all but INFO and ROLE', behind, lookingVerbs],
 ] as const)('one master of three answers %s', (_, shaped, verbs) => {
-  test.each(shapes)('%s', { timeout: 120_000 }, async (_, reply) => {
+  test.each(shapes)('%s', async (_, reply) => {
     const hostile = await startHostile(shaped(reply));
     for (const [args, codes] of verbs) isFine(await ctl([hostile, ...masters], ...args), codes);
     expect(await Promise.all(masters.map((master) => master.get(key)))).toEqual([null, null]);
@@ -113,7 +114,7 @@ describe.each([
 
 test.each(shapes)(
   'the doctor, of a master that answers %s',
-  { timeout: 120_000 },
+  { timeout: generous(120_000) },
   async (_, reply) => {
     const hostile = await startHostile(reply);
     const answer = await ctl([hostile, ...masters], 'doctor', '--json');
@@ -130,7 +131,7 @@ test.each(shapes)(
 
 test.each(Object.entries(strangeReplies))(
   'the doctor, of a master that answers %s to all but INFO and ROLE',
-  { timeout: 120_000 },
+  { timeout: generous(120_000) },
   async (_, bytes) => {
     const hostile = await startHostile(behind(() => bytes || '+OK\r\n'));
     isFine(await ctl([hostile, ...masters], 'doctor', '--json'), [78]);
@@ -155,7 +156,7 @@ test.each([
   ['nil', () => '$-1\r\n'],
 ] as const)(
   'two of three that answer %s to everything are no quorum',
-  { timeout: 60_000 },
+  { timeout: generous(60_000) },
   async (_, reply) => {
     const those = [await startHostile(reply), await startHostile(reply), ...masters.slice(0, 1)];
     const [status, listed, history, broken] = [
@@ -216,7 +217,7 @@ describe('what a server says', () => {
     ],
   ];
 
-  test.each(says)('%s acts neither as text nor in JSON', { timeout: 60_000 }, async (_, reply) => {
+  test.each(says)('%s acts neither as text nor in JSON', async (_, reply) => {
     const greeting = behind(() => null);
     const [hostile] = [
       await startHostile((args, socket) => reply(args, socket) ?? greeting(args, socket)),
@@ -280,7 +281,7 @@ describe('a server that has always another page of names', () => {
     /^scan$/i.test(args[0] ?? '') ? list(bulk('7'), list(bulk('redlock:a'))) : nothingAt(args),
   );
 
-  test('is cut off after so many names, and that is told', { timeout: 60_000 }, async () => {
+  test('is cut off after so many names, and that is told', async () => {
     const hostile = await startHostile(endless);
     const { code, stderr } = await ctl([hostile, ...masters], 'list');
     expect(stderr).toMatch(
@@ -289,7 +290,7 @@ describe('a server that has always another page of names', () => {
     expect(code).toBe(0);
   });
 
-  test('is given up after ten seconds, and that is told', { timeout: 60_000 }, async () => {
+  test('is given up after ten seconds, and that is told', async () => {
     const hostile = await startHostile(repeating);
     const { code, stdout, stderr } = await ctl([hostile, ...masters], 'list');
     expect(stderr).toMatch(
@@ -301,7 +302,7 @@ describe('a server that has always another page of names', () => {
   test.each([
     ['endless', endless],
     ['repeating', repeating],
-  ])('does not delay completion (%s)', { timeout: 60_000 }, async (_, reply) => {
+  ])('does not delay completion (%s)', async (_, reply) => {
     const hostile = await startHostile(reply);
     const args = ['completion', 'words', '--', 'redlockctl', 'status', 'dep'];
     const { code, stdout } = await ctl([hostile, ...masters], ...args);

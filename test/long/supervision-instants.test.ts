@@ -4,6 +4,7 @@
 // same instants (not the same scheduling).
 
 import { expect, it } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { guardsOf, type Job, pass, sharedMasters, startFamily } from '../supervision/rig.ts';
 
 const instantCount = Number(process.env.INSTANTS ?? 100);
@@ -40,7 +41,9 @@ const ways = {
   terminated: async (job: Job) => job.run.signal('SIGTERM'),
 };
 
-it(`nothing is left at any of ${instantCount} instants`, { timeout: 1_200_000 }, async () => {
+it(`nothing is left at any of ${instantCount} instants`, {
+  timeout: generous(1_200_000),
+}, async () => {
   process.stderr.write(`  SEED=${seed}\n`);
   const masters = await sharedMasters();
   const random = numbers(seed);

@@ -16,7 +16,7 @@ const source = 'head -c 2147483648 /dev/zero';
 it.each([
   ['out', `rl -v --ttl 2s big -- ${source} | cat | wc -c`],
   ['in', `${source} | rl -v --ttl 2s big -- cat | wc -c`],
-])('2 GB %s', { timeout: 120_000 }, async (title, line) => {
+])('2 GB %s', async (title, line) => {
   const alone = await time(`${source} | cat | wc -c`);
   const ours = await time(line);
   expect(ours.stdout).toBe('2147483648\n');

@@ -23,6 +23,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { NoServerProgram } from '../../src/local/directory.ts';
 import { rememberServers, startLocalMasters } from '../../src/local/local-masters.ts';
 import { lifetimeMs } from '../../src/local/start-missing.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually, isAlive, isFrozen } from '../servers/processes.ts';
 import { dieWithUs, forget, scratchFolder } from '../servers/watchdog.ts';
 
@@ -279,7 +280,7 @@ function startInAnotherProcess(directory: string): Promise<string> {
     console.log(sockets.join(' '));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, directory], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    timeout: 20_000,
+    timeout: generous(20_000),
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr, child.stdio[3] as Readable]) {

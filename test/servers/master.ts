@@ -9,6 +9,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { ServerProgram } from '../../src/local/server-program.ts';
+import { generous } from './patience.ts';
 import { eventually, isFrozen } from './processes.ts';
 import { dieWithUs, forget } from './watchdog.ts';
 
@@ -113,7 +114,7 @@ export class TestMaster {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** The reply of the server to one command, within five seconds; an error reply is thrown. */
+  /** The reply of the server to one command; an error reply is thrown. */
   async command(name: string, ...args: (string | number)[]): Promise<unknown> {
     const control = this.#control ?? this.#connect();
     return control.call(name, ...args);
@@ -157,8 +158,8 @@ export class TestMaster {
       ...(typeof password === 'string' ? { password } : {}),
       retryStrategy: () => null,
       enableReadyCheck: false,
-      connectTimeout: 5_000,
-      commandTimeout: 20_000,
+      connectTimeout: generous(5_000),
+      commandTimeout: generous(20_000),
     });
     control.on('error', () => {}); // The command that it concerns fails with it.
     control.once('end', () => {

@@ -3,6 +3,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { generous } from './patience.ts';
 
 /**
  * Whether the process exists; a zombie does not count. While a process is being killed, its first
@@ -24,18 +25,22 @@ export function isFrozen(pid: number): boolean {
   return ['T', 't', null].includes(processState(pid));
 }
 
-/** Polls until the result is not false, null or undefined; returns it. Fails after timeoutMs. */
+/**
+ * Polls until the result is not false, null or undefined; returns it. Fails after timeoutMs, or
+ * longer on a machine that is slow.
+ */
 export async function eventually<T>(
   description: string,
   condition: () => T | Promise<T>,
   timeoutMs = 5_000,
 ): Promise<NonNullable<Exclude<T, false>>> {
-  const endAt = performance.now() + timeoutMs;
+  const limitMs = generous(timeoutMs);
+  const endAt = performance.now() + limitMs;
   for (;;) {
     const value = await condition();
     if (value !== false && value !== null && value !== undefined)
       return value as NonNullable<Exclude<T, false>>;
-    if (performance.now() > endAt) throw new Error(`not within ${timeoutMs} ms: ${description}`);
+    if (performance.now() > endAt) throw new Error(`not within ${limitMs} ms: ${description}`);
     await sleep(5);
   }
 }

@@ -11,6 +11,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect } from 'vitest';
 import { noConfiguration } from './no-configuration.ts';
+import { generous } from './patience.ts';
 import { eventually } from './processes.ts';
 import { MARK, type Survivor, survivorsOf } from './survivors.ts';
 import { scratchFolder } from './watchdog.ts';
@@ -22,7 +23,7 @@ export interface RunOptions {
   cwd?: string;
   /** Its stdin; default: nothing (/dev/null). 'pipe' leaves it open for `child.stdin`. */
   stdin?: string | 'pipe';
-  /** Default 20 s. */
+  /** Default 20 s; longer on a machine that is slow. */
   timeoutMs?: number;
   /** Which program; default: redlock-run. */
   program?: 'redlock-run' | 'redlockctl';
@@ -91,7 +92,7 @@ export class CliRun {
       stdio: [stdin === '' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       detached: true, // A session of its own: no terminal, and one group to kill.
     });
-    this.result = this.#watch(startedAt, timeoutMs);
+    this.result = this.#watch(startedAt, generous(timeoutMs));
     this.result.catch(() => {}); // A failure counts where the test awaits it, and in afterEach.
     // The program may end without reading.
     if (stdin !== 'pipe') this.child.stdin?.on('error', () => {}).end(stdin);

@@ -7,11 +7,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { generous } from '../servers/patience.ts';
 import { pass, sharedMasters, startFamily } from './rig.ts';
 
 const got = spawnSync(process.execPath, ['scripts/faketime.js'], {
   encoding: 'utf8',
-  timeout: 60_000,
+  timeout: generous(60_000),
 });
 if (got.status !== 0)
   process.stderr.write(`  SKIPPED: another time of day: ${got.stderr.trim()}\n`);

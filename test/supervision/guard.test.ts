@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { noConfiguration } from '../servers/no-configuration.ts';
+import { generous } from '../servers/patience.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { guardsOf, linesOf, pass, patient, sharedMasters, startJob, statOf } from './rig.ts';
@@ -172,7 +173,7 @@ it.concurrent('no guard, no job: exit 69, one line of why, and the lock is free'
   };
   const args = [join(copy, 'bin/redlock-run.js'), 'no-guard', '--', 'touch', join(copy, 'ran')];
   const env = { ...environment, ...noConfiguration, REDLOCK_RESTART_GRACE: '0' };
-  const run = execFile(process.execPath, args, { env, cwd: copy, timeout: 20_000 });
+  const run = execFile(process.execPath, args, { env, cwd: copy, timeout: generous(20_000) });
   let stderr = '';
   run.stderr?.on('data', (text) => {
     stderr += text;

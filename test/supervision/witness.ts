@@ -10,6 +10,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestMaster } from '../servers/master.ts';
+import { generous } from '../servers/patience.ts';
 
 /** The time between two looks. */
 const pauseMs = 15;
@@ -60,14 +61,15 @@ export class Witness {
     for (const count = this.#lookCount; this.#lookCount < count + 2; ) await sleep(pauseMs);
   }
 
-  /** Resolves when no process has been seen for `quietMs`. */
+  /** Resolves when no process has been seen for `quietMs`. Fails as eventually() does. */
   async gone(withinMs: number, quietMs = 150): Promise<void> {
-    const endAt = performance.now() + withinMs;
+    const limitMs = generous(withinMs);
+    const endAt = performance.now() + limitMs;
     for (;;) {
       if (this.#goneAt !== null && performance.now() - this.#goneAt > quietMs) return;
       if (performance.now() > endAt) {
         throw new Error(
-          `alive after ${withinMs} ms: ${this.#seen.map(({ command }) => command).join('; ')}`,
+          `alive after ${limitMs} ms: ${this.#seen.map(({ command }) => command).join('; ')}`,
         );
       }
       await sleep(pauseMs);

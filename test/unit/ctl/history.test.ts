@@ -5,6 +5,7 @@ import type { PastRun } from '../../../src/ctl/history/run-history.ts';
 import { kindOf, reasonOf } from '../../../src/ctl/history/run-text.ts';
 import { renderHtmlPage, renderTimeline } from '../../../src/ctl/history/timeline.ts';
 import { hostRowsOf, scaleOf } from '../../../src/ctl/history/timeline-layout.ts';
+import { generous } from '../../servers/patience.ts';
 
 const zone = process.env.TZ;
 beforeEach(() => {
@@ -103,13 +104,13 @@ describe('50,000 runs', () => {
   const nowMs = startMs + count * 10_000;
   const countOf = (text: string) => text.split('<g class="run"').length - 1;
 
-  it('are one picture and one page', { timeout: 120_000 }, () => {
+  it('are one picture and one page', { timeout: generous(120_000) }, () => {
     expect(countOf(renderTimeline(runs, 'a', nowMs))).toBe(count);
     expect(countOf(renderHtmlPage(runs, null, nowMs, ''))).toBe(count);
   });
 
   it('of as many hosts have a lane each, in linear time', {
-    timeout: 30_000,
+    timeout: generous(30_000),
   }, () => {
     const hosts = runs.map((one, index) => ({ ...one, host: `web${index}` }));
     const scale = scaleOf(startMs, nowMs, 0, 100);
