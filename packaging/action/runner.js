@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
+import { constants } from 'node:os';
 
 /**
  * An input of action.yml; empty when it is not given.
@@ -40,8 +41,8 @@ export function fail(text) {
 }
 
 /**
- * Runs a program and returns its exit code and stdout; its stderr goes to the log. A signal to this
- * process, by which the runner cancels a job, reaches the program.
+ * Runs a program and returns its exit code (128 + N where it died of signal N) and stdout; its
+ * stderr goes to the log. A signal to this process, by which the runner cancels a job, reaches it.
  * @param {string} program
  * @param {readonly string[]} words
  * @param {{ env?: Record<string, string | undefined>, showsOutput?: boolean }} [options]
@@ -58,9 +59,9 @@ export function run(program, words, { env = process.env, showsOutput = false } =
     const relay = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal);
     for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, relay);
     child.once('error', reject);
-    child.once('close', (code) => {
+    child.once('close', (code, died) => {
       for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.off(signal, relay);
-      resolve({ code: code ?? 1, output });
+      resolve({ code: code ?? 128 + (died === null ? 0 : constants.signals[died]), output });
     });
   });
 }

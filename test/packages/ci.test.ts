@@ -1,8 +1,8 @@
 // The GitHub action and the GitLab component, run as their runners do, with the runner's variables
 // and files, from the files of a release in RELEASE_DIR. What cannot be run here is the runner.
 
-import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -23,6 +23,16 @@ beforeAll(() => {
 describe('the action', () => {
   const action = parse(readFileSync(join(root, 'action.yml'), 'utf8'));
   let temporary: string;
+  let actionFolder: string;
+
+  beforeAll(() => {
+    // As the release commits it: with the checksums of its files.
+    actionFolder = mkdtempSync(join(scratchFolder(), 'action-'));
+    for (const file of ['action.yml', 'package.json', 'packaging'])
+      cpSync(join(root, file), join(actionFolder, file), { recursive: true });
+    const sums = join(process.env.RELEASE_DIR ?? '', 'SHA256SUMS');
+    cpSync(sums, join(actionFolder, 'packaging/action/SHA256SUMS'));
+  });
 
   beforeEach(() => {
     temporary = mkdtempSync(join(scratchFolder(), 'runner-'));
@@ -51,8 +61,10 @@ describe('the action', () => {
     };
   }
 
-  const start = (step: 'main' | 'post', env: NodeJS.ProcessEnv) => {
-    const child = spawn(process.execPath, [join(root, action.runs[step])], { env });
+  const start = (step: 'main' | 'post', env: NodeJS.ProcessEnv, before: string[] = []) => {
+    const file = join(actionFolder, action.runs[step]);
+    const [program = '', ...args] = [...before, process.execPath, file];
+    const child = spawn(program, args, { env });
     let said = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (text) => {
@@ -101,6 +113,79 @@ describe('the action', () => {
     await untilNothingIsLeft(masters);
   });
 
+  // As `docker exec` starts a step: its parent is outside of the container, and shown as 0.
+  test.runIf(process.getuid?.() === 0)('holds the lock for a job in a container', async () => {
+    const inside = ['--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
+    const container = spawn('unshare', [...inside, 'sleep', '300']);
+    try {
+      const [first = ''] = await eventually('the first process', async () => {
+        const { stdout } = await promisify(execFile)('pgrep', [
+          '--parent',
+          String(container.pid),
+        ]).catch(() => ({ stdout: '' }));
+        return stdout.trim() === '' ? null : stdout.trim().split('\n');
+      });
+      const enter = ['nsenter', '--target', first, '--mount', '--pid'];
+      const main = await start('main', environment({ name: 'ci' }), enter).ended;
+      expect(main).toMatchObject({ code: 0 });
+      const { token = '' } = written('GITHUB_STATE');
+      expect(await isLocked()).toBe(true);
+      const post = await start('post', environment({ name: 'ci' }, { token }), enter).ended;
+      expect(post).toMatchObject({ code: 0 });
+      await untilNothingIsLeft(masters);
+    } finally {
+      container.kill('SIGKILL');
+    }
+  });
+
+  test('an option on each line, with its value as it is', async () => {
+    const options = "--verbose\n--note it's a test --verbose";
+    const run = 'redlockctl status ci || test $? = 75';
+    const inputs = { name: 'ci', options, run };
+    const { code, said } = await start('main', environment(inputs)).ended;
+    expect({ code, said }).toMatchObject({ code: 0 });
+    expect(said).toContain('note "it\'s a test --verbose"');
+    await untilNothingIsLeft(masters);
+  });
+
+  test.each([
+    ['a name that is an option', { name: '--version', run: 'true' }, 'name: --version'],
+    ['a name that is an option, held', { name: '--help' }, 'name: --help'],
+    ['no option', { name: 'ci', run: 'true', options: 'other' }, 'options: other: no option'],
+    ['nothing to run', { name: 'ci', run: 'true', options: '--help' }, 'options: --help'],
+    ['options of hold', { name: 'ci', options: '--max-run 1m' }, 'options: without run'],
+  ])('refuses %s before anything is downloaded', async (_, inputs, message) => {
+    const { code, said } = await start('main', environment(inputs)).ended;
+    expect(code).toBe(1);
+    expect(said).toBe(`::error title=redlock-run::${said.slice(27)}`);
+    expect(said).toContain(`::${message}`);
+  });
+
+  test('a switch with a value is an error, and no further name', async () => {
+    const inputs = { name: 'ci', run: 'true', options: '--verbose other' };
+    expect((await start('main', environment(inputs)).ended).code).toBe(64);
+  });
+
+  test('runs no install script with another checksum, and none without a checksum', async () => {
+    const release = mkdtempSync(join(scratchFolder(), 'release-'));
+    writeFileSync(join(release, 'install.sh'), 'echo ran\n');
+    const env = { ...environment({ name: 'ci', run: 'true' }), INPUT_URL: `file://${release}` };
+    const other = await start('main', env).ended;
+    expect(other).toMatchObject({ code: 1, said: expect.stringMatching(/checksum .*and not/) });
+    const plain = spawnSync(process.execPath, [join(root, action.runs.main)], { env });
+    expect(plain.status).toBe(1);
+    expect(String(plain.stdout)).toContain('no checksums in this copy of the action');
+  });
+
+  test('a copy of no repository says that it knows no release', async () => {
+    const env = { ...environment({ name: 'ci', run: 'true' }), INPUT_URL: '' };
+    const { code, said } = await start('main', env).ended;
+    expect({ code, said }).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('url: missing'),
+    });
+  });
+
   test('the job fails when the lock was lost', async () => {
     await start('main', environment({ name: 'ci' })).ended;
     const { token = '' } = written('GITHUB_STATE');
@@ -123,7 +208,7 @@ describe('the action', () => {
     const { child, ended } = start('main', environment({ name: 'ci', run: 'sleep 60' }));
     await eventually('a lock', isLocked);
     child.kill('SIGINT');
-    expect((await ended).code).not.toBe(0);
+    expect((await ended).code).toBe(130);
     await untilNothingIsLeft(masters);
   });
 
@@ -141,23 +226,52 @@ describe('the action', () => {
   });
 });
 
-test('the GitLab component runs its script under the lock', async () => {
+describe('the GitLab component', () => {
   const text = readFileSync(join(root, 'packaging/gitlab-component.yml'), 'utf8');
-  const [head, body] = parseAllDocuments(text);
-  const { inputs } = (head as NonNullable<typeof head>).toJS().spec as {
-    inputs: Record<string, { default?: string }>;
+  const [head, body] = parseAllDocuments(text).map((document) => document.toJS());
+  const inputs: Record<string, { default?: string }> = head.spec.inputs;
+
+  /** Runs the job as the runner does: it puts variables into one another, but where told not to. */
+  const job = (given: Record<string, string>) => {
+    const filled = (one: string) =>
+      one.replace(
+        /\$\[\[ inputs\.(\w+) \]\]/g,
+        (_, name: string) => given[name] ?? inputs[name]?.default ?? '',
+      );
+    const { variables, script } = body['$[[ inputs.job ]]'] as {
+      variables: Record<string, string | { value: string; expand: boolean }>;
+      script: string[];
+    };
+    const values = Object.entries(variables).map(([name, one]) => {
+      if (typeof one !== 'string' && !one.expand) return [name, filled(one.value)];
+      return [name, filled(typeof one === 'string' ? one : one.value).replace(/\$\w+/g, '')];
+    });
+    const cwd = mkdtempSync(join(scratchFolder(), 'gitlab-'));
+    const env = {
+      PATH: process.env.PATH,
+      ...environmentFor(masters),
+      ...Object.fromEntries(values),
+    };
+    // The runner gives all lines to one shell.
+    const lines = ['set -e', ...script.map(filled)].join('\n');
+    return promisify(execFile)('bash', ['-c', lines], { cwd, env });
   };
-  const given: Record<string, string> = { name: 'lab', script: 'echo ran $REDLOCK_NAME', url };
-  const filled = String(body).replace(
-    /\$\[\[ inputs\.(\w+) \]\]/g,
-    (_, name: string) => given[name] ?? inputs[name]?.default ?? '',
-  );
-  const { variables, script } = parse(filled).locked;
-  const project = mkdtempSync(join(scratchFolder(), 'gitlab-'));
-  const env = { PATH: process.env.PATH, ...environmentFor(masters), ...variables };
-  // The runner gives all lines to one shell.
-  const lines = ['set -e', ...script].join('\n');
-  const { stdout } = await promisify(execFile)('bash', ['-c', lines], { cwd: project, env });
-  expect(stdout).toMatch(/^ran lab$/m);
-  await untilNothingIsLeft(masters);
+
+  test('runs its script under the lock, with the variables of the script', async () => {
+    const script = 'd=$(pwd)\ntest -n "$d" && echo "ran $REDLOCK_NAME"';
+    const { stdout } = await job({ name: 'lab', script, url });
+    expect(stdout).toMatch(/^ran lab$/m);
+    await untilNothingIsLeft(masters);
+  });
+
+  test('installs nothing by a script with another checksum', async () => {
+    const sha256 = '0'.repeat(64);
+    const ended = job({ name: 'lab', script: 'echo ran', url, sha256 });
+    await expect(ended).rejects.toMatchObject({ stdout: expect.not.stringContaining('ran') });
+  });
+
+  test('refuses a name that would be taken for an option', async () => {
+    const ended = job({ name: '--version', script: 'true', url });
+    await expect(ended).rejects.toMatchObject({ code: 64 });
+  });
 });

@@ -3,7 +3,18 @@
 // stands in RELEASE_DIR. Root is needed to enter the image.
 
 import { execFile, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -28,6 +39,9 @@ const fresh = () => mkdtempSync(join(scratchFolder(), 'unpacked-'));
 const arch = process.arch === 'x64' ? 'amd64' : process.arch;
 const libraries = process.arch === 'x64' ? 'x86_64' : 'aarch64';
 const environment = () => ({ PATH: process.env.PATH, HOME: fresh(), ...environmentFor(masters) });
+
+const ended = (child: ReturnType<typeof spawn>) =>
+  new Promise<number | null>((resolve) => child.once('close', resolve));
 
 /** What every package installs, but for the files of zsh, which have a place in each system. */
 const installed = [
@@ -96,10 +110,15 @@ describe('packages', () => {
 });
 
 describe('install.sh', () => {
-  const install = (prefix: string, args: string[] = [], script = join(folder, 'install.sh')) =>
-    run('sh', [script, ...args], {
-      env: { PATH: process.env.PATH, PREFIX: prefix, REDLOCK_RUN_URL: `file://${folder}` },
-    });
+  const script = join(folder, 'install.sh');
+  const variables = (prefix: string, more: Record<string, string> = {}) => ({
+    PATH: process.env.PATH ?? '',
+    PREFIX: prefix,
+    REDLOCK_RUN_URL: `file://${folder}`,
+    ...more,
+  });
+  const install = (prefix: string, args: string[] = [], file = script) =>
+    run('sh', [file, ...args], { env: variables(prefix) });
 
   test('installs what runs, and removes all of it', async () => {
     const prefix = fresh();
@@ -112,13 +131,65 @@ describe('install.sh', () => {
 
   test('installs nothing that has another checksum', async () => {
     const prefix = fresh();
-    const script = join(fresh(), 'install.sh');
-    const text = readFileSync(join(folder, 'install.sh'), 'utf8');
-    writeFileSync(script, text.replace(/(linux-\w+\) sum=')./g, '$1x'));
-    await expect(install(prefix, [], script)).rejects.toMatchObject({
+    const other = join(fresh(), 'install.sh');
+    const text = readFileSync(script, 'utf8');
+    writeFileSync(other, text.replace(/(linux-\w+\) sum=')./g, '$1x'));
+    await expect(install(prefix, [], other)).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/checksum .*not installed/),
     });
+    expect(await filesIn(prefix)).toEqual([]);
+  });
+
+  test('--help and an unknown word install nothing', async () => {
+    const prefix = fresh();
+    expect((await install(prefix, ['--help'])).stdout).toMatch(/sh install\.sh remove/);
+    await expect(install(prefix, ['delete'])).rejects.toMatchObject({ code: 64 });
+    expect(await filesIn(prefix)).toEqual([]);
+  });
+
+  test('of a script that was cut off, nothing is run', async () => {
+    const prefix = fresh();
+    const half = join(fresh(), 'install.sh');
+    writeFileSync(half, readFileSync(script, 'utf8').replace('main "$@"\n', ''));
+    await install(prefix, [], half);
+    expect(await filesIn(prefix)).toEqual([]);
+  });
+
+  test('a place that cannot be written is told before the download', async () => {
+    const prefix = fresh();
+    writeFileSync(join(prefix, 'bin'), '');
+    const env = variables(prefix, { REDLOCK_RUN_URL: 'http://127.0.0.1:1' });
+    await expect(run('sh', [script], { env })).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/: cannot be written \(run it as root, or set PREFIX\)/),
+    });
+  });
+
+  test('fails when a part cannot be installed', async () => {
+    const prefix = fresh();
+    mkdirSync(join(prefix, 'share'));
+    writeFileSync(join(prefix, 'share/fish'), '');
+    await expect(install(prefix)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/share\/fish.*only a part is installed/),
+    });
+    expect(existsSync(join(prefix, 'bin/redlock-run'))).toBe(false);
+  });
+
+  test('TERM ends it during the download, and nothing is left', async () => {
+    const prefix = fresh();
+    const temporary = fresh();
+    const server = createServer().listen(0, '127.0.0.1'); // It never answers.
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const more = { REDLOCK_RUN_URL: `http://127.0.0.1:${port}`, TMPDIR: temporary };
+    const child = spawn('sh', [script], { env: variables(prefix, more), stdio: 'ignore' });
+    await once(server, 'request');
+    child.kill('SIGTERM');
+    expect(await ended(child)).toBe(143);
+    server.close().closeAllConnections();
+    expect(readdirSync(temporary)).toEqual([]);
     expect(await filesIn(prefix)).toEqual([]);
   });
 });
@@ -157,8 +228,6 @@ describe.runIf(process.getuid?.() === 0)('the image', () => {
       ].concat(args),
       { env: { PATH: '/usr/bin:/bin', ...environmentFor(masters) } },
     );
-  const ended = (child: ReturnType<typeof spawn>) =>
-    new Promise<number | null>((resolve) => child.once('close', resolve));
 
   test('runs a job as process 1', async () => {
     const child = enter(['image', '-c', 'tr "\\0" " " < /proc/1/cmdline; exit 7']);
