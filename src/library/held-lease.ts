@@ -4,6 +4,7 @@
 
 import { type KeeperLossReason, LeaseKeeper } from '../lock/lease-keeper.ts';
 import type { Clock, Report } from '../lock/ports.ts';
+import { lossAtRelease } from '../lock/quorum.ts';
 import type { Redlock } from '../lock/redlock.ts';
 import type { LockTimings } from '../lock/timings.ts';
 import type { Lease as CoreLease } from '../lock/types.ts';
@@ -94,7 +95,9 @@ export class HeldLease implements Lease {
     this.#refuseIfOver();
     const { redlock, report } = this.#parts;
     const { lease, extendingEnded } = this.#keeper;
+    this.#keeper.noteExtending();
     const extension = await redlock.extend(lease, extendingEnded);
+    this.#keeper.noteExtending();
     this.#refuseIfOver();
     switch (extension.kind) {
       case 'extended':
@@ -161,14 +164,16 @@ export class HeldLease implements Lease {
   async #release(): Promise<boolean> {
     const { redlock, report, onOver } = this.#parts;
     const { claim } = this.#keeper.lease;
+    const hasRunOut = this.#leftMs <= 0;
     this.#keeper.end();
     this.#releasingBegan.abort();
-    const { releasedCount, isConfirmed, missing, failures } = await redlock.releaseOnQuorum(claim);
-    const isLoss = missing === 'taken' && !this.signal.aborted && this.#leftMs > 0;
-    if (isLoss) this.#lateLoss = lostError(this.resources, missing);
+    const released = await redlock.releaseOnQuorum(claim);
+    const { releasedCount, isConfirmed, missing, failures } = released;
+    const loss = lossAtRelease(released, this.#leftMs);
+    if (loss === 'taken' && !this.signal.aborted) this.#lateLoss = lostError(this.resources, loss);
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs: 0 });
-    else report({ kind: 'release-unconfirmed', failures, remainingMs: claim.ttlMs });
+    else report({ kind: 'release-unconfirmed', failures, remainingMs: this.#keeper.standsForMs() });
     onOver();
-    return isConfirmed;
+    return isConfirmed && missing === null && !hasRunOut;
   }
 }

@@ -65,6 +65,11 @@ export function deadlineOf(lease: Lease, reserveMs: number): number {
   return lease.validUntil - reserveMs;
 }
 
+/** For how many ms from `now` keys may stand that were set at `setAt` and may be kept by then. */
+export function standsForMs(setAt: number, { ttlMs }: Claim, keepMs: number, now: number): number {
+  return Math.max(0, keepMs, setAt + ttlMs - now);
+}
+
 export class LeaseKeeper {
   readonly #settings: LeaseKeeperSettings;
   readonly #parts: LeaseKeeperParts;
@@ -74,11 +79,17 @@ export class LeaseKeeper {
   #extensionCount = 0;
   #channel: HolderChannel | null = null;
   #brokenBy: Person | null = null;
-  /** Aborts when the lease has to be extended before its time. */
-  #early = new AbortController();
+  /**
+   * Ends the present pause: nothing is extended any more, or the lease is to be extended before its
+   * time. Renewed, and not made of other signals: those would keep each one for as long as we live.
+   */
+  #pausing = new AbortController();
+  /** When keys were last set anew, confirmed or not. */
+  #setAt: number;
 
   constructor(lease: Lease, settings: LeaseKeeperSettings, parts: LeaseKeeperParts) {
     this.#lease = lease;
+    this.#setAt = lease.startedAt;
     this.#settings = settings;
     this.#parts = parts;
   }
@@ -94,6 +105,19 @@ export class LeaseKeeper {
   /** As it was confirmed last. */
   get lease(): Lease {
     return this.#lease;
+  }
+
+  /**
+   * For how many ms keys may stand where no release arrives: one that was kept for `keepMs`, or one
+   * that an extension has set anew, though its answer never came.
+   */
+  standsForMs(keepMs = 0): number {
+    return standsForMs(this.#setAt, this.#lease.claim, keepMs, this.#parts.clock.now());
+  }
+
+  /** To be called before and after an extension is sent by other means. */
+  noteExtending(): void {
+    this.#setAt = this.#parts.clock.now();
   }
 
   get extensionCount(): number {
@@ -121,6 +145,7 @@ export class LeaseKeeper {
   /** Sends no further extension. The lease that is confirmed stays valid to its end. */
   stopExtending(): void {
     this.#extendingEnded.abort();
+    this.#pausing.abort();
     this.#channel?.close();
   }
 
@@ -147,12 +172,12 @@ export class LeaseKeeper {
       for (;;) {
         const nextAt = Math.max(this.#lease.startedAt + extendEveryMs, notBefore);
         const pauseMs = nextAt - clock.now();
-        const over = AbortSignal.any([extendingEnded, this.#early.signal]);
+        const over = this.#pausing.signal;
         if (!over.aborted)
           await (subscriptions ? subscriptions.pause(pauseMs, over) : clock.sleep(pauseMs, over));
         subscriptions?.forgetWakeUps();
         this.#channel?.renew();
-        if (this.#early.signal.aborted) this.#early = new AbortController();
+        if (over.aborted) this.#pausing = new AbortController();
         if (extendingEnded.aborted || clock.now() >= deadlineOf(this.#lease, reserveMs)) return;
         const extension = await this.#extend();
         if (extendingEnded.aborted) return;
@@ -178,7 +203,7 @@ export class LeaseKeeper {
     this.#channel = listen(this.#lease.claim, ({ kind, by }) => {
       if (kind === 'stop') return this.#parts.onStopAsked?.(by);
       this.#brokenBy = by;
-      this.#early.abort();
+      this.#pausing.abort();
     });
   }
 
@@ -186,7 +211,9 @@ export class LeaseKeeper {
     const { redlock, clock, report } = this.#parts;
     const extendingEnded = this.#extendingEnded.signal;
     const askedAt = clock.now();
+    this.noteExtending();
     const extension = await redlock.extend(this.#lease, extendingEnded);
+    this.noteExtending();
     if (extendingEnded.aborted) return extension;
     const now = clock.now();
     if (extension.kind === 'extended') {

@@ -89,6 +89,18 @@ export function missingIn(votes: Iterable<ReleaseReply>, masterCount: number): L
 }
 
 /**
+ * Why a release says that the lock was lost before it; null: it does not. `validMs`: what is left
+ * of the confirmed validity after the answers. When that is over, keys expire by themselves, and
+ * one that is missing says nothing.
+ */
+export function lossAtRelease(
+  { missing }: { readonly missing: LossReason | null },
+  validMs: number,
+): LossReason | null {
+  return validMs > 0 ? missing : null;
+}
+
+/**
  * The id of the waiter that a quorum names; null for none. One master is not enough: a waiter that
  * reaches no more cannot acquire the lock.
  */

@@ -3,7 +3,8 @@
 // supervisor decides what is done about it.
 
 import assert from 'node:assert/strict';
-import { LeaseKeeper } from '../lock/lease-keeper.ts';
+import { LeaseKeeper, standsForMs } from '../lock/lease-keeper.ts';
+import { lossAtRelease } from '../lock/quorum.ts';
 import type { Lease } from '../lock/types.ts';
 import { type Child, type Ended, endLeftovers, neverStarted } from './child.ts';
 import { type Finished, type RunParts, type RunSettings, timeLeftOf } from './ports.ts';
@@ -220,15 +221,17 @@ export class Run {
     const record = recordOf(claim, this.#finished(), now - this.#acquiredAt);
     const releasing = redlock.release(claim, Math.ceil(keepMs), record);
     guard.done();
-    const { releasedCount, isConfirmed, missing, failures } = await releasing;
+    const released = await releasing;
+    const { releasedCount, isConfirmed, failures } = released;
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
     else
       report({
         kind: 'release-unconfirmed',
         failures,
-        remainingMs: Math.max(0, validUntil - this.#now()),
+        remainingMs: this.#standsForMs(keepMs),
       });
-    if (missing && this.#now() < validUntil) this.post({ kind: 'missing', reason: missing });
+    const loss = lossAtRelease(released, validUntil - this.#now());
+    if (loss) this.post({ kind: 'missing', reason: loss });
     await redlock.settled();
     this.post({ kind: 'released' });
   }
@@ -240,7 +243,7 @@ export class Run {
 
   #abandon(pids: readonly number[]): void {
     this.#end();
-    const remainingMs = Math.max(0, this.#confirmed.validUntil - this.#now());
+    const remainingMs = this.#standsForMs(0);
     this.#parts.report({ kind: 'unkillable', pids, remainingMs });
     this.#parts.guard.done();
   }
@@ -248,6 +251,11 @@ export class Run {
   #end(): void {
     this.#keeper?.end();
     this.#ended.abort();
+  }
+
+  #standsForMs(keepMs: number): number {
+    const { startedAt, claim } = this.#confirmed;
+    return this.#keeper?.standsForMs(keepMs) ?? standsForMs(startedAt, claim, keepMs, this.#now());
   }
 
   #keepUntil(): number {

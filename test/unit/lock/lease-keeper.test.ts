@@ -1,7 +1,7 @@
 // When a lease is extended, when the alarms sound, and with which reason: see
 // src/lock/lease-keeper.ts.
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   LeaseKeeper,
   type LeaseKeeperParts,
@@ -247,4 +247,27 @@ it('closes its channel when it extends no more', async () => {
   await clock.moveTo(1_000);
   keeper.end();
   expect(isClosed).toBe(true);
+});
+
+it('makes no signal of others: each would be kept for as long as the lease', async () => {
+  const any = vi.spyOn(AbortSignal, 'any');
+  const { clock, log, keeper } = begun();
+  await clock.moveTo(30_000);
+  keeper.end();
+  expect(log.filter((line) => line.endsWith(' extend')).length).toBeGreaterThan(5);
+  expect(any).not.toHaveBeenCalled();
+  any.mockRestore();
+});
+
+it.each<[string, Options, readonly number[]]>([
+  ['from the last confirmed extension', {}, [7_000, 7_000, 20_000]],
+  ['from one whose answer said nothing', { answer: () => unreachable }, [7_000, 7_000, 20_000]],
+])('keys stand a ttl %s, or for as long as they are kept', async (_, options, expected) => {
+  const { clock, keeper } = begun({ ...options, settings: { masterTimeoutMs: 40_000 } });
+  await clock.moveTo(3_000);
+  keeper.stopExtending();
+  await clock.moveTo(6_000);
+  expect([0, 5_000, 20_000].map((keepMs) => keeper.standsForMs(keepMs))).toEqual(expected);
+  await clock.moveTo(60_000);
+  expect(keeper.standsForMs(0)).toBe(0);
 });

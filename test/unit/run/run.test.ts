@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest';
 import type { Child, Ended } from '../../../src/run/child.ts';
-import type { RunParts } from '../../../src/run/ports.ts';
+import type { RunParts, RunSettings } from '../../../src/run/ports.ts';
 import { Run } from '../../../src/run/run.ts';
 import type { ChildExit } from '../../../src/run/supervisor.ts';
 import { claim, settings } from './rig.ts';
@@ -13,7 +13,11 @@ const released = { releasedCount: 1, isConfirmed: true, missing: null, failures:
 const validUntil = 3_000;
 
 /** A run under a lease that is valid until 3000, on a clock that stands still until it is set. */
-function startRun(parts: Partial<RunParts> = {}, childParts: Partial<Child> = {}) {
+function startRun(
+  parts: Partial<RunParts> = {},
+  childParts: Partial<Child> = {},
+  others: Partial<RunSettings> = {},
+) {
   let now = 0;
   let end: (ended: Ended) => void = () => {};
   const exited = new Promise<Ended>((resolve) => {
@@ -32,27 +36,30 @@ function startRun(parts: Partial<RunParts> = {}, childParts: Partial<Child> = {}
     countAlive: async () => 0,
     ...childParts,
   };
-  const run = new Run(settings, {
-    redlock: {
-      extend: async () => cannotExtend,
-      release: async () => released,
-      settled: async () => {},
-    } as unknown as RunParts['redlock'],
-    clock: { now: () => now, sleep: () => new Promise(() => {}) },
-    random: Math.random,
-    report: () => {},
-    guard: { setDeadlines: () => {}, done: () => {} },
-    acquire: async () => ({
-      kind: 'acquired',
-      lease: { claim, startedAt: 0, validUntil, fence: 1 },
-      grantedCount: 3,
-      elapsedMs: 0,
-    }),
-    startChild: () => child,
-    suspendUs: () => {},
-    recordOf: () => null,
-    ...parts,
-  });
+  const run = new Run(
+    { ...settings, ...others },
+    {
+      redlock: {
+        extend: async () => cannotExtend,
+        release: async () => released,
+        settled: async () => {},
+      } as unknown as RunParts['redlock'],
+      clock: { now: () => now, sleep: () => new Promise(() => {}) },
+      random: Math.random,
+      report: () => {},
+      guard: { setDeadlines: () => {}, done: () => {} },
+      acquire: async () => ({
+        kind: 'acquired',
+        lease: { claim, startedAt: 0, validUntil, fence: 1 },
+        grantedCount: 3,
+        elapsedMs: 0,
+      }),
+      startChild: () => child,
+      suspendUs: () => {},
+      recordOf: () => null,
+      ...parts,
+    },
+  );
   const finished = run.start();
   const endAt = (at: number, ended: Ended) => {
     now = at;
@@ -132,4 +139,30 @@ it('a bug while the lock is held kills the command, and is never told as its end
   endAt(10, { exit: { kind: 'signaled', signal: 'SIGKILL' }, leftCount: 0, agoMs: 0 });
   await expect(finished).rejects.toBe(bug);
   expect(kills).toHaveLength(1);
+});
+
+it.each<[string, number, number]>([
+  ['the rest of the ttl', 0, claim.ttlMs - 1_000],
+  ['the time for which it is kept', 3_600_000, 3_599_000],
+])('a release that no quorum confirms tells for how long keys stand: %s', async (_, least, ms) => {
+  const told: number[] = [];
+  const unconfirmed = { ...released, isConfirmed: false };
+  const { finished, endAt } = startRun(
+    {
+      redlock: {
+        extend: async () => cannotExtend,
+        release: async () => unconfirmed,
+        settled: async () => {},
+      } as unknown as RunParts['redlock'],
+      report: (event) => {
+        if (event.kind === 'release-unconfirmed') told.push(event.remainingMs);
+      },
+    },
+    {},
+    { holdAtLeastMs: least },
+  );
+  await new Promise(setImmediate);
+  endAt(1_000, { exit: { kind: 'exited', code: 0 }, leftCount: 0, agoMs: 0 });
+  await finished;
+  expect(told).toEqual([ms]);
 });
