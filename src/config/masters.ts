@@ -5,7 +5,7 @@
 
 import { resolve } from 'node:path';
 import { AddressError, endpointOf, type MasterAddress, parseAddress } from '../redis/address.ts';
-import type { Protocol } from '../redis/calls/protocol.ts';
+import type { RedisMasterSettings } from '../redis/redis-master.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
 import { quotedAddress } from '../text/foreign-text.ts';
 import type { Layer, LayerName } from './keys.ts';
@@ -14,19 +14,13 @@ import type { MasterEntry } from './schema.ts';
 import { choose, errorWith, type MasterSources, type Sources } from './sources.ts';
 import { readBoolean, readBytes, readDuration, readProtocol, readText } from './values.ts';
 
-export interface MasterSettings {
+/** *Invariant:* the settings of each master, whole: no program picks some of them. */
+export interface MasterSettings extends Omit<RedisMasterSettings, 'wallMs'> {
   /** Empty when local. */
   readonly masters: readonly MasterAddress[];
   readonly local: boolean;
   /** Absolute; null means the default directory. */
   readonly localDirectory: string | null;
-  /** May be empty. */
-  readonly prefix: string;
-  readonly protocol: Protocol;
-  /** What the histories of all locks under the prefix take on each master at most. */
-  readonly historyBytes: number;
-  /** How long a master does not vote after a restart that may have lost locks. */
-  readonly restartGraceMs: number;
   /** Absolute path of the configuration file that was read. */
   readonly configFile: string | null;
   /** By key: `flag --ttl`, `environment REDLOCK_TTL`, `/etc/redlockrc:3`, `default`. */

@@ -11,6 +11,7 @@ import { ConfigError, UsageError } from '../text/errors.ts';
 import { renderDuration } from '../text/time.ts';
 import type { RunArguments } from './arguments.ts';
 import type { LayerName } from './keys.ts';
+import { type LockSettings, readLockSettings } from './lock.ts';
 import { type MasterSettings, readMasterSettings } from './masters.ts';
 import { checkReportPath } from './report-file.ts';
 import { type Chosen, type ExecutionContext, Sources } from './sources.ts';
@@ -21,7 +22,6 @@ import {
   readHoldOn,
   readLimit,
   readLogFormat,
-  readNote,
   readPatience,
   readPositiveDuration,
   readSignal,
@@ -31,18 +31,14 @@ import {
   readTtl,
 } from './values.ts';
 
-export interface Settings extends RunTimings, MasterSettings {
+export interface Settings extends RunTimings, MasterSettings, LockSettings {
   /** The locks to hold, all or none; at least one, none twice. */
   readonly names: readonly string[];
   readonly command: readonly string[];
-  /** How long to go on when no quorum answers. */
-  readonly giveUpAfterMs: number;
   readonly sharing: 'exclusive' | 'shared' | 'slots';
   /** More than 1 with slots, else 1. */
   readonly slotCount: number;
   readonly preemptible: Preemptible;
-  /** Null: without limit; 0: one attempt. */
-  readonly waitMs: number | null;
   /** A count of retries instead of a wait; null: none. */
   readonly retries: Retries | null;
   /** The length of the queue from which on it is not entered; null: none. */
@@ -53,16 +49,9 @@ export interface Settings extends RunTimings, MasterSettings {
   readonly stopSignal: NodeJS.Signals;
   readonly holdAtLeastMs: number;
   readonly holdOn: 'success' | 'always';
-  readonly isFenced: boolean;
   readonly isReentrant: boolean;
   /** The lock of the enclosing run, with --reentrant; null: the lock is to be acquired. */
   readonly enclosing: EnclosingLease | null;
-  /** Whether the run stores a line in the history of the lock. */
-  readonly hasHistory: boolean;
-  /** For people, on one line; null: none. */
-  readonly note: string | null;
-  /** What the holder record calls the run; null: the command's base name. */
-  readonly label: string | null;
   /** The page of the CI job; null: none. */
   readonly url: string | null;
   /** The trace that the run is part of: 32 hexadecimal digits; null: none. */
@@ -107,8 +96,8 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
   );
   if (enclosing !== null) sources.named.ttl = 'the enclosing run';
   const values = {
-    giveUpAfterMs: must('giveUpAfter', readDuration),
-    ...checkedPatience(sources),
+    ...readLockSettings(sources),
+    retries: checkedRetries(sources),
     ...checkedSharing(get('shared', readBoolean), get('slots', readSlots), args.names),
     preemptible: yieldsOf(must('replace', readBoolean), must('supersede', readBoolean)),
     conflictExitCode: must('conflictExitCode', readStatus),
@@ -118,12 +107,8 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     holdOn: must('holdOn', readHoldOn),
     maxWaiters: get('maxWaiters', readCount)?.value ?? null,
     notify: get('notify', readText)?.value ?? null,
-    isFenced: must('fencing', readBoolean),
     isReentrant,
     enclosing,
-    hasHistory: must('history', readBoolean),
-    note: get('note', readNote)?.value ?? null,
-    label: get('label', readNote)?.value ?? null,
     url: ciJobUrl(request.environment),
     traceId: traceIdOf(request.environment),
     onLost: get('onLost', readText)?.value ?? null,
@@ -149,7 +134,6 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     command: [...args.command],
     ...timings,
     ...values,
-    isFenced: values.isFenced && !isOld,
     ...masters,
     warnings: [...args.warnings, ...masters.warnings],
     verbosity: args.options.verbosity,
@@ -180,21 +164,17 @@ function checkedTimings(
  * Of `wait` and `retryCount` the one in the layer of higher precedence counts. Both on the command
  * line are an error.
  */
-function checkedPatience({ get, must }: Sources): {
-  waitMs: number | null;
-  retries: Retries | null;
-} {
-  const waitMs = must('wait', readPatience);
+function checkedRetries({ get, must }: Sources): Retries | null {
   const [wait, count] = [get('wait', readPatience), get('retryCount', readCount)];
   const [delayMs, jitterMs] = [must('retryDelay', readDuration), must('retryJitter', readDuration)];
-  if (count === null) return { waitMs, retries: null };
+  if (count === null) return null;
   if (count.layer === 'flag' && wait?.layer === 'flag') {
     throw new UsageError(
       `--retry-count: with ${wait.given?.subject}: contradict each other (leave one out)`,
     );
   }
   const isCloser = closeness.indexOf(count.layer) >= closeness.indexOf(wait?.layer ?? null);
-  return { waitMs, retries: isCloser ? { count: count.value, delayMs, jitterMs } : null };
+  return isCloser ? { count: count.value, delayMs, jitterMs } : null;
 }
 
 function checkedSharing(

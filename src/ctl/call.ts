@@ -5,16 +5,10 @@
 
 import type { Output as StderrOutput } from '../cli/stderr.ts';
 import type { OptionValues } from '../config/arguments.ts';
+import { type LockSettings, readLockSettings } from '../config/lock.ts';
 import { type MasterSettings, readMasterSettings } from '../config/masters.ts';
 import { type ExecutionContext, Sources } from '../config/sources.ts';
-import {
-  readBoolean,
-  readDuration,
-  readNote,
-  readPatience,
-  readPositiveDuration,
-  readTtl,
-} from '../config/values.ts';
+import { readPositiveDuration, readTtl } from '../config/values.ts';
 import type { Clock } from '../lock/ports.ts';
 import { runTimings } from '../lock/timings.ts';
 import type { HolderRecord } from '../lock/value.ts';
@@ -60,17 +54,8 @@ export class Output {
 // *Note:* `ttl` is what redlock-run would use under the same configuration; of a lock that was
 // acquired with another one only the remaining time is known.
 
-export interface CtlSettings extends MasterSettings {
+export interface CtlSettings extends MasterSettings, LockSettings {
   readonly ttlMs: number;
-  /** How long `acquire` and `wait` wait; null: for ever. */
-  readonly waitMs: number | null;
-  /** How long `wait` goes on without a quorum that answers. */
-  readonly giveUpAfterMs: number;
-  /** What the lock of `acquire` and `hold` is for, and what it is called; null: not said. */
-  readonly note: string | null;
-  readonly label: string | null;
-  /** Whether `hold` writes a line into the history of the lock. */
-  readonly hasHistory: boolean;
   /** How long one master may take to answer one question. */
   readonly masterTimeoutMs: number;
 }
@@ -84,22 +69,9 @@ export async function readSettings(
   const ttlMs = sources.get('ttl', readTtl)?.value ?? 30_000;
   const masterTimeoutMs = sources.get('masterTimeout', readPositiveDuration)?.value ?? null;
   const timings = runTimings(ttlMs, masterTimeoutMs, null);
-  const waitMs = sources.must('wait', readPatience);
-  const giveUpAfterMs = sources.must('giveUpAfter', readDuration);
-  const hasHistory = sources.must('history', readBoolean);
-  const note = sources.get('note', readNote)?.value ?? null;
-  const label = sources.get('label', readNote)?.value ?? null;
+  const lock = readLockSettings(sources);
   const masters = await readMasterSettings(sources, ttlMs);
-  return {
-    ...masters,
-    ttlMs,
-    waitMs,
-    giveUpAfterMs,
-    note,
-    label,
-    hasHistory,
-    masterTimeoutMs: timings.masterTimeoutMs,
-  };
+  return { ...masters, ...lock, ttlMs, masterTimeoutMs: timings.masterTimeoutMs };
 }
 
 /** A process, told apart from a later one of the same number. */

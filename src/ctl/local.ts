@@ -11,7 +11,7 @@ import { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/observer.ts';
 import { exitCode, UsageError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
-import type { Call } from './call.ts';
+import type { Call, CtlSettings } from './call.ts';
 import { MasterQuery } from './master-query.ts';
 
 export async function local(call: Call): Promise<number> {
@@ -51,7 +51,7 @@ async function stop(call: Call): Promise<number> {
   const running = (await localMasters(settings.localDirectory)).filter(
     ({ isListening }) => isListening,
   );
-  const observers = running.map((master) => observerOf(master, settings.prefix, clock));
+  const observers = running.map((master) => observerOf(master, settings, clock));
   const query = new MasterQuery(observers, clock, { answerMs: settings.masterTimeoutMs });
   const names = observers.length === 0 ? [] : await query.names('*');
   if (names.length > 0 && !args.has('--yes')) {
@@ -87,7 +87,7 @@ async function stop(call: Call): Promise<number> {
   return left.length === 0 ? exitCode.ok : exitCode.unreachable;
 }
 
-function observerOf({ socket }: LocalMaster, prefix: string, clock: Clock): LockObserver {
+function observerOf({ socket }: LocalMaster, settings: CtlSettings, clock: Clock): LockObserver {
   const address = parseAddress(`unix://${encodeURI(socket)}`);
-  return new LockObserver(address, { prefix, restartGraceMs: 0 }, new ServerRegistry(), clock);
+  return new LockObserver(address, { ...settings, restartGraceMs: 0 }, new ServerRegistry(), clock);
 }

@@ -70,13 +70,12 @@ export class MasterQuery {
     clock: Clock,
     limits: Partial<QueryLimits> = {},
   ): Promise<MasterQuery> {
-    const { prefix, restartGraceMs, protocol, masterTimeoutMs } = settings;
     const registry = new ServerRegistry();
     const addresses = await addressesOf(settings);
     const observers = addresses.map(
-      (address) => new LockObserver(address, { prefix, restartGraceMs, protocol }, registry, clock),
+      (address) => new LockObserver(address, settings, registry, clock),
     );
-    return new MasterQuery(observers, clock, { answerMs: masterTimeoutMs, ...limits });
+    return new MasterQuery(observers, clock, { answerMs: settings.masterTimeoutMs, ...limits });
   }
 
   /** The answer of each master, in the order of the masters. */

@@ -9,6 +9,7 @@ import type { LockEvent } from '../lock/ports.ts';
 import { Redlock as CoreRedlock } from '../lock/redlock.ts';
 import { dangerOf, type LockTimings, lockTimings } from '../lock/timings.ts';
 import { type Retries, type WaitParts, waitForLock } from '../lock/wait.ts';
+import { usualHistoryBytes } from '../redis/calls/script-calls.ts';
 import { ServerRegistry } from '../redis/identity.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { createSystemClock } from '../system/clock.ts';
@@ -60,6 +61,8 @@ export class Redlock implements AsyncDisposable {
     const graceMs = () => restartGraceMs ?? (masters.length < 3 ? 0 : this.#longestTtlMs);
     const settings = {
       prefix,
+      historyBytes: usualHistoryBytes,
+      protocol: 'redlock' as const,
       get restartGraceMs() {
         return graceMs();
       },

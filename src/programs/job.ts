@@ -96,9 +96,7 @@ class Job {
     guards: GuardSupply,
     tell: (event: RunEvent) => void,
   ) {
-    const { prefix, restartGraceMs, protocol, historyBytes } = settings;
     const { masterTimeoutMs, reserveMs } = settings;
-    const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
     const registry = new ServerRegistry();
     this.#settings = settings;
     this.#replaced = replaced;
@@ -110,12 +108,12 @@ class Job {
     this.#isForeground = settings.foreground ?? hasTerminal();
     this.#clock = createSystemClock((ms) => tell({ kind: 'clock-jumped', ms }));
     this.#masters = addresses.map(
-      (address) => new RedisMaster(address, masterSettings, registry, this.#clock),
+      (address) => new RedisMaster(address, settings, registry, this.#clock),
     );
     const lockSettings = { masterTimeoutMs, reserveMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
     const look = (address: MasterAddress) =>
-      new LockObserver(address, { prefix, restartGraceMs, protocol }, registry, this.#clock);
+      new LockObserver(address, settings, registry, this.#clock);
     this.#enclosing =
       settings.enclosing &&
       new EnclosingLock(

@@ -160,7 +160,8 @@ export class LockObserver {
       waiter: null,
     } as const;
     const undoing = { claim, keepMs: 0, record: null, keepsPosition: false };
-    return this.#remove(this.#calls.toRelease(undoing, this.#settings.prefix));
+    const { prefix, historyBytes } = this.#settings;
+    return this.#remove(this.#calls.toRelease(undoing, prefix, historyBytes));
   }
 
   /** As `page`, for the resources that are frozen. */

@@ -27,9 +27,9 @@ export interface RedisMasterSettings {
   readonly prefix: string;
   /** How long after a restart that may have lost keys grants do not count; 0: they always do. */
   readonly restartGraceMs: number;
-  /** What the history of all locks takes at most; default: 64 MB. */
-  readonly historyBytes?: number;
-  readonly protocol?: Protocol;
+  /** What the histories of all locks under the prefix take on each master at most. */
+  readonly historyBytes: number;
+  readonly protocol: Protocol;
   /** The time of day in ms, which bounds fencing numbers; default: that of this machine. */
   readonly wallMs?: () => number;
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../lock/ports.ts';
 import type { AcquireReply, Claim, Failed, ReleaseReply } from '../lock/types.ts';
 import { newClaim } from '../lock/value.ts';
 import type { Protocol } from './calls/protocol.ts';
+import { usualHistoryBytes } from './calls/script-calls.ts';
 import type { Connection } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
 import { ServerRegistry } from './identity.ts';
@@ -76,7 +77,7 @@ export async function testMaster(
 ): Promise<Failed | null> {
   const master = new RedisMaster(
     observer.address,
-    { prefix, restartGraceMs: 0, protocol },
+    { prefix, restartGraceMs: 0, historyBytes: usualHistoryBytes, protocol },
     new ServerRegistry(),
     clock,
   );

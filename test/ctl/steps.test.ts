@@ -197,3 +197,61 @@ test('ownership: a quorum decides, and silence is no answer', () => {
   ]);
   expect([of('t', null, undefined), of('t', undefined, undefined)]).toEqual(['unknown', 'unknown']);
 });
+
+describe('what is configured reaches each verb, as it reaches redlock-run', () => {
+  const json = async (args: string[], env: Record<string, string>) =>
+    JSON.parse((await ctl(masters, [...args, '--json'], { env })).stdout);
+
+  test('historyBytes: no act of a person removes the history of other locks', async () => {
+    const env = { REDLOCK_HISTORY_BYTES: '1GB' };
+    for (const name of ['one', 'two', 'held']) await run(name);
+    // As if 100 MB were in use: by the usual 64 MB the others would have to go.
+    const units = (100 * 1024 * 1024) / 64;
+    for (const master of masters)
+      await master.command('set', '{redlock:}:size:history', String(units));
+    await ctl(masters, ['freeze', 'act', '--note', 'a move'], { env });
+    await ctl(masters, ['thaw', 'act'], { env });
+    await ctl(masters, ['hold', 'held', '--background'], { env });
+    await ctl(masters, ['stop', 'held'], { env });
+    await ctl(masters, ['acquire', 'held'], { env });
+    expect((await ctl(masters, ['break', 'held', '--yes'], { env })).code).toBe(0);
+    const { runs } = await json(['history'], env);
+    const names = new Set(runs.map(({ name }: { name: string }) => name));
+    expect([...names].sort()).toEqual(['held', 'one', 'two']);
+  });
+
+  test('fencing: no number is minted', async () => {
+    const env = { REDLOCK_FENCING: 'false' };
+    expect(await json(['acquire', 'plain'], env)).toMatchObject({ fence: null });
+    const { token, fence } = await json(['hold', 'kept', '--background'], env);
+    await ctl(masters, ['release', 'kept', '--token', token]);
+    expect(fence).toBeNull();
+    for (const master of masters)
+      expect((await master.keys()).filter((key) => key.endsWith(':fence'))).toEqual([]);
+  });
+
+  test('giveUpAfter: 0 means that nothing is tried again without a quorum', async () => {
+    const [last] = masters as [TestMaster];
+    for (const master of masters.slice(1)) await master.kill();
+    const counts: [string, number | null, boolean][] = [];
+    for (const verb of ['acquire', 'hold', 'wait', 'run']) {
+      await last.command('config', 'resetstat');
+      const env = { REDLOCK_GIVE_UP_AFTER: '0' };
+      const args = verb === 'run' ? ['down', '--', 'true'] : [verb, 'down'];
+      const { code } = await (verb === 'run'
+        ? runCli(args, { env: { ...environmentFor(masters), ...env } })
+        : ctl(masters, args, { env }));
+      const stats = String(await last.command('info', 'commandstats'));
+      const sent = Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+      // An attempt and its rollback.
+      counts.push([verb, code, sent <= 2]);
+    }
+    for (const master of masters.slice(1)) await master.restart();
+    expect(counts).toEqual([
+      ['acquire', 69, true],
+      ['hold', 69, true],
+      ['wait', 69, true],
+      ['run', 69, true],
+    ]);
+  });
+});

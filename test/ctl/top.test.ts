@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MasterQuery } from '../../src/ctl/master-query.ts';
 import { Watch } from '../../src/ctl/top/top.ts';
 import { parseAddress } from '../../src/redis/address.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/observer.ts';
 import { useMasters } from '../cli/rig.ts';
@@ -51,7 +52,12 @@ test('locks show ended runs, by one request for all of them', async () => {
 
 function queryOf(those: readonly TestMaster[]): MasterQuery {
   const registry = new ServerRegistry();
-  const settings = { prefix: 'redlock:', restartGraceMs: 0 };
+  const settings = {
+    prefix: 'redlock:',
+    restartGraceMs: 0,
+    historyBytes: usualHistoryBytes,
+    protocol: 'redlock' as const,
+  };
   const observers = those.map(
     ({ url }) => new LockObserver(parseAddress(url), settings, registry, clock),
   );

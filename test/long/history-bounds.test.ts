@@ -90,13 +90,13 @@ test('one name alone has its oldest lines removed', async () => {
 });
 
 test('a refusal every minute for a month, of lasting hosts and of new ones', async () => {
-  await send([redlockCalls.toAcquire(claimOf('holder', { ttlMs: 600_000 }), prefix)]);
+  await send([redlockCalls.toAcquire(claimOf('holder', { ttlMs: 600_000 }), prefix, 64 * mb)]);
   const refusal = (at: number): Claim => {
     const host = at % 2 === 0 ? 'web1' : `pod-${at}`;
     return claimOf('v', { skip: { line: record, host, run: `run${at}`, isRepeated: false } });
   };
   const calls = Array.from({ length: 43_200 }, (_, at) =>
-    redlockCalls.toAcquire(refusal(at), prefix),
+    redlockCalls.toAcquire(refusal(at), prefix, 64 * mb),
   );
   await send(calls);
   const [runs, facts] = historyKeysOf(prefix, 'r');

@@ -8,7 +8,11 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Claim } from '../../src/lock/types.ts';
-import { redlockCalls as calls, type ScriptCall } from '../../src/redis/calls/script-calls.ts';
+import {
+  redlockCalls as calls,
+  type ScriptCall,
+  usualHistoryBytes,
+} from '../../src/redis/calls/script-calls.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
@@ -34,7 +38,7 @@ const run = ({ script, keys, args }: ScriptCall) =>
 /** What each script is asked, and its answer in one word or more; the counter that it leaves. */
 const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: number]>> = {
   async acquire(claim) {
-    const reply = (await run(calls.toAcquire(claim, ''))) as unknown[];
+    const reply = (await run(calls.toAcquire(claim, '', usualHistoryBytes))) as unknown[];
     if (reply[0] === 1) return ['granted', count.before + 1];
     const refusal = acquisitionOf(reply, null);
     if (refusal.kind !== 'refused') return [refusal.kind, Number.NaN];
@@ -65,7 +69,7 @@ const asks: Record<string, (claim: Claim) => Promise<[answer: string, count: num
 
 async function release(claim: Claim, keepMs: number): Promise<[answer: string, count: number]> {
   const undoing = { claim, keepMs, record: null, keepsPosition: false };
-  return [removalOf(await run(calls.toRelease(undoing, ''))).kind, count.before];
+  return [removalOf(await run(calls.toRelease(undoing, '', usualHistoryBytes))).kind, count.before];
 }
 
 function check(table: string, changes: Partial<Claim>): void {

@@ -3,6 +3,7 @@
 
 import { afterAll, expect, test } from 'vitest';
 import { parseAddress } from '../../src/redis/address.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { isFailed } from '../../src/redis/errors.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { LockObserver } from '../../src/redis/observer.ts';
@@ -19,7 +20,12 @@ const scoreOf = (ms: number) => Math.floor(ms / 1000) * 2 ** 21 + 5;
 
 async function started() {
   const [master] = (await startMasters(1)) as [TestMaster];
-  const settings = { prefix: '', restartGraceMs: 0, protocol: 'redlock' as const };
+  const settings = {
+    prefix: '',
+    restartGraceMs: 0,
+    historyBytes: usualHistoryBytes,
+    protocol: 'redlock' as const,
+  };
   const address = parseAddress(master.url);
   const observer = new LockObserver(address, settings, new ServerRegistry(), clock);
   const page = async (cursor: string, count: number, sinceMs: number) => {

@@ -10,6 +10,7 @@ import type { LockEvent } from '../../src/lock/ports.ts';
 import { Redlock } from '../../src/lock/redlock.ts';
 import { type AcquireReply, alone, type Claim, type FailureCause } from '../../src/lock/types.ts';
 import { type MasterAddress, parseAddress } from '../../src/redis/address.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { RedisMaster, type RedisMasterSettings } from '../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../src/system/clock.ts';
@@ -37,7 +38,12 @@ export function handleOn(
   position: Place,
   { prefix = '', restartGraceMs = 0, registry = new ServerRegistry() }: RigOptions = {},
 ) {
-  const handle = new RedisMaster(addressOf(position), { prefix, restartGraceMs }, registry, clock);
+  const handle = new RedisMaster(
+    addressOf(position),
+    { prefix, restartGraceMs, historyBytes: usualHistoryBytes, protocol: 'redlock' },
+    registry,
+    clock,
+  );
   handles.push(handle);
   return handle;
 }

@@ -12,6 +12,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callsOf } from '../../src/redis/calls/protocol.ts';
 import type { ScriptCall } from '../../src/redis/calls/script-calls.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf } from '../../src/redis/replies.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { newClaim } from './rig.ts';
@@ -41,7 +42,7 @@ const claim = newClaim({ value: 'us', ttlMs: 30_000, resources: ['k'], isFenced:
  */
 const asks: Record<string, (holder: string) => Promise<string>> = {
   async acquire() {
-    const reply = (await run(calls.toAcquire(claim, ''))) as unknown[];
+    const reply = (await run(calls.toAcquire(claim, '', usualHistoryBytes))) as unknown[];
     const refusal = reply[0] === 1 ? null : acquisitionOf(reply, null);
     if (refusal?.kind !== 'refused') return 'granted';
     return `refused: ${await whose(refusal.holder)} ${seconds(refusal.remainingMs)}`;
@@ -67,7 +68,7 @@ const asks: Record<string, (holder: string) => Promise<string>> = {
 
 async function release(value: string, keepMs: number): Promise<string> {
   const undoing = { claim: { ...claim, value }, keepMs, record: null, keepsPosition: false };
-  return removalOf(await run(calls.toRelease(undoing, ''))).kind;
+  return removalOf(await run(calls.toRelease(undoing, '', usualHistoryBytes))).kind;
 }
 
 /** A time that stands there without an owner record is theirs. */

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAddress } from '../../src/redis/address.ts';
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
 import { historyKeysOf, ownerKeyOf } from '../../src/redis/keys.ts';
 import { LockObserver } from '../../src/redis/observer.ts';
@@ -41,7 +42,7 @@ function serverBehind(
 ): Server {
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
-  const settings = { prefix, restartGraceMs: 0, protocol };
+  const settings = { prefix, restartGraceMs: 0, historyBytes: usualHistoryBytes, protocol };
   /** What an observer of its own answers. */
   async function looking<Answer>(ask: (observer: LockObserver) => Promise<Answer>) {
     const registry = new ServerRegistry();

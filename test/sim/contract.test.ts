@@ -3,6 +3,7 @@
 // the real one; the server, its scripts and ioredis are tested.
 
 import type { Protocol } from '../../src/redis/calls/protocol.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ownerKeyOf } from '../../src/redis/keys.ts';
 import { masterContract } from '../contract/master.ts';
 import { olderContract } from '../contract/older.ts';
@@ -36,7 +37,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
   const endpoints: Endpoint[] = [];
   const keyOf = (resource: string) => prefix + resource;
   const counterOf = (resource: string) => `{${prefix}${resource}}:fence`;
-  const settings = { prefix, restartGraceMs: 0, protocol };
+  const settings = { prefix, restartGraceMs: 0, historyBytes: usualHistoryBytes, protocol };
   const newProcess = () => {
     const process = new SimProcess(
       stage.machine(`c${endpoints.length + 1}`),

@@ -6,7 +6,7 @@ import { parseValue } from '../../src/lock/value.ts';
 import type { ExecutionContext } from './program.ts';
 import { SimProcess } from './sim-process.ts';
 import type { HoldRecord, LockHandle } from './step-facts.ts';
-import { StepProgram } from './step-program.ts';
+import { giveUpAfterMs, StepProgram } from './step-program.ts';
 
 /** How long the daemon takes to start, and a message takes through a pipe. */
 const startMs = 40;
@@ -80,7 +80,7 @@ export class HoldProgram {
       const ended = AbortSignal.any([holder.interrupted, this.#abandoned.signal]);
       const kept = await system.hold(
         { ...ways, redlock },
-        { name, ttlMs, waitMs: this.#waitMs, isFenced },
+        { name, ttlMs, waitMs: this.#waitMs, giveUpAfterMs, isFenced },
         {
           isWanted: () => !record.owner.isDead,
           ended,

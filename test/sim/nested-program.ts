@@ -3,6 +3,7 @@
 // checkers it is a holder of that lock with the same value and a validity of its own.
 
 import type { EnclosingLease } from '../../src/lock/types.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { RunEvent } from '../../src/run/ports.ts';
 import type { ChildExit, Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
@@ -93,7 +94,7 @@ export class NestedProgram {
     } = options;
     const clock = system.createSystemClock(() => {}, process.machine);
     const registry = new system.ServerRegistry();
-    const settings = { prefix, restartGraceMs, protocol };
+    const settings = { prefix, restartGraceMs, historyBytes: usualHistoryBytes, protocol };
     const look = ({ address }: Endpoint) =>
       new system.LockObserver(address, settings, registry, clock);
     const observers = this.record.endpoints.map(look);

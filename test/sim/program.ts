@@ -6,6 +6,7 @@ import type { Listen } from '../../src/lock/people.ts';
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Claim, Sharing } from '../../src/lock/types.ts';
 import type { Acquisition, NotAcquired, WaitParts } from '../../src/lock/wait.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { Finished, RunEvent } from '../../src/run/ports.ts';
 import type { ChildExit, Signal, StopReason } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
@@ -149,9 +150,10 @@ export class Program {
     const { masterTimeoutMs, graceMs, marginMs, restartGraceMs, protocol } = options;
     const clock = system.createSystemClock(() => world.mark('jump of a clock noticed'), machine);
     const registry = new system.ServerRegistry();
+    const historyBytes = usualHistoryBytes;
+    const masterSettings = { prefix, restartGraceMs, historyBytes, protocol };
     const masters = this.record.endpoints.map(
-      ({ address }) =>
-        new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, clock),
+      ({ address }) => new system.RedisMaster(address, masterSettings, registry, clock),
     );
     const recorder = new system.Recorder(holderRecord(machine), 75, clock);
     const report = (event: RunEvent) => {

@@ -8,12 +8,12 @@ import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 import { SimProcess } from './sim-process.ts';
 import type { LockHandle, StepVerb } from './step-facts.ts';
-import { StepProgram, type Ways } from './step-program.ts';
+import { giveUpAfterMs, StepProgram, type Ways } from './step-program.ts';
 
 /** The connections, queries and requests of a step, each with a deadline. */
 const roundCount = 12;
-/** As in src/ctl/steps/lock-handle.ts, and a little more. */
-const giveUpMs = 13_000;
+/** How long an acquisition may last beyond its wait. */
+const giveUpMs = giveUpAfterMs + 3_000;
 
 export class Shell {
   readonly #machine: Machine;
@@ -83,7 +83,7 @@ export class Shell {
     const program = this.#program(shell, resource, waitMs + giveUpMs);
     const main = async (ways: Ways) => {
       const { redlock, close } = await ways.redlock();
-      const wanted = { name: resource, ttlMs, waitMs, isFenced };
+      const wanted = { name: resource, ttlMs, waitMs, giveUpAfterMs, isFenced };
       const acquisition = await system.acquireOnce(
         { ...ways, redlock },
         wanted,

@@ -5,6 +5,7 @@
 import type { Clock } from '../../src/lock/ports.ts';
 import type { Redlock } from '../../src/lock/redlock.ts';
 import { alone, type Claim } from '../../src/lock/types.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { Endpoint } from './endpoint.ts';
 import { hosts } from './hub.ts';
 import { Machine } from './machine.ts';
@@ -135,7 +136,9 @@ export class Stage {
       this.options;
     const masters = this.servers.map((server, index) => {
       const { address } = new Endpoint(this.network, process, server, index);
-      return new system.RedisMaster(address, { prefix, restartGraceMs, protocol }, registry, clock);
+      const historyBytes = usualHistoryBytes;
+      const masterSettings = { prefix, restartGraceMs, historyBytes, protocol };
+      return new system.RedisMaster(address, masterSettings, registry, clock);
     });
     const settings = { masterTimeoutMs, reserveMs: graceMs + marginMs };
     const redlock = observedRedlock(

@@ -3,6 +3,7 @@
 // reported lock is not litter.
 
 import type { Claim } from '../../src/lock/types.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import type { Signal } from '../../src/run/supervisor.ts';
 import { Endpoint } from './endpoint.ts';
 import type { Machine } from './machine.ts';
@@ -12,6 +13,9 @@ import { SimProcess } from './sim-process.ts';
 import type { ProgramRecord } from './witness.ts';
 
 /** What a step needs of its process. */
+/** How long a step that acquires goes on when no quorum answers. */
+export const giveUpAfterMs = 10_000;
+
 export type Ways = ReturnType<StepProgram['open']>;
 
 export class StepProgram {
@@ -85,7 +89,7 @@ export class StepProgram {
     const { machine, world, name } = this.process;
     const { masterTimeoutMs, restartGraceMs, protocol } = options;
     const clock = system.createSystemClock(() => {}, machine);
-    const settings = { prefix, restartGraceMs, protocol };
+    const settings = { prefix, restartGraceMs, historyBytes: usualHistoryBytes, protocol };
     const addresses = this.record.endpoints.map(({ address }) => address);
     const random = world.random.stream(name).next;
     return {

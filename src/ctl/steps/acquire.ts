@@ -24,12 +24,11 @@ export async function openRedlock(
   settings: CtlSettings,
   clock: Clock,
 ): Promise<{ redlock: Redlock; listen: Listen; close: () => void }> {
-  const { prefix, restartGraceMs, protocol, historyBytes, masterTimeoutMs } = settings;
-  const masterSettings = { prefix, restartGraceMs, protocol, historyBytes };
   const registry = new ServerRegistry();
   const masters = (await addressesOf(settings)).map(
-    (address) => new RedisMaster(address, masterSettings, registry, clock),
+    (address) => new RedisMaster(address, settings, registry, clock),
   );
+  const { masterTimeoutMs } = settings;
   const redlock = new Redlock(masters, clock, { masterTimeoutMs, reserveMs: 0 }, () => {});
   const close = () => {
     for (const master of masters) master.close();
@@ -79,8 +78,8 @@ export function holderOf({ holderRecord, settings }: Call, label: string): Holde
 
 /** What the command line asks for. */
 export function wantedBy({ args, settings }: Call): Wanted {
-  const { ttlMs, waitMs, protocol } = settings;
-  return { name: args.operands[0] ?? '', ttlMs, waitMs, isFenced: protocol === 'redlock' };
+  const { ttlMs, waitMs, giveUpAfterMs, isFenced } = settings;
+  return { name: args.operands[0] ?? '', ttlMs, waitMs, giveUpAfterMs, isFenced };
 }
 
 /** The token; with --json the lease and these facts. */

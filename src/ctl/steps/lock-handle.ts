@@ -32,11 +32,10 @@ export interface Wanted {
   readonly ttlMs: number;
   /** null: without limit. */
   readonly waitMs: number | null;
+  /** How long to go on when no quorum answers. */
+  readonly giveUpAfterMs: number;
   readonly isFenced: boolean;
 }
-
-/** As redlock-run's `giveUpAfter`. */
-const giveUpAfterMs = 10_000;
 
 /** Waits for the lock. */
 export function acquireOnce(
@@ -45,7 +44,7 @@ export function acquireOnce(
   aborted: AbortSignal,
 ): Promise<Acquisition> {
   const { redlock, clock, random, newToken, holderRecord, waiterIdOf = (id) => id } = parts;
-  const { name, ttlMs, waitMs, isFenced } = wanted;
+  const { name, ttlMs, waitMs, giveUpAfterMs, isFenced } = wanted;
   const waiting = {
     redlock,
     clock,

@@ -76,6 +76,6 @@ const calls: Readonly<Record<Protocol, Calls>> = {
   'setnx-ms': setnxCalls(1),
 };
 
-export function callsOf(protocol: Protocol = 'redlock'): Calls {
+export function callsOf(protocol: Protocol): Calls {
   return calls[protocol];
 }

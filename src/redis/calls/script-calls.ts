@@ -22,10 +22,10 @@ export interface ScriptCall {
 
 /** The script calls of a protocol. */
 export interface Calls {
-  toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptCall;
+  toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCall;
   toExtend(claim: Claim, fence: number | null, prefix: string): ScriptCall;
   toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCall;
-  toRelease(undoing: Undoing, prefix: string, historyBytes?: number): ScriptCall;
+  toRelease(undoing: Undoing, prefix: string, historyBytes: number): ScriptCall;
   /** Reads so many locks in one step. */
   toLook(resources: readonly string[], prefix: string): ScriptCall;
   /** Replaces a value by another one, for the time that was left. */
@@ -37,8 +37,8 @@ export interface Calls {
  */
 const counterKeptMs = 24 * 60 * 60 * 1000;
 
-/** What all histories of a prefix take on one master at most, in bytes. */
-const usualHistoryBytes = 64 * 1024 * 1024;
+/** What all histories of a prefix take on one master at most where nothing else is configured. */
+export const usualHistoryBytes = 64 * 1024 * 1024;
 
 /** A release or a rollback. */
 export interface Undoing {
@@ -56,18 +56,14 @@ export function withoutWaiter(undoing: Undoing): Undoing {
 }
 
 /** What a claim that does not wait says beside its arguments, in case that it is refused. */
-export function skipArgs({ skip }: Claim, prefix: string, historyBytes = usualHistoryBytes) {
+export function skipArgs({ skip }: Claim, prefix: string, historyBytes: number) {
   if (skip === undefined) return [];
   const { line, host, run, isRepeated } = skip;
   return [historyIndexOf(prefix), historyBytes, line, host, run, isRepeated ? 1 : 0];
 }
 
 /** What a release says behind its line. */
-export function recordArgs(
-  record: string | null,
-  prefix: string,
-  historyBytes = usualHistoryBytes,
-) {
+export function recordArgs(record: string | null, prefix: string, historyBytes: number) {
   if (record === null) return [];
   return [historyIndexOf(prefix), historyBytes, isSuccess(record) ? 1 : 0];
 }
@@ -86,7 +82,7 @@ export function recordKeys(
   return [...own, historyNamesOf(prefix), historySizeOf(prefix)];
 }
 
-function toAcquire(claim: Claim, prefix: string, historyBytes?: number): ScriptCall {
+function toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCall {
   const { value, ttlMs, isFenced, waiter, resources } = claim;
   const counter = isFenced ? counterKeptMs + ttlMs : 0;
   const args = [
@@ -117,7 +113,7 @@ function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCal
 }
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
-function toRelease(undoing: Undoing, prefix: string, historyBytes?: number): ScriptCall {
+function toRelease(undoing: Undoing, prefix: string, historyBytes: number): ScriptCall {
   const { claim, keepMs, record, keepsPosition } = undoing;
   const [id, arrivalUs] = waiterArgs(claim.waiter);
   const waiter = [id, keepsPosition ? arrivalUs : ''];
@@ -153,7 +149,7 @@ export function toThaw(
   value: string,
   line: string,
   prefix: string,
-  historyBytes = usualHistoryBytes,
+  historyBytes: number,
 ): ScriptCall {
   const resources = [resource];
   return {
@@ -168,7 +164,7 @@ export function toRecordAct(
   resource: string,
   line: string,
   prefix: string,
-  historyBytes = usualHistoryBytes,
+  historyBytes: number,
 ): ScriptCall {
   const history = recordKeys(line, { resources: [resource] }, prefix);
   return {

@@ -12,6 +12,7 @@ import { Redlock } from '../../../src/lock/redlock.ts';
 import { alone } from '../../../src/lock/types.ts';
 import { waitForLock } from '../../../src/lock/wait.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
+import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../../src/system/clock.ts';
@@ -42,7 +43,12 @@ export const ours: Peer = {
   join: async (urls) => {
     const clock = createSystemClock();
     const registry = new ServerRegistry();
-    const settings = { prefix: '', restartGraceMs: 0 };
+    const settings = {
+      prefix: '',
+      restartGraceMs: 0,
+      historyBytes: usualHistoryBytes,
+      protocol: 'redlock' as const,
+    };
     const masters = urls.map(
       (url) => new RedisMaster(parseAddress(url), settings, registry, clock),
     );

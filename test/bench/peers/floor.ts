@@ -5,7 +5,11 @@
 import { connect, type Socket } from 'node:net';
 import { quorumOf } from '../../../src/lock/quorum.ts';
 import { alone } from '../../../src/lock/types.ts';
-import { redlockCalls, type ScriptCall } from '../../../src/redis/calls/script-calls.ts';
+import {
+  redlockCalls,
+  type ScriptCall,
+  usualHistoryBytes,
+} from '../../../src/redis/calls/script-calls.ts';
 import { type Cycle, ttlMs } from './npm.ts';
 
 /** What redlock-run sends for one cycle on a resource. */
@@ -17,8 +21,8 @@ export function callsOn(resource: string): {
   const claim = { ...alone, resources: [resource], value, ttlMs, isFenced: true, waiter: null };
   const undoing = { claim, keepMs: 0, record: null, keepsPosition: false };
   return {
-    acquire: redlockCalls.toAcquire(claim, ''),
-    release: redlockCalls.toRelease(undoing, ''),
+    acquire: redlockCalls.toAcquire(claim, '', usualHistoryBytes),
+    release: redlockCalls.toRelease(undoing, '', usualHistoryBytes),
   };
 }
 

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Redlock } from '../../../src/lock/redlock.ts';
 import { alone } from '../../../src/lock/types.ts';
 import { parseAddress } from '../../../src/redis/address.ts';
+import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../../src/redis/identity.ts';
 import { RedisMaster } from '../../../src/redis/redis-master.ts';
 import { createSystemClock } from '../../../src/system/clock.ts';
@@ -14,7 +15,12 @@ import { type Cycle, callTimeoutMs, ttlMs } from './npm.ts';
 export function ours(isFenced: boolean, urls: readonly string[]): Cycle {
   const clock = createSystemClock();
   const registry = new ServerRegistry();
-  const settings = { prefix: '', restartGraceMs: 0 };
+  const settings = {
+    prefix: '',
+    restartGraceMs: 0,
+    historyBytes: usualHistoryBytes,
+    protocol: 'redlock' as const,
+  };
   const masters = urls.map((url) => new RedisMaster(parseAddress(url), settings, registry, clock));
   const redlock = new Redlock(
     masters,

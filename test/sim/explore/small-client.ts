@@ -4,6 +4,7 @@
 import type { Clock } from '../../../src/lock/ports.ts';
 import type { Redlock } from '../../../src/lock/redlock.ts';
 import { type Attempt, alone, type Claim, type Lease } from '../../../src/lock/types.ts';
+import { usualHistoryBytes } from '../../../src/redis/calls/script-calls.ts';
 import type { RedisMaster } from '../../../src/redis/redis-master.ts';
 import { epochMs } from '../machine.ts';
 import type { Script } from '../sim-redis.ts';
@@ -74,7 +75,9 @@ export class SmallClient {
     const { system, now, sleep } = around;
     const clock: Clock = { now, sleep };
     const registry = new system.ServerRegistry();
-    const settings = { prefix, restartGraceMs, wallMs: () => epochMs + now() };
+    const wallMs = () => epochMs + now();
+    const historyBytes = usualHistoryBytes;
+    const settings = { prefix, restartGraceMs, historyBytes, protocol: 'redlock' as const, wallMs };
     this.lines = Array.from({ length: masterCount }, () => []);
     this.#heard = this.lines.map(() => []);
     this.#isRefused = this.lines.map(() => false);

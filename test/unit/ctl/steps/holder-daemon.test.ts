@@ -27,7 +27,7 @@ it('a bug while it extends ends it with that error, and the alarms do not hide i
     holderRecord: () => ({ host: 'desk', pid: 7, user: 'ann', since: '', label: '' }),
     masterTimeoutMs: 100,
   };
-  const wanted = { name: 'x', ttlMs: 3_000, waitMs: 0, isFenced: false };
+  const wanted = { name: 'x', ttlMs: 3_000, waitMs: 0, giveUpAfterMs: 0, isFenced: false };
   const holding = hold(parts, wanted, {
     isWanted: () => true,
     ended: new AbortController().signal,

@@ -1,0 +1,31 @@
+// The settings of a lock that both programs need: how long to wait for it, what is minted and
+// stored with it, and what people are told of it.
+
+import type { Sources } from './sources.ts';
+import { readBoolean, readDuration, readNote, readPatience, readProtocol } from './values.ts';
+
+export interface LockSettings {
+  /** Null: without limit; 0: one attempt. */
+  readonly waitMs: number | null;
+  /** How long to go on when no quorum answers. */
+  readonly giveUpAfterMs: number;
+  readonly isFenced: boolean;
+  /** Whether a line is stored in the history of the lock. */
+  readonly hasHistory: boolean;
+  /** For people, on one line; null: none. */
+  readonly note: string | null;
+  /** What the holder record calls the holder; null: its program decides. */
+  readonly label: string | null;
+}
+
+/** @throws UsageError (64), ConfigError (78) */
+export function readLockSettings({ must, get }: Sources): LockSettings {
+  return {
+    waitMs: must('wait', readPatience),
+    giveUpAfterMs: must('giveUpAfter', readDuration),
+    isFenced: must('fencing', readBoolean) && must('protocol', readProtocol) === 'redlock',
+    hasHistory: must('history', readBoolean),
+    note: get('note', readNote)?.value ?? null,
+    label: get('label', readNote)?.value ?? null,
+  };
+}
