@@ -4,7 +4,7 @@
 import { parseFreeze } from '../lock/people.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import type { Finished, RunEvent } from '../run/ports.ts';
-import type { ChildExit, RunResult, StopReason } from '../run/supervisor.ts';
+import type { ChildExit, RunLossReason, RunResult, StopReason } from '../run/supervisor.ts';
 import { quoted } from '../text/foreign-text.ts';
 import {
   failureLine,
@@ -95,6 +95,8 @@ export function eventLine(names: readonly string[], event: Exclude<RunEvent, Wai
     }
     case 'guard-restarted':
       return `warning: ${which}: the guard process died; started another one`;
+    case 'never-started':
+      return `lost: ${which}: ${reasonLine(event.reason)}: the command is not started`;
     case 'killed':
       return `killed: ${which}: sent SIGKILL`;
     case 'clock-jumped': {
@@ -217,7 +219,10 @@ function causeLine(cause: StopReason): string {
 }
 
 function lossLine({ reason, by }: Extract<StopReason, { kind: 'lost' }>): string {
-  if (by) return `broken by ${personLine(by)}`;
+  return by ? `broken by ${personLine(by)}` : reasonLine(reason);
+}
+
+function reasonLine(reason: RunLossReason): string {
   switch (reason) {
     case 'taken':
       return 'taken: masters show the value of another client';
@@ -248,9 +253,10 @@ function stopWord({ childExit, isKilled }: RunResult): string {
 
 /** "was stopped: exit code 3" */
 function stopLine(result: RunResult): string {
-  const { cause } = result;
+  const { cause, childExit } = result;
+  if (childExit?.kind === 'never-started') return 'was not started';
   const word = cause.kind === 'lost' && cause.isLate ? 'had ended by then' : stopWord(result);
-  return `${word}${result.childExit ? `: ${exitLine(result.childExit)}` : ''}`;
+  return `${word}${childExit ? `: ${exitLine(childExit)}` : ''}`;
 }
 
 function exitLine(exit: ChildExit): string {
@@ -263,6 +269,8 @@ function exitLine(exit: ChildExit): string {
       return 'not found';
     case 'not-executable':
       return exit.message;
+    case 'never-started':
+      return 'never started';
   }
 }
 

@@ -129,7 +129,7 @@ function setDeadlines({ readings, stopInMs, killInMs }: Deadlines): void {
 
 function start(plan: StartPlan, answer: (facts: Omit<Answer, 'kind' | 'id'>) => void): void {
   if (libc === null || guard === null || !guard.mayStart) {
-    return answer({ exit: { kind: 'not-executable', message: 'its lease was over' } });
+    return answer({ exit: { kind: 'never-started', reason: 'suspended' } });
   }
   // Before the command starts: what kills the caller's group must not kill the guard with the
   // command.

@@ -1,6 +1,7 @@
 // One job from settings to exit status: builds the masters, the lock, the guard and the run, and
 // passes the events to the reporter.
 
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { onlookersOf } from '../cli/onlookers.ts';
 import type { Reporter } from '../cli/reporter.ts';
@@ -20,10 +21,16 @@ import { childEnvironment, heldNames, isHeldAround } from '../run/environment.ts
 import { GuardClient } from '../run/guard/client.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import type { StartPlan } from '../run/guard/protocol.ts';
-import { reasonOfLoss, runOnLost } from '../run/hooks.ts';
+import { runOnLost } from '../run/hooks.ts';
 import { findIsolation, type Isolation } from '../run/isolation.ts';
 import { type ExitStatus, exitStatusOf, Recorder } from '../run/outcome.ts';
-import { type Finished, type RunEvent, type RunParts, timeLeftOf } from '../run/ports.ts';
+import {
+  type Finished,
+  type RunEvent,
+  type RunParts,
+  reasonOfLoss,
+  timeLeftOf,
+} from '../run/ports.ts';
 import { endedBefore, objectionTo, RunError } from '../run/preconditions.ts';
 import { libcForTree } from '../run/processes/kept-tree.ts';
 import type { Libc } from '../run/processes/libc.ts';
@@ -86,6 +93,7 @@ class Job {
   readonly #isForeground: boolean;
   readonly #runId = randomBytes(12).toString('hex');
   readonly #recorder: Recorder;
+  /** Of the lock that has been acquired for good. */
   #lease: Lease | null = null;
   #onLost: Promise<void> | null = null;
 
@@ -143,10 +151,7 @@ class Job {
         done: () => void guard.done(),
       },
       acquire: (aborted) => this.#acquire(aborted, guard),
-      startChild: (lease) => {
-        this.#lease = lease;
-        return guard.start(this.#startPlan(lease, isolation));
-      },
+      startChild: (lease) => guard.start(this.#startPlan(lease, isolation)),
       suspendUs: () => process.kill(process.pid, 'SIGSTOP'),
       recordOf: this.#recordOf,
       // An enclosing run is asked itself, and ends this one.
@@ -214,7 +219,8 @@ class Job {
     const { onLost } = this.#settings;
     const reason = reasonOfLoss(event);
     if (onLost === null || reason === null) return;
-    const environment = childEnvironment(process.env, this.#lease as Lease);
+    assert(this.#lease, 'a lock was lost that had not been acquired');
+    const environment = childEnvironment(process.env, this.#lease);
     this.#onLost ??= runOnLost(onLost, { ...environment, REDLOCK_LOST: reason });
   }
 
@@ -242,6 +248,7 @@ class Job {
     };
     const acquisition = await acquire(parts, { waitMs, aborted, reserveMs, isIdentifying: true });
     if (acquisition.kind === 'not-ready') throw new RunError(acquisition.why);
+    if (acquisition.kind === 'acquired') this.#lease = acquisition.lease;
     return acquisition;
   }
 

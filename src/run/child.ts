@@ -1,6 +1,6 @@
-// The command with everything that it has started, as a run sees it: an interface, the child of a
-// run that never started one, and the end of what a command left behind. guard/client.ts implements
-// the interface with the guard; the simulator has its own.
+// The command with everything that it has started, as a run sees it: an interface, and the end of
+// what a command left behind. guard/client.ts implements the interface with the guard; the
+// simulator has its own.
 
 import os from 'node:os';
 import type { Clock } from '../lock/ports.ts';
@@ -41,23 +41,6 @@ export function exitOf(status: WaitStatus): ChildExit {
   if (signal === undefined) return { kind: 'exited', code: 128 + status.signalNumber };
   return { kind: 'signaled', signal };
 }
-
-/**
- * The child of a run with a lease that ran out before the command was started, because redlock-run
- * was suspended. With it such a run ends in the same way as all others.
- */
-export const neverStarted: Child = {
-  started: Promise.resolve(undefined),
-  exited: Promise.resolve({
-    exit: { kind: 'not-executable', message: 'it was never started' },
-    leftCount: 0,
-    agoMs: 0,
-  }),
-  relay: () => {},
-  stop: () => {},
-  kill: () => Promise.resolve([]),
-  countAlive: () => Promise.resolve(0),
-};
 
 /** The interval between two counts of processes that were sent the stop signal. */
 const lookMs = 50;

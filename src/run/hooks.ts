@@ -7,20 +7,13 @@ import type { HolderRecord } from '../lock/value.ts';
 import { oneLine } from '../text/foreign-text.ts';
 import { holderText } from '../text/lines.ts';
 import { encodedList } from './environment.ts';
-import type { Finished, RunEvent } from './ports.ts';
+import { type Finished, type RunEvent, reasonOfLoss } from './ports.ts';
 import { keepApart, startOwn } from './processes/own-children.ts';
 import { send } from './processes/process-tree.ts';
-import type { RunLossReason } from './supervisor.ts';
 
 // --on-lost: once, when the lock is lost, after the stop signal was sent.
 
 const longestMs = 10_000;
-
-/** Why the lock was lost; null: the event is no loss. */
-export function reasonOfLoss(event: RunEvent): RunLossReason | null {
-  if (event.kind === 'lost-at-release') return 'taken';
-  return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
-}
 
 /** Resolves when the script has ended or was killed after ten seconds. It changes no exit code. */
 export async function runOnLost(script: string, environment: NodeJS.ProcessEnv): Promise<void> {

@@ -28,7 +28,8 @@ export function exitStatusOf(
   switch (cause.kind) {
     case 'lost':
       // There was no guard, and the command was never started.
-      if (cause.reason === 'guard-lost' && !isStarted(childExit)) return exit(exitCode.unreachable);
+      if (cause.reason === 'guard-lost' && childExit?.kind === 'never-started')
+        return exit(exitCode.unreachable);
       return exit(exitCode.lost);
     case 'replaced':
     case 'stopped':
@@ -53,10 +54,6 @@ export function exitStatusOf(
           throw new Error('a run that ended with its child has no exit of the child');
       }
   }
-}
-
-function isStarted(childExit: ChildExit | null): boolean {
-  return childExit?.kind === 'exited' || childExit?.kind === 'signaled';
 }
 
 function codeOf(acquisition: NotAcquired, conflictExitCode: number): number {

@@ -9,7 +9,7 @@ import type { HeldLock } from '../lock/redlock.ts';
 import type { Claim, Lease } from '../lock/types.ts';
 import type { Acquisition } from '../lock/wait.ts';
 import type { Child } from './child.ts';
-import type { ChildExit, RunResult, Signal, StopReason } from './supervisor.ts';
+import type { ChildExit, RunLossReason, RunResult, Signal, StopReason } from './supervisor.ts';
 
 /** Both in ms before the end of validity. */
 export interface Reserves {
@@ -54,6 +54,8 @@ export type RunEvent =
    */
   | { readonly kind: 'lost-at-release' }
   | { readonly kind: 'missing-at-release' }
+  /** The lock was lost before the command was started: it never runs. */
+  | { readonly kind: 'never-started'; readonly reason: RunLossReason }
   | { readonly kind: 'killed' }
   /** The command has ended, and so many processes that it started have not. */
   | { readonly kind: 'leftovers'; readonly count: number; readonly isKept: boolean }
@@ -67,6 +69,13 @@ export type RunEvent =
   | { readonly kind: 'clock-jumped'; readonly ms: number };
 
 export type ReportRun = (event: RunEvent) => void;
+
+/** Why the lock was lost; null: the event is no loss. */
+export function reasonOfLoss(event: RunEvent): RunLossReason | null {
+  if (event.kind === 'lost-at-release') return 'taken';
+  if (event.kind === 'never-started') return event.reason;
+  return event.kind === 'stopping' && event.cause.kind === 'lost' ? event.cause.reason : null;
+}
 
 /** success: only after a command that exited with 0. */
 export type HoldOn = 'success' | 'always';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { LeaseKeeper, standsForMs } from '../lock/lease-keeper.ts';
 import { lossAtRelease } from '../lock/quorum.ts';
 import type { Lease } from '../lock/types.ts';
-import { type Child, type Ended, endLeftovers, neverStarted } from './child.ts';
+import { type Child, type Ended, endLeftovers } from './child.ts';
 import { type Finished, type RunParts, type RunSettings, timeLeftOf } from './ports.ts';
 import {
   type Action,
@@ -94,11 +94,12 @@ export class Run {
       case 'kill':
         return this.#kill();
       case 'sweep':
-        this.#sweep().catch(this.crash);
-        return;
+        return void this.#sweep().catch(this.crash);
       case 'release':
-        this.#release().catch(this.crash);
-        return;
+        return void this.#release().catch(this.crash);
+      case 'tell-never-started':
+        this.#unconfirmedMs = this.#now() - this.#confirmed.startedAt;
+        return report({ kind: 'never-started', reason: action.reason });
       case 'tell-missing':
         return this.#tellMissing(action.isLoss);
       case 'abandon':
@@ -133,9 +134,11 @@ export class Run {
         onBug: this.crash,
       },
     );
-    const { isStopDue } = this.#keeper;
-    if (isStopDue) this.post({ kind: 'lost', reason: 'suspended' });
-    const child = isStopDue ? neverStarted : startChild(lease);
+    if (this.#keeper.isStopDue) {
+      const exit = { kind: 'never-started', reason: 'suspended' } as const;
+      return this.post({ kind: 'child-exited', exit });
+    }
+    const child = startChild(lease);
     this.#child = child;
     this.#keeper.begin();
     child.started.then((pid) => report({ kind: 'child-started', pid }), this.crash);
@@ -144,6 +147,7 @@ export class Run {
   }
 
   #exited({ exit, leftCount, agoMs }: Ended): void {
+    if (exit.kind === 'never-started') return this.post({ kind: 'child-exited', exit });
     const exitedAt = this.#now() - agoMs;
     this.#exitedAt = exitedAt;
     this.#leftCount = leftCount;
@@ -224,12 +228,7 @@ export class Run {
     const released = await releasing;
     const { releasedCount, isConfirmed, failures } = released;
     if (isConfirmed) report({ kind: 'released', releasedCount, keepMs });
-    else
-      report({
-        kind: 'release-unconfirmed',
-        failures,
-        remainingMs: this.#standsForMs(keepMs),
-      });
+    else report({ kind: 'release-unconfirmed', failures, remainingMs: this.#standsForMs(keepMs) });
     const loss = lossAtRelease(released, validUntil - this.#now());
     if (loss) this.post({ kind: 'missing', reason: loss });
     await redlock.settled();

@@ -6,55 +6,16 @@
 import type { Person } from '../lock/people.ts';
 import type { LossReason } from '../lock/types.ts';
 import type { NotAcquired } from '../lock/wait.ts';
+import type {
+  ChildExit,
+  Lost,
+  RunLossReason,
+  RunResult,
+  Signal,
+  StopReason,
+} from './run-result.ts';
 
-export type Signal = NodeJS.Signals;
-
-export type ChildExit =
-  | { readonly kind: 'exited'; readonly code: number }
-  | { readonly kind: 'signaled'; readonly signal: Signal }
-  | { readonly kind: 'not-found' }
-  | { readonly kind: 'not-executable'; readonly message: string };
-
-/**
- * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed in time.
- * suspended: time ran out while this process was stopped, asleep or starved. guard-lost: no process
- * could stop the command if this one died. masters-replaced: later runs find other local masters.
- */
-export type RunLossReason =
-  | LossReason
-  | 'unreachable'
-  | 'suspended'
-  | 'guard-lost'
-  | 'masters-replaced';
-
-/** `by`: broke the lock. `isOver`: validity has ended while the command or its leftovers lived. */
-interface Lost {
-  readonly kind: 'lost';
-  readonly reason: RunLossReason;
-  readonly by?: Person;
-  readonly isOver?: true;
-}
-
-/** Why the run ended. */
-export type StopReason =
-  | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired }
-  | { readonly kind: 'child' }
-  | { readonly kind: 'signal'; readonly signal: Signal }
-  | { readonly kind: 'max-run' }
-  /** A newer run wants the lock, and this one yields it; `by` is the waiter's id. */
-  | { readonly kind: 'replaced'; readonly by: string }
-  /** A person has asked for it (redlockctl stop). */
-  | { readonly kind: 'stopped'; readonly by: Person }
-  /** `isLate`: noticed at the release, when the command had ended. */
-  | (Lost & { readonly isLate?: true });
-
-export interface RunResult {
-  readonly cause: StopReason;
-  /** null: the child was never started. */
-  readonly childExit: ChildExit | null;
-  /** Whether SIGKILL was sent. */
-  readonly isKilled: boolean;
-}
+export type { ChildExit, RunLossReason, RunResult, Signal, StopReason };
 
 /**
  * stopping: the child was sent the stop signal. sweeping: it has ended, and its leftover processes
@@ -105,6 +66,8 @@ export type Action =
   /** End the leftover processes, and post `swept`. */
   | { readonly kind: 'sweep' }
   | { readonly kind: 'release' }
+  /** Report that the lock was lost before the command was started. */
+  | { readonly kind: 'tell-never-started'; readonly reason: RunLossReason }
   /** Report that our value was missing; `isLoss`: that another holder has had the lock. */
   | { readonly kind: 'tell-missing'; readonly isLoss: boolean }
   /** Do not release: these still run under the lock, which is left to expire. */
@@ -185,6 +148,7 @@ function whileHolding(state: State, event: Event): Step {
   ];
   switch (event.kind) {
     case 'child-exited':
+      if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
       return [
         { ...state, phase: 'sweeping', cause: { kind: 'child' }, childExit: event.exit },
         [sweep],
@@ -222,6 +186,7 @@ function whileHoldingSignal(
 function whileStopping(state: State, event: Event): Step {
   switch (event.kind) {
     case 'child-exited':
+      if (event.exit.kind === 'never-started') return neverStarted(state, event.exit);
       return [{ ...state, phase: 'sweeping', childExit: event.exit }, [sweep]];
     case 'swept':
       // The child itself is unkillable: there is nothing more to wait for.
@@ -278,6 +243,17 @@ function whileReleasing(state: State, event: Event): Step {
   return [{ ...state, cause }, [{ kind: 'tell-missing', isLoss }]];
 }
 
+/** Nothing is there to be stopped or killed. */
+function neverStarted(state: State, childExit: NeverStarted): Step {
+  const { reason } = childExit;
+  if (state.cause !== null) return [{ ...state, phase: 'releasing', childExit }, [release]];
+  const tell: Action = { kind: 'tell-never-started', reason };
+  return [
+    { ...state, phase: 'releasing', cause: { kind: 'lost', reason }, childExit },
+    [tell, release],
+  ];
+}
+
 function kill(state: State): Step {
   return [{ ...state, isKilled: true }, [{ kind: 'kill' }]];
 }
@@ -287,6 +263,7 @@ function abandon(state: State, unkillable: readonly number[]): Step {
 }
 
 type SignalEvent = Extract<Event, { kind: 'signal' }>;
+type NeverStarted = Extract<ChildExit, { kind: 'never-started' }>;
 
 const sweep: Action = { kind: 'sweep' };
 const start: Action = { kind: 'start-child' };

@@ -3,7 +3,7 @@
 // and its guard, and goes on while redlock-run is stopped.
 
 import type { Clock } from '../../src/lock/ports.ts';
-import { type Child, neverStarted } from '../../src/run/child.ts';
+import type { Child, Ended } from '../../src/run/child.ts';
 import type { ChildExit } from '../../src/run/supervisor.ts';
 import type { Machine } from './machine.ts';
 import { SimProcess } from './sim-process.ts';
@@ -108,6 +108,12 @@ export class SimTree implements Tree {
   }
 }
 
+const neverStarted: Ended = {
+  exit: { kind: 'never-started', reason: 'suspended' },
+  leftCount: 0,
+  agoMs: 0,
+};
+
 /** The access of redlock-run to the tree, once the guard has started it; null: it has not. */
 export function childOf(
   started: Promise<Tree | null>,
@@ -118,9 +124,7 @@ export function childOf(
   void started.then((one) => {
     tree = one;
   });
-  const never = started.then((one) =>
-    one === null ? neverStarted.exited : new Promise<never>(() => {}),
-  );
+  const never = started.then((one) => (one === null ? neverStarted : new Promise<never>(() => {})));
   return {
     started: started.then((one) => (one === null ? undefined : 1)),
     // The guard reports both on one pipe, in this order.

@@ -148,7 +148,7 @@ export class GuardClient {
       if (answer) return answer.pid;
     }
     if (this.#isEnding) this.#ended(neverStarted, 0);
-    else if (this.#tree === null) this.#lost(neverStarted, 0);
+    else if (this.#tree === null) this.#ended(neverStarted, 0);
     return undefined;
   }
 
@@ -281,7 +281,7 @@ export class GuardClient {
 }
 
 const killedByUs: ChildExit = { kind: 'signaled', signal: 'SIGKILL' };
-const neverStarted: ChildExit = { kind: 'not-executable', message: 'it was never started' };
+const neverStarted: ChildExit = { kind: 'never-started', reason: 'guard-lost' };
 
 function commandOf({ isForeground, hasNamespace }: StartPlan): Omit<RunningCommand, 'pid'> {
   return { isForeground, hasNamespace };

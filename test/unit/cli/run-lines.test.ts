@@ -130,6 +130,11 @@ const events: readonly (readonly [Exclude<RunEvent, WaitEvent>, string])[] = [
     'stopping: "job": lost (taken: masters show the value of another client): sent ' +
       'SIGTERM, lock valid for another 4s',
   ],
+  [
+    { kind: 'never-started', reason: 'guard-lost' },
+    'lost: "job": guard-lost: the guard process died, and the command could not be kept without ' +
+      'it: the command is not started',
+  ],
   [{ kind: 'killed' }, 'killed: "job": sent SIGKILL'],
   [{ kind: 'lost-at-release' }, 'lost: "job": another client held it when it was released'],
   [
@@ -231,6 +236,14 @@ describe('the end', () => {
       true,
       'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
         '(stopped, asleep, starved); the command was stopped: died of SIGTERM',
+    ],
+    [
+      'lost before the start',
+      { kind: 'lost', reason: 'suspended' },
+      { kind: 'never-started', reason: 'suspended' },
+      false,
+      'lost: "job": suspended: redlock-run did not run when the lock had to be extended ' +
+        '(stopped, asleep, starved); the command was not started',
     ],
     [
       'too long',

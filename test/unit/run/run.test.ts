@@ -3,6 +3,7 @@
 
 import { expect, it } from 'vitest';
 import type { Child, Ended } from '../../../src/run/child.ts';
+import { exitStatusOf } from '../../../src/run/outcome.ts';
 import type { RunParts, RunSettings } from '../../../src/run/ports.ts';
 import { Run } from '../../../src/run/run.ts';
 import type { ChildExit } from '../../../src/run/supervisor.ts';
@@ -129,6 +130,38 @@ it('a command that ended in time has lost its lock when what it left behind did 
   setNow(3_000);
   for (const count of counted) count();
   expect((await finished).result.cause).toMatchObject({ kind: 'lost' });
+});
+
+it('a run that was suspended until its lease was over starts and kills nothing', async () => {
+  const events: string[] = [];
+  const { finished, setNow, kills } = startRun({
+    report: ({ kind }) => events.push(kind),
+    startChild: () => {
+      throw new Error('it must not be started');
+    },
+  });
+  setNow(validUntil);
+  const { result } = await finished;
+  expect(result).toEqual({
+    cause: { kind: 'lost', reason: 'suspended' },
+    childExit: { kind: 'never-started', reason: 'suspended' },
+    isKilled: false,
+  });
+  expect(exitStatusOf(result, 75).code).toBe(79);
+  expect(events).toEqual(['never-started', 'released']);
+  expect(kills).toEqual([]);
+});
+
+it('a command that its guard refuses to start is neither stopped nor killed', async () => {
+  const events: string[] = [];
+  const { finished, endAt, kills } = startRun({ report: ({ kind }) => events.push(kind) });
+  await new Promise(setImmediate);
+  endAt(100, { exit: { kind: 'never-started', reason: 'guard-lost' }, leftCount: 0, agoMs: 0 });
+  const { result } = await finished;
+  expect(result).toMatchObject({ cause: { kind: 'lost', reason: 'guard-lost' }, isKilled: false });
+  expect(exitStatusOf(result, 75).code).toBe(69);
+  expect(events).toEqual(['child-started', 'never-started', 'released']);
+  expect(kills).toEqual([]);
 });
 
 it('a bug while the lock is held kills the command, and is never told as its end', async () => {

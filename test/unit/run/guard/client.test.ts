@@ -133,6 +133,7 @@ it.concurrent('ends a command that no guard is left to start, without a wait', a
   await client.confirm(timeLeft);
   const child = client.start(trueCommand);
   expect(await child.started).toBeUndefined();
-  expect((await child.exited).leftCount).toBe(0);
-  expect(log.at(-1)).toBe('failure');
+  const exit = { kind: 'never-started', reason: 'guard-lost' };
+  expect(await child.exited).toMatchObject({ exit, leftCount: 0 });
+  expect(log).toEqual(['restart', 'restart', 'restart']);
 });

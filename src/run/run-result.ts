@@ -1,0 +1,56 @@
+// How a run can end, as facts: the end of its command, why a lock was lost, the cause of the end.
+
+import type { Person } from '../lock/people.ts';
+import type { LossReason } from '../lock/types.ts';
+import type { NotAcquired } from '../lock/wait.ts';
+
+export type Signal = NodeJS.Signals;
+
+export type ChildExit =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'signaled'; readonly signal: Signal }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'not-executable'; readonly message: string }
+  /** It was certainly not started: why the lock was lost before. */
+  | { readonly kind: 'never-started'; readonly reason: RunLossReason };
+
+/**
+ * taken, expired: a quorum of masters said so. unreachable: no extension was confirmed in time.
+ * suspended: time ran out while this process was stopped, asleep or starved. guard-lost: no process
+ * could stop the command if this one died. masters-replaced: later runs find other local masters.
+ */
+export type RunLossReason =
+  | LossReason
+  | 'unreachable'
+  | 'suspended'
+  | 'guard-lost'
+  | 'masters-replaced';
+
+/** `by`: broke the lock. `isOver`: validity has ended while the command or its leftovers lived. */
+export interface Lost {
+  readonly kind: 'lost';
+  readonly reason: RunLossReason;
+  readonly by?: Person;
+  readonly isOver?: true;
+}
+
+/** Why the run ended. */
+export type StopReason =
+  | { readonly kind: 'not-acquired'; readonly acquisition: NotAcquired }
+  | { readonly kind: 'child' }
+  | { readonly kind: 'signal'; readonly signal: Signal }
+  | { readonly kind: 'max-run' }
+  /** A newer run wants the lock, and this one yields it; `by` is the waiter's id. */
+  | { readonly kind: 'replaced'; readonly by: string }
+  /** A person has asked for it (redlockctl stop). */
+  | { readonly kind: 'stopped'; readonly by: Person }
+  /** `isLate`: noticed at the release, when the command had ended. */
+  | (Lost & { readonly isLate?: true });
+
+export interface RunResult {
+  readonly cause: StopReason;
+  /** null: the child was never started. */
+  readonly childExit: ChildExit | null;
+  /** Whether SIGKILL was sent. */
+  readonly isKilled: boolean;
+}
