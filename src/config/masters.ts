@@ -231,7 +231,7 @@ function refuseDuplicates(masters: readonly MasterAddress[]): void {
 
 function evenness(length: number): string[] {
   if (length % 2 === 1) return [];
-  const why = `survives no more failures than ${length - 1}`;
+  const why = `no more may fail than of ${length - 1}`;
   return [`even number of masters: ${length}: ${why} (add one or remove one)`];
 }
 

@@ -66,7 +66,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
     throw new UsageError(`${row.verb}: ${row.operands} missing (write ${synopsis})`);
   if (rest.length > row.most) {
     throw new UsageError(
-      `${row.verb}: ${quoted(rest[row.most] ?? '')}: one word too many (write ${synopsis})`,
+      `${row.verb}: ${quoted(rest[row.most] ?? '')}: unexpected argument (write ${synopsis})`,
     );
   }
   // The word that is being completed may be empty.

@@ -192,7 +192,7 @@ export async function completion(
     throw new UsageError(`completion: ${quoted(shell)}: unknown shell (write bash, zsh or fish)`);
   if (args[0] !== undefined)
     throw new UsageError(
-      `completion: ${quoted(args[0])}: one word too many (write redlockctl completion ${shell})`,
+      `completion: ${quoted(args[0])}: unexpected argument (write redlockctl completion ${shell})`,
     );
   return script;
 }

@@ -127,7 +127,7 @@ const watch: VerbOption = {
 const succeededWithin: VerbOption = {
   long: '--succeeded-within',
   argument: 'DUR',
-  description: 'by the history: exit 1 unless a run of NAME has ended with 0 so lately',
+  description: 'by the history: exit 1 unless a run of NAME ended with 0 within this time',
 };
 const maxSkips: VerbOption = {
   long: '--max-skips',
@@ -137,7 +137,7 @@ const maxSkips: VerbOption = {
 const since: VerbOption = {
   long: '--since',
   argument: 'DUR',
-  description: 'runs that ended so lately (default: the newest 50)',
+  description: 'runs that ended within this time (default: the newest 50)',
 };
 const html: VerbOption = {
   long: '--html',

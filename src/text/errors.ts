@@ -45,7 +45,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     code: '1',
     ctl:
       'doctor --strict: warnings, or things that could not be found out; ' +
-      'check: no success so lately, or too many skipped runs',
+      'check: no success within that time, or too many skipped runs',
   },
   {
     code: '64',
@@ -54,7 +54,9 @@ const exitCodeTable: readonly ExitCodeRow[] = [
   },
   {
     code: '69',
-    run: 'no quorum: too few masters answered to tell whether the lock is held',
+    run:
+      'no quorum: too few masters answered to tell whether the lock is held; ' +
+      'or this machine lacks what a run needs',
     ctl: 'no quorum: too few masters answered to tell whether the lock is held',
   },
   {
@@ -81,7 +83,7 @@ const exitCodeTable: readonly ExitCodeRow[] = [
     code: '78',
     run:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
-      'a replica, a login or certificate refused',
+      'a replica, a login or certificate refused, koffi missing',
     ctl:
       'configuration: unreadable, not trusted, invalid, no masters, a server listed twice, ' +
       'a replica; doctor: errors; check: no history',

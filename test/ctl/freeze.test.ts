@@ -259,6 +259,8 @@ test.each([
   [['freeze', 'deploy', '--note', 'x', '--for', '0'], /over already/],
   [['freeze', 'deploy', '--note', 'x', '--until', '2020-01-01'], /over already/],
   [['freeze', 'deploy', '--note', 'x', '--until', 'noon'], /"noon": not a time/],
+  [['freeze', 'deploy', '--note', 'x', '--until', '2027-02-31'], /"2027-02-31": not a time/],
+  [['freeze', 'deploy', '--note', 'x', '--until', '2027-02-30T18:00'], /not a time/],
   [['freeze', 'deploy', '--note', 'x', '--until', '18:00', '--for', '1h'], /both given/],
   [['freeze', '{redlock:a}:freeze', '--note', 'x', '--prefix', ''], /is called like/],
 ])('%j: 64', async (args, message) => {

@@ -77,6 +77,13 @@ test('prints the token and ends; a daemon extends the lock until it is released'
   ]);
 });
 
+test('a role that redlockctl does not write starts no daemon', async () => {
+  const env = { REDLOCK_RUN_HOLDER: '7:NaN' };
+  const { code, stdout, stderr } = await ctl(masters, ['hold', 'x', '--background'], { env });
+  expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+  expect(stderr).toMatch(/^redlockctl: REDLOCK_RUN_HOLDER: "7:NaN": .*\(unset it\)\n$/);
+});
+
 test('released while a run waits: handed over, and not lost in the history', async () => {
   const handle = await held('queue', '--ttl', '5s');
   const waiting = startCtl(masters, ['acquire', 'queue', '-w', '10s', '--ttl', '1m']);

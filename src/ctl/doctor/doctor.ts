@@ -4,16 +4,19 @@
 // every master for a moment, because nothing less shows that a run would work.
 
 import { fitted, renderTable } from '../../cli/rows.ts';
+import type { Failed } from '../../lock/types.ts';
+import type { MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/errors.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { nearest } from '../../text/suggestion.ts';
-import type { Call } from '../call.ts';
+import type { Call, CtlSettings } from '../call.ts';
 import type { VerbArguments } from '../command-line.ts';
 import { MasterQuery } from '../master-query.ts';
 import { actLine, personOf } from '../people/person.ts';
-import { gatherFacts } from './facts.ts';
+import { gatherFacts, type MasterFacts } from './facts.ts';
 import {
+  type Assessment,
   configFile,
   count,
   duplicates,
@@ -25,18 +28,32 @@ import {
   quorum,
   reachable,
 } from './findings.ts';
-import { freezeFindings } from './freezes.ts';
+import { freezeFindings, freezesCheck } from './freezes.ts';
 import { masterCheckNames, masterFindings } from './master-findings.ts';
 
-const setCheckNames = [
-  'quorum',
-  'count',
-  'hosts',
-  'duplicates',
-  'guard',
-  'configFile',
-  'reachable',
-];
+/** What the checks of the masters together, of this machine and of the configuration look at. */
+interface Seen {
+  readonly facts: readonly (MasterFacts | Failed)[];
+  readonly addresses: readonly MasterAddress[];
+  readonly settings: CtlSettings;
+  /** Why a run could not guard its command here; null: it could. */
+  readonly whyNotKept: string | null;
+}
+
+/** By name, in the order in which they are told. */
+const setChecks: Readonly<Record<string, (seen: Seen) => Assessment>> = {
+  quorum: ({ facts }) => quorum(facts),
+  count: ({ addresses }) => count(addresses.length),
+  hosts: ({ addresses }) => hosts(addresses),
+  duplicates: ({ facts }) => duplicates(facts),
+  guard: ({ whyNotKept }) => guard(whyNotKept),
+  configFile: ({ settings }) => configFile(settings.configFile, settings.minorWarnings),
+};
+/** Of each master. */
+const reachableCheck = 'reachable';
+
+/** Every name that a finding can have. */
+const checkNames = [...Object.keys(setChecks), reachableCheck, ...masterCheckNames, freezesCheck];
 
 /**
  * The names of the checks that are accepted: `--accept mode --accept hosts`, `--accept mode hosts`
@@ -47,14 +64,15 @@ function acceptedChecks({ operands, textsOf }: VerbArguments): ReadonlySet<strin
   const given = textsOf('--accept');
   const [operand] = operands;
   if (given.length === 0 && operand !== undefined)
-    throw new UsageError(`doctor: ${quoted(operand)}: one word too many (write redlockctl doctor)`);
+    throw new UsageError(
+      `doctor: ${quoted(operand)}: unexpected argument (write redlockctl doctor)`,
+    );
   const names = [...given, ...operands].flatMap((text) => text.split(','));
-  const known = [...setCheckNames, ...masterCheckNames];
   for (const name of names) {
-    if (known.includes(name)) continue;
-    const suggestion = nearest(name, known);
+    if (checkNames.includes(name)) continue;
+    const suggestion = nearest(name, checkNames);
     const advice =
-      suggestion === null ? `one of ${known.join(', ')}` : `did you mean ${suggestion}?`;
+      suggestion === null ? `one of ${checkNames.join(', ')}` : `did you mean ${suggestion}?`;
     throw new UsageError(`--accept: ${quoted(name)}: no finding of doctor (${advice})`);
   }
   return new Set(names);
@@ -67,20 +85,16 @@ export async function doctor(call: Call): Promise<number> {
   const facts = await gatherFacts(query, settings, clock);
   const { restartGraceMs, masterTimeoutMs, local } = settings;
   const addresses = query.observers.map(({ address }) => address);
+  const seen: Seen = { facts, addresses, settings, whyNotKept: await processes.whyNotKept() };
   const findings: Finding[] = [
-    { check: 'quorum', master: null, ...quorum(facts) },
-    { check: 'count', master: null, ...count(addresses.length) },
-    { check: 'hosts', master: null, ...hosts(addresses) },
-    { check: 'duplicates', master: null, ...duplicates(facts) },
-    { check: 'guard', master: null, ...guard(await processes.whyNotKept()) },
-    {
-      check: 'configFile',
+    ...Object.entries(setChecks).map(([check, assess]) => ({
+      check,
       master: null,
-      ...configFile(settings.configFile, settings.minorWarnings),
-    },
+      ...assess(seen),
+    })),
     ...facts.flatMap((fact, at): Finding[] => {
       const master = query.observers[at]?.name ?? '';
-      const answer = { check: 'reachable', master, ...reachable(isFailed(fact) ? fact : null) };
+      const answer = { check: reachableCheck, master, ...reachable(isFailed(fact) ? fact : null) };
       return isFailed(fact)
         ? [answer]
         : [
@@ -137,7 +151,7 @@ export function renderFindings(
   );
   const parts = [
     ...problems,
-    fitted(renderTable(['CHECK', 'MASTER', 'FOUND TO BE RIGHT'], fine), columns),
+    fitted(renderTable(['CHECK', 'MASTER', 'RESULT'], fine), columns),
     fitted(`${counts.join(', ')}\n`, columns),
   ];
   return parts.filter((part) => part !== '').join('\n');

@@ -58,7 +58,7 @@ export const grantInfo = 'grant INFO (redlockctl acl prints the rules), or ask t
 export const grantConfig =
   'grant CONFIG GET (redlockctl acl --config-get; it also shows passwords), or ask the provider';
 
-type Assessment = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;
+export type Assessment = Pick<Finding, 'grade' | 'message' | 'why' | 'fix'>;
 
 const ok = (message: string): Assessment => ({ grade: 'ok', message, why: null, fix: null });
 
@@ -91,7 +91,7 @@ export function guard(obstacle: string | null): Assessment {
   return {
     grade: 'error',
     message: obstacle,
-    why: 'no run on this machine starts its command (69)',
+    why: 'no run on this machine starts its command (69 or 78)',
     fix: 'see docs/supervision.md, "The kernel keeps the tree"',
   };
 }
@@ -105,7 +105,7 @@ export function count(masterCount: number): Assessment {
   const why =
     masterCount === 1
       ? 'when it fails, no lock can be acquired'
-      : `survives no more failures than ${masterCount - 1}`;
+      : `no more may fail than of ${masterCount - 1}, and one more has to be kept running`;
   return { grade: 'warning', message, why, fix: 'use three or five' };
 }
 

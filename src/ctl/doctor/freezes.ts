@@ -59,6 +59,9 @@ interface Judgement {
   readonly cure: Cure | null;
 }
 
+/** The name of its check. */
+export const freezesCheck = 'freezes';
+
 /** Pure. */
 function judged(name: string, seen: Seen, acts: readonly PastAct[]): Judgement {
   const quorum = quorumOf(seen.length);
@@ -67,7 +70,7 @@ function judged(name: string, seen: Seen, acts: readonly PastAct[]): Judgement {
   const [freeze] = found;
   const finding = (grade: Finding['grade'], message: string, why?: string, fix?: string) =>
     ({
-      check: 'freezes',
+      check: freezesCheck,
       grade,
       master: null,
       message: `${quoted(name)}: ${message}`,

@@ -59,11 +59,17 @@ function instantOf(text: string, now: Date): number {
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isMoment = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:?\d{2})?$/.test(text);
   const instant = isDay || isMoment ? Date.parse(isDay ? `${text}T00:00` : text) : Number.NaN;
-  if (Number.isNaN(instant)) {
+  if (Number.isNaN(instant) || !isInCalendar(text.slice(0, 10))) {
     const advice = 'write 18:00, 2026-12-01 or 2026-12-01T18:00';
     throw new UsageError(`freeze: --until: ${quoted(text)}: not a time (${advice})`);
   }
   return instant;
+}
+
+/** False for 2027-02-31, which Date takes for a day of March. */
+function isInCalendar(day: string): boolean {
+  const midnight = new Date(`${day}T00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
 
 /** The scripts answer with the beginning of a value of so many bytes at most. */

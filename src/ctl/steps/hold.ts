@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { renderRecord } from '../../lock/history.ts';
 import type { Lease } from '../../lock/types.ts';
 import { parseValue } from '../../lock/value.ts';
-import { exitCode, UsageError } from '../../text/errors.ts';
+import { ConfigError, exitCode, UsageError } from '../../text/errors.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { Call, OwnerProcess } from '../call.ts';
 import { failed, holderOf, openRedlock, partsOf, ticketText, wantedBy } from './acquire.ts';
@@ -69,10 +69,17 @@ async function startInBackground(call: Call): Promise<number> {
   return exitCode.ok;
 }
 
-/** The role of this process when it is the daemon; null: called by a user. */
+/**
+ * The role of this process when it is the daemon; null: called by a user. *Invariant:* with the
+ * variable set it starts no daemon, which could start another one, without end.
+ * @throws ConfigError where the variable is not what redlockctl writes
+ */
 function holderRole(environment: NodeJS.ProcessEnv): HolderRole | null {
-  const [, pid, startedAt] = /^(\d+):(\d+)$/.exec(environment[roleName] ?? '') ?? [];
-  if (pid === undefined) return null;
+  const role = environment[roleName];
+  if (role === undefined) return null;
+  const [, pid, startedAt] = /^(\d+):(\d+)$/.exec(role) ?? [];
+  if (pid === undefined)
+    throw new ConfigError(`${roleName}: ${quoted(role)}: is for redlockctl alone (unset it)`);
   const abandoned = new AbortController();
   const confirmed = new Promise<boolean>((resolve) => {
     let received = '';

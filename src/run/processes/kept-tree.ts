@@ -4,6 +4,7 @@
 // processes on the machine.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigError } from '../../text/errors.ts';
 import { RunError } from '../preconditions.ts';
 import type { Signal } from '../supervisor.ts';
 import { type Libc, loadLibc, type WaitStatus } from './libc.ts';
@@ -245,7 +246,10 @@ export class KeptTree implements ProcessTree {
   }
 }
 
-/** @throws RunError where this machine cannot keep the processes of a command in a tree */
+/**
+ * @throws RunError where this machine cannot keep the processes of a command in a tree, ConfigError
+ * where this installation cannot
+ */
 export function libcForTree(): Libc {
   const cannot = 'guard: processes cannot be guarded here';
   const objection = objectionToTable();
@@ -254,8 +258,8 @@ export function libcForTree(): Libc {
     return loadLibc();
   } catch (error) {
     const why = `the C library cannot be called: ${(error as Error).message.split('\n')[0]}`;
-    const advice = 'install redlock-run with its optional packages, or use the executable';
-    throw new RunError(`${cannot}: ${why} (${advice})`);
+    const advice = 'npm install koffi shows why it is missing; or use the executable';
+    throw new ConfigError(`${cannot}: ${why} (${advice})`);
   }
 }
 

@@ -86,7 +86,12 @@ function psLines(selection: readonly string[]): ProcessEntry[] {
   ];
   let output: string;
   try {
-    output = execFileSync('ps', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    output = execFileSync('ps', args, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      // The names of months are read below.
+      env: { ...process.env, LC_ALL: 'C' },
+    });
   } catch {
     return []; // No such process.
   }

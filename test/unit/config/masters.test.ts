@@ -192,7 +192,7 @@ describe('masters', () => {
     const { minorWarnings: warnings } = await settle({ flags });
     expect(warnings).toHaveLength(warningCount);
     if (count === 4)
-      expect(warnings[0]).toMatch(/^even number of masters: 4: survives no more failures than 3/);
+      expect(warnings[0]).toMatch(/^even number of masters: 4: no more may fail than of 3/);
   });
 });
 

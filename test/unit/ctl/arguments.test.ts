@@ -40,7 +40,7 @@ it.each([
   ],
   [['hold', 'x}:fence'], 'hold: "x}:fence": is called like what'],
   [['status'], 'status: NAME... missing (write redlockctl status NAME...)'],
-  [['break', 'a', 'b'], 'break: "b": one word too many'],
+  [['break', 'a', 'b'], 'break: "b": unexpected argument'],
   [['status', ''], 'status: "": empty'],
   [['status', 'a', '--yes'], '--yes: not an option of status'],
   [['break', 'a', '--token'], '--token: no value (write --token T)'],

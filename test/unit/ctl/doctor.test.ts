@@ -266,7 +266,7 @@ it('problems come first, the worst on top, merged over masters; the rest is a ta
         'warning: replicas: m1, m2: has 1 replica\\n',
     ),
   );
-  expect(text).toMatch(/\nCHECK +MASTER +FOUND TO BE RIGHT\n/);
+  expect(text).toMatch(/\nCHECK +MASTER +RESULT\n/);
   expect(text).toMatch(/^latency +2 masters +a round trip takes 0.6 ms$/m);
   expect(text).toMatch(/\n2 errors, 2 warnings, no checks unknown, 22 ok\n$/);
 });
