@@ -20,6 +20,12 @@ describe.runIf(tarball !== '')('this version and the last release', () => {
     previous = join(folder, 'node_modules/.bin/redlock-run');
   }, 120_000);
 
+  test('the last release is another version', async () => {
+    const versions = [previous, program].map((file) => promisify(execFile)(file, ['--version']));
+    const [theirs, ours] = await Promise.all(versions);
+    expect(theirs?.stdout).not.toBe(ours?.stdout);
+  });
+
   const env = () => ({ PATH: process.env.PATH, ...environmentFor(masters) });
   const isLocked = async () => {
     for (const master of masters) if ((await locksOn(master)).length > 0) return true;
