@@ -106,6 +106,7 @@ const givenToCommand: readonly (readonly [string, string])[] = [
   ['REDLOCK_NAMES', 'all names of this run, separated by commas'],
   ['REDLOCK_TOKEN', 'the random value that proves ownership'],
   ['REDLOCK_FENCE', 'the fencing number, larger for every later holder; empty with --no-fence'],
+  ['REDLOCK_SLOT', 'with --slots the number of its slot, which no other holder has; else empty'],
   ['REDLOCK_TTL_MS', 'the validity asked of the masters'],
   ['REDLOCK_HELD', 'the names held by this run and the enclosing runs, outermost first'],
   ['REDLOCK_HELD_LEASES', 'token, fencing number and validity of each of those'],

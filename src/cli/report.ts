@@ -37,6 +37,8 @@ export interface RunReport {
   readonly extensions: number;
   /** The fencing number that the command was given; null: none. */
   readonly fence: number | null;
+  /** The slot that the command was given, from 1; null: none. */
+  readonly slot: number | null;
   /** What --note says, the page of the CI job, and the trace in $TRACEPARENT; null: none. */
   readonly note: string | null;
   readonly url: string | null;
@@ -51,7 +53,7 @@ const longestFullMs = 2_000;
 export function reportOf(
   names: readonly string[],
   { result, waitMs, runMs, extensionCount, fence }: Finished,
-  seen: Pick<RunReport, 'position' | 'masters' | 'note' | 'url' | 'traceId'>,
+  seen: Pick<RunReport, 'position' | 'slot' | 'masters' | 'note' | 'url' | 'traceId'>,
   status: number,
 ): RunReport {
   const { childExit } = result;
@@ -67,6 +69,7 @@ export function reportOf(
     status,
     extensions: extensionCount,
     fence,
+    slot: seen.slot,
     note: seen.note,
     url: seen.url,
     traceId: seen.traceId,

@@ -36,8 +36,8 @@ export interface Settings extends RunTimings, MasterSettings, LockSettings {
   readonly names: readonly string[];
   readonly command: readonly string[];
   readonly sharing: 'exclusive' | 'shared' | 'slots';
-  /** More than 1 with slots, else 1. */
-  readonly slotCount: number;
+  /** More than 1 with slots; null: --slots was not given. */
+  readonly slotCount: number | null;
   readonly preemptible: Preemptible;
   /** A count of retries instead of a wait; null: none. */
   readonly retries: Retries | null;
@@ -182,9 +182,10 @@ function checkedSharing(
   slots: Chosen<number> | null,
   names: readonly string[],
 ) {
-  const slotCount = slots?.value ?? 1;
+  const slotCount = slots === null || slots.layer === null ? null : slots.value;
   const isShared = shared?.value ?? false;
-  if (slotCount === 1) return { sharing: isShared ? 'shared' : 'exclusive', slotCount } as const;
+  if (slotCount === null || slotCount === 1)
+    return { sharing: isShared ? 'shared' : 'exclusive', slotCount } as const;
   if (names.length > 1)
     throw new UsageError('slots: with several names: slots are for one name (leave one out)');
   if (!isShared) return { sharing: 'slots', slotCount } as const;

@@ -235,7 +235,7 @@ const settings = [
 
 /** Variables that redlock-run itself sets for commands, guards and hooks. */
 const givenToOthers =
-  /^REDLOCK_(NAMES?|TOKEN|FENCE|TTL_MS|HELD|HELD_LEASES|LOST|EVENT|HOLDER|GUARD\w*|RUN_\w*)$/;
+  /^REDLOCK_(NAMES?|TOKEN|FENCE|SLOT|TTL_MS|HELD|HELD_LEASES|LOST|EVENT|HOLDER|GUARD\w*|RUN_\w*)$/;
 
 /** One line for each variable that differs by at most two letters from a known one. */
 function misspeltVariables(environment: NodeJS.ProcessEnv): string[] {

@@ -8,7 +8,7 @@ import { lossAtRelease } from '../lock/quorum.ts';
 import type { Redlock } from '../lock/redlock.ts';
 import type { LockTimings } from '../lock/timings.ts';
 import type { Lease as CoreLease } from '../lock/types.ts';
-import { parseValue } from '../lock/value.ts';
+import { parseValue, slotOf } from '../lock/value.ts';
 import { failuresLine, whichOf } from '../text/lines.ts';
 import { type LeaseLossReason, lostError, RedlockError } from './error.ts';
 import type { Lease } from './lease.ts';
@@ -17,6 +17,8 @@ export interface HeldLeaseParts {
   readonly redlock: Redlock;
   readonly clock: Clock;
   readonly timings: LockTimings;
+  /** The number of slots that was asked for; null: none was. */
+  readonly slotCount: number | null;
   readonly isKeptAlive: boolean;
   readonly report: Report;
   /** Called when the lock was released or has expired. */
@@ -28,6 +30,7 @@ export class HeldLease implements Lease {
   readonly resources: readonly string[];
   readonly token: string;
   readonly fence: number | null;
+  readonly slot: number | null;
   readonly ttlMs: number;
   readonly #parts: HeldLeaseParts;
   readonly #keeper: LeaseKeeper;
@@ -44,6 +47,7 @@ export class HeldLease implements Lease {
     this.resources = resources;
     this.token = parseValue(value).token;
     this.fence = lease.fence;
+    this.slot = slotOf(lease.claim, parts.slotCount);
     this.ttlMs = ttlMs;
     this.#parts = parts;
     const { timings, isKeptAlive } = parts;

@@ -14,6 +14,8 @@ export interface Lease extends AsyncDisposable {
    * false`. For holders that share the lock see docs/fencing.md.
    */
   readonly fence: number | null;
+  /** With `slots`, the number of ours, from 1, which no other holder has; otherwise null. */
+  readonly slot: number | null;
   readonly ttlMs: number;
   /**
    * For how many ms from now the lock is confirmed to be held; 0 when it is lost. Computed from the

@@ -206,6 +206,7 @@ export class Redlock implements AsyncDisposable {
       redlock,
       clock,
       timings,
+      slotCount: options.slots ?? null,
       isKeptAlive,
       report,
       onOver,

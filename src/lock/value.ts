@@ -132,9 +132,26 @@ export function modeOf(sharing: Sharing): string {
   }
 }
 
+/** The reverse of modeOf, for the holder of this slot (0: of none). */
+export function sharingIn(value: string, slot: number): Sharing {
+  if (value === 'shared') return { kind: 'shared' };
+  const [, slotCount] = /^slots (\d+)$/.exec(value) ?? [];
+  if (slotCount === undefined) return { kind: 'exclusive' };
+  return { kind: 'slots', slotCount: Number(slotCount), slot };
+}
+
 /** A random first slot of so many: clients that come together do not all try the same one. */
 export function onSomeSlot(slotCount: number, random: Random): Sharing {
   return { kind: 'slots', slotCount, slot: 1 + Math.floor(random() * slotCount) };
+}
+
+/**
+ * The slot of a claim for which so many slots were asked for (null: none were); null: it is on
+ * none. A lock with one slot is an exclusive one.
+ */
+export function slotOf({ sharing }: Pick<Claim, 'sharing'>, slotCount: number | null) {
+  if (sharing.kind === 'slots') return sharing.slot;
+  return sharing.kind === 'exclusive' && slotCount === 1 ? 1 : null;
 }
 
 /** Whether the value of a key is a lock mode: its holders stand in the list of holders. */

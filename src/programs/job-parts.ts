@@ -1,6 +1,7 @@
 // What one job needs, made from its settings: its masters (those that are named, or this user's own
 // on this machine), a claim, new for every attempt, and the id of a waiter.
 
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
@@ -73,5 +74,6 @@ let ourselves: Pick<HolderRecord, 'host' | 'pid' | 'user'> | null = null;
 
 function sharingOf({ sharing, slotCount }: Settings): Sharing {
   if (sharing !== 'slots') return { kind: sharing };
+  assert(slotCount !== null, 'slots without a number of them');
   return onSomeSlot(slotCount, Math.random);
 }

@@ -10,6 +10,7 @@ import { acquire } from '../lock/acquire.ts';
 import { HolderChannel, type Listen } from '../lock/people.ts';
 import { Redlock } from '../lock/redlock.ts';
 import type { Claim, Lease } from '../lock/types.ts';
+import { slotOf } from '../lock/value.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from '../lock/wait.ts';
 import type { MasterAddress } from '../redis/address.ts';
 import { EnclosingLock } from '../redis/enclosing-lock.ts';
@@ -63,7 +64,8 @@ export async function runJob(
   };
   for (const warning of settings.minorWarnings) reporter.detail(`warning: ${warning}`);
   const { addresses, replaced } = await mastersOf(settings);
-  const finished = await new Job(settings, addresses, replaced, guards, tell).run();
+  const job = new Job(settings, addresses, replaced, guards, tell);
+  const finished = await job.run();
   reporter.finished(finished);
   for (const onlooker of onlookers) onlooker.finished(finished);
   const status = exitStatusOf(finished.result, settings.conflictExitCode);
@@ -72,7 +74,7 @@ export async function runJob(
     const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
     const { reportOf, writeReport } = await import('../cli/report.ts');
     const { names: locks, note, url, traceId } = settings;
-    const seen = { position: position, masters, note, url, traceId };
+    const seen = { position, slot: job.slot, masters, note, url, traceId };
     const report = reportOf(locks, finished, seen, status.code);
     const problem = writeReport(settings.reportFile, report);
     if (problem !== null) reporter.error(problem);
@@ -132,6 +134,11 @@ class Job {
         this.#tell,
       );
     this.#recorder = new Recorder(holderRecordOf(settings), settings.conflictExitCode, this.#clock);
+  }
+
+  /** The slot that the command has; null: none, or it was never started. */
+  get slot(): number | null {
+    return this.#lease && slotOf(this.#lease.claim, this.#settings.slotCount);
   }
 
   async run(): Promise<Finished> {
@@ -198,7 +205,7 @@ class Job {
   #startPlan(lease: Lease, isolation: Isolation | null): StartPlan {
     return {
       command: [...(isolation ?? []), ...this.#settings.command],
-      environment: childEnvironment(process.env, lease),
+      environment: childEnvironment(process.env, lease, this.slot),
       isForeground: this.#isForeground,
       hasNamespace: isolation !== null,
     };
@@ -220,7 +227,7 @@ class Job {
     const reason = reasonOfLoss(event);
     if (onLost === null || reason === null) return;
     assert(this.#lease, 'a lock was lost that had not been acquired');
-    const environment = childEnvironment(process.env, this.#lease);
+    const environment = childEnvironment(process.env, this.#lease, this.slot);
     this.#onLost ??= runOnLost(onLost, { ...environment, REDLOCK_LOST: reason });
   }
 

@@ -14,8 +14,9 @@ import {
   type Lease,
   type MasterFailure,
   type Released,
+  type Sharing,
 } from '../lock/types.ts';
-import { parseValue } from '../lock/value.ts';
+import { parseValue, sharingIn } from '../lock/value.ts';
 import type { Acquisition, WaitLimits } from '../lock/wait.ts';
 import { failed, isFailed } from './errors.ts';
 import type { LockObserver } from './observer.ts';
@@ -31,6 +32,7 @@ interface Own {
   readonly kind: 'own';
   readonly value: string;
   readonly leftMs: number;
+  readonly sharing: Sharing;
 }
 
 /** `isTaken`: by another value; otherwise there is none. */
@@ -161,10 +163,17 @@ export class EnclosingLock implements HeldLock {
   #voteOf(snapshots: readonly LockSnapshot[]): Vote {
     const { token } = this.#enclosing;
     const all = snapshots.flatMap(({ value, remainingMs, holders }) => {
-      const shown = [{ value: value ?? '', remainingMs }, ...holders];
+      const shown = [{ value: value ?? '', remainingMs, slot: 0 }, ...holders];
       const mine = shown.find((one) => token !== '' && parseValue(one.value).token === token);
       return mine
-        ? [{ kind: 'own', value: mine.value, leftMs: mine.remainingMs ?? 0 } as const]
+        ? [
+            {
+              kind: 'own',
+              value: mine.value,
+              leftMs: mine.remainingMs ?? 0,
+              sharing: sharingIn(value ?? '', mine.slot),
+            } as const,
+          ]
         : [];
     });
     const [shortest] = all.toSorted((a, b) => a.leftMs - b.leftMs);
@@ -175,12 +184,16 @@ export class EnclosingLock implements HeldLock {
   /** The lease as the enclosing run must have confirmed it last; never longer than one ttl. */
   #leaseOf(own: readonly Own[], askedAt: number, quorum: number): Lease {
     const { names, ttlMs, fence } = this.#enclosing;
-    const { value = '', leftMs = 0 } =
-      own.toSorted((a, b) => b.leftMs - a.leftMs)[quorum - 1] ?? {};
+    const {
+      value = '',
+      leftMs = 0,
+      sharing = alone.sharing,
+    } = own.toSorted((a, b) => b.leftMs - a.leftMs)[quorum - 1] ?? {};
     const startedAt = askedAt + Math.min(leftMs, ttlMs) - ttlMs;
     const claim = {
       resources: names,
       ...alone,
+      sharing,
       value,
       ttlMs,
       isFenced: fence !== null,

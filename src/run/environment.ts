@@ -89,15 +89,21 @@ function decoded(name: string): string {
   }
 }
 
-export function childEnvironment(environment: NodeJS.ProcessEnv, lease: Lease): NodeJS.ProcessEnv {
+/** `slot`: the one that it holds; null: the lock has none. */
+export function childEnvironment(
+  environment: NodeJS.ProcessEnv,
+  lease: Lease,
+  slot: number | null,
+): NodeJS.ProcessEnv {
   const { claim, fence } = lease;
   const { resources } = claim;
   return {
     ...environment,
-    // Empty and not left out: the number of an enclosing lock would pass for that of this one.
+    // Empty and not left out: what an enclosing lock has would pass for that of this one.
     REDLOCK_FENCE: fence === null ? '' : String(fence),
     REDLOCK_NAME: resources[0],
     REDLOCK_NAMES: encodedList(resources).join(','),
+    REDLOCK_SLOT: slot === null ? '' : String(slot),
     REDLOCK_TOKEN: parseValue(claim.value).token,
     REDLOCK_TTL_MS: String(claim.ttlMs),
     ...heldVariables(environment, lease),

@@ -1,10 +1,16 @@
 // Shared locks, slots, several names, --supersede and --replace, as the user sees them. That a lock
 // never has holders that exclude each other is for test/sim and test/long.
 
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ctl } from '../ctl/rig.ts';
+import { scratchFolder } from '../servers/watchdog.ts';
 import {
   type CliRun,
+  interpreter,
   node,
+  program,
   type TestMaster,
   takeBy,
   untilNothingIsLeft,
@@ -81,6 +87,37 @@ test('slots: N at a time, and the next one when one ends', async () => {
   expect((await next.result).code).toBe(0);
   await end(holders[1] as CliRun);
   await untilNothingIsLeft(masters);
+});
+
+test('slots: each command has the number of its own, as the masters have it', async () => {
+  const script = 'echo "$REDLOCK_TOKEN $REDLOCK_SLOT."; exec sleep 60';
+  const holders = [1, 2, 3].map(() => start(['--slots', '3', 'form', '-c', script]));
+  const told = await Promise.all(
+    holders.map(async (one) => {
+      const [, token, slot] = await one.says('stdout', /^(\S+) (\d)\.$/m);
+      return { token, slot: Number(slot) };
+    }),
+  );
+  expect(told.map(({ slot }) => slot).sort()).toEqual([1, 2, 3]);
+  const { stdout } = await ctl(masters, ['status', 'form', '--json']);
+  expect(JSON.parse(stdout).locks[0].holders).toEqual(
+    expect.arrayContaining(told.map((one) => expect.objectContaining(one))),
+  );
+  await end(...holders);
+});
+
+test('slots: the number in the report and in a nested run; one is 1, none is empty', async () => {
+  const file = join(mkdtempSync(join(scratchFolder(), 'slot-')), 'report.json');
+  const slot = 'echo "slot $REDLOCK_SLOT."';
+  const nested = `${interpreter} ${program} --reentrant form -c '${slot}'`;
+  const two = await run(['--slots', '2', '--report', file, 'form', '-c', `${slot}; ${nested}`]);
+  const report = JSON.parse(readFileSync(file, 'utf8'));
+  expect([1, 2]).toContain(report.slot);
+  expect(two.stdout).toBe(`slot ${report.slot}.\n`.repeat(2));
+  expect((await run(['--slots', '1', 'form', '-c', slot])).stdout).toBe('slot 1.\n');
+  const within = `${interpreter} ${program} other -c '${slot}'`;
+  expect((await run(['--slots', '2', 'form', '-c', within])).stdout).toBe('slot .\n');
+  expect((await run(['-s', 'form', '-c', slot])).stdout).toBe('slot .\n');
 });
 
 test('slots: the first waiter gets the free slot, also when it asked for another one', async () => {

@@ -84,6 +84,7 @@ test('times, extensions, the fencing number and the masters', async () => {
     status: 0,
     extensions: expect.toSatisfy((count) => count >= 1 && count <= 3),
     fence: expect.toSatisfy((fence) => String(fence).length === 16),
+    slot: null,
     note: null,
     url: null,
     traceId: null,

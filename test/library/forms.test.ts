@@ -55,6 +55,7 @@ describe('shared', () => {
     await readers[1]?.release();
     const writer = await redlockOn(masters).acquire('form', 5_000);
     expect(await refusal('form', { shared: true })).toBe('busy');
+    expect([readers[0]?.slot, writer.slot]).toEqual([null, null]);
     await writer.release();
   });
 
@@ -108,6 +109,7 @@ describe('slots', () => {
     const leases = await Promise.all(
       [1, 2, 3].map(() => redlock.acquire('form', 5_000, { slots: 3, waitMs: 0 })),
     );
+    expect(leases.map(({ slot }) => slot).sort()).toEqual([1, 2, 3]);
     const error = await errorOf(redlock.acquire('form', 5_000, { slots: 3, waitMs: 0 }));
     expect(error).toMatchObject({ kind: 'busy', holder: 'slots 3' });
     await leases[1]?.release();
@@ -117,7 +119,7 @@ describe('slots', () => {
     await leases[0]?.release();
     await leases[2]?.release();
     const alone = await redlock.acquire('form', 5_000, { slots: 1 });
-    expect(alone).toMatchObject({ resources: ['form'] });
+    expect(alone).toMatchObject({ resources: ['form'], slot: 1 });
     expect(await refusal('form', { slots: 1 })).toBe('busy');
     await alone.release();
   });
