@@ -1,15 +1,19 @@
 // What one job needs, made from its settings: its masters (those that are named, or this user's own
-// on this machine), a claim, new for every attempt, and the id of a waiter.
+// on this machine), a claim, new for every attempt, a waiter's id, and the lock around this one.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import type { Clock, Report } from '../lock/ports.ts';
 import type { Claim, Sharing } from '../lock/types.ts';
 import { type HolderRecord, newClaim, onSomeSlot } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
+import { EnclosingLock } from '../redis/enclosing-lock.ts';
+import type { ServerRegistry } from '../redis/identity.ts';
+import { LockObserver } from '../redis/observer.ts';
 import { userName } from '../system/caller.ts';
 
 export interface JobMasters {
@@ -30,6 +34,19 @@ export async function mastersOf(settings: Settings): Promise<JobMasters> {
   const replaced = rememberServers(sockets);
   const addresses = sockets.map((socket) => parseAddress(`unix://${encodeURI(socket)}`));
   return { addresses, replaced };
+}
+
+/** The lock of the enclosing run under which this job runs (--reentrant); null: it has its own. */
+export function enclosingLockOf(
+  settings: Settings,
+  addresses: readonly MasterAddress[],
+  registry: ServerRegistry,
+  clock: Clock,
+  report: Report,
+): EnclosingLock | null {
+  if (settings.enclosing === null) return null;
+  const observers = addresses.map((one) => new LockObserver(one, settings, registry, clock));
+  return new EnclosingLock(settings.enclosing, observers, clock, settings, report);
 }
 
 /** The masters tell no more of a waiter's id. */

@@ -13,10 +13,9 @@ import type { Claim, Lease } from '../lock/types.ts';
 import { slotOf } from '../lock/value.ts';
 import { type Acquisition, type NotAcquired, waitForLock } from '../lock/wait.ts';
 import type { MasterAddress } from '../redis/address.ts';
-import { EnclosingLock } from '../redis/enclosing-lock.ts';
+import type { EnclosingLock } from '../redis/enclosing-lock.ts';
 import { isFailed } from '../redis/errors.ts';
 import { isUnidentified, ServerRegistry } from '../redis/identity.ts';
-import { LockObserver } from '../redis/observer.ts';
 import { RedisMaster } from '../redis/redis-master.ts';
 import { childEnvironment, heldNames, isHeldAround } from '../run/environment.ts';
 import { GuardClient } from '../run/guard/client.ts';
@@ -39,7 +38,14 @@ import { Run } from '../run/run.ts';
 import type { StopReason } from '../run/supervisor.ts';
 import { hasTerminal, isInFront, subscribe } from '../run/terminal.ts';
 import { createSystemClock, readingsNow } from '../system/clock.ts';
-import { claimFor, holderRecordOf, type JobMasters, mastersOf, waiterIdFor } from './job-parts.ts';
+import {
+  claimFor,
+  enclosingLockOf,
+  holderRecordOf,
+  type JobMasters,
+  mastersOf,
+  waiterIdFor,
+} from './job-parts.ts';
 
 /** Signals that a terminal sends to its foreground group: the command receives them itself. */
 const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
@@ -122,17 +128,7 @@ class Job {
     );
     const lockSettings = { masterTimeoutMs, reserveMs };
     this.#redlock = new Redlock(this.#masters, this.#clock, lockSettings, this.#tell);
-    const look = (address: MasterAddress) =>
-      new LockObserver(address, settings, registry, this.#clock);
-    this.#enclosing =
-      settings.enclosing &&
-      new EnclosingLock(
-        settings.enclosing,
-        addresses.map(look),
-        this.#clock,
-        lockSettings,
-        this.#tell,
-      );
+    this.#enclosing = enclosingLockOf(settings, addresses, registry, this.#clock, this.#tell);
     this.#recorder = new Recorder(holderRecordOf(settings), settings.conflictExitCode, this.#clock);
   }
 
