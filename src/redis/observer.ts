@@ -16,6 +16,7 @@ import {
   toThaw,
 } from './calls/script-calls.ts';
 import { scripts } from './calls/scripts.ts';
+import { mostBytes } from './connection/client.ts';
 import { Connection } from './connection/connection.ts';
 import { isFailed } from './errors.ts';
 import type { ServerRegistry } from './identity.ts';
@@ -208,7 +209,7 @@ export class LockObserver {
 
   /** The connection; a new one after an error. */
   async connected(): Promise<Connection | Failed> {
-    this.#dialled ??= Connection.dial(this.address, this.#clock);
+    this.#dialled ??= Connection.dial(this.address, this.#clock, mostBytes.observer);
     const dialled = this.#dialled;
     const connection = await dialled;
     if (!isFailed(connection) && connection.isOpen) return connection;

@@ -15,7 +15,7 @@ import type {
 } from '../lock/types.ts';
 import { callsOf, type Protocol } from './calls/protocol.ts';
 import { type Calls, channelNamesOf, type Undoing, withoutWaiter } from './calls/script-calls.ts';
-import type { Origin } from './connection/client.ts';
+import { mostBytes, type Origin } from './connection/client.ts';
 import { Connection } from './connection/connection.ts';
 import { Subscriber } from './connection/subscriber.ts';
 import { failed, isFailed } from './errors.ts';
@@ -36,8 +36,6 @@ export interface RedisMasterSettings {
 
 /** How long a connection may owe an answer until it is given up; doubled until one comes. */
 const patienceMs = { least: 1_000, most: 30_000 };
-/** The limit of one reply; those of the scripts have a few kilobytes. */
-const mostReplyBytes = 1024 * 1024;
 const always = new AbortController().signal;
 
 /** What this master may hold for us of one value, from the request on until it is released. */
@@ -271,7 +269,7 @@ export class RedisMaster implements Master {
   }
 
   #connected(): Promise<Connection | Failed> {
-    this.#dialing ??= Connection.dial(this.#origin, this.#clock, mostReplyBytes).then(
+    this.#dialing ??= Connection.dial(this.#origin, this.#clock, mostBytes.lock).then(
       (connection) => {
         this.#dialing = null;
         this.#connection = isFailed(connection) ? null : connection;

@@ -6,13 +6,14 @@ import { mkdirSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { echo, startHostile } from '../servers/hostile-master.ts';
+import { echo, startHostile, toScripts } from '../servers/hostile-master.ts';
 import { freePort, type TestMaster } from '../servers/master.ts';
 import { startMasters } from '../servers/masters.ts';
 import { pemFile } from '../servers/pem.ts';
 import { isKeyDb } from '../servers/program.ts';
+import { startCli } from '../servers/run-cli.ts';
 import { tlsFront } from '../servers/tls.ts';
-import { useMasters } from './rig.ts';
+import { environmentFor, useMasters } from './rig.ts';
 
 const { masters, run } = useMasters(1);
 
@@ -161,3 +162,39 @@ async function failToSave(one: TestMaster): Promise<void> {
   await one.command('bgsave');
   await expect.poll(() => one.command('info', 'persistence')).toContain('last_bgsave_status:err');
 }
+
+const tooMuch: Record<string, string> = {
+  'the longest list, twenty times': '*33554431\r\n'.repeat(20),
+  'a million items, a hundred times': '*1000000\r\n'.repeat(100),
+  'nil of another kind, and the longest list': '_ab*33554431\r\n'.repeat(20),
+};
+
+test.each(Object.entries(tooMuch))(
+  'beside two good masters %s changes nothing, in little memory',
+  async (_, bytes) => {
+    const good = await startMasters(2);
+    onTestFinished(async () => void (await Promise.all(good.map((one) => one.stop()))));
+    const small = { NODE_OPTIONS: '--max-old-space-size=100' };
+    const toAll = await startHostile(() => bytes);
+    const after = await startHostile(
+      toScripts((_args, nth) => (nth === 0 ? '*2\r\n:1\r\n:5\r\n' : bytes)),
+    );
+    const sentinel = await listener((socket) => socket.on('data', () => socket.write(bytes)))();
+    const lists = [
+      [toAll, ...good],
+      [after, ...good],
+      [{ url: `${sentinel.replace('redis:', 'redis+sentinel:')}/m` }, ...good],
+    ];
+    const results = await Promise.all(
+      lists.flatMap((masters, nth) => {
+        const env = { ...environmentFor(masters), ...small };
+        const hold = ['--ttl', '3', `job${nth}`, '--', 'sleep', '1.5'];
+        return [
+          startCli(hold, { env }).result,
+          startCli(['status', 'free', '--json'], { env, program: 'redlockctl' }).result,
+        ];
+      }),
+    );
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+  },
+);

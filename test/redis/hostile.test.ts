@@ -2,7 +2,9 @@
 // given, with a reason on one printable line; a minority of such masters changes nothing, and costs
 // no memory.
 
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chanceOf, fuzzedReply, sendInPieces } from '../servers/fuzzed-replies.ts';
 import {
   behind,
   bulk,
@@ -36,12 +38,6 @@ const alone = [bulk(''), list()];
 const nonsense: Readonly<Record<string, string>> = {
   nil: '$-1\r\n',
   'a nil list': '*-1\r\n',
-  'a list of length -5': '*-5\r\n',
-  'text of length -5': '$-5\r\n',
-  'nil of RESP3': '_\r\n',
-  'a double': ',1.5\r\n',
-  'a map': '%1\r\n+a\r\n+b\r\n',
-  'a set': '~1\r\n:1\r\n',
   'an integer': ':7\r\n',
   'a negative integer': ':-7\r\n',
   'an integer beyond 2^53': ':9007199254740993\r\n',
@@ -115,6 +111,67 @@ const nonsense: Readonly<Record<string, string>> = {
   'an error without words': '-\r\n',
   'an error with one': '-NONSENSE\r\n',
 };
+
+/** What Redis never sends to a client of RESP2, or what no list of it can be. */
+const noProtocol: Readonly<Record<string, string>> = {
+  'a list of length -5': '*-5\r\n',
+  'text of length -5': '$-5\r\n',
+  'nil of RESP3': '_\r\n',
+  'nil of RESP3 before a list': '_ab*33554431\r\n',
+  'true before a list': '#tab*33554431\r\n',
+  'a double': ',1.5\r\n',
+  'a map': '%1\r\n+a\r\n+b\r\n',
+  'a set': '~1\r\n:1\r\n',
+  'a verbatim text shorter than its kind': '=1\r\nx\r\n',
+  'a text without its end': '$1\r\nxyz',
+  'a line without its end': '*1\ra',
+  'a number in words': ':one\r\n',
+  'seventeen lists': `${'*1\r\n'.repeat(17)}:1\r\n`,
+  'a list of 349,526 items': '*349526\r\n',
+  'a list of 4,294,967,296 items': '*4294967296\r\n',
+  'lists of 349,526 items in all': `*174763\r\n${'*1\r\n:1\r\n'.repeat(10)}*174753\r\n`,
+  'the longest lists, twenty times': '*33554431\r\n'.repeat(20),
+};
+
+test.each(Object.entries(noProtocol))('%s: closes the connection', async (_, reply) => {
+  const master = await hostileMaster(() => reply);
+  const why = /protocol|not asked for|more than 349525 items/;
+  expect(await handleOn(master.url).acquire(newClaim(), lasting)).toEqual(
+    failed('connection', why),
+  );
+  await eventually('no connection left', async () => master.connectionCount === 0);
+});
+
+test('as many items as the bytes can hold are read', async () => {
+  const items = ':1\r\n'.repeat(200_000);
+  const master = await hostileMaster(() => `*200000\r\n${items}`);
+  expect(await handleOn(master.url).acquire(newClaim(), lasting)).toEqual(
+    failed('reply', /^unexpected reply/),
+  );
+  expect(master.connectionCount).toBe(1);
+});
+
+test.each([1, 2])('replies by chance are votes or failures: seed %i', async (seed) => {
+  const chance = chanceOf(seed);
+  const fuzz = (_args: readonly string[], socket: Socket) => {
+    sendInPieces(socket, fuzzedReply(chance), chance);
+    return null;
+  };
+  // At any position: to INFO, ROLE or the script.
+  let position = 0;
+  const healthy = behind(() => grant());
+  const master = await startHostile((args, socket) => {
+    position -= 1;
+    return position < 0 ? fuzz(args, socket) : healthy(args, socket);
+  });
+  for (let nth = 0; nth < 1_000; nth += 1) {
+    position = Math.floor(chance() * 3);
+    const handle = handleOn(master.url);
+    const vote = await handle.acquire(newClaim(), lasting);
+    expect(vote.kind, `reply ${nth}`).toMatch(/^(granted|refused|failed)$/);
+    handle.close();
+  }
+});
 
 describe.each(Object.entries(nonsense))('%s', (_, reply) => {
   test('is no vote, whatever was asked', async () => {
@@ -198,7 +255,7 @@ describe('a reply without end', () => {
 
   test.each([
     ['text', '$900000000\r\n'],
-    ['a list', '*900000\r\n$900000000\r\n'],
+    ['a list', '*9000\r\n$900000000\r\n'],
     ['a line', '+'],
     ['an error', '-ERR '],
   ])('loses its connection: %s', async (_, start) => {

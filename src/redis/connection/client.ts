@@ -36,8 +36,15 @@ export interface OpenedClient {
   readonly whyFailed: (error: unknown) => Failed;
 }
 
-/** The default limit of one reply: a page of a thousand histories is smaller. */
-const mostBytesOfReply = 64 * 1024 * 1024;
+/** The most bytes of one reply, by what is asked on a connection. */
+export const mostBytes = {
+  /** The scripts of a lock answer with a few kilobytes. */
+  lock: 1024 * 1024,
+  /** A page of a thousand histories is smaller. */
+  observer: 64 * 1024 * 1024,
+  /** Logins, ROLE, and where a primary is. */
+  brief: 64 * 1024,
+} as const;
 /** The replies to AUTH, SELECT, READONLY and other commands that a client sends by itself. */
 const mostLoginReplies = 10;
 
@@ -73,15 +80,15 @@ const plain = {
 
 export interface OpenOptions {
   /** The most that one reply may have. */
-  readonly mostBytes?: number | undefined;
+  readonly mostBytes: number;
   /** Whether it logs in anew when a password ends; not on a connection that only subscribes. */
-  readonly isRenewing?: boolean;
+  readonly isRenewing: boolean;
 }
 
 /** Connects and logs in. Never rejects. */
 export async function openClient(
   origin: Origin,
-  { mostBytes = mostBytesOfReply, isRenewing = false }: OpenOptions = {},
+  { mostBytes, isRenewing }: OpenOptions,
 ): Promise<OpenedClient | Failed> {
   const isDuplicate = 'duplicate' in origin;
   const source = isDuplicate ? undefined : origin.passwordSource;
@@ -98,7 +105,8 @@ export async function openClient(
   });
   const guard = new ReplyGuard(client, mostBytes, isDuplicate ? mostLoginReplies : 0);
   const ask = <Reply>(send: () => Promise<Reply>) => {
-    guard.asked();
+    // A command that ioredis refuses to write gets no reply, and one to it would be no one's.
+    if (client.status === 'ready' && client.stream.writable) guard.asked();
     return send();
   };
   const whyFailed = (error: unknown) => {

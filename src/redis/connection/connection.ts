@@ -46,11 +46,7 @@ export class Connection {
    * Connects, logs in, and sends INFO server and ROLE without waiting for their answers. A server
    * whose reply has more than `mostBytes` loses the connection.
    */
-  static async dial(
-    origin: Origin,
-    clock: Clock,
-    mostBytes?: number,
-  ): Promise<Connection | Failed> {
+  static async dial(origin: Origin, clock: Clock, mostBytes: number): Promise<Connection | Failed> {
     const opened = await openMaster(origin, { mostBytes, isRenewing: true });
     return isFailed(opened) ? opened : new Connection(opened, clock);
   }

@@ -1,26 +1,34 @@
 // Filters the bytes of a server before ioredis, which throws outside of any promise at some of
-// them; that would end the program. Only replies to requests pass, of bounded size and depth, and
-// no pushes. For anything else the connection is closed.
+// them; that would end the program. Only replies to requests pass, of bounded size and depth. They
+// are read as the protocol that was asked for (RESP2), to the letter: where this and a parser of
+// ioredis read the same bytes differently, one of them would miss a list. For anything else the
+// connection is closed.
 
 import type { Redis } from 'ioredis';
 import type { Failed } from '../../lock/types.ts';
 import { failed, failedBy, foreignProtocol, replyError } from '../errors.ts';
 
-/** The deepest lists in lists; ioredis reads them by recursion. */
-const deepest = 1_000;
-/** The header has the type of a reply and its length. */
-const longestHeader = 16;
+/** The deepest lists in lists: a script of ours needs five, and ioredis reads them by recursion. */
+const deepest = 16;
+/** The shortest item of a list: an empty line of text. */
+const leastItemBytes = 3;
+/** The most items of a reply, of any length: each takes many times its bytes in memory. */
+const mostItems = 1_000_000;
+/** Of the line of a number or a length. */
+const longestNumber = 24;
 const carriageReturn = 0x0d;
 /** The first byte of the alert with which a TLS port answers plain text. */
 const tlsAlert = 0x15;
 
 const speaksTls = failed('denied', 'speaks TLS (write rediss://)');
+/** Its types, which no server sends to a client that has not asked for them. */
+const ofNewerProtocol = /^[_,#(=!~%>|]/;
 const unasked = {
   ...failed('connection', 'it sent what was not asked for'),
   advice: 'correct the port',
 };
-const tooLong = (bytes: number): Failed => ({
-  ...failed('connection', `a reply of more than ${bytes} bytes`),
+const tooLong = (what: string): Failed => ({
+  ...failed('connection', `a reply of more than ${what}`),
   advice: 'look at what answers there: it is no master',
 });
 /** The most that is kept of an error that came without a request. */
@@ -28,27 +36,32 @@ const mostErrorBytes = 300;
 
 export class ReplyGuard {
   readonly #mostBytes: number;
-  /** The bytes since the last reply to a request ended. */
-  #bytes = 0;
-  /** What is left of a text and its line break, or of the line break of a header. */
-  #bytesToSkip = 0;
-  /** The beginning of the line that is being read. */
-  #header = '';
+  readonly #mostItems: number;
+  /** Of the reply that is being read. */
+  #byteCount = 0;
+  /** The items that all lists of this reply have announced. */
+  #itemCount = 0;
+  /** What must follow before the next line: these characters, or so many bytes of any kind. */
+  #due: (string | number)[] = [];
+  /** The beginning of the line of text that is being read. */
+  #text = '';
+  /** The beginning of another line. */
+  #unread: Buffer = Buffer.alloc(0);
   /** The number of missing items of each list that is being read; the innermost is the last. */
   readonly #itemsLeft: number[] = [];
   #owedCount = 0;
   /** The replies that may still come to requests of ioredis itself. */
   #loginRepliesLeft: number;
   #hasBegun = false;
-  /** The line that is being read, as far as it may be an error without a request. */
-  #line = '';
-  /** With which error the server has closed the connection; '': with none. */
-  #lastError = '';
+  /** The error that the server has sent without a request; null: none. */
+  #lastError: string | null = null;
   #problem: Failed | null = null;
 
   /** A client that logs in by itself may get `loginReplies` that asked() did not announce. */
   constructor(client: Redis, mostBytes: number, loginReplies: number) {
     this.#mostBytes = mostBytes;
+    // A list is allocated when its length is known: what cannot come is not believed.
+    this.#mostItems = Math.min(mostItems, Math.floor(mostBytes / leastItemBytes));
     this.#loginRepliesLeft = loginReplies;
     client.on('connect', () => this.#guard(client));
   }
@@ -65,7 +78,7 @@ export class ReplyGuard {
 
   /** What the server said, without a request, before it closed the connection; null: nothing. */
   get lastError(): Failed | null {
-    return this.#lastError === '' ? null : failedBy(replyError(this.#lastError));
+    return this.#lastError ? failedBy(replyError(this.#lastError)) : null;
   }
 
   /** Announces one more reply. */
@@ -81,79 +94,113 @@ export class ReplyGuard {
     stream.removeAllListeners('data');
     stream.on('data', (chunk: Buffer) => {
       if (this.#problem) return;
-      const harmless = chunk.subarray(0, this.#read(chunk));
-      for (const read of readers) read.call(stream, harmless);
+      const bytes = this.#unread.length > 0 ? Buffer.concat([this.#unread, chunk]) : chunk;
+      const harmless = bytes.subarray(0, this.#read(bytes));
+      this.#unread = bytes.subarray(harmless.length);
+      for (const read of readers) if (harmless.length > 0) read.call(stream, harmless);
       if (this.#problem) stream.destroy();
     });
   }
 
-  /** Returns how many of the bytes are harmless. */
+  /** Returns how many of the bytes are harmless: perhaps not the beginning of a line at the end. */
   #read(chunk: Buffer): number {
     let at = 0;
     while (at < chunk.length) {
-      const end = this.#bytesToSkip > 0 ? this.#skip(chunk, at) : this.#readLine(chunk, at);
-      this.#bytes += end - at;
-      if (this.#bytes > this.#mostBytes) {
-        this.#problem ??= tooLong(this.#mostBytes);
+      const end = this.#due.length > 0 ? this.#readDue(chunk, at) : this.#readLine(chunk, at);
+      this.#byteCount += end - at;
+      if (this.#byteCount > this.#mostBytes) {
+        this.#problem ??= tooLong(`${this.#mostBytes} bytes`);
       }
-      if (this.#problem) return at;
+      if (this.#problem || end === at) return at;
       at = end;
+      if (this.#due.length === 0 && this.#text === '' && this.#itemsLeft.length === 0)
+        [this.#byteCount, this.#itemCount] = [0, 0];
     }
     return at;
   }
 
-  #skip(chunk: Buffer, at: number): number {
-    const count = Math.min(this.#bytesToSkip, chunk.length - at);
-    this.#bytesToSkip -= count;
-    return at + count;
+  #readDue(chunk: Buffer, at: number): number {
+    const [due] = this.#due;
+    if (typeof due === 'number') {
+      const count = Math.min(due, chunk.length - at);
+      if (count < due) this.#due[0] = due - count;
+      else this.#due.shift();
+      return at + count;
+    }
+    if (chunk[at] !== due?.charCodeAt(0)) this.#problem = foreignProtocol;
+    this.#due.shift();
+    return at + 1;
+  }
+
+  #readLine(chunk: Buffer, at: number): number {
+    if (!this.#hasBegun && chunk[at] === tlsAlert) this.#problem = speaksTls;
+    this.#hasBegun = true;
+    const type = this.#text[0] ?? chunk.toString('latin1', at, at + 1);
+    if (/[-+]/.test(type)) return this.#readText(chunk, at);
+    if (!/[:$*]/.test(type)) {
+      this.#problem ??= ofNewerProtocol.test(type) ? unasked : foreignProtocol;
+      return at;
+    }
+    // ioredis 6 takes the minus of "*-1" for the whole line: it is given whole lines only.
+    const line = chunk.toString('latin1', at, at + longestNumber);
+    const end = line.indexOf('\r\n');
+    if (end >= 0) this.#begin(line.slice(0, end));
+    else if (line.length === longestNumber || /\r./s.test(line)) this.#problem = foreignProtocol;
+    return end < 0 ? at : at + end + 2;
   }
 
   /**
    * Reads up to the carriage return, at which some versions of ioredis take a line for complete.
    */
-  #readLine(chunk: Buffer, at: number): number {
-    if (!this.#hasBegun && chunk[at] === tlsAlert) this.#problem = speaksTls;
-    this.#hasBegun = true;
+  #readText(chunk: Buffer, at: number): number {
     const found = chunk.indexOf(carriageReturn, at);
-    const end = found < 0 ? chunk.length : found + 1;
-    const missing = longestHeader - this.#header.length;
-    this.#header += chunk.toString('latin1', at, Math.min(end, at + missing));
-    const room = mostErrorBytes - this.#line.length;
-    if (this.#header.startsWith('-'))
-      this.#line += chunk.toString('latin1', at, Math.min(end, at + room));
-    if (!/^[-+:,#_($=!*~%]/.test(this.#header))
-      this.#problem ??= /^[>|]/.test(this.#header) ? unasked : foreignProtocol;
-    if (found >= 0 && !this.#problem) {
-      const header = this.#header;
-      this.#header = '';
-      this.#bytesToSkip = 1;
-      this.#begin(header);
-      this.#line = '';
-    }
-    return end;
+    const end = found < 0 ? chunk.length : found;
+    const room = mostErrorBytes - this.#text.length;
+    this.#text += chunk.toString('latin1', at, Math.min(end, at + room));
+    if (found < 0) return end;
+    this.#due = ['\n'];
+    this.#begin(this.#text);
+    this.#text = '';
+    return end + 1;
   }
 
-  /** A text counts as complete when its length is known: the rest is skipped. */
-  #begin(header: string): void {
-    const [type = ''] = header;
-    if (!/[$=!*~%]/.test(type)) return this.#end(type === '_', type === '-');
-    const [, digits] = /^.(-?\d{1,12})\r$/.exec(header) ?? [];
-    if (digits === undefined) {
+  /** An item begins with this line; a text and the items of a list follow. */
+  #begin(line: string): void {
+    const [type = ''] = line;
+    const isText = /[-+]/.test(type);
+    const [, digits] = /^[:$*](-?\d+)$/.exec(line) ?? [];
+    const length = Number(digits);
+    const isNil = /[$*]/.test(type) && digits === '-1';
+    const isLength = isNil || digits?.startsWith('-') === false;
+    if (!isText && (type === ':' ? digits === undefined : !isLength)) {
       this.#problem = foreignProtocol;
       return;
     }
-    const length = Number(digits) * (type === '%' ? 2 : 1);
-    if (/[$=!]/.test(type)) {
-      if (length >= 0) this.#bytesToSkip += length + 2;
-      return this.#end(length < 0, type === '!');
-    }
-    if (length <= 0) return this.#end(length < 0, false);
-    this.#itemsLeft.push(length);
-    if (this.#itemsLeft.length > deepest) this.#problem = foreignProtocol;
+    if (this.#itemsLeft.length === 0) this.#pay(line, isNil);
+    if (type === '$' && !isNil) this.#due.push(...(length > 0 ? [length] : []), '\r', '\n');
+    if (type === '*' && length > 0) this.#open(length);
+    else this.#end();
   }
 
-  #end(isNil: boolean, isError: boolean): void {
-    const isWhole = this.#itemsLeft.length === 0;
+  /** A reply begins: to a request, or it is an error without one. */
+  #pay(line: string, isNil: boolean): void {
+    if (this.#owedCount > 0) this.#owedCount -= 1;
+    else if (this.#loginRepliesLeft > 0 && !isNil) this.#loginRepliesLeft -= 1;
+    // A server says once, without a request, why it closes a connection.
+    else if (line.startsWith('-') && this.#lastError === null)
+      this.#lastError = line.slice(1).trim();
+    else this.#problem = unasked;
+  }
+
+  #open(length: number): void {
+    this.#itemsLeft.push(length);
+    this.#itemCount += length;
+    if (this.#itemCount > this.#mostItems) this.#problem = tooLong(`${this.#mostItems} items`);
+    if (this.#itemsLeft.length > deepest) this.#problem ??= foreignProtocol;
+  }
+
+  /** An item has ended, but for what is due, and with it each list whose last one it was. */
+  #end(): void {
     while (this.#itemsLeft.length > 0) {
       const left = (this.#itemsLeft.pop() ?? 0) - 1;
       if (left > 0) {
@@ -161,13 +208,5 @@ export class ReplyGuard {
         return;
       }
     }
-    if (this.#owedCount > 0) this.#owedCount -= 1;
-    else if (this.#loginRepliesLeft > 0 && !(isNil && isWhole)) this.#loginRepliesLeft -= 1;
-    // A server says without a request why it closes a connection.
-    else if (isError && isWhole) {
-      this.#lastError ||= this.#line.slice(1).trim();
-      return;
-    } else this.#problem = unasked;
-    this.#bytes = 0;
   }
 }

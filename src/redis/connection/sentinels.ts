@@ -8,7 +8,13 @@ import type { Failed } from '../../lock/types.ts';
 import { quoted } from '../../text/foreign-text.ts';
 import type { MasterAddress, SentinelHost } from '../address.ts';
 import { failed, isFailed } from '../errors.ts';
-import { type OpenedClient, type OpenOptions, type Origin, openClient } from './client.ts';
+import {
+  mostBytes,
+  type OpenedClient,
+  type OpenOptions,
+  type Origin,
+  openClient,
+} from './client.ts';
 
 /** How long one sentinel may take to answer. */
 const answerMs = 2_000;
@@ -16,7 +22,7 @@ const answerMs = 2_000;
 /** As openClient, and for a primary behind sentinels a connection to it, wherever it is now. */
 export async function openMaster(
   origin: Origin,
-  options: OpenOptions = {},
+  options: OpenOptions,
 ): Promise<OpenedClient | Failed> {
   if ('duplicate' in origin || origin.sentinels === undefined) return openClient(origin, options);
   const { sentinels, ...login } = origin;
@@ -93,7 +99,7 @@ async function askOne(
 }
 
 async function ask(sentinel: MasterAddress, primary: string): Promise<SentinelHost | Failed> {
-  const opened = await openClient(sentinel);
+  const opened = await openClient(sentinel, { mostBytes: mostBytes.brief, isRenewing: false });
   if (isFailed(opened)) return opened;
   const timeout = setTimeout(() => opened.client.disconnect(), answerMs);
   try {

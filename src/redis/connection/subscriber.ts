@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import type { Subscription } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
 import { failed, failedBy, isFailed, replyError } from '../errors.ts';
-import type { OpenedClient, Origin } from './client.ts';
+import { mostBytes, type OpenedClient, type Origin } from './client.ts';
 import { openMaster } from './sentinels.ts';
 
 export class Subscriber {
@@ -104,7 +104,7 @@ class SubscriberConnection {
     onMessage: (channel: string, message: string) => void,
     onEnd: () => void,
   ): Promise<SubscriberConnection | Failed> {
-    const opened = await openMaster(origin);
+    const opened = await openMaster(origin, { mostBytes: mostBytes.brief, isRenewing: false });
     if (isFailed(opened)) return opened;
     const { client, ask, whyFailed } = opened;
     // A client that logs in by itself does not say when it has: this answer comes after that.
