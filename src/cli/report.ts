@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { openFlags, reportTarget } from '../config/report-file.ts';
-import { outcomeOf } from '../run/outcome.ts';
+import { outcomeOf, outcomeOfFailure } from '../run/outcome.ts';
 import type { Finished } from '../run/ports.ts';
 import { fileError, OutputError } from '../text/errors.ts';
 import { jsonLine, quoted } from '../text/foreign-text.ts';
@@ -43,7 +43,16 @@ export interface RunReport {
   readonly note: string | null;
   readonly url: string | null;
   readonly traceId: string | null;
-  readonly masters: { readonly ok: readonly string[]; readonly failed: readonly string[] };
+  readonly masters: MastersSeen;
+}
+
+/** Each master stands in one of them. */
+export interface MastersSeen {
+  /** It has answered, and nothing is wrong with it at the end. */
+  readonly ok: readonly string[];
+  readonly failed: readonly string[];
+  /** It has not answered, or was not asked. */
+  readonly silent: readonly string[];
 }
 
 /** How long a full pipe may stay full, in ms. */
@@ -74,6 +83,29 @@ export function reportOf(
     url: seen.url,
     traceId: seen.traceId,
     masters: seen.masters,
+  };
+}
+
+/** The report of a run that ended with an error instead of a result. */
+export function failureReportOf(
+  names: readonly string[],
+  seen: Pick<RunReport, 'masters' | 'note' | 'url' | 'traceId'>,
+  status: number,
+): RunReport {
+  return {
+    name: names[0] ?? '',
+    names,
+    outcome: outcomeOfFailure(status),
+    waitMs: 0,
+    position: null,
+    runMs: null,
+    exitCode: null,
+    signal: null,
+    status,
+    extensions: 0,
+    fence: null,
+    slot: null,
+    ...seen,
   };
 }
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';
+import type { MastersSeen, RunReport } from '../cli/report.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock, Report } from '../lock/ports.ts';
 import type { Claim, Sharing } from '../lock/types.ts';
@@ -12,8 +13,12 @@ import { type HolderRecord, newClaim, onSomeSlot } from '../lock/value.ts';
 import { waiterIdOf, whoOf } from '../lock/waiter-id.ts';
 import { type MasterAddress, parseAddress, readPasswords } from '../redis/address.ts';
 import { EnclosingLock } from '../redis/enclosing-lock.ts';
+import { isFailed } from '../redis/errors.ts';
 import type { ServerRegistry } from '../redis/identity.ts';
 import { LockObserver } from '../redis/observer.ts';
+import type { RedisMaster } from '../redis/redis-master.ts';
+import type { ExitStatus } from '../run/outcome.ts';
+import type { Finished } from '../run/ports.ts';
 import { userName } from '../system/caller.ts';
 
 export interface JobMasters {
@@ -47,6 +52,44 @@ export function enclosingLockOf(
   if (settings.enclosing === null) return null;
   const observers = addresses.map((one) => new LockObserver(one, settings, registry, clock));
   return new EnclosingLock(settings.enclosing, observers, clock, settings, report);
+}
+
+/** What was seen of the queue and of the masters while a run went on. */
+interface Seen extends Pick<RunReport, 'position' | 'slot'> {
+  readonly servers: readonly (RedisMaster | LockObserver)[];
+  /** The names of those that are known to fail. */
+  readonly failing: ReadonlySet<string>;
+}
+
+/** How each master is shown in the report. */
+function mastersSeen(servers: Seen['servers'], failing: Seen['failing']): MastersSeen {
+  const sound = servers.filter(({ name }) => !failing.has(name));
+  const namesOf = (those: typeof servers) => those.map(({ name }) => name);
+  return {
+    ok: namesOf(sound.filter(hasAnswered)),
+    failed: namesOf(servers.filter(({ name }) => failing.has(name))),
+    silent: namesOf(sound.filter((server) => !hasAnswered(server))),
+  };
+}
+
+function hasAnswered(server: RedisMaster | LockObserver): boolean {
+  if ('hasAnswered' in server) return server.hasAnswered;
+  return server.identity !== null && !isFailed(server.identity);
+}
+
+/** Writes the file of --report. Resolves with why it could not be written, or null. */
+export async function writeReportOf(
+  { reportFile, names, note, url, traceId }: Settings,
+  finished: Finished,
+  { position, slot, servers, failing }: Seen,
+  status: ExitStatus,
+): Promise<string | null> {
+  if (reportFile === null) return null;
+  const { reportOf, writeReport } = await import('../cli/report.ts');
+  const masters = mastersSeen(servers, failing);
+  const seen = { position, slot, masters, note, url, traceId };
+  const report = reportOf(names, finished, seen, status.code);
+  return writeReport(reportFile, report);
 }
 
 /** The masters tell no more of a waiter's id. */

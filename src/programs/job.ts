@@ -45,6 +45,7 @@ import {
   type JobMasters,
   mastersOf,
   waiterIdFor,
+  writeReportOf,
 } from './job-parts.ts';
 
 /** Signals that a terminal sends to its foreground group: the command receives them itself. */
@@ -75,16 +76,10 @@ export async function runJob(
   reporter.finished(finished);
   for (const onlooker of onlookers) onlooker.finished(finished);
   const status = exitStatusOf(finished.result, settings.conflictExitCode);
-  if (settings.reportFile !== null) {
-    const names = addresses.map(({ name }) => name);
-    const masters = { ok: names.filter((name) => !failing.has(name)), failed: [...failing] };
-    const { reportOf, writeReport } = await import('../cli/report.ts');
-    const { names: locks, note, url, traceId } = settings;
-    const seen = { position, slot: job.slot, masters, note, url, traceId };
-    const report = reportOf(locks, finished, seen, status.code);
-    const problem = writeReport(settings.reportFile, report);
-    if (problem !== null) reporter.error(problem);
-  }
+  const { servers, slot } = job;
+  const seen = { position, slot, servers, failing };
+  const problem = await writeReportOf(settings, finished, seen, status);
+  if (problem !== null) reporter.error(problem);
   return status;
 }
 
@@ -135,6 +130,11 @@ class Job {
   /** The slot that the command has; null: none, or it was never started. */
   get slot(): number | null {
     return this.#lease && slotOf(this.#lease.claim, this.#settings.slotCount);
+  }
+
+  /** Of the lock that counts. */
+  get servers(): EnclosingLock['observers'] | readonly RedisMaster[] {
+    return this.#enclosing?.observers ?? this.#masters;
   }
 
   async run(): Promise<Finished> {

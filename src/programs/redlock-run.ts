@@ -5,13 +5,20 @@ import { renderHelp, renderVersion } from '../cli/help.ts';
 import { renderPlan } from '../cli/plan.ts';
 import { Reporter } from '../cli/reporter.ts';
 import { isJournal, openStderr, reportFailure, reportOutputFailure } from '../cli/stderr.ts';
-import { checkArgumentBytes, parseArguments } from '../config/arguments.ts';
-import { resolveSettings } from '../config/settings.ts';
+import {
+  type Arguments,
+  checkArgumentBytes,
+  parseArguments,
+  type RunArguments,
+} from '../config/arguments.ts';
+import { checkReportPath } from '../config/report-file.ts';
+import { resolveSettings, type Settings } from '../config/settings.ts';
 import { executionContext } from '../config/sources.ts';
 import { LocalError } from '../local/directory.ts';
 import type { GuardSupply } from '../run/guard/guard-process.ts';
 import { areTooFew, checkDescriptors, RunError, tooFew } from '../run/preconditions.ts';
 import { leaveTerminal, raiseAgain } from '../run/terminal.ts';
+import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { OutputError } from '../text/errors.ts';
 
 /** The number of masters of --local. */
@@ -22,12 +29,14 @@ const fewestMasters = 3;
  * ended the run has been raised again. Never rejects.
  */
 export async function main(argv: readonly string[], guards: GuardSupply): Promise<number> {
+  let args: Arguments | null = null;
+  let settings: Settings | null = null;
   try {
     checkArgumentBytes(argv);
-    const args = parseArguments(argv);
+    args = parseArguments(argv);
     if (args.kind === 'help') return await print(renderHelp());
     if (args.kind === 'version') return await print(renderVersion('redlock-run'));
-    const settings = await resolveSettings({ args, ...executionContext(process.env) });
+    settings = await resolveSettings({ args, ...executionContext(process.env) });
     if (args.dryRun) return await print(renderPlan(settings));
     checkDescriptors(Math.max(settings.masters.length, fewestMasters));
     const { runJob } = await import('./job.ts');
@@ -39,11 +48,37 @@ export async function main(argv: readonly string[], guards: GuardSupply): Promis
     if (signal !== null) await raiseAgain(signal);
     return code;
   } catch (error) {
-    return reportFailure(
+    const code = reportFailure(
       'redlock-run',
       areTooFew(error) ? new RunError(tooFew) : error,
       isUnavailable,
     );
+    if (args?.kind === 'run' && !args.dryRun) await writeFailure(args, settings, code);
+    return code;
+  }
+}
+
+/** Writes the report of a run that failed, unless it is the path of the report that is wrong. */
+async function writeFailure(
+  { names, options }: RunArguments,
+  settings: Settings | null,
+  code: number,
+): Promise<void> {
+  if (options.report === null) return;
+  const { env } = process;
+  try {
+    const file = checkReportPath(options.report, executionContext(env).cwd);
+    const { failureReportOf, writeReport } = await import('../cli/report.ts');
+    const silent = settings?.masters.map(({ name }) => name) ?? [];
+    const seen = {
+      masters: { ok: [], failed: [], silent },
+      note: settings?.note ?? null,
+      url: ciJobUrl(env),
+      traceId: traceIdOf(env),
+    };
+    if (file !== null) writeReport(file, failureReportOf(names, seen, code));
+  } catch {
+    // The line on stderr and the exit status have told of the failure.
   }
 }
 

@@ -69,6 +69,7 @@ export class LockObserver {
   readonly #registry: ServerRegistry;
   readonly #clock: Clock;
   #dialled: Promise<Connection | Failed> | null = null;
+  #hasAnswered = false;
 
   constructor(
     address: MasterAddress,
@@ -82,6 +83,11 @@ export class LockObserver {
     this.#calls = callsOf(settings.protocol);
     this.#registry = registry;
     this.#clock = clock;
+  }
+
+  /** Whether the server has ever answered. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
   }
 
   /** A snapshot of each of these, in their order. */
@@ -262,6 +268,7 @@ export class LockObserver {
     const reply = await send(connection);
     const identity = await connection.identity;
     if (isFailed(identity)) return identity;
+    this.#hasAnswered = true;
     const objection = this.#registry.admit(this.name, identity);
     // It may be promoted again. What is listed wrongly stays so, and doctor goes on to examine it.
     if (objection?.cause === 'reply') connection.giveUp();

@@ -98,12 +98,19 @@ export const outcomeTable = {
   lost: 'the lock was lost, or with `--reentrant` that of the enclosing run',
   replaced: 'given up for a newer run (`--replace`)',
   stopped: 'a person asked for it (`redlockctl stop`)',
+  'not-started': 'nothing was locked or started: settings or this machine do not allow it',
+  bug: 'a bug in redlock-run; the command was ended',
 } as const;
 
 export type Outcome = keyof typeof outcomeTable;
 
 export function outcomeOf({ cause, childExit }: RunResult): Outcome {
   return cause.kind === 'child' ? childOutcome(childExit) : causeOutcome(cause);
+}
+
+/** Of a run that ended with an error, by its exit status. */
+export function outcomeOfFailure(status: number): Outcome {
+  return status === exitCode.bug ? 'bug' : 'not-started';
 }
 
 function causeOutcome(cause: Exclude<StopReason, { kind: 'child' }>): Outcome {

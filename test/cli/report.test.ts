@@ -88,7 +88,7 @@ test('times, extensions, the fencing number and the masters', async () => {
     note: null,
     url: null,
     traceId: null,
-    masters: { ok: masters.map(({ url }) => url), failed: [] },
+    masters: { ok: masters.map(({ url }) => url), failed: [], silent: [] },
   });
 });
 
@@ -134,7 +134,40 @@ test('a lost lock, with a master that failed', async () => {
   await masters[0]?.restart();
   const { outcome, exitCode, status, masters: seen } = parse(file);
   expect([outcome, exitCode, status]).toEqual(['lost', 5, 79]);
-  expect(seen).toEqual({ ok: masters.slice(1).map(({ url }) => url), failed: [masters[0]?.url] });
+  const ok = masters.slice(1).map(({ url }) => url);
+  expect(seen).toEqual({ ok, failed: [masters[0]?.url], silent: [] });
+});
+
+test('a master that does not answer is silent, as one that was not asked', async () => {
+  masters[2]?.freeze();
+  const ran = await reportOf(['frozen', '--', 'true']);
+  masters[2]?.thaw();
+  const urls = masters.map(({ url }) => url);
+  const { failed, silent, ok } = ran.masters as Record<string, string[]>;
+  expect(ok).toEqual(urls.slice(0, 2));
+  expect([...(failed ?? []), ...(silent ?? [])]).toEqual(urls.slice(2));
+  const notFound = await reportOf(['name', '--', 'there-is-no-such-program']);
+  expect(notFound.masters).toEqual({ ok: [], failed: [], silent: urls });
+});
+
+test('written whenever the path is right, over an earlier report', async () => {
+  const file = reportFile();
+  const of = async (args: string[], env: Record<string, string> = {}) => {
+    writeFileSync(file, 'old');
+    const { code } = await run(['--report', file, ...args, 'name', '--', 'true'], { env });
+    const { outcome, status, name } = parse(file);
+    return [code, outcome, status, name];
+  };
+  const noServer = { PATH: '/nowhere', REDLOCK_MASTERS: '' };
+  expect([
+    await of(['--ttl', 'potatoes']),
+    await of([], { REDLOCK_MASTERS: '' }),
+    await of(['--local', '--config', '/dev/null'], noServer),
+  ]).toEqual([
+    [64, 'not-started', 64, 'name'],
+    [78, 'not-started', 78, 'name'],
+    [69, 'not-started', 69, 'name'],
+  ]);
 });
 
 test('a run that was stopped by a signal while it waited', async () => {
