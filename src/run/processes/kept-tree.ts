@@ -3,33 +3,26 @@
 // tree, and ECHILD says that none is left. The cost does not depend on the number of other
 // processes on the machine.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../../text/errors.ts';
 import { RunError } from '../preconditions.ts';
 import type { Signal } from '../supervisor.ts';
+import { killAll } from './kill-all.ts';
 import { type Libc, loadLibc, type WaitStatus } from './libc.ts';
+import { childrenOf, namespacedPids, objectionToTable } from './process-table.ts';
+import { type ProcessId, type ProcessTree, type RunningCommand, send } from './process-tree.ts';
+import { StopOnce } from './stop-once.ts';
 import {
-  childrenOf,
-  namespacedPids,
-  objectionToTable,
-  type ProcessEntry,
-  processEntry,
-} from './process-table.ts';
-import {
-  type ProcessId,
-  type ProcessTree,
-  type RunningCommand,
-  send,
-  sendToAll,
-  undyingMs,
-} from './process-tree.ts';
+  commandInside,
+  type Found,
+  holdsNamespace,
+  isWithin,
+  type Look,
+  longestLooksMs,
+  mostLooks,
+  type TakeLook,
+  walk,
+} from './tree-look.ts';
 
-/**
- * The interval between two looks while processes are dying: at first, and after a hundred looks.
- */
-const hastyMs = 1;
-const calmMs = 30;
-const hastyLookCount = 100;
 /** How many looks must agree: a list of children may omit an entry that changes at that moment. */
 const emptyLookCount = 3;
 
@@ -44,16 +37,14 @@ export interface KeptTreeParts {
 
 export class KeptTree implements ProcessTree {
   readonly #parts: KeptTreeParts;
-  /** The command is in it with a terminal; without one it has a session of its own. */
-  readonly #ownSession = processEntry(process.pid)?.session;
   #commandStatus: WaitStatus | null = null;
   #isCommandReaped = false;
-  /** The children that were sent SIGKILL, and when first, by performance.now(). */
-  readonly #killedAt = new Map<number, number>();
-  readonly #unkillable = new Set<number>();
+  readonly #stopOnce: StopOnce;
 
   constructor(parts: KeptTreeParts) {
     this.#parts = parts;
+    const look: TakeLook = (visit) => this.#look(visit);
+    this.#stopOnce = new StopOnce(parts.command, look, () => this.#children());
   }
 
   /** The exit status of the command, where Node does not reap it; null: unknown so far. */
@@ -93,12 +84,17 @@ export class KeptTree implements ProcessTree {
   }
 
   countAlive(): number {
+    const endAt = performance.now() + longestLooksMs;
+    let before: ReadonlySet<string> = new Set();
     try {
-      for (let lookCount = 0; lookCount < emptyLookCount; lookCount += 1) {
+      for (let lookCount = 0, emptyCount = 0; emptyCount < emptyLookCount; lookCount += 1) {
         if (!this.#parts.libc.hasChildren()) return 0;
-        this.#reapEnded();
-        const count = this.#living().length;
-        if (count > 0) return count;
+        const { keys, living } = this.#look();
+        if (living.length > 0) return living.length;
+        // One that has ended since the look before may have started another.
+        emptyCount = isWithin(keys, before) ? emptyCount + 1 : 0;
+        before = keys;
+        if (lookCount > mostLooks && performance.now() > endAt) return 1;
       }
       return 0;
     } catch {
@@ -108,101 +104,51 @@ export class KeptTree implements ProcessTree {
 
   members(): readonly ProcessId[] {
     try {
-      this.#reapEnded();
-      const entries = this.#living().flatMap((pid) => processEntry(pid) ?? []);
-      return entries.map(({ pid, startedAt }) => ({ pid, startedAt }));
+      return this.#look().living.flatMap(({ entry }) => {
+        return entry ? [{ pid: entry.pid, startedAt: entry.startedAt }] : [];
+      });
     } catch {
       return [];
     }
   }
 
-  /**
-   * Signals the command first: its pid is known, so the search for the others does not delay it.
-   */
+  /** Tells each process once a run, whatever the causes are. */
   stop(signal: Signal): void {
-    const { pid, hasNamespace } = this.#parts.command;
-    const isKnown = !hasNamespace && !this.#isCommandReaped;
-    if (isKnown) sendToAll([pid], signal);
-    try {
-      this.#reapEnded();
-      const others = this.#living().filter((member) => !isKnown || member !== pid);
-      sendToAll(others, signal);
-    } catch {
-      // The processes cannot be listed now. Killing follows, and does not give up.
-    }
+    this.#stopOnce.stop(signal, this.#isCommandReaped);
+  }
+
+  kill(): Promise<readonly number[]> {
+    return killAll(
+      (visit) => this.#look(visit),
+      () => this.#parts.libc.hasChildren(),
+    );
   }
 
   /**
-   * Kills our children, then those that become our children by that, and so on. Only this process
-   * can reap them, so no other process can have their pids.
+   * Looks once at all processes of the tree, and reaps those that have ended. `visit` is called for
+   * each of them.
    */
-  async kill(): Promise<readonly number[]> {
-    this.#killedAt.clear();
-    for (let lookCount = 0, emptyCount = 0; emptyCount < emptyLookCount; lookCount += 1) {
-      try {
-        // Again at once as long as new ones appear: a chain of forks must not outrun this loop.
-        while (this.#killChildren());
-        if (!this.#parts.libc.hasChildren()) return [];
-        emptyCount = this.#killable().length === 0 ? emptyCount + 1 : 0;
-      } catch {
-        emptyCount = 0; // The processes cannot be listed now.
-      }
-      await sleep(lookCount < hastyLookCount ? hastyMs : calmMs);
+  #look(visit: (found: Found) => void = () => {}): Look {
+    const keys = new Set<string>();
+    const living: Found[] = [];
+    const { hasNamespace } = this.#parts.command;
+    for (const found of walk(this.#children(), this.#parts.command.pid)) {
+      keys.add(found.key);
+      visit(found);
+      if (!this.#isAlive(found)) continue;
+      if (!hasNamespace || !holdsNamespace(found.pid)) living.push(found);
     }
-    return [...this.#unkillable];
-  }
-
-  /** Sends SIGKILL to every child. True: some of them had not been sent it before. */
-  #killChildren(): boolean {
-    const targets = this.#targets();
-    const isNew = targets.some((pid) => !this.#killedAt.has(pid));
-    for (const pid of targets) {
-      if (!this.#killedAt.has(pid)) this.#killedAt.set(pid, performance.now());
-      this.#killOne(pid);
-    }
-    this.#reapEnded();
-    return isNew;
-  }
-
-  /** Our children, and the descendants of unkillable ones, which never become children. */
-  #targets(): number[] {
-    const children = this.#children();
-    const unkillable = children.filter((pid) => this.#unkillable.has(pid));
-    return [...children, ...below(unkillable)];
+    return { keys, living };
   }
 
   /**
-   * Kills the process, and its group where the session was created in the tree: a group dies in one
-   * step, so no member can fork meanwhile. That works also with a process that has ended: until it
-   * is reaped, its group keeps its number.
+   * Reaps it if it has ended. Of our own children all that have ended are reaped but the command
+   * that is left to Node, so a child is alive even if /proc hides it.
    */
-  #killOne(pid: number): void {
-    const entry = processEntry(pid);
-    if (!send(pid, 'SIGKILL')) this.#unkillable.add(pid);
-    if (entry && this.#isFoundedInside(entry)) send(-entry.group, 'SIGKILL');
-  }
-
-  #isFoundedInside({ session }: ProcessEntry): boolean {
-    return session !== this.#ownSession;
-  }
-
-  /** The living processes that SIGKILL is about to end. */
-  #killable(): number[] {
-    for (const [pid, at] of this.#killedAt) {
-      if (performance.now() - at > undyingMs) this.#unkillable.add(pid);
-    }
-    const children = this.#livingChildren();
-    const unkillable = children.filter((pid) => this.#unkillable.has(pid));
-    const left = [...children, ...below(unkillable).filter(isSeenAlive)];
-    return left.filter((pid) => !this.#unkillable.has(pid));
-  }
-
-  /**
-   * Our children, without a command that has ended and that Node has not reaped yet. All others
-   * that have ended are reaped by now, so a child is alive even if /proc hides it.
-   */
-  #livingChildren(): number[] {
-    return this.#children().filter((pid) => !this.#isLeftToNode(pid) || isSeenAlive(pid));
+  #isAlive({ pid, entry }: Found): boolean {
+    const isChild = entry === null || entry.parent === process.pid;
+    if (entry?.isAlive || !isChild) return entry?.isAlive === true;
+    return !this.#isLeftToNode(pid) && !this.#reap(pid);
   }
 
   #isLeftToNode(pid: number): boolean {
@@ -211,33 +157,27 @@ export class KeptTree implements ProcessTree {
   }
 
   #reapEnded(): void {
-    for (const pid of this.#children()) {
-      const status = this.#isLeftToNode(pid) ? null : this.#parts.libc.reap(pid);
-      if (status === null) continue;
-      if (pid === this.#parts.command.pid && !this.#isCommandReaped) {
-        this.#commandStatus = status;
-        this.#isCommandReaped = true;
-      }
-      // From now on another child may have its pid.
-      this.#killedAt.delete(pid);
-      this.#unkillable.delete(pid);
+    for (const pid of this.#children()) if (!this.#isLeftToNode(pid)) this.#reap(pid);
+  }
+
+  /** Whether this child has ended. From now on another child may have its pid. */
+  #reap(pid: number): boolean {
+    const status = this.#parts.libc.reap(pid);
+    if (status !== null && pid === this.#parts.command.pid && !this.#isCommandReaped) {
+      this.#commandStatus = status;
+      this.#isCommandReaped = true;
     }
+    return status !== null;
   }
 
   /** The processes that get a signal for a command in a PID namespace. */
   #inNamespace(): number[] {
-    const { pid, isForeground } = this.#parts.command;
-    const living = this.#living();
-    if (!isForeground) return living.filter((member) => processEntry(member)?.group === pid);
-    return living.filter((member) => namespacedPids(member)[1] === commandInside);
-  }
-
-  /** To be called after #reapEnded. */
-  #living(): number[] {
-    const { hasNamespace } = this.#parts.command;
-    const children = this.#livingChildren();
-    const all = [...children, ...below(children).filter(isSeenAlive)];
-    return hasNamespace ? all.filter((pid) => !holdsNamespace(pid)) : all;
+    const { pid: command, isForeground } = this.#parts.command;
+    const { living } = this.#look();
+    const targets = living.filter(({ pid, entry }) => {
+      return isForeground ? namespacedPids(pid)[1] === commandInside : entry?.group === command;
+    });
+    return targets.map(({ pid }) => pid);
   }
 
   /** Includes those that have ended and are not reaped yet. */
@@ -261,25 +201,4 @@ export function libcForTree(): Libc {
     const advice = 'npm install koffi shows why it is missing; or use the executable';
     throw new ConfigError(`${cannot}: ${why} (${advice})`);
   }
-}
-
-/** The descendants of these processes. */
-function below(pids: readonly number[]): number[] {
-  const found = pids.flatMap(childrenOf);
-  for (const pid of found) found.push(...childrenOf(pid));
-  return found;
-}
-
-function isSeenAlive(pid: number): boolean {
-  return processEntry(pid)?.isAlive === true;
-}
-
-/** The pids inside a namespace, in the order of forks: see isolation.ts. */
-const readerInside = 2;
-const commandInside = 3;
-
-/** Whether the process only holds the namespace open: unshare(1), the first process, its reader. */
-function holdsNamespace(pid: number): boolean {
-  const [, inside] = namespacedPids(pid);
-  return inside === undefined || inside <= readerInside;
 }

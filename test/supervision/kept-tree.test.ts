@@ -1,0 +1,73 @@
+// The tree of a command as the kernel keeps it, around this process as it is around the guard:
+// which processes the stop signal reaches, and which the first look kills.
+
+import { spawn } from 'node:child_process';
+import { afterAll, expect, it } from 'vitest';
+import { KeptTree, libcForTree } from '../../src/run/processes/kept-tree.ts';
+import { OtherChildren } from '../../src/run/processes/own-children.ts';
+import { childrenOf } from '../../src/run/processes/process-table.ts';
+import { canAct } from '../torture/processes.ts';
+import { fixture } from './next-holder.ts';
+
+const libc = libcForTree();
+libc.becomeSubreaper();
+const trees: KeptTree[] = [];
+afterAll(() => Promise.all(trees.map((tree) => tree.kill())));
+
+/** Resolves when the fixture has said that it is ready. */
+async function grown(isForeground: boolean, ...shape: readonly string[]) {
+  const others = new OtherChildren();
+  const child = spawn('perl', [fixture('tree.pl'), ...shape], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: !isForeground,
+  });
+  const command = { pid: child.pid as number, isForeground, hasNamespace: false };
+  const isOther = (pid: number) => others.has(pid);
+  const tree = new KeptTree({ libc, command, isOther, isReapedByNode: true });
+  trees.push(tree);
+  child.once('exit', () => tree.commandReaped());
+  let output = '';
+  child.stdout.setEncoding('latin1').on('data', (text) => {
+    output += text;
+  });
+  const says = (what: string) => expect.poll(() => output, { timeout: 30_000 }).toContain(what);
+  await says('ready\n');
+  return { tree, child, command, says, output: () => output };
+}
+
+const forms = [
+  ['in a session of its own', false],
+  ['in our group', true],
+] as const;
+
+it.each(forms)('children of processes that end during a look are told: %s', async (_, form) => {
+  const { tree, output } = await grown(form, 'vanishing', '300');
+  tree.stop('SIGTERM');
+  await expect.poll(() => output().match(/told/g), { timeout: 30_000 }).toHaveLength(2);
+  await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
+});
+
+it.each(forms)('what a trap starts is not told, whatever else happens: %s', async (_, form) => {
+  const { tree, child, says, output } = await grown(form, 'cleaning');
+  tree.stop('SIGTERM');
+  await says('cleaning\n');
+  tree.stop('SIGTERM');
+  tree.stop('SIGINT');
+  child.stdin.end('\n');
+  await says('cleaned\n');
+  expect(output()).not.toContain('hit');
+  await expect.poll(() => tree.countAlive(), { timeout: 30_000 }).toBe(0);
+});
+
+it('one look kills a deep tree as a whole', async () => {
+  const { tree, command } = await grown(false, 'deep', '200');
+  const all = descendants(command.pid);
+  expect(all).toHaveLength(200);
+  const killed = tree.kill();
+  expect(all.filter(canAct)).toEqual([]);
+  expect(await killed).toEqual([]);
+});
+
+function descendants(pid: number): readonly number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendants(child)]);
+}
