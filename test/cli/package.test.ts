@@ -4,7 +4,7 @@
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
@@ -56,7 +56,8 @@ test('holds the program, its licence and the example, and neither sources nor te
       '.redlockrc.example',
     ]),
   );
-  const pages = /^docs\/[\w/-]+\.(md|svg)$|^(README|CHANGELOG|SECURITY|CONTRIBUTING)\.md$/;
+  const pages =
+    /^docs\/[\w/-]+\.(md|svg)$|^(test\/README|README|CHANGELOG|SECURITY|CONTRIBUTING)\.md$/;
   const others = files.filter(
     (file) =>
       !/^(bin|dist)\/|^(LICENSE|package\.json|\.redlockrc\.example|compose\.yaml)$/.test(file) &&
@@ -65,12 +66,17 @@ test('holds the program, its licence and the example, and neither sources nor te
   expect(others).toEqual([]);
 });
 
-test('holds every file that its README.md links to, but for the pages of the checkout', () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const linked = [...readme.matchAll(/\]\((?!\w+:)([^)#]+)/g)].map(([, file]) => file ?? '');
-  const pages = linked.filter((file) => !/^(src|test)\//.test(file));
-  expect(pages.length).toBeGreaterThan(5);
-  expect(files).toEqual(expect.arrayContaining(pages));
+test('holds every file that its pages link to', () => {
+  const links = files
+    .filter((file) => file.endsWith('.md') && !file.startsWith('dist/'))
+    .flatMap((page) => {
+      const text = readFileSync(join(root, page), 'utf8').replace(/```[\s\S]*?```/g, '');
+      const targets = [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(([, to]) => to ?? '');
+      return targets.map((to) => join(dirname(page), to));
+    });
+  expect(links.length).toBeGreaterThan(50);
+  const present = new Set(files.flatMap((file) => [file, file.replace(/\/README\.md$/, '/')]));
+  expect([...new Set(links)].filter((file) => !present.has(file))).toEqual([]);
 });
 
 test('without its optional package: 78 before any lock, and what to do', async () => {

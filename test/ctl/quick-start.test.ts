@@ -75,12 +75,21 @@ test('servers: every command does what it says', () => {
 });
 
 test('the files: three servers that keep every lock, and masters that can be read', () => {
-  const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text);
-  const [compose, config] = blocks.map((text) =>
+  const [, block = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  const file = readFileSync(new URL('../../compose.yaml', import.meta.url), 'utf8');
+  const [compose, config] = [file, block].map((text) =>
     parseAllDocuments(text, { merge: true })[0]?.toJS(),
   );
-  const services = Object.values(compose.services) as { command: string; ports: string[] }[];
+  interface Service {
+    readonly command: string;
+    readonly ports: string[];
+    readonly volumes: string[];
+  }
+  const services = Object.values<Service>(compose.services);
   expect(services).toHaveLength(3);
+  // An empty folder that all share would forget or mix locks.
+  const volumes = services.map((service) => service.volumes[0]);
+  expect(volumes).toEqual(Object.keys(compose.volumes).map((name) => `${name}:/data`));
   for (const { command, ports } of services) {
     expect(command).toMatch(/--appendonly yes --appendfsync always .*noeviction/);
     expect(ports[0]).toMatch(/^127\.0\.0\.1:700[123]:6379$/);
