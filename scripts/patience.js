@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 const quietMs = 50;
 /** Test files keep the cores busy themselves: five at a time, each with servers and programs. */
 const least = 3;
-const most = 20;
+const most = 10;
 
 /**
  * Measured once for a run of the tests, and told to all of its processes in TEST_PATIENCE. Returns

@@ -6,6 +6,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { generous } from '../servers/patience.ts';
+import { readableProgram } from '../servers/readable-copy.ts';
 import { interpreter, program, runCli } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { environmentFor } from './rig.ts';
@@ -108,6 +109,7 @@ test('a working directory or a home that may not be entered is no error', async 
   // Root may enter every directory, so root runs this as another user.
   const { code, stderr, stdout } = await runCli(plan, {
     through,
+    path: readableProgram(),
     env: { ...searching, HOME: closed },
   });
   chmodSync(closed, 0o700);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ctl } from '../ctl/rig.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
+import { shellLine } from '../servers/shell.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import {
   type CliRun,
@@ -32,7 +33,7 @@ async function deepJob(name: string, ...flags: string[]): Promise<{ job: CliRun;
 }
 
 test('runs under the enclosing lock: name, token, fence, ttl, no history', async () => {
-  const script = `${printed.join(' ')}; ${inside('same', '--', ...printed).join(' ')}`;
+  const script = `${shellLine(...printed)}; ${shellLine(...inside('same', '--', ...printed))}`;
   const { code, stdout, stderr } = await run(['--ttl', '10s', 'same', '-c', script]);
   const [around, within] = stdout.split(/(?<=})\s*(?={)/).map(environmentIn);
   expect([code, stderr]).toEqual([0, '']);
@@ -50,8 +51,9 @@ test('runs under the enclosing lock: name, token, fence, ttl, no history', async
 });
 
 test('its end releases nothing: the enclosing run goes on and holds the lock', async () => {
-  const taken = `${interpreter} ${program} -n same -- true`;
-  const script = `${inside('same', '--', 'true').join(' ')}; env -u REDLOCK_HELD ${taken}; echo $?`;
+  const taken = shellLine(interpreter, program, '-n', 'same', '--', 'true');
+  const nested = shellLine(...inside('same', '--', 'true'));
+  const script = `${nested}; env -u REDLOCK_HELD ${taken}; echo $?`;
   const { code, stdout } = await run(['same', '-c', script]);
   expect([code, stdout]).toEqual([0, '75\n']);
 });
@@ -110,7 +112,7 @@ test.each([
 });
 
 test('a signal to the nested run ends it and its command, and not the enclosing run', async () => {
-  const nested = inside('same', '--', ...node('obedient.js')).join(' ');
+  const nested = shellLine(...inside('same', '--', ...node('obedient.js')));
   const trap = "trap 'kill -TERM $pid' USR1";
   const script = `${nested} & pid=$!; ${trap}; wait; wait $pid; echo "ended with $?"`;
   const job = start(['same', '-c', script]);
@@ -166,7 +168,7 @@ test('the enclosing run is killed: the command ends before the lock is free', as
 });
 
 test('the nested run is killed: its command ends, and the enclosing run goes on', async () => {
-  const nested = inside('same', '--', ...node('immortal.js')).join(' ');
+  const nested = shellLine(...inside('same', '--', ...node('immortal.js')));
   const script = `${nested} & echo "inner $!"; wait; echo "goes on"; sleep 0.5`;
   const job = start(['--ttl', '3s', 'same', '-c', script]);
   const [, pid] = await job.says('stdout', /ready (\d+)/);
@@ -205,7 +207,7 @@ test('a lock that is not extended any more ends the nested run in time', async (
 });
 
 test('too few masters to tell: 69', async () => {
-  const nested = inside('-n', 'mute', '--', 'echo', 'never').join(' ');
+  const nested = shellLine(...inside('-n', 'mute', '--', 'echo', 'never'));
   const script = `echo ready; read -r line; ${nested}; echo $?`;
   const job = start(['--ttl', '20s', 'mute', '-c', script], { stdin: 'pipe' });
   await job.says('stdout', /ready/);

@@ -168,8 +168,12 @@ test('an unknown shell is a usage error; candidates never fail', async () => {
 
 test.skipIf(asksFor('bash'))('bash offers commands for COMMAND, and files only for files', () => {
   // One of the words is what `ls` prints of the folder.
-  expect(bash('redlock-run job -- redlockc')).toEqual(['redlockctl', 'redlockctl']);
-  expect(bash('redlock-run -n job redlockc')).toEqual(['redlockctl', 'redlockctl']);
+  for (const line of ['redlock-run job -- redlockc', 'redlock-run -n job redlockc']) {
+    const [file, ...commands] = bash(line);
+    expect(file).toBe('redlockctl');
+    // Others may be on the PATH of this machine.
+    expect([...new Set(commands)]).toEqual(['redlockctl']);
+  }
   expect(bash('redlock-run --config redlockc')).toEqual(['redlockctl', 'redlockctl']);
   expect(bash('redlockctl redlockc')).toEqual(['redlockctl']);
 });

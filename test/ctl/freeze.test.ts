@@ -152,7 +152,7 @@ describe('thaw', () => {
       { act: 'freeze', note: why, token, masters: 3 },
       { act: 'thaw', note: 'moved', token, masters: 3 },
     ]);
-    expect(text).toMatch(/froze it\n +"the \\"database\\" moves"$/m);
+    expect(text).toMatch(/froze it\n( +\S+@.*\n)? +"the \\"database\\" moves"$/m);
     expect(text).toMatch(/thawed it\n +"moved"$/m);
   });
 

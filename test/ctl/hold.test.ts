@@ -20,6 +20,7 @@ import {
 import { generous } from '../servers/patience.ts';
 import { eventually, isAlive } from '../servers/processes.ts';
 import { pathOf } from '../servers/run-cli.ts';
+import { shellLine } from '../servers/shell.ts';
 import { MARK } from '../servers/survivors.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { ctl, startCtl } from './rig.ts';
@@ -108,7 +109,7 @@ test('released while a run waits: handed over, and not lost in the history', asy
 });
 
 test('the daemon has nothing of its caller open, and a session of its own', async () => {
-  const program = [interpreter, pathOf('redlockctl')].join(' ');
+  const program = shellLine(interpreter, pathOf('redlockctl'));
   const hold = `${program} hold quiet --background --while-pid ${process.pid}`;
   const script = `exec 9>&1; token=$(${hold}); echo "$token"`;
   const env = { ...process.env, ...environmentFor(masters) };
@@ -171,7 +172,7 @@ async function shellThatHolds(script: string) {
 }
 
 const args = (name: string) =>
-  `${interpreter} ${pathOf('redlockctl')} hold ${name} --background --ttl 2s`;
+  `${shellLine(interpreter, pathOf('redlockctl'))} hold ${name} --background --ttl 2s`;
 
 test.each([
   ['called by the shell itself', (name: string) => args(name)],
@@ -264,7 +265,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
 
 test('its output cannot be written: the lock is released', async () => {
   const folder = mkdtempSync(join(scratchFolder(), 'hold-'));
-  const program = `${interpreter} ${pathOf('redlockctl')}`;
+  const program = shellLine(interpreter, pathOf('redlockctl'));
   const script = `${program} hold unheard --background >/dev/full 2>/dev/null; echo $?`;
   const env = { ...process.env, ...environmentFor(masters) };
   const { stdout } = await promisify(execFile)('sh', ['-c', script], {

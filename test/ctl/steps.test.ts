@@ -6,7 +6,7 @@ import { ownershipOf } from '../../src/ctl/steps/lock-handle.ts';
 import { environmentFor, takeBy } from '../cli/rig.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { runCli } from '../servers/run-cli.ts';
+import { interpreter, pathOf, runCli } from '../servers/run-cli.ts';
 import { ctl, startCtl } from './rig.ts';
 
 let masters: TestMaster[] = [];
@@ -151,8 +151,8 @@ describe('lost', () => {
 
 test('check needs no arguments inside a run, and a name and a token outside', async () => {
   const env = environmentFor(masters);
-  const program = new URL('../../bin/redlockctl.js', import.meta.url).pathname;
-  const inside = await runCli(['inside', '--', process.execPath, program, 'check'], { env });
+  const words = [interpreter, pathOf('redlockctl'), 'check'];
+  const inside = await runCli(['inside', '--', ...words], { env });
   expect(inside).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^held: "inside": for another /),

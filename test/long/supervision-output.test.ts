@@ -7,10 +7,11 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { noConfiguration } from '../servers/no-configuration.ts';
+import { nodeProgram } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { sharedMasters } from '../supervision/rig.ts';
 
-const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+const program = nodeProgram('redlock-run');
 const source = 'head -c 2147483648 /dev/zero';
 
 it.each([

@@ -13,7 +13,7 @@ const ways = [
 ] as const;
 const child = `sh -c 'sleep 120; :' "$1"`;
 const deaf = `trap '' TERM INT HUP; ${child} & echo ready; while :; do sleep 1; done`;
-const hidden = `perl ${fixture('escape.pl')} "$1" wiped pretender; ${deaf}`;
+const hidden = `perl "${fixture('escape.pl')}" "$1" wiped pretender; ${deaf}`;
 const commands = [
   ['a command that ignores signals', deaf],
   ['what hides', hidden],

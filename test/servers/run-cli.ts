@@ -27,6 +27,8 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Which program; default: redlock-run. */
   program?: 'redlock-run' | 'redlockctl';
+  /** Another copy of it. */
+  path?: string;
   /** A program with its arguments that becomes redlock-run, as setpriv(1) does. */
   through?: readonly string[];
 }
@@ -46,11 +48,12 @@ const other = process.env.REDLOCK_RUN_PROGRAM;
 export const isStandalone = Boolean(other);
 /** What runs the programs: Node, or env(1), which becomes the executable it is given. */
 export const interpreter = other ? '/usr/bin/env' : process.execPath;
+/** The path of a built program that Node runs, whatever build is tested. */
+export const nodeProgram = (name: string): string =>
+  fileURLToPath(new URL(`../../bin/${name}.js`, import.meta.url));
 /** The path of a program. */
 export const pathOf = (name: string): string =>
-  other
-    ? join(dirname(resolve(other)), name)
-    : fileURLToPath(new URL(`../../bin/${name}.js`, import.meta.url));
+  other ? join(dirname(resolve(other)), name) : nodeProgram(name);
 /** The path of redlock-run. */
 export const program = pathOf('redlock-run');
 
@@ -75,8 +78,9 @@ export class CliRun {
       timeoutMs = 20_000,
       through = [],
       program = 'redlock-run',
+      path = pathOf(program),
     } = options;
-    const [file = '', ...rest] = [...through, interpreter, pathOf(program), ...args];
+    const [file = '', ...rest] = [...through, interpreter, path, ...args];
     const startedAt = performance.now();
     this.child = spawn(file, rest, {
       cwd,

@@ -4,10 +4,10 @@
 // the servers.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFolder } from './temporary.ts';
 
 // Each line is the whole list, so that removing a pid needs no code in the shell.
 const SCRIPT = `
@@ -26,7 +26,7 @@ let folder: string | undefined;
  */
 export function scratchFolder(): string {
   if (folder !== undefined) return folder;
-  folder = mkdtempSync(join(realpathSync(tmpdir()), 'redlock-test-'));
+  folder = mkdtempSync(join(temporaryFolder(), 'redlock-test-'));
   shell = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', folder], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

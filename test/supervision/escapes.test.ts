@@ -5,12 +5,13 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { startMasters } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { interpreter, program } from '../servers/run-cli.ts';
-import { fixture, Succession } from './next-holder.ts';
+import { readableFixture, readableProgram } from '../servers/readable-copy.ts';
+import { interpreter } from '../servers/run-cli.ts';
+import { Succession } from './next-holder.ts';
 import { guardsOf, pass, sharedMasters } from './rig.ts';
 
 /** Says "ready" when all of them are in place; ends with code 3 when its stdin ends. */
-const leaves = `perl ${fixture('escape.pl')} "$@" && echo ready; read -r line; exit 3`;
+const leaves = `perl "${readableFixture('escape.pl')}" "$@" && echo ready; read -r line; exit 3`;
 const hidden = ['wiped', 'marked', 'pretender'];
 const hiding = (ways: readonly string[]) => (mark: string) => {
   return ['sh', '-c', leaves, mark, mark, ...ways];
@@ -56,7 +57,8 @@ describe('what hides is gone before the lock is free', () => {
 
   const title = 'what lets no other process look at it, after %s';
   it.skipIf(obstacle !== null).concurrent.each(ends)(title, async (_title, happens) => {
-    const options = { stdin: 'pipe', through: asUser, cwd: '/', env: { HOME: '/' } } as const;
+    const user = { through: asUser, path: readableProgram(), cwd: '/', env: { HOME: '/' } };
+    const options = { stdin: 'pipe', ...user } as const;
     const run = new Succession(await unprivilegedMasters(), hiding(['undumpable']), options);
     await run.begun();
     await happens(run);
@@ -78,7 +80,7 @@ function unprivilegedMasters() {
 
 /** null: this machine can run the test. */
 function obstacleToUndumpable(): string | null {
-  const [file = '', ...rest] = [...asUser, interpreter, program, '--version'];
+  const [file = '', ...rest] = [...asUser, interpreter, readableProgram(), '--version'];
   const reads = spawnSync(file, rest, { cwd: '/', encoding: 'utf8' });
   if (reads.status !== 0) return `a user without rights cannot run redlock-run: ${reads.stderr}`;
   return ['x64', 'arm64'].includes(process.arch) ? null : 'no number of prctl for this processor';

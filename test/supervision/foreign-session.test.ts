@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { startMasters } from '../servers/masters.ts';
 import { isAlive } from '../servers/processes.ts';
-import { interpreter, program } from '../servers/run-cli.ts';
+import { readableProgram } from '../servers/readable-copy.ts';
+import { interpreter } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { Succession } from './next-holder.ts';
 
@@ -30,6 +31,7 @@ it.skipIf(obstacle !== null)('is seen before the lock is released', async () => 
   const script = `${become} ${asRoot.join(' ')} setsid -f sh -c ${daemon}; sleep 1; exit 5`;
   const run = new Succession(masters, (mark) => ['sh', '-c', script, mark], {
     through: asUser,
+    path: readableProgram(),
     cwd: '/',
     env: { HOME: '/' },
   });
@@ -51,6 +53,7 @@ it.skipIf(obstacle !== null)('its descendants of this user are stopped all the s
   const run = new Succession(masters, (mark) => ['sh', '-c', script, mark], {
     flags: ['--ttl', '6s', '-k', '500ms', '--max-run', '2s'],
     through: asUser,
+    path: readableProgram(),
     cwd: '/',
     env: { HOME: '/' },
   });
@@ -78,6 +81,6 @@ function findObstacle(): string | null {
   };
   const trial = runs(become, ...asRoot, 'id', '-u');
   if (trial.stdout?.trim() !== '0') return 'no set-user-ID programs in the temporary folder';
-  const reads = runs(interpreter, program, '--version');
-  return reads.status === 0 ? null : 'a user without rights may not read this checkout';
+  const reads = runs(interpreter, readableProgram(), '--version');
+  return reads.status === 0 ? null : 'a user without rights may not run Node';
 }

@@ -9,12 +9,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TestMaster } from '../servers/master.ts';
 import { startMasters, stopAll } from '../servers/masters.ts';
 import { isAlive } from '../servers/processes.ts';
+import { readableProgram } from '../servers/readable-copy.ts';
 import { CliRun } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { linesOf } from './rig.ts';
 
 const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
 const folder = mkdtempSync(join(scratchFolder(), 'other-'));
 const become = join(folder, 'become-root');
 
@@ -87,7 +87,8 @@ function asNobody(args: readonly string[]): CliRun {
     REDLOCK_RESTART_GRACE: '0',
     HOME: '/',
   };
-  return new CliRun(args, { env, cwd: '/', through: ['setpriv', ...nobody] });
+  const through = ['setpriv', ...nobody];
+  return new CliRun(args, { env, cwd: '/', through, path: readableProgram() });
 }
 
 /** null: this machine can run the test. */
@@ -110,8 +111,7 @@ function findObstacle(): string | null {
   ]);
   if (String(trial.stdout).trim() !== '0')
     return 'the temporary folder allows no set-user-ID programs';
-  const reads = spawnSync('setpriv', [...nobody, process.execPath, program, '--version'], {
-    cwd: '/',
-  });
-  return reads.status === 0 ? null : 'nobody may not read this checkout';
+  const version = [process.execPath, readableProgram(), '--version'];
+  const reads = spawnSync('setpriv', [...nobody, ...version], { cwd: '/' });
+  return reads.status === 0 ? null : 'nobody may not run Node';
 }

@@ -26,7 +26,7 @@ it('a dozen at a time: SIGKILL of redlock-run', async () => {
 async function endsInTime(count: number, way: string, signal: NodeJS.Signals): Promise<void> {
   const beats = join(mkdtempSync(join(scratchFolder(), 'chain-')), 'beats');
   writeFileSync(beats, '\n');
-  const chain = `perl ${fixture('chain.pl')} ${beats} ${way}`;
+  const chain = `perl "${fixture('chain.pl')}" ${beats} ${way}`;
   const script = `for i in $(seq ${count}); do ${chain}; done; echo ready; exec sleep 120`;
   const looks = ['perl', fixture('heartbeat.pl'), 'look', beats];
   try {

@@ -4,10 +4,11 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { startMasters } from '../servers/masters.ts';
-import { interpreter, program } from '../servers/run-cli.ts';
-import { fixture, Succession } from './next-holder.ts';
+import { readableFixture, readableProgram } from '../servers/readable-copy.ts';
+import { interpreter } from '../servers/run-cli.ts';
+import { Succession } from './next-holder.ts';
 
-const leaves = `perl ${fixture('escape.pl')} "$@" && echo ready; read -r line; exit 3`;
+const leaves = `perl "${readableFixture('escape.pl')}" "$@" && echo ready; read -r line; exit 3`;
 const asUser = 'exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"';
 const hiding = (how: number) => {
   const script = `mount -t proc -o hidepid=${how} proc /proc && ${asUser}`;
@@ -25,6 +26,7 @@ describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
       const run = new Succession(masters, command, {
         stdin: 'pipe',
         through: hiding(how),
+        path: readableProgram(),
         cwd: '/',
         env: { HOME: '/' },
       });
@@ -42,7 +44,7 @@ describe.skipIf(obstacle !== null)('where /proc hides processes', () => {
 /** null: this machine can run the test. */
 function findObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'not root';
-  const [file = '', ...args] = [...hiding(2), interpreter, program, '--version'];
+  const [file = '', ...args] = [...hiding(2), interpreter, readableProgram(), '--version'];
   const trial = spawnSync(file, args, { cwd: '/', encoding: 'utf8' });
   return trial.status === 0 ? null : (trial.error?.message ?? trial.stderr.trim());
 }

@@ -43,7 +43,7 @@ describe.skipIf(obstacle !== null)('--isolate', () => {
   });
 
   it.concurrent('redlock-run and its guard killed together leave nothing', async () => {
-    const script = `perl ${fixture('escape.pl')} "$0" wiped; echo ready; sleep 120; :`;
+    const script = `perl "${fixture('escape.pl')}" "$0" wiped; echo ready; sleep 120; :`;
     const run = new Succession(await sharedMasters(), (mark) => ['sh', '-c', script, mark], {
       flags: ['--ttl', '6s', '-k', '1s', '--isolate'],
     });

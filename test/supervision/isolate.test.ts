@@ -4,6 +4,8 @@
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
+import { readableProgram } from '../servers/readable-copy.ts';
+import { nodeProgram } from '../servers/run-cli.ts';
 import {
   everyKind,
   linesOf,
@@ -87,7 +89,7 @@ describe.skipIf(obstacle !== null)('on a machine that allows it', () => {
   });
 
   it.concurrent('a run inside an isolated run stops its processes by pids there', async () => {
-    const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+    const program = nodeProgram('redlock-run');
     const redlockRun = `"${process.execPath}" "${program}" -k 300ms inner-of-$JOB`;
     const inner = `${redlockRun} -- sh -c '(sleep 600 &) ; echo ready'`;
     const job = startJob(await sharedMasters(), ['sh', '-c', `${inner}; echo "$?"`], {
@@ -160,6 +162,7 @@ describe.skipIf(
       cwd: '/',
       env: { HOME: '/' },
       through: asUser,
+      path: readableProgram(),
     });
     const result = await job.run.result;
     expect(result).toMatchObject({ code: 6, stdout: '65534\n' });

@@ -3,8 +3,10 @@
 // the sweep of the enclosing one.
 
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { eventually } from '../servers/processes.ts';
+import { nodeProgram } from '../servers/run-cli.ts';
 import {
   everyKind,
   guardsOf,
@@ -120,8 +122,8 @@ it.concurrent('a command that leaves nothing is not waited for', async () => {
 it.concurrent('an enclosing run stops the inner job, and not the inner guard', async () => {
   const masters = await sharedMasters();
   const { execPath } = process;
-  const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
-  const family = new URL('fixtures/family.sh', import.meta.url).pathname;
+  const program = nodeProgram('redlock-run');
+  const family = fileURLToPath(new URL('fixtures/family.sh', import.meta.url));
   const inner = [
     '--ttl',
     '12s',
@@ -152,7 +154,7 @@ it.concurrent('an enclosing run stops the inner job, and not the inner guard', a
 });
 
 it.concurrent('a killed inner run leaves its guard and job to the enclosing run', async () => {
-  const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+  const program = nodeProgram('redlock-run');
   const stubborn = `sh -c 'trap "" TERM; echo ready; exec sleep 600'`;
   const inner = `"${process.execPath}" "${program}" --ttl 12s inner-of-$JOB -- ${stubborn}`;
   const script = `${inner} & sleep 2.5; { kill -9 $!; wait $!; } 2>/dev/null; true`;

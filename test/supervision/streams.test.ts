@@ -7,10 +7,11 @@ import { mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { noConfiguration } from '../servers/no-configuration.ts';
+import { nodeProgram } from '../servers/run-cli.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 import { pass, sharedMasters } from './rig.ts';
 
-const program = new URL('../../bin/redlock-run.js', import.meta.url).pathname;
+const program = nodeProgram('redlock-run');
 
 /**
  * A line for bash, in which rl is redlock-run with these masters; its exit code and how long it

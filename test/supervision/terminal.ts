@@ -8,14 +8,12 @@ import { promisify } from 'node:util';
 import type { TestMaster } from '../servers/master.ts';
 import { noConfiguration } from '../servers/no-configuration.ts';
 import { eventually } from '../servers/processes.ts';
+import { nodeProgram } from '../servers/run-cli.ts';
 import { MARK } from '../servers/survivors.ts';
 import { scratchFolder } from '../servers/watchdog.ts';
 
 const run = promisify(execFile);
-const programs = {
-  rl: new URL('../../bin/redlock-run.js', import.meta.url).pathname,
-  ctl: new URL('../../bin/redlockctl.js', import.meta.url).pathname,
-};
+const programs = { rl: nodeProgram('redlock-run'), ctl: nodeProgram('redlockctl') };
 
 /** null: tmux exists here. */
 export const obstacle = spawnSync('tmux', ['-V']).status === 0 ? null : 'no tmux on this machine';

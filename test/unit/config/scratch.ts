@@ -3,11 +3,11 @@
 // test.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseArguments } from '../../../src/config/arguments.ts';
 import { resolveSettings, type Settings } from '../../../src/config/settings.ts';
+import { temporaryFolder } from '../../servers/temporary.ts';
 
 export interface Scene {
   /** Words before `job -- true`. */
@@ -24,7 +24,7 @@ export interface Scene {
 
 /** A new directory with `work/deep`, `home` and `etc` in it. */
 export function createScratch(files: Readonly<Record<string, string>> = {}): string {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'redlock-run-')));
+  const root = realpathSync(mkdtempSync(join(temporaryFolder(), 'redlock-run-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   for (const folder of ['work/deep', 'home', 'etc'])
     mkdirSync(join(root, folder), { recursive: true });

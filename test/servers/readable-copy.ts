@@ -1,0 +1,37 @@
+// The built program for tests that become a user without rights: the checkout may lie below a
+// folder that only its owner may enter, such as /root.
+
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isStandalone, pathOf } from './run-cli.ts';
+import { scratchFolder } from './watchdog.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const parts = ['package.json', 'bin', 'dist', 'node_modules/koffi', 'node_modules/@koromix'];
+/** Of dist/: large, and programs by themselves. */
+const executables = ['dist/redlock-run', 'dist/redlockctl'].map((name) => join(root, name));
+
+let folder: string | null = null;
+
+/** A folder that every user may read, with a copy of the program and the fixtures of a suite. */
+function readableFolder(): string {
+  if (folder !== null) return folder;
+  folder = join(scratchFolder(), 'readable');
+  mkdirSync(folder);
+  const filter = (path: string) => !executables.includes(path);
+  for (const part of [...parts, 'test/supervision/fixtures'])
+    cpSync(join(root, part), join(folder, part), { recursive: true, filter });
+  execFileSync('chmod', ['-R', 'a+rX', folder]); // The checkout may have been made with umask 077.
+  chmodSync(scratchFolder(), 0o711);
+  return folder;
+}
+
+/** The path of redlock-run for every user of this machine. */
+export const readableProgram = (): string =>
+  isStandalone ? pathOf('redlock-run') : join(readableFolder(), 'bin', 'redlock-run.js');
+
+/** The path of a fixture of `supervision` for every user of this machine. */
+export const readableFixture = (name: string): string =>
+  join(readableFolder(), 'test/supervision/fixtures', name);
