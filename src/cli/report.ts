@@ -1,22 +1,10 @@
 // The JSON object of --report, for programs to which the exit code does not say enough. It is
-// written once, at the end, also when the command never ran. A regular file is replaced in one
-// step, so that no reader sees half of it; anything else (a pipe, /dev/stderr) is written in place.
+// written once, at the end, also when the command never ran.
 
-import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fchmodSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { openFlags, reportTarget } from '../config/report-file.ts';
 import { outcomeOf, outcomeOfFailure } from '../run/outcome.ts';
 import type { Finished } from '../run/ports.ts';
-import { fileError, OutputError } from '../text/errors.ts';
-import { jsonLine, quoted } from '../text/foreign-text.ts';
+import { jsonLine } from '../text/foreign-text.ts';
+import { writeFile } from './output-file.ts';
 
 export interface RunReport {
   /** The first of the names. */
@@ -54,9 +42,6 @@ export interface MastersSeen {
   /** It has not answered, or was not asked. */
   readonly silent: readonly string[];
 }
-
-/** How long a full pipe may stay full, in ms. */
-const longestFullMs = 2_000;
 
 /** The report of a run; `seen` holds the facts that were gathered while it went on. */
 export function reportOf(
@@ -111,66 +96,5 @@ export function failureReportOf(
 
 /** Writes the report. Returns one line that says why it could not be written, or null. */
 export function writeReport(file: string, report: RunReport): string | null {
-  const text = jsonLine(report);
-  try {
-    const { path, kind, mode } = reportTarget(file);
-    if (kind === 'replaced') replaceFile(path, text, mode);
-    else writeInto(path, text, kind === 'overwritten' ? openFlags.overwritten : openFlags.appended);
-    return null;
-  } catch (error) {
-    if (error instanceof OutputError) return error.message;
-    return `--report: ${quoted(file)}: ${fileError(error, 'written')}`;
-  }
-}
-
-/** Writes a file in one step; `mode`: of the file that it replaces, or null. Throws as fs does. */
-export function replaceFile(path: string, text: string, mode: number | null): void {
-  const draft = `${path}.${randomUUID()}`;
-  try {
-    const fd = openSync(draft, 'wx', mode ?? 0o666);
-    try {
-      writeFileSync(fd, text);
-      // The umask must not change the mode of a file that existed before.
-      if (mode !== null) fchmodSync(fd, mode);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
-}
-
-/**
- * Writes without blocking. A pipe that stays full for two seconds is given up; a slow reader that
- * goes on reading has all the time it needs.
- */
-function writeInto(path: string, text: string, flags: number): void {
-  const fd = openSync(path, flags);
-  try {
-    let rest = Buffer.from(text);
-    let fullSince: number | null = null;
-    while (rest.length > 0) {
-      const count = writtenOf(fd, rest);
-      rest = rest.subarray(count);
-      fullSince = count > 0 ? null : (fullSince ?? performance.now());
-      if (fullSince === null) continue;
-      if (performance.now() - fullSince > longestFullMs)
-        throw Object.assign(new Error('full'), { code: 'ENXIO' });
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-    }
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** How many bytes went into a file that was opened without blocking; 0: there is no room now. */
-function writtenOf(fd: number, bytes: Buffer): number {
-  try {
-    return writeSync(fd, bytes);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
-    throw error;
-  }
+  return writeFile('--report', file, jsonLine(report));
 }

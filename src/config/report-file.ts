@@ -1,20 +1,12 @@
-// The file of --report: its path, and how it is to be written. Checked before the run, when it can
-// still be refused, and again when the report is written. A regular file is replaced by a new one
-// in the same directory, so the directory must be writable. *Note:* links are followed here and not
-// by the kernel, because /dev/stdout leads to an open file and not to a path; renaming over it
-// would replace the link in /dev. So the kernel's rules for sticky directories are applied here as
-// well.
+// A file that an option names for writing: its path, and how it is to be written. That of --report
+// is checked before the run, when it can still be refused, and again when it is written. A regular
+// file is replaced by a new one in the same directory, so the directory must be writable. *Note:*
+// links are followed here and not by the kernel, because /dev/stdout leads to an open file and not
+// to a path; renaming over it would replace the link in /dev. So the kernel's rules for sticky
+// directories are applied here as well.
 
-import {
-  accessSync,
-  constants,
-  lstatSync,
-  readlinkSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { accessSync, constants, lstatSync, readlinkSync, type Stats, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { callerId, userOf } from '../system/caller.ts';
 import { fileError, OutputError, UsageError } from '../text/errors.ts';
 import { quoted } from '../text/foreign-text.ts';
@@ -48,7 +40,7 @@ export function checkReportPath(report: string | null, cwd: string): string | nu
 
 function targetOf(path: string): ReportTarget {
   try {
-    return reportTarget(path);
+    return reportTarget('--report', path);
   } catch (error) {
     throw error instanceof OutputError ? error : fault(path, error, 'name another file');
   }
@@ -95,21 +87,29 @@ const descriptor = /^\/(proc\/[^/]+\/(task\/\d+\/)?fd|dev\/fd)\/\d+$/;
 const mostLinks = 40;
 
 /**
- * Follows the links of a path.
+ * Follows the links of an absolute path, those of its folders too.
  * @throws OutputError for a file of another user in a sticky directory; else as node:fs does, with
  * ENOENT for a missing directory
  */
-export function reportTarget(file: string): ReportTarget {
-  let path = file;
-  for (let count = 0; count <= mostLinks; count += 1) {
-    path = join(realpathSync(dirname(path)), basename(path));
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    if (descriptor.test(path)) return { path, kind: 'appended', mode: null };
-    if (found) refuseForeign(path, found);
-    if (!found?.isSymbolicLink()) return { path, ...treatmentOf(found) };
-    path = resolve(dirname(path), readlinkSync(path));
+export function reportTarget(option: string, file: string): ReportTarget {
+  let path = '/';
+  const names = file.split('/');
+  for (let linkCount = 0; ; ) {
+    path = join(path, names.shift() ?? '');
+    const isLast = names.length === 0;
+    const found = lstatSync(path, { throwIfNoEntry: !isLast });
+    if (isLast && descriptor.test(path)) return { path, kind: 'appended', mode: null };
+    if (found && (isLast || found.isSymbolicLink())) refuseForeign(option, path, found);
+    if (!found?.isSymbolicLink()) {
+      if (isLast) return { path, ...treatmentOf(found) };
+      continue;
+    }
+    linkCount += 1;
+    if (linkCount > mostLinks) throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
+    const target = readlinkSync(path);
+    names.unshift(...target.split('/'));
+    path = isAbsolute(target) ? '/' : dirname(path);
   }
-  throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
 }
 
 /**
@@ -117,14 +117,14 @@ export function reportTarget(file: string): ReportTarget {
  * belong to the caller or to the owner of the directory: protected_symlinks, protected_regular and
  * protected_fifos of proc_sys_fs(5), whatever their values are.
  */
-function refuseForeign(path: string, found: Stats): void {
+function refuseForeign(option: string, path: string, found: Stats): void {
   const folder = statSync(dirname(path));
   const isShared = (folder.mode & 0o1002) === 0o1002;
   const caller = callerId();
   if (!isShared || caller === null || found.uid === caller || found.uid === folder.uid) return;
   const what = found.isSymbolicLink() ? 'a link' : found.isFIFO() ? 'a pipe' : 'a file';
   const why = `${what} of ${userOf(found.uid)} in a folder that everyone can write to`;
-  throw new OutputError(`--report: ${quoted(path)}: ${why} (name a file in a folder of your own)`);
+  throw new OutputError(`${option}: ${quoted(path)}: ${why} (name a file in a folder of your own)`);
 }
 
 function treatmentOf(found: Stats | undefined): Omit<ReportTarget, 'path'> {

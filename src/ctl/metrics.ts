@@ -3,13 +3,12 @@
 // collector of the node exporter. It changes nothing on the masters. The format:
 // https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 
-import { statSync } from 'node:fs';
-import { replaceFile } from '../cli/report.ts';
+import { writeFile } from '../cli/output-file.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { Failed } from '../lock/types.ts';
 import type { SeenHistory } from '../redis/snapshot.ts';
-import { exitCode, fileError } from '../text/errors.ts';
-import { jsonLine, printable, quoted } from '../text/foreign-text.ts';
+import { exitCode } from '../text/errors.ts';
+import { jsonLine, printable } from '../text/foreign-text.ts';
 import type { Call } from './call.ts';
 import { allLines, pastOf } from './history/history.ts';
 import { endOf, type PastRun } from './history/run-history.ts';
@@ -201,7 +200,7 @@ export async function metrics({ args, settings, clock, print, tell }: Call): Pro
   for (const { name, failed } of masters) if (failed !== null) tell(`${name}: ${failed.message}`);
   const found = metricsOf({ masters, ...past, nowMs });
   const file = args.textOf('--textfile');
-  const problem = file === null ? null : write(file, found);
+  const problem = file === null ? null : writeFile('--textfile', file, renderMetrics(found));
   if (problem !== null) {
     tell(problem);
     return exitCode.output;
@@ -211,20 +210,4 @@ export async function metrics({ args, settings, clock, print, tell }: Call): Pro
   if (masters.some(({ failed }) => failed?.cause === 'unfit')) return exitCode.config;
   const upCount = masters.filter(({ failed }) => failed === null).length;
   return upCount < quorumOf(masters.length) ? exitCode.unreachable : exitCode.ok;
-}
-
-/** Returns one line that says why it could not be written, or null. */
-function write(file: string, found: readonly Metric[]): string | null {
-  try {
-    replaceFile(file, renderMetrics(found), modeOf(file));
-    return null;
-  } catch (error) {
-    return `--textfile: ${quoted(file)}: ${fileError(error, 'written')}`;
-  }
-}
-
-/** null: there is no such file yet. */
-function modeOf(file: string): number | null {
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode;
-  return mode === undefined ? null : mode & 0o777;
 }

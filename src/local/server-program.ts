@@ -1,11 +1,13 @@
 // Finds a redis-server or valkey-server on this machine: on the PATH first, then the copy that the
 // set-up of a checkout unpacks into the user's cache. It installs nothing and runs nothing.
+// *Invariant:* the copy is the caller's own, with all folders from the home directory on: under
+// sudo and su, HOME may be that of another user, whose program root must not run.
 // *Note:* Debian's redis-tools contains the server without its name. redis-server, redis-check-rdb
 // and redis-check-aof are one program that acts by argv[0], so redis-check-rdb can be started as
 // redis-server.
 
 import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, lstat, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 
@@ -30,12 +32,15 @@ const PROGRAMS_ON_PATH = [
 
 /** The folder of the copy that the set-up unpacks: bin/redis-server with its libraries in lib/. */
 export function cachedServerDirectory(environment: Environment): string {
-  const cache = environment.XDG_CACHE_HOME;
-  const base =
-    cache !== undefined && isAbsolute(cache)
-      ? cache
-      : join(environment.HOME || homedir(), '.cache');
-  return join(base, 'redlock-run', 'redis-server');
+  return cacheFolders(environment).at(-1) as string;
+}
+
+/** That folder, after those in which it lies. */
+function cacheFolders({ XDG_CACHE_HOME, HOME }: Environment): string[] {
+  const isSet = XDG_CACHE_HOME !== undefined && isAbsolute(XDG_CACHE_HOME);
+  const above = isSet ? [XDG_CACHE_HOME] : [HOME || homedir(), join(HOME || homedir(), '.cache')];
+  const own = join(above.at(-1) as string, 'redlock-run');
+  return [...above, own, join(own, 'redis-server')];
 }
 
 /** The first server program found by PATH or in the cache; null: there is none. */
@@ -48,10 +53,25 @@ export async function findServerProgram(environment: Environment): Promise<Serve
       if (await isExecutable(path)) return { path, argv0, environment: {} };
     }
   }
-  const cached = cachedServerDirectory(environment);
-  const path = join(cached, 'bin', 'redis-server');
+  const folders = cacheFolders(environment);
+  const [bin, lib] = ['bin', 'lib'].map((name) => join(folders.at(-1) as string, name));
+  const path = join(bin as string, 'redis-server');
   if (!(await isExecutable(path))) return null;
-  return { path, argv0: 'redis-server', environment: { LD_LIBRARY_PATH: join(cached, 'lib') } };
+  const all = [...folders, bin, lib, path] as string[];
+  const areOwn = await Promise.all(all.map(isOwn));
+  return areOwn.every((each) => each)
+    ? { path, argv0: 'redis-server', environment: { LD_LIBRARY_PATH: lib as string } }
+    : null;
+}
+
+/** Whether it belongs to the caller, and not every user can write to it. */
+async function isOwn(path: string): Promise<boolean> {
+  try {
+    const { uid, mode } = await lstat(path);
+    return uid === (process.geteuid?.() ?? uid) && (mode & 0o002) === 0;
+  } catch {
+    return false;
+  }
 }
 
 async function isExecutable(path: string): Promise<boolean> {

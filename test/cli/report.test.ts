@@ -340,6 +340,16 @@ describe('in a sticky folder that everyone can write to', () => {
     },
   );
 
+  test.runIf(process.getuid?.() === 0)('so is a link that is a folder of the path', () => {
+    const folder = planted('link');
+    symlinkSync('victim', join(folder, 'deep'));
+    lchownSync(join(folder, 'deep'), nobody, nobody);
+    const { status, stderr } = shellIn(folder, 'true', '--report deep/x a -- touch ran');
+    expect(stderr).toMatch(/"\/.*\/deep": a link of nobody \(uid 65534\)/);
+    expect(status).toBe(74);
+    expect(readdirSync(join(folder, 'victim'))).toEqual(['passwd']);
+  });
+
   test('a link of the caller is followed', () => {
     const folder = planted('link', process.getuid?.());
     expect(shellIn(folder, 'true').status).toBe(0);

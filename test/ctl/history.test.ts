@@ -1,7 +1,16 @@
 // What `history` makes of known histories on the masters: every run once, in order, whatever lines
 // a master has missed, repeated or been given by others.
 
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lchownSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { useMasters } from '../cli/rig.ts';
@@ -221,6 +230,30 @@ describe('--html and --svg', () => {
       );
     }
   });
+
+  test.runIf(process.getuid?.() === 0)(
+    'a link of another user in a folder that everyone can write to is not followed',
+    async () => {
+      const shared = folder();
+      const [victim, planted, pipe] = ['victim', 'planted', 'pipe'].map((one) => join(shared, one));
+      writeFileSync(victim as string, 'precious');
+      symlinkSync('victim', planted as string);
+      lchownSync(planted as string, 65_534, 65_534);
+      execFileSync('mkfifo', [pipe as string]);
+      chmodSync(shared, 0o1777);
+      const args = ['history', '--html', planted as string, '--svg', pipe as string];
+      expect(await ctl(masters, args, utc)).toMatchObject({
+        code: 74,
+        stderr: expect.stringMatching(/--html: .*: a link of .*uid 65534.*--svg: .*pipe/s),
+      });
+      const metrics = await ctl(masters, ['metrics', '--textfile', planted as string]);
+      expect(metrics).toMatchObject({
+        code: 74,
+        stderr: expect.stringMatching(/--textfile: .*: a link of .*uid 65534/),
+      });
+      expect(readFileSync(victim as string, 'utf8')).toBe('precious');
+    },
+  );
 
   test('a file that cannot be written: exit 74, and the other one is', async () => {
     await theNight(masters);

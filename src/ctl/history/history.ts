@@ -2,12 +2,12 @@
 // changes nothing on the masters. A run has no line before it ends, so the present holder is added
 // from the state of the lock.
 
-import { writeFileSync } from 'node:fs';
+import { writeFile } from '../../cli/output-file.ts';
 import { readPositiveDuration } from '../../config/values.ts';
 import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
-import { exitCode, fileError, UsageError, ValueError } from '../../text/errors.ts';
-import { jsonLine, quoted } from '../../text/foreign-text.ts';
+import { exitCode, UsageError, ValueError } from '../../text/errors.ts';
+import { jsonLine } from '../../text/foreign-text.ts';
 import type { Call } from '../call.ts';
 import type { LockState } from '../lock-state.ts';
 import { MasterQuery, pageSize } from '../master-query.ts';
@@ -67,8 +67,8 @@ export async function history({
   let isWritten = true;
   const wanted = files.filter(([option]) => args.has(option));
   for (const [option, render] of wanted) {
-    const error = write(args.textOf(option) ?? '', render());
-    if (error !== null) tell(`${option}: ${error}`);
+    const error = writeFile(option, args.textOf(option) ?? '', render());
+    if (error !== null) tell(error);
     isWritten &&= error === null;
   }
   if (args.has('--json')) print(jsonLine({ name, runs, acts }));
@@ -138,14 +138,4 @@ function summaryOf(runs: readonly PastRun[], leftOut: number, isPart: boolean): 
   const missed = missedCount === 0 ? '' : `, ${missedCount} did not happen`;
   const older = isPart ? `${leftOut} and more` : leftOut;
   return `${count}${missed}${leftOut > 0 ? `; ${older} older left out (say --since)` : ''}`;
-}
-
-/** Why it could not be written, or null. */
-function write(file: string, text: string): string | null {
-  try {
-    writeFileSync(file, text);
-    return null;
-  } catch (error) {
-    return `${quoted(file)}: ${fileError(error, 'written')}`;
-  }
 }

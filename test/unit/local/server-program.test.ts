@@ -1,6 +1,6 @@
 // Which program is taken for a server, by what lies where. The files are empty: nothing is run.
 
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lchownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -19,7 +19,9 @@ function machine(...files: string[]) {
     'a',
     'b',
     'home/.cache/redlock-run/redis-server/bin',
+    'home/.cache/redlock-run/redis-server/lib',
     'xdg/redlock-run/redis-server/bin',
+    'xdg/redlock-run/redis-server/lib',
   ]) {
     mkdirSync(at(folder), { recursive: true });
   }
@@ -59,6 +61,24 @@ test('the cache is where XDG_CACHE_HOME says', async () => {
   const found = await findServerProgram({ ...environment, XDG_CACHE_HOME: at('xdg') });
   expect(found?.path).toBe(at('xdg/redlock-run/redis-server/bin/redis-server'));
 });
+
+test.each(['home', 'home/.cache', 'home/.cache/redlock-run/redis-server/lib', cached])(
+  'not where every user can write to %s',
+  async (path) => {
+    const { at, environment } = machine(cached);
+    chmodSync(at(path), 0o777);
+    expect(await findServerProgram(environment)).toBeNull();
+  },
+);
+
+test.runIf(process.getuid?.() === 0).each(['home', 'home/.cache/redlock-run', cached])(
+  'not where another user has %s, as under sudo with the HOME of that user',
+  async (path) => {
+    const { at, environment } = machine(cached);
+    lchownSync(at(path), 12_345, 12_345);
+    expect(await findServerProgram(environment)).toBeNull();
+  },
+);
 
 test('none: null, and null without a PATH', async () => {
   const { environment } = machine();

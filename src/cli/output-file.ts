@@ -1,0 +1,87 @@
+// Writes a file that an option names (--report, --html, --svg, --textfile). A regular file is
+// replaced in one step, so that no reader sees half of it; anything else (a pipe, /dev/stderr) is
+// written in place. What another user has put in the way is refused (config/report-file.ts).
+
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fchmodSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { resolve } from 'node:path';
+import { openFlags, reportTarget } from '../config/report-file.ts';
+import { fileError, OutputError } from '../text/errors.ts';
+import { quoted } from '../text/foreign-text.ts';
+
+/** How long a full pipe may stay full, in ms. */
+const longestFullMs = 2_000;
+
+/** Returns one line that says why `option` could not write the file, or null. */
+export function writeFile(option: string, file: string, text: string): string | null {
+  try {
+    const { path, kind, mode } = reportTarget(option, resolve(file));
+    if (kind === 'directory') throw Object.assign(new Error('a directory'), { code: 'EISDIR' });
+    if (kind === 'replaced') replaceFile(path, text, mode);
+    else writeInto(path, text, kind === 'overwritten' ? openFlags.overwritten : openFlags.appended);
+    return null;
+  } catch (error) {
+    if (error instanceof OutputError) return error.message;
+    return `${option}: ${quoted(file)}: ${fileError(error, 'written')}`;
+  }
+}
+
+/** Writes a file in one step; `mode`: of the file that it replaces, or null. Throws as fs does. */
+function replaceFile(path: string, text: string, mode: number | null): void {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    const fd = openSync(draft, 'wx', mode ?? 0o666);
+    try {
+      writeFileSync(fd, text);
+      // The umask must not change the mode of a file that existed before.
+      if (mode !== null) fchmodSync(fd, mode);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Writes without blocking. A pipe that stays full for two seconds is given up; a slow reader that
+ * goes on reading has all the time it needs.
+ */
+function writeInto(path: string, text: string, flags: number): void {
+  const fd = openSync(path, flags);
+  try {
+    let rest = Buffer.from(text);
+    let fullSince: number | null = null;
+    while (rest.length > 0) {
+      const count = writtenOf(fd, rest);
+      rest = rest.subarray(count);
+      fullSince = count > 0 ? null : (fullSince ?? performance.now());
+      if (fullSince === null) continue;
+      if (performance.now() - fullSince > longestFullMs)
+        throw Object.assign(new Error('full'), { code: 'ENXIO' });
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** How many bytes went into a file that was opened without blocking; 0: there is no room now. */
+function writtenOf(fd: number, bytes: Buffer): number {
+  try {
+    return writeSync(fd, bytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
+    throw error;
+  }
+}
