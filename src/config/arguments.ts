@@ -28,6 +28,8 @@ export interface RunArguments {
   readonly names: readonly string[];
   /** argv of the command; never empty. */
   readonly command: readonly string[];
+  /** Whether `--` stands before the command. */
+  readonly isSeparated: boolean;
   readonly dryRun: boolean;
   readonly options: OptionValues;
   /** Arguments that were most likely not meant so: one line each. */
@@ -49,6 +51,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
   if (given.has('--help')) return { kind: 'help' };
   if (given.has('--version')) return { kind: 'version' };
   if (unknown !== undefined) throw unknownOption(optionTable, unknown);
+  if (names.length === 0) refuseNames(given);
   const args = cut < 0 ? command : argv.slice(cut + 1);
   const options = readOptionValues(given);
   const before = left.slice(0, left.length - command.length);
@@ -57,6 +60,7 @@ export function parseArguments(argv: readonly string[]): Arguments {
     kind: 'run',
     names: checked(names),
     command: commandOf(given, args, names),
+    isSeparated: cut >= 0,
     dryRun: given.has('--dry-run'),
     options,
     warnings: suspicion === null ? [] : [suspicion],
@@ -146,12 +150,8 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
     values.set(row.key, { text: value === true ? (row.says ?? 'true') : value, option: row.long });
   }
   if (given.has('--nonblock')) {
-    const wait = values.get('wait');
-    if (wait !== undefined && !isZero(wait.text)) {
-      throw new UsageError(
-        `--nonblock: with --wait ${quoted(wait.text)}: contradict each other (leave one out)`,
-      );
-    }
+    // As in flock(1), --wait is overruled, but must be a duration.
+    refuseNoDuration('--wait', values.get('wait')?.text ?? '0');
     values.set('wait', { text: '0', option: '--nonblock' });
   }
   if (given.has('--quiet') && given.has('--verbose')) {
@@ -168,13 +168,19 @@ export function readOptionValues(given: Readonly<GivenOptions>): OptionValues {
   };
 }
 
-function isZero(text: string): boolean {
+function refuseNoDuration(option: string, text: string): void {
   try {
-    return text !== 'forever' && parseDuration(text) === 0;
+    if (text !== 'forever' && text !== 'none') parseDuration(text);
   } catch (error) {
-    if (error instanceof ValueError) throw new UsageError(`--wait: ${error.message}`);
+    if (error instanceof ValueError) throw new UsageError(`${option}: ${error.message}`);
     throw error;
   }
+}
+
+/** `-w job -- true`: the word that is missing was taken for a duration. */
+function refuseNames(given: Readonly<GivenOptions>): void {
+  for (const { long, argument } of optionTable)
+    if (argument === 'DUR') refuseNoDuration(long, textOf(given.get(long)) ?? '0');
 }
 
 /** The value of an option that takes one. */

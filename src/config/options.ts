@@ -61,6 +61,8 @@ export const optionTable: readonly OptionRow[] = [
     long: '--exclusive',
     key: 'shared',
     says: 'false',
+    // flock(1) has -e, as in the -en of its own example.
+    hiddenAliases: ['-e'],
     description: 'hold the lock alone (default)',
   },
   { group: 'Lock', long: '--slots', argument: 'N', key: 'slots', description: describe('slots') },

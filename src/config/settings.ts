@@ -6,8 +6,10 @@ import { dangerOf, type RunTimings, runTimings } from '../lock/timings.ts';
 import type { EnclosingLease, Preemptible } from '../lock/types.ts';
 import type { Retries } from '../lock/wait.ts';
 import { enclosingLeaseOf } from '../run/environment.ts';
+import { objectionTo } from '../run/preconditions.ts';
 import { ciJobUrl, traceIdOf } from '../system/caller.ts';
 import { ConfigError, UsageError } from '../text/errors.ts';
+import { quoted } from '../text/foreign-text.ts';
 import { renderDuration } from '../text/time.ts';
 import type { RunArguments } from './arguments.ts';
 import type { LayerName } from './keys.ts';
@@ -135,13 +137,30 @@ export async function resolveSettings(request: SettingsRequest): Promise<Setting
     ...timings,
     ...values,
     ...masters,
-    warnings: [...args.warnings, ...masters.warnings],
+    warnings: [...args.warnings, ...suspicionsOf(args, request.environment), ...masters.warnings],
     verbosity: args.options.verbosity,
     sources: {
       ...masters.sources,
       ...(values.reportFile === null ? {} : { report: 'flag --report' }),
     },
   });
+}
+
+/** Words of the command that were taken for NAMEs, and the other way round: one line each. */
+function suspicionsOf(
+  { names, command, isSeparated }: RunArguments,
+  { PATH }: NodeJS.ProcessEnv,
+): string[] {
+  const isProgram = (word: string) => objectionTo(word, PATH) === null;
+  const [, second] = names;
+  if (isSeparated && second !== undefined && isProgram(second)) {
+    const why = 'taken for a second NAME, and is a program too';
+    return [`NAME: ${quoted(second)}: ${why} (write -- before COMMAND, or this NAME first)`];
+  }
+  const [first = '', ...others] = command;
+  if (isSeparated || isProgram(first) || !others.some(isProgram)) return [];
+  const why = 'taken for COMMAND, since there is no --';
+  return [`NAME: ${quoted(first)}: ${why} (write NAME NAME -- COMMAND for several)`];
 }
 
 function checkedTimings(

@@ -28,7 +28,7 @@ type CannotStart = Extract<ChildExit, { kind: 'not-found' | 'not-executable' }>;
 export function objectionTo(file: string, searchPath: string | undefined): CannotStart | null {
   let found: CannotStart = { kind: 'not-found' };
   for (const candidate of candidatesFor(file, searchPath)) {
-    const objection = objectionToFile(candidate);
+    const objection = objectionToFile(candidate, !file.includes('/'));
     if (objection === null) return null;
     if (objection.kind === 'not-executable') found = objection;
   }
@@ -41,14 +41,19 @@ function candidatesFor(file: string, searchPath = '/usr/local/bin:/bin:/usr/bin'
   return searchPath.split(':').map((folder) => path.join(folder || '.', file));
 }
 
-function objectionToFile(file: string): CannotStart | null {
+function objectionToFile(file: string, isFromPath: boolean): CannotStart | null {
+  // A folder of PATH that may not be entered hides its files, for a shell too.
+  let isHidden = isFromPath;
   try {
-    if (statSync(file).isDirectory()) return { kind: 'not-executable', message: 'is a directory' };
+    const found = statSync(file);
+    isHidden = false;
+    if (found.isDirectory()) return { kind: 'not-executable', message: 'is a directory' };
     accessSync(file, constants.X_OK);
     return null;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'not-found' };
+    if (isHidden && code === 'EACCES') return { kind: 'not-found' };
     return {
       kind: 'not-executable',
       message: code === 'EACCES' ? 'permission denied' : String(code),

@@ -18,8 +18,8 @@ const units = [
 const withUnits = new RegExp(`^${units.map((unit) => `(?:${number}${unit.name})?`).join('')}$`);
 
 /**
- * Milliseconds, a safe integer of 0 or more, of a text such as `1h30m` or `0.5` (seconds). Units
- * go from large to small, each once; no sign, no spaces, no exponent.
+ * Milliseconds, a safe integer, of a text such as `1h30m` or `0.5` (seconds); 0 only where the text
+ * says 0. Units go from large to small, each once; no sign, no spaces, no exponent.
  * @throws ValueError for everything else; its message quotes the text and says what to write.
  */
 export function parseDuration(text: string): number {
@@ -31,7 +31,9 @@ export function parseDuration(text: string): number {
         '(write 500ms, 30s, 5m, 2h, 1h30m or 1d; a bare number is seconds)',
     );
   }
-  const ms = Math.round(seconds === undefined ? sumOf(amounts ?? []) : Number(seconds) * 1000);
+  const exactMs = seconds === undefined ? sumOf(amounts ?? []) : Number(seconds) * 1000;
+  // Of some settings 0 means that there is no limit.
+  const ms = exactMs > 0 ? Math.max(1, Math.round(exactMs)) : 0;
   // The limit of every key is far below this, and is checked where the key is read.
   return Math.min(ms, Number.MAX_SAFE_INTEGER);
 }

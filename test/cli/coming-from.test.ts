@@ -51,6 +51,8 @@ const options: Readonly<Record<string, string>> = {
     '-s --shared -e -x --exclusive -u --unlock -n --nb --nonblock --nonblocking -w --wait ' +
     '--timeout -E --conflict-exit-code -o --close -F --no-fork -c --command --fcntl --start ' +
     '--length --verbose -h --help -V --version',
+  timeout:
+    '-k --kill-after -s --signal --foreground --preserve-status -v --verbose --help --version',
   setlock: '-n -N -x -X --redis --expires --keep',
   cronlock:
     'CRONLOCK_CONFIG CRONLOCK_HOST CRONLOCK_PORT CRONLOCK_AUTH CRONLOCK_DB ' +

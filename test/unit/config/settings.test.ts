@@ -468,6 +468,12 @@ describe('what is accepted with a warning', () => {
       ['~/work/.redlockrc:1: ttl: "10000": 2h46m40s, since'],
     ],
     ['nothing else', { flags: ['--ttl', '3599'], environment: { REDLOCK_TTL: '10000' } }, []],
+    [
+      'a second name that is a program',
+      { flags: ['k1', 'sh'] },
+      ['NAME: "sh": taken for a second NAME, and is a program too (write -- before COMMAND'],
+    ],
+    ['a first name that is one', { flags: ['sh'] }, []],
     ['a ttl with a unit', { flags: ['--ttl', '2h'] }, []],
     [
       'a variable that is nearly a setting',

@@ -80,5 +80,6 @@ test('without a PATH, the usual places are looked at', () => {
 test.skipIf(isRoot)('a folder that may not be entered', () => {
   chmodSync(join(folder, 'two'), 0o000);
   expect(look('FOLDER/two/tool')).toEqual(because('permission denied'));
+  expect(look('tool')).toEqual(notFound);
   chmodSync(join(folder, 'two'), 0o755);
 });
