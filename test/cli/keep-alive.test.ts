@@ -74,7 +74,7 @@ test('a majority down from the start: 69 in seconds, and no key is left', async 
   for (const master of masters.slice(1)) await master.restart();
   expect(results.map(({ code, stdout }) => [code, stdout])).toEqual(Array(3).fill([69, '']));
   for (const { elapsedMs, stderr } of results) {
-    expect(elapsedMs).toBeLessThan(5_000);
+    expect(elapsedMs).toBeLessThan(9_000); // Without these limits it is ten seconds.
     expect(linesOf(stderr)).toEqual([
       expect.stringMatching(/^redlock-run: no quorum: "gone": .*connection refused/),
     ]);

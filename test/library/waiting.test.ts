@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { AcquireOptions, RedlockOptions } from '../../src/index.ts';
+import { generous } from '../servers/patience.ts';
 import {
   errorOf,
   isOnEach,
@@ -58,7 +59,7 @@ test('waitMs bounds the wait', async () => {
     'busy',
   );
   expect(performance.now() - beganAt).toBeGreaterThan(390);
-  expect(performance.now() - beganAt).toBeLessThan(4_000);
+  expect(performance.now() - beganAt).toBeLessThan(generous(4_000));
   for (const master of masters) await master.flush();
 });
 
@@ -125,7 +126,7 @@ describe('retries instead of a wait', () => {
     const { count, tookMs } = await attempts({ count: 3, delayMs: 100 });
     expect(count).toBe(4);
     expect(tookMs).toBeGreaterThan(295);
-    expect(tookMs).toBeLessThan(4_000);
+    expect(tookMs).toBeLessThan(generous(4_000));
   });
 
   test('jitter is added; the delay may depend on the number of attempts', async () => {
@@ -159,7 +160,7 @@ describe('no quorum', () => {
     const redlock = redlockOn(masters);
     const beganAt = performance.now();
     const error = await errorOf(redlock.acquire('job', 5_000, { giveUpAfterMs: 0 }));
-    expect(performance.now() - beganAt).toBeLessThan(4_000);
+    expect(performance.now() - beganAt).toBeLessThan(9_000);
     expect(error).toMatchObject({ kind: 'unreachable', holder: null });
     expect(error.message).toMatch(
       /^no quorum: "job": unix:.*(no such socket|connection refused) \(start the server, .*\)$/,
@@ -179,7 +180,7 @@ describe('no quorum', () => {
       redlockOn(masters).acquire('job', 5_000, { masterTimeoutMs: 100, giveUpAfterMs: 0 }),
     );
     expect((await asking).message).toMatch(/no answer within 100 ms/);
-    expect(performance.now() - beganAt).toBeLessThan(4_000);
+    expect(performance.now() - beganAt).toBeLessThan(9_000);
     for (const master of masters) master.thaw();
   });
 });

@@ -148,12 +148,12 @@ describe('nothing is queued and nothing is sent twice', () => {
 
 test('a fresh connection costs one round trip: AUTH, INFO, ROLE and the command', async () => {
   const proxy = await FaultyProxy.start(tcp.url);
-  proxy.delay(1_000);
+  proxy.delay(2_000);
   const handle = handleOn(proxy);
   const startedAt = performance.now();
   expect(await handle.acquire(newClaim({ resources: ['fast'] }), lasting)).toMatchObject({
     kind: 'granted',
   });
-  expect(performance.now() - startedAt).toBeLessThan(1_900);
+  expect(performance.now() - startedAt).toBeLessThan(3_900);
   await proxy.stop();
 });

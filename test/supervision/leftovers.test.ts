@@ -130,7 +130,7 @@ it.concurrent('an enclosing run stops the inner job, and not the inner guard', a
     'inner-of-$JOB',
     '--',
     'bash',
-    family,
+    `"${family}"`,
     '$JOB',
     'stays',
     'deaf',
@@ -157,8 +157,10 @@ it.concurrent('a killed inner run leaves its guard and job to the enclosing run'
   const program = nodeProgram('redlock-run');
   const stubborn = `sh -c 'trap "" TERM; echo ready; exec sleep 600'`;
   const inner = `"${process.execPath}" "${program}" --ttl 12s inner-of-$JOB -- ${stubborn}`;
-  const script = `${inner} & sleep 2.5; { kill -9 $!; wait $!; } 2>/dev/null; true`;
-  const job = startJob(await sharedMasters(), ['bash', '-c', script]);
+  const script = `${inner} & read -r line; { kill -9 $!; wait $!; } 2>/dev/null; true`;
+  const job = startJob(await sharedMasters(), ['bash', '-c', script], { stdin: 'pipe' });
+  await job.run.says('stdout', /ready/);
+  job.leaves();
   const result = await job.run.result;
   expect(result.code).toBe(0);
   expect(linesOf(result)).toEqual([expect.stringMatching(/the command left 2 processes behind/)]);

@@ -118,7 +118,7 @@ describe.skipIf(obstacle !== null)('a wait at a terminal', () => {
     /^(\S )?waiting \d+s \(of 1h\) for "\w+": 1st in the queue; held by .*\) for \d+s$/m;
 
   /** A terminal in which a lock is held, and `wait` waits for it for an hour at most. */
-  async function openWaiting(columns = 150, environment = ''): Promise<Terminal> {
+  async function openWaiting(columns = 250, environment = ''): Promise<Terminal> {
     const terminal = await Terminal.open(await sharedMasters(), columns);
     terminals.push(terminal);
     const command = ['sh', '-c', 'echo ready; sleep 60'];
@@ -156,7 +156,7 @@ describe.skipIf(obstacle !== null)('a wait at a terminal', () => {
   });
 
   it.concurrent('with TERM=dumb is printed once', async () => {
-    const terminal = await openWaiting(150, 'TERM=dumb');
+    const terminal = await openWaiting(250, 'TERM=dumb');
     await terminal.shows(/waiting 0s/, slowly);
     await pass(2_500);
     expect((await terminal.screen()).match(/waiting/g)).toHaveLength(1);
