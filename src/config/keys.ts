@@ -181,7 +181,7 @@ export const keyTable = [
     kind: 'duration',
     default: null,
     defaultText: 'the ttl, with three masters or more',
-    description: 'how long a master does not vote after a restart; 0 turns this off',
+    description: 'how long a master does not vote after a restart, or empty; 0 turns this off',
   },
   {
     key: 'fencing',

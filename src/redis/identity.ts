@@ -3,9 +3,18 @@
 // proxy) or two databases may be one server, which would vote twice. The run_id that it draws at
 // its start does.
 
+import { quorumOf } from '../lock/quorum.ts';
 import type { Failed } from '../lock/types.ts';
 import { failed } from './errors.ts';
 import { kindOfFacts, replica, type ServerFacts } from './server-kinds.ts';
+
+/** The mark of the data set of a server: scripts/mark.lua. */
+export interface Mark {
+  /** null: it has none, and none was written. */
+  readonly id: string | null;
+  /** Since when it has stood at the latest, by our clock; without an id, when that was seen. */
+  readonly since: number;
+}
 
 export interface ServerIdentity extends ServerFacts {
   /** null: INFO was refused (an ACL, a managed service), so duplicates cannot be detected. */
@@ -15,6 +24,15 @@ export interface ServerIdentity extends ServerFacts {
   /** Whether it has ever replicated, so that it may be a replica that was promoted. */
   readonly hasReplicated: boolean;
   readonly repliedAt: number;
+  /** null: it was not asked for, or was refused. */
+  readonly mark: Mark | null;
+}
+
+/** The reply of scripts/mark.lua, which came at `repliedAt`. */
+export function parseMark(reply: unknown, repliedAt: number): Mark | null {
+  const [id, forMs]: unknown[] = Array.isArray(reply) ? reply : [];
+  if (typeof id !== 'string' || typeof forMs !== 'number') return null;
+  return { id: id === '' ? null : id.slice(0, 64), since: repliedAt - forMs };
 }
 
 /** Whether the section `crdt` of INFO may tell more: that of Redis Enterprise alone does. */
@@ -22,12 +40,13 @@ export const mayTellMore = (info: string) => /^rlec_version:/m.test(info);
 
 /**
  * `info` is that of the sections `server` and `crdt`, `role` the reply to ROLE, which came at
- * `repliedAt`; null where they were refused.
+ * `repliedAt`; null where they were refused. `mark` is the reply to scripts/mark.lua, or null.
  */
 export function parseIdentity(
   info: string | null,
   role: unknown,
   repliedAt: number,
+  mark: unknown,
 ): ServerIdentity {
   const fact = (name: string) =>
     new RegExp(`^${name}:(\\w{1,64})\\r?$`, 'm').exec(info ?? '')?.[1] ?? null;
@@ -46,6 +65,7 @@ export function parseIdentity(
       : null,
     hasReplicated: roleWord === 'master' && Number(offset) > 0,
     repliedAt,
+    mark: parseMark(mark, repliedAt),
   };
 }
 
@@ -61,10 +81,39 @@ interface Known {
   readonly changedAt: number | null;
 }
 
+/**
+ * A client reaches the masters one after another, so marks that were written together differ by so
+ * much.
+ */
+export const sameMomentMs = 2_000;
+
 /** The servers known so far: one registry for all masters of a program. */
 export class ServerRegistry {
+  readonly #listed = new Set<string>();
+  readonly #marks = new Map<string, Mark | null>();
+  #onMark: (() => void)[] = [];
   readonly #masterOf = new Map<string, string>();
   readonly #known = new Map<string, Known>();
+
+  /** Adds a master to the list: of its length a quorum is counted. */
+  list(master: string): void {
+    this.#listed.add(master);
+  }
+
+  /**
+   * Whether another master has an older mark, so that this one was emptied or is new. null: too few
+   * are known; if this one voted, the others of a quorum could know a lock that it has forgotten.
+   */
+  hasOlderMark(master: string, { since }: Mark): boolean | null {
+    const others = [...this.#marks].filter(([name]) => name !== master);
+    if (others.some(([, mark]) => mark?.id && mark.since < since - sameMomentMs)) return true;
+    return others.length >= quorumOf(this.#listed.size) - 1 ? false : null;
+  }
+
+  /** Resolves when the next mark is registered. */
+  nextMark(): Promise<void> {
+    return new Promise((resolve) => this.#onMark.push(resolve));
+  }
 
   /** Registers a server. Returns why it may not vote, or null if it may. */
   admit(master: string, identity: ServerIdentity): Failed | null {
@@ -75,7 +124,11 @@ export class ServerRegistry {
       return failed('reply', why);
     }
     if (kind !== null) return failed(kind.cause, kind.message ?? `is ${kind.name}`);
-    const { runId, repliedAt } = identity;
+    const { runId, repliedAt, mark } = identity;
+    if (this.#marks.get(master) !== mark) {
+      this.#marks.set(master, mark);
+      for (const tell of this.#onMark.splice(0)) tell();
+    }
     if (runId === null || known?.runId === runId) return null;
     const other = this.#masterOf.get(runId);
     if (other !== undefined && other !== master) {

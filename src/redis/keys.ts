@@ -5,7 +5,7 @@
 
 import { quoted } from '../text/foreign-text.ts';
 
-const helperEnding = /\}:(fence|queue|waiters|holders|owner|promotion|freeze|(\w+:)?history)$/;
+const helperEnding = /\}:(fence|queue|waiters|holders|owner|promotion|mark|freeze|(\w+:)?history)$/;
 
 /**
  * Whether the key of a resource of this name could be a key beside the lock of another one: with an
@@ -34,6 +34,11 @@ export function ownerKeyOf(prefix: string, resource: string): string {
 /** The record of when a promoted server was first seen, one for all locks under the prefix. */
 export function promotionKeyOf(prefix: string): string {
   return `{${prefix}}:promotion`;
+}
+
+/** The mark of the data set of a server, one for all locks under the prefix: scripts/mark.lua. */
+export function markKeyOf(prefix: string): string {
+  return `{${prefix}}:mark`;
 }
 
 /** The freeze, which bars new holders: see lock/value.ts. */

@@ -42,7 +42,7 @@ import {
   text,
   tuple,
 } from './replies.ts';
-import { graceFailureOf } from './restart.ts';
+import { graceFailureOf, markQuestionOf } from './restart.ts';
 import {
   changedKeys,
   cursorShape,
@@ -83,6 +83,7 @@ export class LockObserver {
     this.#calls = callsOf(settings.protocol);
     this.#registry = registry;
     this.#clock = clock;
+    registry.list(this.name);
   }
 
   /** Whether the server has ever answered. */
@@ -104,9 +105,11 @@ export class LockObserver {
     const connection = await this.connected();
     if (isFailed(connection)) return connection;
     // No command has been sent yet, so the identity may be unknown.
-    await connection.identity;
-    const changedAt = this.#registry.changedAt(this.name);
-    const doubtful = { connection, changedAt, clock: this.#clock, isRecording: false };
+    const identity = await connection.identity;
+    if (!isFailed(identity)) this.#registry.admit(this.name, identity);
+    const { name } = this;
+    const registry = this.#registry;
+    const doubtful = { connection, name, registry, clock: this.#clock, isRecording: false };
     return graceFailureOf(doubtful, this.#settings);
   }
 
@@ -215,7 +218,10 @@ export class LockObserver {
 
   /** The connection; a new one after an error. */
   async connected(): Promise<Connection | Failed> {
-    this.#dialled ??= Connection.dial(this.address, this.#clock, mostBytes.observer);
+    this.#dialled ??= Connection.dial(this.address, this.#clock, {
+      mostBytes: mostBytes.observer,
+      mark: markQuestionOf(this.#settings, false),
+    });
     const dialled = this.#dialled;
     const connection = await dialled;
     if (!isFailed(connection) && connection.isOpen) return connection;

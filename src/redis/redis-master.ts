@@ -21,7 +21,7 @@ import { Subscriber } from './connection/subscriber.ts';
 import { failed, isFailed } from './errors.ts';
 import type { ServerIdentity, ServerRegistry } from './identity.ts';
 import { acquisitionOf, extensionOf, removalOf, repairOf, repeatedRemovalOf } from './replies.ts';
-import { graceFailureOf } from './restart.ts';
+import { graceFailureOf, markQuestionOf } from './restart.ts';
 
 export interface RedisMasterSettings {
   readonly prefix: string;
@@ -77,6 +77,7 @@ export class RedisMaster implements Master {
     this.#calls = callsOf(settings.protocol);
     this.#registry = registry;
     this.#clock = clock;
+    registry.list(this.name);
   }
 
   /** Connects and identifies the server. Resolves with why it cannot vote, or null. */
@@ -269,21 +270,20 @@ export class RedisMaster implements Master {
   }
 
   #connected(): Promise<Connection | Failed> {
-    this.#dialing ??= Connection.dial(this.#origin, this.#clock, mostBytes.lock).then(
-      (connection) => {
-        this.#dialing = null;
-        this.#connection = isFailed(connection) ? null : connection;
-        if (isFailed(connection)) return connection;
-        this.#catchUp(connection);
-        return connection;
-      },
-    );
+    const meeting = { mostBytes: mostBytes.lock, mark: markQuestionOf(this.#settings, true) };
+    this.#dialing ??= Connection.dial(this.#origin, this.#clock, meeting).then((connection) => {
+      this.#dialing = null;
+      this.#connection = isFailed(connection) ? null : connection;
+      if (isFailed(connection)) return connection;
+      this.#catchUp(connection);
+      return connection;
+    });
     return this.#dialing;
   }
 
   #unlessInDoubt(connection: Connection, vote: Granted): Granted | Promise<Granted | Failed> {
-    const changedAt = this.#registry.changedAt(this.name);
-    const doubtful = { connection, changedAt, clock: this.#clock, isRecording: true };
+    const [registry, clock] = [this.#registry, this.#clock];
+    const doubtful = { connection, name: this.name, registry, clock, isRecording: true };
     const graceFailure = graceFailureOf(doubtful, this.#settings);
     return graceFailure === null ? vote : graceFailure.then((failure) => failure ?? vote);
   }

@@ -1,20 +1,26 @@
 // The delayed restart of the distlock page, on the client's side: a server that may have forgotten
 // a lock must not vote until every lock that it may have forgotten is over. That is a server that
-// has just restarted, unless it fsyncs every change (only one that answers CONFIG GET is known to);
-// a replica that was promoted, which lacks what it had not received yet; and another server that
-// answers at the same address.
+// has just restarted, unless it fsyncs every change (only one that answers CONFIG GET is known to)
+// and still has its mark from before; one whose mark is new, so that it came empty; a replica that
+// was promoted, which lacks what it had not received yet; and another server that answers at the
+// same address.
 
 import type { Clock } from '../lock/ports.ts';
 import type { Failed } from '../lock/types.ts';
-import type { Connection } from './connection/connection.ts';
+import type { Protocol } from './calls/protocol.ts';
+import type { Connection, MarkQuestion } from './connection/connection.ts';
 import { failed, isFailed } from './errors.ts';
-import { promotionKeyOf } from './keys.ts';
+import type { ServerIdentity, ServerRegistry } from './identity.ts';
+import { markKeyOf, promotionKeyOf } from './keys.ts';
 
 /**
  * A server counts its uptime in whole seconds of its clock, from the whole second in which it was
  * started. So it may say 1 s when it has run for a moment.
  */
 const uptimeErrorMs = 1_000;
+
+/** How long a vote waits for the marks of the other masters; a round is hardly ever longer. */
+const othersWaitMs = 2_000;
 
 export interface DoubtSettings {
   readonly prefix: string;
@@ -25,11 +31,29 @@ export interface DoubtSettings {
 /** The master in doubt. */
 export interface DoubtfulMaster {
   readonly connection: Connection;
-  /** When another server took over its address, by our clock; null: none has. */
-  readonly changedAt: number | null;
+  readonly name: string;
+  readonly registry: ServerRegistry;
   readonly clock: Clock;
   /** Whether the master is told when a promotion was first seen; a look changes nothing. */
   readonly isRecording: boolean;
+}
+
+/** The doubts that the identity of a server raises, as far as it tells. */
+interface Doubts {
+  readonly restartedMs: number | null;
+  readonly changedMs: number | null;
+  /** For how long its mark has stood, if that is less than the grace. */
+  readonly markedMs: number | null;
+  readonly hasReplicated: boolean;
+}
+
+/** What a new connection asks about the mark; without a grace it needs none. */
+export function markQuestionOf(
+  { prefix, restartGraceMs, protocol }: DoubtSettings & { readonly protocol: Protocol },
+  isWriting: boolean,
+): MarkQuestion | null {
+  const isMarked = restartGraceMs > 0 && protocol !== 'setnx';
+  return isMarked ? { key: markKeyOf(prefix), isWriting } : null;
 }
 
 /**
@@ -42,22 +66,66 @@ export function graceFailureOf(
 ): Promise<Failed | null> | null {
   const { identified } = master.connection;
   if (restartGraceMs === 0 || identified === null || isFailed(identified)) return null;
-  const now = master.clock.now();
-  const { startedAt } = identified;
-  const agoMs = startedAt === null ? restartGraceMs : Math.max(0, now - startedAt - uptimeErrorMs);
-  const changedMs = master.changedAt === null ? restartGraceMs : now - master.changedAt;
-  const [isRestarted, isOther] = [agoMs < restartGraceMs, changedMs < restartGraceMs];
-  const { hasReplicated } = identified;
-  if (!isRestarted && !isOther && !hasReplicated) return null;
+  const doubts = doubtsOf(master, identified, restartGraceMs);
+  const { restartedMs, changedMs, markedMs, hasReplicated } = doubts;
+  if ([restartedMs, changedMs, markedMs].every((ms) => ms === null) && !hasReplicated) return null;
   return (async () => {
-    const restart = isRestarted ? await unlessDurable(master, agoMs, restartGraceMs) : null;
+    const emptied = await emptiedFailure(master, identified, doubts, restartGraceMs);
+    if (emptied) return emptied;
+    const restart =
+      restartedMs === null ? null : await unlessDurable(master, restartedMs, restartGraceMs);
     const key = promotionKeyOf(prefix);
     const promotion = hasReplicated ? await promoted(master, key, restartGraceMs) : null;
-    const change = isOther
-      ? graceFailure('took over the address', changedMs, restartGraceMs)
-      : null;
+    const change =
+      changedMs === null ? null : agoFailure('took over the address', changedMs, restartGraceMs);
     return restart ?? promotion ?? change;
   })();
+}
+
+function doubtsOf(
+  { name, registry, clock }: DoubtfulMaster,
+  { startedAt, hasReplicated, mark }: ServerIdentity,
+  graceMs: number,
+): Doubts {
+  const now = clock.now();
+  const young = (ms: number | null) => (ms !== null && ms < graceMs ? ms : null);
+  const changedAt = registry.changedAt(name);
+  return {
+    restartedMs: young(startedAt === null ? null : Math.max(0, now - startedAt - uptimeErrorMs)),
+    changedMs: young(changedAt === null ? null : now - changedAt),
+    markedMs: young(mark === null ? null : now - mark.since),
+    hasReplicated,
+  };
+}
+
+/**
+ * The failure of a server with a new mark. One that has run for long votes all the same, where no
+ * other master has an older mark: then these marks are the first ones.
+ */
+async function emptiedFailure(
+  { name, registry, clock }: DoubtfulMaster,
+  { startedAt, mark }: ServerIdentity,
+  { markedMs, restartedMs }: Doubts,
+  graceMs: number,
+): Promise<Failed | null> {
+  if (mark === null || markedMs === null) return null;
+  const failure =
+    restartedMs === null
+      ? graceFailure(`was found without its mark ${seconds(markedMs)} ago`, graceMs - markedMs)
+      : graceFailure(
+          `restarted ${seconds(restartedMs)} ago without its mark (it is new, or was emptied)`,
+          graceMs - markedMs,
+        );
+  if (restartedMs !== null || startedAt === null) return failure;
+  const enough = new AbortController();
+  let isLate = false;
+  const waiting = clock.sleep(othersWaitMs, enough.signal).then(() => {
+    isLate = true;
+  });
+  while (registry.hasOlderMark(name, mark) === null && !isLate)
+    await Promise.race([registry.nextMark(), waiting]);
+  enough.abort();
+  return registry.hasOlderMark(name, mark) === false ? null : failure;
 }
 
 async function unlessDurable(
@@ -66,7 +134,7 @@ async function unlessDurable(
   graceMs: number,
 ): Promise<Failed | null> {
   if (await connection.survivesRestart()) return null;
-  return graceFailure('restarted', agoMs, graceMs);
+  return agoFailure('restarted', agoMs, graceMs);
 }
 
 /**
@@ -82,15 +150,19 @@ async function promoted(
   if (replicationId === null) return null;
   const seenMs = await connection.firstSeenMs(key, replicationId, isRecording);
   if (isFailed(seenMs)) return seenMs;
-  return seenMs < graceMs ? graceFailure('was promoted', seenMs, graceMs) : null;
+  return seenMs < graceMs ? agoFailure('was promoted', seenMs, graceMs) : null;
 }
 
-function graceFailure(what: string, agoMs: number, graceMs: number): Failed {
-  const [ago, left] = [agoMs, graceMs - agoMs].map((ms) => Math.ceil(ms / 1000));
+function agoFailure(what: string, agoMs: number, graceMs: number): Failed {
+  return graceFailure(`${what} ${seconds(agoMs)} ago`, graceMs - agoMs);
+}
+
+function graceFailure(what: string, leftMs: number): Failed {
   const reason = 'may have forgotten a lock that is still held';
-  const failure = failed(
-    'restarted',
-    `${what} ${ago} s ago and ${reason}: counts again in ${left} s`,
-  );
+  const failure = failed('restarted', `${what} and ${reason}: counts again in ${seconds(leftMs)}`);
   return { ...failure, advice: 'wait that long, see restartGrace' };
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1000)} s`;
 }

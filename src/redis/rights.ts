@@ -17,6 +17,8 @@ const redlockScripts: readonly ScriptName[] = [
   'look',
   'promoted',
 ];
+/** Asked for too: without these rights a master that was emptied is not known. */
+const markScript: ScriptName = 'mark';
 const setnxScripts: readonly ScriptName[] = [
   'acquire.setnx',
   'extend.setnx',
@@ -34,7 +36,7 @@ export type ProgramName = 'redlock-run' | 'redlockctl';
 /** The commands in lower case, sorted. `protocol`: those that it needs; absent: all. */
 function commandsOf(program: ProgramName, protocol?: Protocol): string[] {
   const names: readonly ScriptName[] = [
-    ...(protocol === undefined || protocol === 'redlock' ? redlockScripts : []),
+    ...(protocol === undefined || protocol === 'redlock' ? [...redlockScripts, markScript] : []),
     ...(protocol === 'redlock' ? [] : setnxScripts),
     ...(program === 'redlock-run' ? [] : inspectingScripts),
   ];

@@ -2,6 +2,7 @@
 // for as long as --hold-at-least says. loss.test.ts has the losses.
 
 import { expect, test } from 'vitest';
+import { startMasters } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
 import {
   countOf,
@@ -10,6 +11,7 @@ import {
   isOnEach,
   linesOf,
   node,
+  type TestMaster,
   untilNothingIsLeft,
   useMasters,
 } from './rig.ts';
@@ -116,7 +118,7 @@ test('masters that have just started do not vote for one ttl by default', async 
   const refused = await run(['--ttl', '1h', '-n', 'young', '--', 'true'], { env });
   expect(refused.code).toBe(69);
   expect(refused.stderr).toMatch(
-    /restarted \d+ s ago and may have forgotten .*: counts again in \d+ s/,
+    /restarted \d+ s ago .* may have forgotten .*: counts again in \d+ s/,
   );
   await untilNothingIsLeft(masters);
   const single = {
@@ -129,4 +131,30 @@ test('masters that have just started do not vote for one ttl by default', async 
     run(['--ttl', '1h', '-n', 'b', '--', 'true'], { env: single }),
   ]);
   expect(results.map(({ code }) => code)).toEqual([0, 0]);
+});
+
+test('an empty disk in the place of a full one: no second holder, whatever it says', async () => {
+  const set = (await startMasters(3, { persist: true, transport: 'tcp' })) as TestMaster[];
+  const [first, emptied, absent] = set as [TestMaster, TestMaster, TestMaster];
+  for (const master of set) await master.markLongAgo('redlock:');
+  // No extension, which would repair the masters, comes between.
+  const env = { ...environmentFor(set), REDLOCK_RESTART_GRACE: undefined, REDLOCK_TTL: '1h' };
+  await absent.kill();
+  const holder = start(['paid', '--', ...node('obedient.js')], { env });
+  await holder.says('stdout', /ready/);
+  await absent.restart();
+  await emptied.replaceDisk();
+  const second = await run(['-v', '-n', 'paid', '--', 'echo', 'twice'], { env });
+  expect(second).toMatchObject({ code: 75, stdout: '' });
+  const lost = 'without its mark \\(it is new, or was emptied\\)';
+  const why = `${emptied.url}: restarted \\d+ s ago ${lost}`;
+  expect(second.stderr).toMatch(new RegExp(why));
+  // Without the only master that knows the holder.
+  await first.kill();
+  const third = await run(['-n', 'paid', '--', 'echo', 'twice'], { env });
+  expect(third).toMatchObject({ code: 69, stdout: '' });
+  expect(third.stderr).toMatch(new RegExp(why));
+  await first.restart();
+  holder.signal('SIGTERM');
+  expect(await holder.result).toMatchObject({ signal: 'SIGTERM' });
 });

@@ -77,7 +77,7 @@ export function node(name: string, ...args: string[]): string[] {
 
 /** The keys on a master, without the counters of fences and the histories, which stay. */
 export async function locksOn(master: TestMaster): Promise<string[]> {
-  return (await master.keys()).filter((key) => !/:(fence|history|promotion)$/.test(key));
+  return (await master.keys()).filter((key) => !/:(fence|history|mark|promotion)$/.test(key));
 }
 
 /** Waits four seconds: a master remembers for three of them that a waiter has superseded others. */

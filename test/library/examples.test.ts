@@ -3,7 +3,7 @@
 // error.
 
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { acquireRules, redlockRules } from '../../src/library/claim.ts';
 import { pack } from '../servers/packed.ts';
 import { Consumer } from './consumer.ts';
@@ -11,8 +11,9 @@ import { untilNothingIsLeft, useMasters } from './rig.ts';
 
 const text = readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8');
 const examples = [...text.matchAll(/^#+ ([^\n]+)\n(?:(?!^#|^```).*\n)*?```ts\n([\s\S]*?)^```/gm)];
-// They fsync every change, so that they vote although they have just started.
+// They fsync every change and have old marks, so that they vote although they have just started.
 const { masters } = useMasters(3, { transport: 'tcp', persist: true });
+beforeEach(() => Promise.all(masters.map((master) => master.markLongAgo('redlock:'))));
 let consumer: Consumer;
 /** The messages of the compiler, by example. */
 const complaints = new Map<string, string | undefined>();

@@ -2,12 +2,24 @@
 // so the servers are asked; here one server comes in under several names, and replicas pose as
 // masters.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseAddress } from '../../src/redis/address.ts';
+import { usualHistoryBytes } from '../../src/redis/calls/script-calls.ts';
 import { ServerRegistry } from '../../src/redis/identity.ts';
+import { LockObserver } from '../../src/redis/observer.ts';
 import { FaultyProxy } from '../servers/faulty-proxy.ts';
 import { nothingLeft, startMasters, stopAll, type TestMaster } from '../servers/masters.ts';
 import { eventually } from '../servers/processes.ts';
-import { handleOn, lasting, newClaim, redlockOn, untilNothingIsLeft } from './rig.ts';
+import {
+  clock,
+  failed,
+  handleOn,
+  lasting,
+  locksOn,
+  newClaim,
+  redlockOn,
+  untilNothingIsLeft,
+} from './rig.ts';
 
 let masters: TestMaster[] = [];
 let first: TestMaster;
@@ -91,7 +103,7 @@ test('a master that restarted within the grace does not count, and keeps nothing
   const { redlock } = redlockOn(masters, { restartGraceMs: 3_600_000 });
   const attempt = await redlock.attempt(newClaim());
   const message = expect.stringMatching(
-    /^restarted \d+ s ago and may have forgotten .*: counts again in 3[56]\d\d s$/,
+    /^restarted \d+ s ago .* may have forgotten .*: counts again in 3[56]\d\d s$/,
   );
   const failed = { kind: 'failed', cause: 'restarted', message };
   expect(attempt).toMatchObject({
@@ -125,8 +137,69 @@ test('when the whole grace is over it counts, on the same connection', async () 
   await handle.release(claim, 0);
 });
 
-test('a master that writes each change to disk first counts at once', async () => {
-  const [durable] = (await startMasters(1, { persist: true })) as [TestMaster];
-  const handle = handleOn(durable, { restartGraceMs: 3_600_000 });
-  expect(await handle.acquire(newClaim(), lasting)).toMatchObject({ kind: 'granted' });
+describe('a master that writes each change to its disk, with an hour of restart grace', () => {
+  const settings = { restartGraceMs: 3_600_000 };
+  const durable = async (config: Record<string, string[]> = {}) => {
+    const [master] = (await startMasters(1, { persist: true, config })) as [TestMaster];
+    return master;
+  };
+  const lostIts = failed(
+    'restarted',
+    /^restarted \d+ s ago without its mark .* forgotten .*: counts again in 3[56]\d\d s$/,
+  );
+
+  test('counts at once after a restart with its data, and not with another disk', async () => {
+    const master = await durable();
+    await master.markLongAgo('');
+    await master.restart();
+    const granted = await handleOn(master, settings).acquire(newClaim(), lasting);
+    expect(granted).toMatchObject({ kind: 'granted' });
+    await master.replaceDisk();
+    expect(await handleOn(master, settings).acquire(newClaim(), lasting)).toEqual(lostIts);
+    // The mark that has just been written is none from before, however often it restarts.
+    await master.restart();
+    const again = newClaim({ resources: ['s'] });
+    expect(await handleOn(master, settings).acquire(again, lasting)).toEqual(lostIts);
+    await master.markLongAgo('');
+    const later = newClaim({ resources: ['t'] });
+    const counted = await handleOn(master, settings).acquire(later, lasting);
+    expect(counted).toMatchObject({ kind: 'granted' });
+    expect(await locksOn(master)).toEqual(['r', 's', 't']);
+  });
+
+  test('counts at once where the user may write no mark, or another key has its name', async () => {
+    const user = ['default', 'on', 'nopass', '~*', '&*', '+@all', '-hset'];
+    const [silent, wrong] = await Promise.all([durable({ user }), durable()]);
+    await wrong.command('set', '{}:mark', 'x');
+    for (const master of [silent, wrong]) {
+      const reply = await handleOn(master, settings).acquire(newClaim(), lasting);
+      expect(reply).toMatchObject({ kind: 'granted' });
+    }
+  });
+
+  test('writes the mark anew when it is from the future: its clock was set back', async () => {
+    const master = await durable();
+    await master.command('hset', '{}:mark', 'id', 'ahead', 'since', Date.now() + 86_400_000);
+    expect(await handleOn(master, settings).acquire(newClaim(), lasting)).toEqual(lostIts);
+    expect(await master.command('hget', '{}:mark', 'id')).toBe('ahead');
+    expect(Number(await master.command('hget', '{}:mark', 'since'))).toBeLessThan(
+      Date.now() + 3_600_000,
+    );
+  });
+
+  test('has no mark without a grace, and keeps none of a look', async () => {
+    const master = await durable();
+    await handleOn(master).acquire(newClaim(), lasting);
+    const registry = new ServerRegistry();
+    const look = {
+      prefix: '',
+      historyBytes: usualHistoryBytes,
+      protocol: 'redlock' as const,
+      ...settings,
+    };
+    const observer = new LockObserver(parseAddress(master.url), look, registry, clock);
+    expect(await observer.graceFailure()).toEqual(lostIts);
+    observer.close();
+    expect(await master.keys()).not.toContain('{}:mark');
+  });
 });

@@ -115,7 +115,7 @@ interface Keeper {
 
 /** The keys on a master, without counters and histories. */
 export async function locksOn(master: Keeper): Promise<string[]> {
-  return (await master.keys()).filter((key) => !/:(fence|history|promotion)$/.test(key));
+  return (await master.keys()).filter((key) => !/:(fence|history|mark|promotion)$/.test(key));
 }
 
 /**

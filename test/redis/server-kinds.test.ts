@@ -89,7 +89,7 @@ describe('a kind that can never vote', () => {
     ['one other', peer],
     ['two others', [peer, peer]],
   ])('an active replica of KeyDB, with %s, as it says it is', (_, role) => {
-    const identity = parseIdentity('run_id:abc\r\nredis_mode:standalone\r\n', role, 0);
+    const identity = parseIdentity('run_id:abc\r\nredis_mode:standalone\r\n', role, 0, null);
     expect(new ServerRegistry().admit('m', identity)).toEqual(asPeer);
   });
 
@@ -146,7 +146,12 @@ describe('a kind that can never vote', () => {
     ['a cluster of Valkey 8', 'server_mode:cluster', 'a node of a cluster'],
     ['a sentinel of Valkey 9', 'server_mode:sentinel', 'a sentinel'],
   ])('%s', (_, line, kind) => {
-    const identity = parseIdentity(`valkey_version:8.0.1\r\n${line}\r\n`, ['master', 0, []], 0);
+    const identity = parseIdentity(
+      `valkey_version:8.0.1\r\n${line}\r\n`,
+      ['master', 0, []],
+      0,
+      null,
+    );
     expect(kindOfFacts(identity)?.name ?? null).toBe(kind);
   });
 });
@@ -278,7 +283,7 @@ describe('a promoted replica', () => {
     const registry = new ServerRegistry();
     const seen = (runId: string, startedAt: number, repliedAt: number) =>
       registry.admit('m', {
-        ...parseIdentity(null, ['master', 0, []], repliedAt),
+        ...parseIdentity(null, ['master', 0, []], repliedAt, null),
         runId,
         startedAt,
       });

@@ -108,6 +108,14 @@ export class TestMaster {
     await this.#launch();
   }
 
+  /** Killed, and started again at the same address with another disk, which is empty. */
+  async replaceDisk(): Promise<void> {
+    await this.kill();
+    rmSync(this.directory, { recursive: true, force: true });
+    mkdirSync(this.directory);
+    await this.#launch();
+  }
+
   /** Ended, with its folder removed. May be called twice. */
   async stop(): Promise<void> {
     await this.kill();
@@ -127,6 +135,11 @@ export class TestMaster {
   /** All keys of database 0, sorted. */
   async keys(): Promise<string[]> {
     return ((await this.command('keys', '*')) as string[]).sort();
+  }
+
+  /** Gives it a mark from long ago, as a master that has been in use for long has one. */
+  async markLongAgo(prefix: string): Promise<void> {
+    await this.command('hset', `{${prefix}}:mark`, 'id', this.name, 'since', 1_000);
   }
 
   async flush(): Promise<void> {

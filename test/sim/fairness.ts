@@ -23,7 +23,7 @@ const longerMs = 3_000;
 export function unfairnessOf(options: Options): string[] {
   const { ttlMs, marginMs, clientDrift, masterDrift, downMs } = options;
   const rateRatio = (1 + masterDrift) / (1 - clientDrift);
-  const isForgetful = options.restartEveryMs !== null && options.memory === 'none';
+  const isForgetful = options.restartEveryMs !== null && options.memory !== 'all';
   const isStopped =
     options.pauseEveryMs !== null && !options.hasGuard && options.pauseMs > marginMs / 2;
   const isAsleep =

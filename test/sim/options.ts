@@ -23,8 +23,8 @@ export interface Weather {
   readonly slowEveryMs: number | null;
   readonly slowMs: number;
   readonly restartEveryMs: number | null;
-  /** What a server remembers after a restart. */
-  readonly memory: 'all' | 'none';
+  /** What a server remembers after a restart; `some`: all of it or nothing. */
+  readonly memory: 'all' | 'some' | 'none';
   readonly downMs: { readonly least: number; readonly most: number };
   readonly pauseEveryMs: number | null;
   readonly pauseMs: number;

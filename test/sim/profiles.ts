@@ -46,6 +46,13 @@ const forgetfulRestarts: Disturb = ({ ttlMs }, random) => ({
   wallSpreadMs: 100,
 });
 
+/** Servers that fsync every change, some of which come back with another disk. */
+const replacedDisks: Disturb = (calm, random) => ({
+  ...forgetfulRestarts(calm, random),
+  memory: 'some',
+  isDurable: true,
+});
+
 const pauses: Disturb = ({ marginMs }, random) => ({
   pauseEveryMs: random.between(50, 500),
   pauseMs: marginMs / 4,
@@ -111,6 +118,7 @@ export const fairProfiles = {
   'slow-masters': slowMasters,
   'restarts-with-memory': restarts,
   'restarts-empty': forgetfulRestarts,
+  'replaced-disks': replacedDisks,
   drift: (_, random) => ({
     clientDrift: fairDrift,
     masterDrift: fairDrift,

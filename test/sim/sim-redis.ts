@@ -9,6 +9,7 @@ import { epochMs } from './machine.ts';
 import { type FreezeScript, runFreeze } from './sim-freeze.ts';
 import { SimHolders } from './sim-holders.ts';
 import { runLook } from './sim-look.ts';
+import { oldMark, runMark, type SimMark } from './sim-mark.ts';
 import { runPromoted } from './sim-promoted.ts';
 import { SimQueue } from './sim-queue.ts';
 import { type LockScript, runScript } from './sim-scripts.ts';
@@ -39,10 +40,11 @@ export interface Snapshot {
   readonly entries: ReadonlyMap<string, Entry>;
   readonly queues: ReadonlyMap<string, SimQueue>;
   readonly holders: ReadonlyMap<string, SimHolders>;
+  readonly mark: SimMark | null;
 }
 
 export type Words = readonly (string | number)[];
-export type Script = LockScript | FreezeScript | SetnxScript | 'act' | 'look' | 'promoted';
+export type Script = LockScript | FreezeScript | SetnxScript | 'act' | 'look' | 'mark' | 'promoted';
 type Item = number | string | null;
 /** Text: an error. */
 export type Reply = string | number | readonly (Item | readonly (Item | readonly Item[])[])[];
@@ -72,6 +74,8 @@ export class SimRedis {
   readonly everWaited = new Map<string, number>();
   /** For the checkers: when a waiter last lost its position in the queue of a key, in true time. */
   readonly yieldedAt = new Map<string, number>();
+  /** null: it came back empty, and no client has met it since. */
+  mark: SimMark | null;
   onChange: OnChange = () => {};
   /** Returns how many have been told. A wake-up has an empty message. */
   onPublish: (channel: string, message: string) => number = () => 0;
@@ -84,6 +88,7 @@ export class SimRedis {
     this.#rate = clock.rate;
     this.#wallOffsetMs = clock.wallOffsetMs;
     this.flaws = flaws;
+    this.mark = oldMark(this);
   }
 
   /** In the world's time, for the checkers. */
@@ -176,6 +181,7 @@ export class SimRedis {
       queues,
       holders,
       histories: new Map(this.#histories),
+      mark: this.mark,
       skips: new Map([...this.skips].map(([key, skips]) => [key, new Map(skips)])),
     };
   }
@@ -187,6 +193,7 @@ export class SimRedis {
       for (const memory of [this.#entries, this.#queues, this.#holders, this.#histories, skips])
         memory.clear();
     });
+    this.mark = snapshot?.mark ?? null;
     for (const [key, lines] of snapshot?.histories ?? []) this.#histories.set(key, lines);
     for (const [key, skips] of snapshot?.skips ?? []) this.skips.set(key, new Map(skips));
     for (const [key, entry] of snapshot?.entries ?? []) this.#entries.set(key, entry);
@@ -197,6 +204,7 @@ export class SimRedis {
   run(script: Script, keys: readonly string[], args: Words): Reply {
     const locks = keys.filter((key) => !key.startsWith('{'));
     if (script === 'look') return runLook(this, locks);
+    if (script === 'mark') return runMark(this, args);
     if (script === 'promoted') return runPromoted(this, keys[0] ?? '', args);
     if (script === 'freeze' || script === 'thaw') return runFreeze(this, script, keys, args);
     if (script === 'act') {

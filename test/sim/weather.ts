@@ -154,7 +154,8 @@ export class Weather {
     const { memory, downMs } = this.#options;
     this.#places.world.mark('restarted master');
     server.stop();
-    if (memory === 'none') server.redis.restore(null);
+    const isEmptied = memory === 'none' || (memory === 'some' && this.#random.chance(0.5));
+    if (isEmptied) server.redis.restore(null);
     // Not a trouble that ends early: how long a server is down decides whether its new counters are
     // high enough.
     this.#places.world.after(this.#random.between(downMs.least, downMs.most), () => server.start());

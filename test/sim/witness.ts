@@ -161,7 +161,7 @@ export class Witness {
     this.isCalm = isCalm(options) && options.freezerCount + options.stopperCount === 0;
     this.isDeadly = options.killChance > 0;
     this.isForgetful =
-      (options.restartEveryMs !== null && options.memory === 'none') ||
+      (options.restartEveryMs !== null && options.memory !== 'all') ||
       options.failoverEveryMs !== null;
     this.isPunctual = options.wallSpreadMs <= 100;
     const isWell = this.isCalm && !this.isDeadly && options.protocol === 'redlock';

@@ -76,7 +76,11 @@ export class CellMaster {
     const start = (options: object, wrapped = program) =>
       TestMaster.start(name, directory, wrapped, options);
     const master = (server: TestMaster) => new CellMaster(name, kind, server, own);
-    if (kind === 'keeps') return master(await start({ persist: true }));
+    if (kind === 'keeps') {
+      const server = await start({ persist: true });
+      await server.markLongAgo('redlock:');
+      return master(server);
+    }
     if (kind === 'small-disk') {
       const config = { dir: join(own, 'disk'), appendonly: 'yes', appendfsync: 'everysec' };
       return master(await start({ config }, onSmallDisk(program, own)));

@@ -255,7 +255,7 @@ class Cell {
         (await server.keys()).map((key) => `key ${key} on ${name}`),
       ),
     );
-    return keys.flat().filter((key) => !/:(fence|history|promotion) on /.test(key));
+    return keys.flat().filter((key) => !/:(fence|history|mark|promotion) on /.test(key));
   }
 
   #result(): CellResult {

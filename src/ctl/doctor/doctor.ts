@@ -7,6 +7,7 @@ import { fitted, renderTable } from '../../cli/rows.ts';
 import type { Failed } from '../../lock/types.ts';
 import type { MasterAddress } from '../../redis/address.ts';
 import { isFailed } from '../../redis/errors.ts';
+import { markQuestionOf } from '../../redis/restart.ts';
 import { exitCode, UsageError } from '../../text/errors.ts';
 import { jsonLine, quoted } from '../../text/foreign-text.ts';
 import { nearest } from '../../text/suggestion.ts';
@@ -17,6 +18,7 @@ import { actLine, personOf } from '../people/person.ts';
 import { gatherFacts, type MasterFacts } from './facts.ts';
 import {
   type Assessment,
+  type Circumstances,
   configFile,
   count,
   duplicates,
@@ -83,7 +85,8 @@ export async function doctor(call: Call): Promise<number> {
   const accepted = acceptedChecks(args);
   const query = await MasterQuery.of(settings, clock);
   const facts = await gatherFacts(query, settings, clock);
-  const { restartGraceMs, masterTimeoutMs, local } = settings;
+  const { masterTimeoutMs, local } = settings;
+  const around = { ...marksOf(facts, settings), masterTimeoutMs, isLocal: local };
   const addresses = query.observers.map(({ address }) => address);
   const seen: Seen = { facts, addresses, settings, whyNotKept: await processes.whyNotKept() };
   const findings: Finding[] = [
@@ -95,12 +98,7 @@ export async function doctor(call: Call): Promise<number> {
     ...facts.flatMap((fact, at): Finding[] => {
       const master = query.observers[at]?.name ?? '';
       const answer = { check: reachableCheck, master, ...reachable(isFailed(fact) ? fact : null) };
-      return isFailed(fact)
-        ? [answer]
-        : [
-            answer,
-            ...masterFindings(master, fact, { restartGraceMs, masterTimeoutMs, isLocal: local }),
-          ];
+      return isFailed(fact) ? [answer] : [answer, ...masterFindings(master, fact, around)];
     }),
     ...(await freezesOf(call, query)),
   ].sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
@@ -113,6 +111,19 @@ export async function doctor(call: Call): Promise<number> {
   if (has('error')) return exitCode.config;
   const isOpen = ({ check, grade }: Finding) => grade !== 'ok' && !accepted.has(check);
   return args.has('--strict') && findings.some(isOpen) ? exitCode.warnings : exitCode.ok;
+}
+
+/** What the findings need to know of the marks of all masters. */
+function marksOf(
+  facts: readonly (MasterFacts | Failed)[],
+  settings: CtlSettings,
+): Pick<Circumstances, 'restartGraceMs' | 'isMarked' | 'oldestMarkMs'> {
+  const marks = facts.flatMap((fact) => (isFailed(fact) ? [] : (fact.mark?.forMs ?? [])));
+  return {
+    restartGraceMs: settings.restartGraceMs,
+    isMarked: markQuestionOf(settings, false) !== null,
+    oldestMarkMs: Math.max(0, ...marks),
+  };
 }
 
 /** The older protocol knows none. */

@@ -124,6 +124,11 @@ function rateBetween(first: ClockReading, last: ClockReading): ClockRate {
   return { rate, least: Math.sign(rate) * Math.max(0, Math.abs(rate) - doubt) };
 }
 
+/** `forMs`: for how long it has stood by the master's clock; null: there is none. */
+export interface MarkFact {
+  readonly forMs: number | null;
+}
+
 export interface MasterFacts {
   readonly address: MasterAddress;
   readonly server: ServerVersion | null;
@@ -152,6 +157,8 @@ export interface MasterFacts {
   readonly roundTripsMs: readonly number[];
   /** Readings of the master's clock, at least a second apart. */
   readonly clockReadings: readonly ClockReading[];
+  /** Its mark under the prefix; null: it was not asked for, or is not shown. */
+  readonly mark: MarkFact | null;
   /** Why the master could not keep a lock; null: it could. */
   readonly refusal: Failed | null;
 }
@@ -208,10 +215,18 @@ async function examine(
     refusal,
     roundTripsMs,
     clockReadings,
+    mark: markFactOf(identity, clock),
   };
 }
 
-type Told = Omit<MasterFacts, 'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'refusal'>;
+function markFactOf({ mark }: ServerIdentity, clock: Clock): MarkFact | null {
+  return mark && { forMs: mark.id === null ? null : clock.now() - mark.since };
+}
+
+type Told = Omit<
+  MasterFacts,
+  'address' | 'isOpen' | 'roundTripsMs' | 'clockReadings' | 'mark' | 'refusal'
+>;
 
 async function tell(connection: Connection, identity: ServerIdentity): Promise<Told> {
   const [info, fsync, bind, protection] = await Promise.all([
@@ -251,7 +266,8 @@ async function setting(connection: Connection, name: string): Promise<string | n
 
 async function isOpen(address: MasterAddress, clock: Clock): Promise<boolean | null> {
   const { username, password, passwordSource, ...stranger } = address;
-  const connection = await Connection.dial(stranger, clock, mostBytes.brief);
+  const meeting = { mostBytes: mostBytes.brief, mark: null };
+  const connection = await Connection.dial(stranger, clock, meeting);
   if (isFailed(connection)) return null;
   const reply = await connection.call('PING');
   connection.close();

@@ -47,6 +47,9 @@ export function isOnThisMachine({ path, host = '', sentinels }: MasterAddress): 
 
 export interface Circumstances {
   readonly restartGraceMs: number;
+  /** Whether runs mark the masters, and the longest time for which one has had its mark. */
+  readonly isMarked: boolean;
+  readonly oldestMarkMs: number;
   readonly masterTimeoutMs: number;
   readonly isLocal: boolean;
 }

@@ -2,8 +2,8 @@
 // password) and server (version, mode, role, persistence, eviction, memory). Pure. *Invariant:* the
 // names of the functions are the names of the checks, which --json prints, so they do not change. A
 // clock that differs is only a warning, because every master counts a lease by its own clock; a
-// clock that runs at another rate endangers locks. Persistence and the restart grace are one check,
-// because either makes up for the other.
+// clock that runs at another rate endangers locks. What a restart
+// forgets is in restart-findings.ts.
 
 import { roughly } from '../../text/lines.ts';
 import { type MasterFacts, rateOf, tolerableRate } from './facts.ts';
@@ -16,6 +16,7 @@ import {
   isOnThisMachine,
   redisCli,
 } from './findings.ts';
+import { mark, restart } from './restart-findings.ts';
 
 export const latency: Check = ({ roundTripsMs }, { masterTimeoutMs }) => {
   const median = roundTripsMs[Math.floor(roundTripsMs.length / 2)] ?? 0;
@@ -195,50 +196,6 @@ export const replicas: Check = ({ replicaCount, address }) => {
   ];
 };
 
-export const restart: Check = (
-  { isAppending, fsync, uptimeMs, address },
-  { restartGraceMs, isLocal },
-) => {
-  if (isAppending && fsync === 'always') return ['ok', 'keeps every change over a restart'];
-  if (restartGraceMs > 0) {
-    if (uptimeMs === null) {
-      const why = 'the restart grace works only where the server tells since when it runs';
-      return ['unknown', 'does not tell since when it runs', why, grantInfo];
-    }
-    if (uptimeMs >= restartGraceMs)
-      return ['ok', `does not vote for ${roughly(restartGraceMs)} after a restart`];
-    const rest = roughly(restartGraceMs - uptimeMs);
-    const message = `restarted ${roughly(uptimeMs)} ago: does not vote for another ${rest}`;
-    return ['warning', message, 'it may have forgotten a lock that is still held', 'wait'];
-  }
-  const why =
-    'a master that restarts empty, or without its last second, grants a lock that is still held';
-  if (isLocal)
-    return [
-      'warning',
-      'forgets all locks when it is ended',
-      why,
-      'use masters of your own where it matters',
-    ];
-  // Two pairs in one CONFIG SET need version 7.
-  const durable = redisCli(address, 'CONFIG SET appendfsync always', 'CONFIG SET appendonly yes');
-  const fix = `set restartGrace to the longest ttl in use, or ${durable}`;
-  if (isAppending === null || (isAppending && fsync === null)) {
-    return [
-      'unknown',
-      'does not tell whether a restart forgets locks',
-      why,
-      `${grantConfig}, or set restartGrace`,
-    ];
-  }
-  return [
-    'error',
-    isAppending ? `appendfsync is ${fsync}` : 'keeps nothing over a restart',
-    why,
-    fix,
-  ];
-};
-
 export const eviction: Check = ({ maxMemory, evictionPolicy, address }) => {
   const why = 'an evicted lock is granted to the next client while its holder still works';
   if (evictionPolicy === null)
@@ -274,6 +231,7 @@ const checks = {
   role,
   replicas,
   restart,
+  mark,
   eviction,
   memory,
   clock,

@@ -20,6 +20,7 @@ const names = [
   'thaw',
   'replace',
   'promoted',
+  'mark',
   'acquire.setnx',
   'extend.setnx',
   'release.setnx',

@@ -3,6 +3,7 @@
 // without waiting; that answer comes before the one to the command, because a connection keeps its
 // order.
 
+import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../lock/ports.ts';
 import type { Failed } from '../../lock/types.ts';
@@ -20,6 +21,21 @@ import { openMaster } from './sentinels.ts';
 /** How a server refuses any request: not logged in, protected mode, no room for another client. */
 const refusedConnection = /^(NOAUTH|DENIED)\b|^ERR max number of clients|unauthenticated/;
 
+/** How a new connection meets its server. */
+export interface Meeting {
+  /** The limit of one reply. */
+  readonly mostBytes: number;
+  /** null: it is not asked. */
+  readonly mark: MarkQuestion | null;
+}
+
+/** The question for the mark of the server. */
+export interface MarkQuestion {
+  readonly key: string;
+  /** Whether one is written where there is none; a look changes nothing. */
+  readonly isWriting: boolean;
+}
+
 export class Connection {
   /** The server's identity; known before the reply to the first command. */
   readonly identity: Promise<ServerIdentity | Failed>;
@@ -34,21 +50,29 @@ export class Connection {
   #identified: ServerIdentity | Failed | null = null;
   #promotedAs: Promise<string | null> | null = null;
 
-  private constructor({ client, ask, whyFailed }: OpenedClient, clock: Clock) {
+  private constructor(
+    { client, ask, whyFailed }: OpenedClient,
+    clock: Clock,
+    mark: MarkQuestion | null,
+  ) {
     this.#client = client;
     this.#ask = ask;
     this.#whyFailed = whyFailed;
     this.#clock = clock;
-    this.identity = this.#identify();
+    this.identity = this.#identify(mark);
   }
 
   /**
-   * Connects, logs in, and sends INFO server and ROLE without waiting for their answers. A server
-   * whose reply has more than `mostBytes` loses the connection.
+   * Connects, logs in, and sends INFO server, ROLE and the question for the mark without waiting
+   * for their answers. A server whose reply has more than `mostBytes` loses the connection.
    */
-  static async dial(origin: Origin, clock: Clock, mostBytes: number): Promise<Connection | Failed> {
+  static async dial(
+    origin: Origin,
+    clock: Clock,
+    { mostBytes, mark }: Meeting,
+  ): Promise<Connection | Failed> {
     const opened = await openMaster(origin, { mostBytes, isRenewing: true });
-    return isFailed(opened) ? opened : new Connection(opened, clock);
+    return isFailed(opened) ? opened : new Connection(opened, clock, mark);
   }
 
   /** The server's identity; null until it is known. */
@@ -119,15 +143,16 @@ export class Connection {
     if (this.#client.status !== 'end') this.#client.disconnect();
   }
 
-  async #identify(): Promise<ServerIdentity | Failed> {
+  async #identify(question: MarkQuestion | null): Promise<ServerIdentity | Failed> {
     // One write, with the first command: a server that refuses every client says why and closes the
     // connection at once, and a second write would fail before that is read.
     const { stream } = this.#client;
     stream.cork();
     process.nextTick(() => stream.uncork());
-    const [info, role] = await Promise.all([
+    const [info, role, mark] = await Promise.all([
       this.#send(() => this.#client.info('server')),
       this.#send(() => this.#client.call('ROLE')),
+      question && this.#askMark(question),
     ]);
     // A refused INFO is no failure (some ACLs forbid it); a refused connection is.
     if (isFailed(info) && refusedConnection.test(info.message)) return info;
@@ -135,8 +160,13 @@ export class Connection {
     const isMore = server !== null && mayTellMore(server);
     const more = isMore ? await this.#send(() => this.#client.info('crdt')) : null;
     const told = typeof more === 'string' ? `${server}\n${more}` : server;
-    this.#identified = parseIdentity(told, role, this.#clock.now());
+    this.#identified = parseIdentity(told, role, this.#clock.now(), mark);
     return this.#identified;
+  }
+
+  #askMark({ key, isWriting }: MarkQuestion): Promise<unknown | Failed> {
+    const newId = isWriting ? randomBytes(10).toString('hex') : '';
+    return this.eval(scripts.mark, [key], newId);
   }
 
   /** Sections of INFO by field, or all of it; empty where the server refuses it. */

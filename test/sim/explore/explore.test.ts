@@ -79,6 +79,7 @@ describe('a mistake breaks a property', () => {
     { mutant: 'repair-without-proof', world: 'extension', property: 'revived' },
     { mutant: 'no-write-back', world: 'fence', property: 'fence' },
     { mutant: 'no-restart-grace', world: 'crash', property: 'fence' },
+    { mutant: 'new-mark-counts', world: 'disk', property: 'fence' },
     { mutant: 'validity-from-after-the-requests', world: 'expiry', property: 'honesty' },
     { mutant: 'value-used-again', world: 'retries', property: 'released' },
   ])('$mutant: $property', { timeout: 120_000 }, async ({ mutant: name, world, property }) => {

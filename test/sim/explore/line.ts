@@ -8,8 +8,8 @@ import type { Origin } from '../../../src/redis/connection/client.ts';
 type Words = readonly (string | number)[];
 
 /**
- * Commands that travel together: what a new connection asks about the server, with the first script
- * behind it; the two questions about durability; or one script.
+ * Commands that travel together: what a new connection asks about the server and its mark, with the
+ * first script behind it; the two questions about durability; or one script.
  */
 export interface Request {
   readonly commands: Words[];
@@ -148,7 +148,7 @@ export class Line {
       this.#pending.push({ words: args, resolve, reject });
       this.onSend(args);
       if (this.isOutCut) return;
-      const isScript = args[0] === 'EVAL';
+      const isScript = args[0] === 'EVAL' && !asksForMark(args);
       const last = this.out.at(-1);
       if (last?.isOpen) {
         last.commands.push(args);
@@ -163,6 +163,11 @@ export class Line {
     this.isBackCut = true;
     this.back.push({ replies: null, text: 'broken' });
   }
+}
+
+/** Whether it is the question for the mark, which comes before the first script. */
+export function asksForMark(args: Words): boolean {
+  return args[0] === 'EVAL' && String(args[3]).endsWith(':mark');
 }
 
 function closed(): Error {

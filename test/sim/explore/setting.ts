@@ -31,13 +31,22 @@ export interface Setting {
   readonly losses: number;
   /** How many masters restart, with or without their memory. */
   readonly crashes: number;
+  /** Whether they fsync every change, so that a restart without memory is one with another disk. */
+  readonly isDurable: boolean;
   /** What the counters of the masters stand at, above some large number; null: there are none. */
   readonly counts: readonly [number, number, number] | null;
   /** How often a failed attempt is repeated by the wait of the program; null: no wait around it. */
   readonly retries: number | null;
 }
 
-const plain = { ticks: 0, losses: 0, crashes: 0, counts: null, retries: null };
+const plain = {
+  ticks: 0,
+  losses: 0,
+  crashes: 0,
+  isDurable: false,
+  counts: null,
+  retries: null,
+};
 const once = { acquires: 1, extends: 0 };
 const twice = { acquires: 2, extends: 0 };
 const extending = { acquires: 1, extends: 1 };
@@ -105,6 +114,14 @@ export const settings: readonly Setting[] = [
     what: 'two clients acquire and release, and a master restarts',
     clients: [once, once],
     crashes: 1,
+  },
+  {
+    ...plain,
+    name: 'disk',
+    what: 'two clients acquire and release; a master that fsyncs restarts, or its disk is replaced',
+    clients: [once, once],
+    crashes: 1,
+    isDurable: true,
   },
   {
     ...plain,

@@ -9,7 +9,7 @@ import type { RedisMaster } from '../../../src/redis/redis-master.ts';
 import { epochMs } from '../machine.ts';
 import type { Script } from '../sim-redis.ts';
 import type { System } from '../system.ts';
-import { Line, originOf } from './line.ts';
+import { asksForMark, Line, originOf } from './line.ts';
 import {
   type Budget,
   masterTimeoutMs,
@@ -291,6 +291,8 @@ function textOf(line: Line): string {
 
 /** A script by the words behind its keys, which are the same for all. */
 function shortOf(args: readonly (string | number)[]): string {
+  // The id of a new mark is drawn.
+  if (asksForMark(args)) return 'mark';
   if (args[0] !== 'EVAL') return String(args[1] ?? args[0]);
   return `${String(args[1]).length},${args.slice(3 + Number(args[2])).join()}`;
 }

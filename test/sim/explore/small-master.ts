@@ -5,7 +5,7 @@ import { epochMs } from '../machine.ts';
 import { type Script, SimRedis } from '../sim-redis.ts';
 import type { System } from '../system.ts';
 import type { World } from '../world.ts';
-import type { Answer, Request } from './line.ts';
+import { type Answer, asksForMark, type Request } from './line.ts';
 import { counter, key, ttlMs } from './setting.ts';
 
 type Words = readonly (string | number)[];
@@ -29,10 +29,18 @@ export class SmallMaster {
   readonly #number: number;
   readonly #world: World;
   readonly #scriptNamed: System['scriptNamed'];
+  readonly #isDurable: boolean;
   #startedAt = -86_400_000;
   #startCount = 1;
 
-  constructor(world: World, number: number, redis: SimRedis, scriptNamed: System['scriptNamed']) {
+  constructor(
+    world: World,
+    number: number,
+    redis: SimRedis,
+    scriptNamed: System['scriptNamed'],
+    isDurable: boolean,
+  ) {
+    this.#isDurable = isDurable;
     this.#number = number;
     this.#world = world;
     this.#scriptNamed = scriptNamed;
@@ -59,9 +67,10 @@ export class SmallMaster {
   answer({ commands }: Request): { readonly answer: Answer; readonly effects: readonly Effect[] } {
     const effects: Effect[] = [];
     const replies = commands.map((args) => this.#reply(args, effects));
-    const texts = replies.map((reply, index) =>
-      commands[index]?.[1] === 'server' ? this.#start : textOf(reply),
-    );
+    const texts = replies.map((reply, index) => {
+      if (commands[index]?.[1] === 'server') return this.#start;
+      return asksForMark(commands[index] ?? []) ? this.#markText : textOf(reply);
+    });
     return { answer: { replies, text: texts.join(' ') }, effects };
   }
 
@@ -72,7 +81,8 @@ export class SmallMaster {
     const held = holder === null ? '' : `${holder}:${redis.remainingMs(key)}`;
     const forgot = [...this.forgot].filter(isLive);
     const past = [forgot, [...this.setTooLate].filter(isLive)].join('/');
-    return `${held},${redis.get(counter) ?? ''},${this.#start},${past}`;
+    const start = this.#start + this.#markText;
+    return `${held},${redis.get(counter) ?? ''},${start},${past}`;
   }
 
   /** The key expires, and not later than one ttl after this instant; null: or else why not. */
@@ -88,15 +98,21 @@ export class SmallMaster {
     return this.#startCount === 1 ? '' : `${this.#startCount}@${this.#startedAt}`;
   }
 
+  /** The same for all marks from before the world began. */
+  get #markText(): string {
+    const { mark, now } = this.redis;
+    return mark === null || now - mark.since < 86_400_000 ? `m${mark?.since}` : '';
+  }
+
   #reply([name, ...args]: Words, effects: Effect[]): unknown {
     if (name === 'INFO') {
-      if (args[0] !== 'server') return 'aof_enabled:0\r\n';
+      if (args[0] !== 'server') return `aof_enabled:${this.#isDurable ? 1 : 0}\r\n`;
       const seconds = Math.floor((this.#world.now - this.#startedAt) / 1000);
       const runId = `${this.#number}${this.#startCount}`.padEnd(40, '0');
       return `run_id:${runId}\r\nuptime_in_seconds:${seconds}\r\n`;
     }
     if (name === 'ROLE') return ['master', 0, []];
-    if (name === 'CONFIG') return ['appendfsync', 'everysec'];
+    if (name === 'CONFIG') return ['appendfsync', this.#isDurable ? 'always' : 'everysec'];
     const keyCount = Number(args[1]);
     const script = this.#scriptNamed(String(args[0]));
     const before = this.redis.get(key);
@@ -119,15 +135,19 @@ function textOf(reply: unknown): string {
   return reply instanceof Error ? String(reply) : JSON.stringify(reply);
 }
 
-/** `count`: what its counter stands at; null: it has none, and starts at the time of day. */
+/**
+ * `count`: what its counter stands at; null: it has none, and starts at the time of day.
+ * `isDurable`: it fsyncs every change, which helps nothing when its disk is replaced.
+ */
 export function newMaster(
   world: World,
   { scriptNamed }: System,
   number: number,
   count: number | null,
+  isDurable: boolean,
   flaws: ConstructorParameters<typeof SimRedis>[2],
 ): SmallMaster {
   const redis = new SimRedis(world, { rate: 1, wallOffsetMs: 0 }, flaws);
   if (count !== null) redis.put(counter, String(epochMs * 1000 + count), 86_400_000);
-  return new SmallMaster(world, number, redis, scriptNamed);
+  return new SmallMaster(world, number, redis, scriptNamed, isDurable);
 }

@@ -18,6 +18,8 @@ const names: readonly string[] = [
   'no-write-back',
   'smallest-count',
   'no-restart-grace',
+  'believes-appendfsync-always',
+  'new-mark-counts',
   'release-without-comparing',
   'extend-without-comparing',
   'extend-revives',

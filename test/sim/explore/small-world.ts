@@ -92,7 +92,14 @@ export class SmallWorld {
     this.#lossesLeft = setting.losses;
     this.#crashesLeft = setting.crashes;
     this.#masters = masterNames.map((_, index) =>
-      newMaster(this.#world, system, index, setting.counts?.[index] ?? null, new Set(flaws)),
+      newMaster(
+        this.#world,
+        system,
+        index,
+        setting.counts?.[index] ?? null,
+        setting.isDurable,
+        new Set(flaws),
+      ),
     );
     this.#clients = setting.clients.map((budget, index) => {
       const name = 'abc'[index] as string;

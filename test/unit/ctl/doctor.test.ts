@@ -40,9 +40,16 @@ const healthy: MasterFacts = {
   isOpen: false,
   roundTripsMs: [0.5, 0.6, 0.7],
   clockReadings: [reading(0, 3), reading(1_000, 3)],
+  mark: { forMs: 86_400_000 },
   refusal: null,
 };
-const around = { restartGraceMs: 0, masterTimeoutMs: 1_500, isLocal: false };
+const around = {
+  restartGraceMs: 0,
+  isMarked: false,
+  oldestMarkMs: 86_400_000,
+  masterTimeoutMs: 1_500,
+  isLocal: false,
+};
 
 function judge(changes: Partial<MasterFacts>, circumstances = {}) {
   return masterFindings('m', { ...healthy, ...changes }, { ...around, ...circumstances });
@@ -61,7 +68,9 @@ const open = { isOpen: true, address: parseAddress('redis://127.0.0.1:6379') };
 const noAof = { isAppending: false };
 const denied = { kind: 'failed', cause: 'denied', message: 'NOPERM' } as const;
 const local = { restartGraceMs: 0, isLocal: true };
-const grace = { restartGraceMs: 30_000 };
+const grace = { restartGraceMs: 30_000, isMarked: true };
+const allNew = { ...grace, oldestMarkMs: 10_000 };
+const marked = (forMs: number | null) => ({ mark: { forMs } });
 
 test.each<[Partial<MasterFacts>, object, string[]]>([
   [{ roundTripsMs: [900] }, {}, ['warning latency: a round trip takes 900.0 ms']],
@@ -80,6 +89,20 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
     grace,
     ['warning restart: restarted 10s ago: does not vote for another 20s'],
   ],
+  [{ mark: null }, grace, ['unknown mark: does not show its mark']],
+  [marked(10_000), grace, ['warning mark: has lost its mark, or is new: does not vote for 20s']],
+  [
+    { ...marked(null), uptimeMs: 5_000 },
+    grace,
+    ['warning mark: has lost its mark, or is new: does not vote for 30s from the next run on'],
+  ],
+  [
+    { ...marked(10_000), uptimeMs: 12_000 },
+    allNew,
+    ['warning mark: is new, or was emptied with the others: does not vote for 20s'],
+  ],
+  [marked(10_000), allNew, []],
+  [marked(null), { ...grace, oldestMarkMs: 0 }, []],
   [{ evictionPolicy: 'allkeys-lru' }, {}, ['error eviction: maxmemory-policy is allkeys-lru']],
   [
     { evictionPolicy: 'volatile-ttl', maxMemory: 0 },
@@ -116,6 +139,13 @@ test.each<[Partial<MasterFacts>, object, string[]]>([
   ],
 ])('%j %j: %j', (changes, circumstances, expected) => {
   expect(lessThanOk(changes, circumstances)).toEqual(expected);
+});
+
+it('does not praise a server that has just come back empty for what it keeps', () => {
+  const said = (forMs: number) =>
+    judge({ ...marked(forMs), uptimeMs: 12_000 }, grace).find(({ check }) => check === 'restart');
+  expect(said(10_000)?.message).toBe('keeps every change from now on');
+  expect(said(60_000)?.message).toBe('keeps every change over a restart');
 });
 
 test.each<[Partial<MasterFacts>, string]>([
@@ -268,7 +298,7 @@ it('problems come first, the worst on top, merged over masters; the rest is a ta
   );
   expect(text).toMatch(/\nCHECK +MASTER +RESULT\n/);
   expect(text).toMatch(/^latency +2 masters +a round trip takes 0.6 ms$/m);
-  expect(text).toMatch(/\n2 errors, 2 warnings, no checks unknown, 22 ok\n$/);
+  expect(text).toMatch(/\n2 errors, 2 warnings, no checks unknown, 24 ok\n$/);
 });
 
 describe('reading a clock', () => {
