@@ -38,7 +38,7 @@ test('mistakes: one line with the advice, the right code, no connection', async 
     [64, /"--tll": unknown option \(did you mean --ttl\?\)/, ['--tll', '3s', ...job]],
     [64, /--master: "redis:\/\/h:\*\*\*": not a port/, ['--master', 'redis://h:no', ...job]],
     [64, /--master: "https:\/\/h": unknown scheme/, ['--master', 'https://h', ...job]],
-    [64, /contradict each other/, ['-n', '-w', '5s', ...job]],
+    [64, /contradict each other/, ['--retry-count', '3', '-w', '5s', ...job]],
     [78, /REDLOCK_TTL: "soon": not a duration/, job, { REDLOCK_TTL: 'soon' }],
     [78, /REDLOCK_MASTERS: "redis:\/\/": no host/, job, { REDLOCK_MASTERS: 'redis://' }],
     [78, /masters: none configured .*\.redlockrc.*REDLOCK_MASTERS.*--local/, job, without],
