@@ -199,3 +199,52 @@ test('one connection serves all waiters of a program, as often as they wait', as
   expect(warnings).toEqual([]);
   handle.close();
 });
+
+const deadCount = 100_000;
+/** Fills the queue; ARGV: how many ms ago they were seen ('': never), how many. */
+const fill = `local time = redis.call('TIME')
+for at = 1, ARGV[2] do
+  redis.call('ZADD', KEYS[1], at, 'dead' .. at)
+  if ARGV[1] ~= '' then
+    redis.call('ZADD', KEYS[2], time[1] * 1000 - ARGV[1], 'dead' .. at)
+  end
+end`;
+
+test.each([
+  ['that were last seen a minute ago', 60_000],
+  ['of which only the queue tells', ''],
+])('before a living waiter, a hundred thousand %s cost nothing', async (_, agoMs) => {
+  const [master] = masters as [TestMaster];
+  const waiterOf = (id: string) => ({ waiter: { id, arrivalUs: deadCount + 1 } });
+  const handle = handleOn(master);
+  const lasting = never();
+  const holder = newClaim();
+  expect((await handle.acquire(holder, lasting)).kind).toBe('granted');
+  await master.command('eval', fill, 2, '{r}:queue', '{r}:waiters', agoMs, deadCount);
+  const close = await master.hear(['{r}:wake:living'], () => {});
+  const waiting = await handle.acquire(newClaim(waiterOf('living')), lasting);
+  expect(waiting).toMatchObject({ kind: 'refused', position: 0 });
+  const left = await master.command('zcard', '{r}:queue');
+  expect(left).toBeGreaterThan(deadCount - 2_000);
+  expect(left).toBeLessThan(deadCount);
+  await handle.release(holder, 0);
+  // Not to one that comes later; and to the one that waits at its next request.
+  expect((await handle.acquire(newClaim(), lasting)).kind).toBe('refused');
+  await master.command('zadd', '{r}:waiters', 'xx', 9e15, 'living');
+  const next = newClaim(waiterOf('living'));
+  expect((await handle.acquire(next, lasting)).kind).toBe('granted');
+  expect(await master.command('zcard', '{r}:queue')).toBeGreaterThan(deadCount - 10_000);
+  await close();
+});
+
+test('a call wakes two hundred that have just died, and the others are first', async () => {
+  const [master] = masters as [TestMaster];
+  const handle = handleOn(master);
+  const outcome = async () => {
+    await master.flush();
+    await master.command('eval', fill, 2, '{r}:queue', '{r}:waiters', 600, 1_000);
+    const { kind } = await handle.acquire(newClaim(), never());
+    return [kind, await master.command('zcard', '{r}:queue')];
+  };
+  await expect.poll(outcome).toEqual(['refused', 800]);
+});

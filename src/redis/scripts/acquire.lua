@@ -55,7 +55,7 @@ if not set or not set.ok then
     -- @end
     local place = -1
     for i = 1, id ~= '' and by == '' and count or 0 do
-      place = math.max(place, redis.call('ZRANK', queue(i), id) or -1)
+      place = math.max(place, position(i, id) or -1)
     end
     return {0, holder, remainingMs, place, tonumber(now()[1]), tonumber(now()[2]), by, slots}
   end
@@ -176,13 +176,15 @@ if not set or not set.ok then
 
   -- Those before us. A claim that shares passes others that share. One that is woken, or was heard
   -- of in this time, is about to ask.
-  local aboutToAskMs = 500
+  local aboutToAskMs, mostLost, lostCount = 500, 200, 0
   for i = 1, count do
     for _, other in ipairs(isOurs[i] and {} or waiters(i)) do
       if other == id then break end
       if mode ~= 'shared' or not has(other, 'shared') then
         local isAnnounced = standing[i] == false or slotCount > 0
         local askedAt = tonumber(redis.call('ZSCORE', seen(i), other) or 0)
+        lostCount = lostCount + 1
+        isAnnounced = isAnnounced and lostCount <= mostLost
         if not isAnnounced or askedAt > now_ms() - aboutToAskMs or wake(channel(i), other) then
           return refuse('', math.max(0, redis.call('PTTL', KEYS[i * 5 - 4])), '', {})
         end
