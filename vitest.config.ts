@@ -65,6 +65,18 @@ const servers = suite('servers', {
   ].map((files) => `test/${files}.test.ts`),
 });
 
+/**
+ * What a newer Node could change in the built program: arguments, streams, signals, sockets, TLS,
+ * processes, the installed package.
+ */
+const nodes = suite('nodes', {
+  ...onRealTime,
+  include: [
+    'cli/{arguments,contention,exit-code,history,keep-alive,loss,nested,package}',
+    'cli/{secrets,signals,streams,surroundings,tls}',
+  ].map((files) => `test/${files}.test.ts`),
+});
+
 export default defineConfig({
   test: {
     projects: [
@@ -87,6 +99,7 @@ export default defineConfig({
           ]
         : []),
       ...(process.argv.includes('servers') ? [servers] : []),
+      ...(process.argv.includes('nodes') ? [nodes] : []),
       ...named.map((name) => suite(name, { ...onRealTime, testTimeout: generous(300_000) })),
     ],
     // More than twice the cores of a small machine: most tests wait for something most of the time.
