@@ -4,22 +4,13 @@
 
 import { constants } from 'node:os';
 import type { Protocol } from '../redis/calls/protocol.ts';
+import { meaningOf } from '../run/signals.ts';
 import { ValueError } from '../text/errors.ts';
 import { quoted, unprintable, withoutPasswords } from '../text/foreign-text.ts';
 import { isBareNumber, parseDuration, renderDuration } from '../text/time.ts';
 
 const longestTimerMs = 2 ** 31 - 1;
 const longestTtlMs = 24 * 3_600_000;
-const stopsNothing = new Set([
-  'SIGSTOP',
-  'SIGTSTP',
-  'SIGTTIN',
-  'SIGTTOU',
-  'SIGCONT',
-  'SIGCHLD',
-  'SIGURG',
-  'SIGWINCH',
-]);
 
 /** Milliseconds, 0 or more. */
 export function readDuration(text: string): number {
@@ -103,7 +94,7 @@ export function readSignal(text: string): NodeJS.Signals {
     : known.find(([candidate]) => candidate === upper || candidate === `SIG${upper}`)?.[0];
   if (name === undefined)
     throw new ValueError(`${quoted(text)}: not a signal (write TERM, INT, HUP, KILL or a number)`);
-  if (stopsNothing.has(name))
+  if (!meaningOf(name).isEnding)
     throw new ValueError(`${quoted(text)}: does not end a process (write TERM, INT or KILL)`);
   return name;
 }

@@ -32,6 +32,7 @@ import { type Libc, loadLibc } from '../run/processes/libc.ts';
 import { processEntry } from '../run/processes/process-table.ts';
 import type { ProcessTree, RunningCommand } from '../run/processes/process-tree.ts';
 import { SeenTree, type SeenTreeParts } from '../run/processes/seen-tree.ts';
+import { signalsThat } from '../run/signals.ts';
 import type { Signal } from '../run/supervisor.ts';
 import { createSystemClock, readingsNow } from '../system/clock.ts';
 
@@ -40,10 +41,8 @@ process.title = guardName;
 if (process.versions.bun && process.platform === 'linux') {
   writeFileSync('/proc/self/comm', guardName);
 }
-/** The signals that cannot be handled (KILL, STOP), or that report a fault of this process. */
-const deadly = 'KILL STOP ILL ABRT IOT BUS FPE SEGV TRAP SYS PROF CHLD'.split(' ');
-for (const signal of Object.keys(os.constants.signals) as Signal[]) {
-  if (!deadly.includes(signal.slice('SIG'.length))) process.on(signal, () => {});
+for (const signal of signalsThat(({ isIgnoredByGuard }) => isIgnoredByGuard)) {
+  if (signal in os.constants.signals) process.on(signal, () => {});
 }
 
 /** The interval at which ended orphans are reaped. */

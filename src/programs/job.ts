@@ -35,6 +35,7 @@ import { endedBefore, objectionTo, RunError } from '../run/preconditions.ts';
 import { libcForTree } from '../run/processes/kept-tree.ts';
 import type { Libc } from '../run/processes/libc.ts';
 import { Run } from '../run/run.ts';
+import { meaningOf } from '../run/signals.ts';
 import type { StopReason } from '../run/supervisor.ts';
 import { hasTerminal, isInFront, subscribe } from '../run/terminal.ts';
 import { createSystemClock, readingsNow } from '../system/clock.ts';
@@ -48,8 +49,6 @@ import {
   writeReportOf,
 } from './job-parts.ts';
 
-/** Signals that a terminal sends to its foreground group: the command receives them itself. */
-const terminalSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
 /** Two Ctrl-C within this time stop the run. */
 const repeatMs = 2_000;
 
@@ -230,7 +229,8 @@ class Job {
   #interruptedAt = Number.NEGATIVE_INFINITY;
 
   #signalEvent(signal: NodeJS.Signals): Parameters<Run['post']>[0] {
-    const isFromTerminal = this.#isForeground && terminalSignals.includes(signal) && isInFront();
+    // The command has received it itself.
+    const isFromTerminal = this.#isForeground && meaningOf(signal).isFromTerminal && isInFront();
     const now = this.#clock.now();
     const isRepeated = signal === 'SIGINT' && now - this.#interruptedAt < repeatMs;
     if (signal === 'SIGINT') this.#interruptedAt = now;

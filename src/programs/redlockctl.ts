@@ -16,6 +16,7 @@ import type { VerbName } from '../ctl/verb-table.ts';
 import { LocalError } from '../local/directory.ts';
 import type { HolderRecord } from '../lock/value.ts';
 import { type ProcessEntry, processEntry } from '../run/processes/process-table.ts';
+import { raisedAgain } from '../run/signals.ts';
 import { ciJobUrl, userName } from '../system/caller.ts';
 import { createSystemClock } from '../system/clock.ts';
 import { printableLines } from '../text/foreign-text.ts';
@@ -174,7 +175,7 @@ function holderRecord(): HolderRecord {
 /** Aborts at a signal. At its exit the program dies of the signal, after the rollback. */
 function interrupted(): AbortSignal {
   const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const signal of raisedAgain) {
     process.once(signal, () => {
       controller.abort(signal);
       process.once('exit', () => process.kill(process.pid, signal));

@@ -11,7 +11,8 @@ import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import type { Readable } from 'node:stream';
 import { RunError } from './preconditions.ts';
-import type { ChildExit, Signal } from './supervisor.ts';
+import { raisedAgain } from './signals.ts';
+import type { ChildExit } from './supervisor.ts';
 
 /** The descriptor of the pipe in the first process; the command does not get it. */
 export const statusDescriptor = 3;
@@ -80,12 +81,10 @@ function tryOut([program = '', ...args]: readonly string[]): string | null {
 }
 
 /**
- * The shell reports death by one of these as 128 + n, like an exit code. It is taken for death, so
- * that a loop of a shell around redlock-run ends.
+ * The exit of the command as the first process reports it; if that is killed, never resolves. The
+ * shell reports death by a signal as 128 + n, like an exit code. It is taken for death where it
+ * would be raised again, so that a loop of a shell around redlock-run ends.
  */
-const raised: readonly Signal[] = ['SIGHUP', 'SIGINT', 'SIGTERM'];
-
-/** The exit of the command as the first process reports it; if that is killed, never resolves. */
 export function exitInside(status: Readable): Promise<ChildExit> {
   return new Promise((resolve) => {
     let text = '';
@@ -94,7 +93,9 @@ export function exitInside(status: Readable): Promise<ChildExit> {
       text += chunk;
       if (!text.endsWith('\n')) return;
       const code = Number.parseInt(text, 10);
-      const signal = raised.find((candidate) => os.constants.signals[candidate] === code - 128);
+      const signal = raisedAgain.find(
+        (candidate) => os.constants.signals[candidate] === code - 128,
+      );
       resolve(signal ? { kind: 'signaled', signal } : { kind: 'exited', code });
     });
   });

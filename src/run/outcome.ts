@@ -11,6 +11,7 @@ import { type HolderRecord, parseValue } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
 import type { Finished, RunEvent } from './ports.ts';
+import { raisedAgain } from './signals.ts';
 import type { ChildExit, RunResult, Signal, StopReason } from './supervisor.ts';
 
 export interface ExitStatus {
@@ -18,8 +19,6 @@ export interface ExitStatus {
   /** To be raised again instead of exiting with the code. */
   readonly signal: Signal | null;
 }
-
-const raisedAgain: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 export function exitStatusOf(
   { cause, childExit }: RunResult,

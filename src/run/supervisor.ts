@@ -14,6 +14,7 @@ import type {
   Signal,
   StopReason,
 } from './run-result.ts';
+import { meaningOf } from './signals.ts';
 
 export type { ChildExit, RunLossReason, RunResult, Signal, StopReason };
 
@@ -131,7 +132,7 @@ function whileAcquiring(state: State, event: Event): Step {
       return [{ ...state, phase: 'done', cause }, []];
     }
     case 'signal':
-      if (state.cause || !endsWaiting(event.signal)) return [state, []];
+      if (state.cause || !meaningOf(event.signal).endsWait) return [state, []];
       return [
         { ...state, cause: { kind: 'signal', signal: event.signal } },
         [{ kind: 'abandon-acquisition' }],
@@ -180,6 +181,11 @@ function whileHoldingSignal(
   if (signal === 'SIGTERM') return stop;
   // Ctrl-C is left to the child: a pager goes on. Twice in a moment it stops the run.
   if (signal === 'SIGINT') return isFromTerminal && !isRepeated ? [state, []] : stop;
+  // The command is stopped by its own stop signal: it may know nothing of this one.
+  if (meaningOf(signal).running === 'stop') {
+    const cause: StopReason = { kind: 'signal', signal };
+    return [{ ...state, phase: 'stopping', cause }, [{ kind: 'stop', signal: null }]];
+  }
   return isFromTerminal ? [state, []] : [state, [{ kind: 'relay', signal }]];
 }
 
@@ -196,11 +202,12 @@ function whileStopping(state: State, event: Event): Step {
       if (!event.isOver && event.reason !== 'taken' && event.reason !== 'expired')
         return [state, []];
       if (state.cause?.kind === 'lost') return [{ ...state, cause: event }, []];
-      // The stop signal is sent again, now because of the loss.
+      // What has not been told to stop yet is told now, and the loss is reported.
       return [{ ...state, cause: event }, [{ kind: 'stop', signal: null }]];
     case 'signal':
       if (event.signal === 'SIGINT' || event.signal === 'SIGTERM') return kill(state);
-      return [state, event.isFromTerminal ? [] : [{ kind: 'relay', signal: event.signal }]];
+      if (event.isFromTerminal || meaningOf(event.signal).running !== 'relay') return [state, []];
+      return [state, [{ kind: 'relay', signal: event.signal }]];
     case 'kill-due':
       return kill(state);
     default:
@@ -268,8 +275,3 @@ type NeverStarted = Extract<ChildExit, { kind: 'never-started' }>;
 const sweep: Action = { kind: 'sweep' };
 const start: Action = { kind: 'start-child' };
 const release: Action = { kind: 'release' };
-
-/** Nothing has been started yet, so each of these ends this process, as it would any program. */
-function endsWaiting(signal: Signal): boolean {
-  return signal === 'SIGINT' || signal === 'SIGTERM' || signal === 'SIGHUP' || signal === 'SIGQUIT';
-}

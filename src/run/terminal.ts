@@ -5,8 +5,9 @@
 // of the program on (no-inspector.ts).
 
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { devNull } from 'node:os';
+import os, { devNull } from 'node:os';
 import { isatty } from 'node:tty';
+import { type Meaning, signalsThat } from './signals.ts';
 import type { Signal } from './supervisor.ts';
 
 /** Found out before the command runs: later a terminal may have closed. */
@@ -61,29 +62,36 @@ export function leaveTerminal(): void {
   }
 }
 
-const handled: readonly Signal[] = [
-  'SIGHUP',
-  'SIGINT',
-  'SIGQUIT',
-  'SIGTERM',
-  'SIGUSR1',
-  'SIGUSR2',
-  'SIGWINCH',
-  'SIGCONT',
-];
-
 /**
  * Calls back for each signal. Ctrl-Z suspends a child in our process group together with this
  * process, so SIGTSTP is handled only for a child in a session of its own. Returns the function
  * that removes the handlers.
  */
 export function subscribe(isForeground: boolean, onSignal: (signal: Signal) => void): () => void {
-  const signals: readonly Signal[] = isForeground ? handled : [...handled, 'SIGTSTP'];
+  const signals = handledSignals(isForeground);
   for (const signal of signals) process.on(signal, onSignal);
+  // For good: without a handler the kernel would end this process, where Node had them ignored.
+  for (const signal of ignored) process.on(signal, nothing);
   return () => {
     for (const signal of signals) process.off(signal, onSignal);
   };
 }
+
+const isOnThisSystem = (signal: Signal) => signal in os.constants.signals;
+const ignored = signalsThat(({ running }) => running === 'ignore').filter(isOnThisSystem);
+const nothing = () => {};
+
+/** Without those that a profiler of Node receives itself. */
+function handledSignals(isForeground: boolean): readonly Signal[] {
+  const options = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
+  const hasProfiler = /--(cpu-)?prof\b/.test(options);
+  return signalsThat(({ running }) => handledMeanings.includes(running)).filter((signal) => {
+    const isOthers = signal === 'SIGPROF' ? hasProfiler : signal === 'SIGTSTP' && isForeground;
+    return isOnThisSystem(signal) && !isOthers;
+  });
+}
+
+const handledMeanings: readonly Meaning[] = ['stop', 'relay', 'suspend'];
 
 /**
  * Dies of the signal, as the caller's shell must see it to end its loop. Resolves after 200 ms if

@@ -2,6 +2,7 @@
 // once and leaves no key; a running command gets the signal, and its exit code counts.
 
 import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { generous } from '../servers/patience.ts';
@@ -9,6 +10,7 @@ import { eventually, isAlive } from '../servers/processes.ts';
 import {
   environmentFor,
   interpreter,
+  isStandalone,
   node,
   program,
   type TestMaster,
@@ -62,6 +64,20 @@ test('SIGTERM at any moment of the start ends it, and no key and no process is l
     return (await job.result).signal;
   });
   expect(await Promise.all(ends)).toEqual(moments.map(() => 'SIGTERM'));
+  await untilNothingIsLeft(masters);
+});
+
+// Bun, in the executable, takes PWR for itself and does not know STKFLT.
+const others = ['ALRM', 'VTALRM', 'PROF', 'XCPU', 'IO', ...(isStandalone ? [] : ['PWR', 'STKFLT'])];
+
+test.each(others)('SIG%s ends a run as TERM does: the lock is released', async (name) => {
+  const signal = `SIG${name}` as NodeJS.Signals;
+  const script = 'trap "echo told; exit" TERM; echo ready; while :; do sleep 0.1; done';
+  const job = start(['--ttl', '1h', `by-${name}`, '-c', script]);
+  await job.says('stdout', /ready/);
+  job.signal(signal);
+  const { code, stdout } = await job.result;
+  expect([code, stdout]).toEqual([128 + (constants.signals[signal] ?? 0), 'ready\ntold\n']);
   await untilNothingIsLeft(masters);
 });
 

@@ -1,8 +1,11 @@
 // The supervisor over every order of events, to a depth at which every phase has been entered and
 // left in every way.
 
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { exitStatusOf } from '../../../src/run/outcome.ts';
+import { signalTable } from '../../../src/run/signals.ts';
 import {
   type Action,
   type ChildExit,
@@ -218,6 +221,36 @@ describe('signals while the child runs', () => {
     ['SIGCONT', 'relay'],
   ] as const)('%s leads to: %s', (signal, kind) => {
     expect(after(signal)[1]).toEqual([{ kind, signal }]);
+  });
+
+  const others = ['ALRM', 'VTALRM', 'PROF', 'XCPU', 'IO', 'PWR', 'STKFLT'];
+  it.each(others)(
+    'SIG%s stops the command by its own stop signal, and does not kill it',
+    (name) => {
+      const signal = `SIG${name}` as NodeJS.Signals;
+      const [stopping, actions] = after(signal);
+      expect(actions).toEqual([{ kind: 'stop', signal: null }]);
+      expect(transition(stopping, { kind: 'signal', signal })).toEqual([stopping, []]);
+    },
+  );
+
+  it('docs/supervision.md shows the table of signals', () => {
+    const shown = readFileSync('docs/supervision.md', 'utf8');
+    for (const row of signalTable) {
+      const { names, running, endsWait, isRaisedAgain, isIgnoredByGuard } = row;
+      const waiting = endsWait ? 'ends the wait' : '-';
+      const end = isRaisedAgain ? 'dies of it' : endsWait ? '128 + n' : '-';
+      const guard = isIgnoredByGuard ? 'ignored' : 'default';
+      const cells = [names.join(', '), waiting, running, end, guard];
+      expect(shown).toContain(`| ${cells.join(' | ')} |\n`);
+    }
+    expect(shown.match(/ \| (ignored|default) \|\n/g)).toHaveLength(signalTable.length);
+  });
+
+  it('every signal of this system that is no synonym is in the table', () => {
+    const named = Object.keys(constants.signals).map((name) => name.slice('SIG'.length));
+    const known = signalTable.flatMap(({ names }) => names);
+    expect([...known, 'IOT', 'POLL'].sort()).toEqual(expect.arrayContaining(named.sort()));
   });
 
   it('SIGTSTP, which only a child in its own session needs from us, leads to: suspend', () => {

@@ -1,0 +1,74 @@
+// What each program does with each signal: the one table, which docs/supervision.md shows.
+
+type Signal = NodeJS.Signals;
+
+/**
+ * stop: redlock-run stops the command; relay: passes the signal on to it; suspend: suspends both;
+ * ignore: nothing happens; default: not handled, the kernel does what it does to any program.
+ */
+export type Meaning = 'stop' | 'relay' | 'suspend' | 'ignore' | 'default';
+
+export interface SignalRow {
+  readonly names: readonly string[];
+  /** While the command runs. */
+  readonly running: Meaning;
+  /** Ends a wait, and each verb of redlockctl for those that are raised again. */
+  readonly endsWait: boolean;
+  /** redlock-run dies of it in the end; otherwise it exits with 128 + n. */
+  readonly isRaisedAgain: boolean;
+  /** The terminal sends it to its whole foreground group. */
+  readonly isFromTerminal: boolean;
+  /** Ends a process that does not handle it, so that it can be a stop signal (--signal). */
+  readonly isEnding: boolean;
+  /** The guard ignores it. */
+  readonly isIgnoredByGuard: boolean;
+}
+
+const of = (
+  names: string,
+  running: Meaning,
+  facts: readonly Exclude<keyof SignalRow, 'names' | 'running'>[],
+): SignalRow => ({
+  names: names.split(' '),
+  running,
+  endsWait: facts.includes('endsWait'),
+  isRaisedAgain: facts.includes('isRaisedAgain'),
+  isFromTerminal: facts.includes('isFromTerminal'),
+  isEnding: facts.includes('isEnding'),
+  isIgnoredByGuard: facts.includes('isIgnoredByGuard'),
+});
+
+const ends = ['endsWait', 'isEnding', 'isIgnoredByGuard'] as const;
+
+export const signalTable: readonly SignalRow[] = [
+  of('TERM', 'stop', [...ends, 'isRaisedAgain']),
+  of('INT', 'stop', [...ends, 'isRaisedAgain', 'isFromTerminal']),
+  of('HUP', 'relay', [...ends, 'isRaisedAgain']),
+  of('QUIT', 'relay', [...ends, 'isFromTerminal']),
+  of('ALRM VTALRM PROF XCPU IO PWR STKFLT', 'stop', ends),
+  of('USR1 USR2', 'relay', ['isEnding', 'isIgnoredByGuard']),
+  of('WINCH', 'relay', ['isFromTerminal', 'isIgnoredByGuard']),
+  of('CONT', 'relay', ['isIgnoredByGuard']),
+  of('TSTP', 'suspend', ['isIgnoredByGuard']),
+  of('PIPE XFSZ', 'ignore', ['isEnding', 'isIgnoredByGuard']),
+  of('TTIN TTOU URG', 'default', ['isIgnoredByGuard']),
+  of('CHLD STOP', 'default', []),
+  of('KILL ILL TRAP ABRT BUS FPE SEGV SYS', 'default', ['isEnding']),
+];
+
+const rows = new Map(signalTable.flatMap((row) => row.names.map((name) => [`SIG${name}`, row])));
+
+/** Other signals are those of another system, or real-time signals. */
+const unknown = of('', 'default', ['isEnding']);
+
+export function meaningOf(signal: Signal): SignalRow {
+  return rows.get(signal) ?? unknown;
+}
+
+/** The signals of the table for which this holds. */
+export function signalsThat(isMeant: (row: SignalRow) => boolean): readonly Signal[] {
+  return [...rows].flatMap(([signal, row]) => (isMeant(row) ? [signal as Signal] : []));
+}
+
+/** redlock-run, and a verb of redlockctl, die of these again in the end. */
+export const raisedAgain = signalsThat(({ isRaisedAgain }) => isRaisedAgain);
