@@ -44,6 +44,7 @@ export type Arguments =
  */
 export function parseArguments(argv: readonly string[]): Arguments {
   const given = new Map() as GivenOptions;
+  refuseOptionsAsValues(argv);
   const { operands, unknown } = readOptions(allOptions, given, argv);
   const isHelp = operands[0] === 'help';
   if (given.has('--help') || isHelp) {
@@ -93,6 +94,27 @@ function rowOf(verb: string): VerbRow {
   const row = verbTable.find((candidate) => candidate.verb === verb);
   if (row === undefined) throw unknownVerb(verb);
   return row;
+}
+
+/**
+ * `freeze --note --master URL` would freeze a lock that is called like a URL.
+ * @throws UsageError for an option where the value of another one has to stand
+ */
+function refuseOptionsAsValues(argv: readonly string[]): void {
+  const rowNamed = (word: string) =>
+    allOptions.find(({ short, long, aliases = [], hiddenAliases = [] }) =>
+      [short, long, ...aliases, ...hiddenAliases].includes(word),
+    );
+  for (let at = 0; at < argv.length && argv[at] !== '--'; at += 1) {
+    const word = argv[at] as string;
+    if (rowNamed(word)?.argument === undefined) continue;
+    at += 1;
+    const value = argv[at] ?? '';
+    const [name = ''] = value.split('=', 1);
+    if (rowNamed(name) === undefined) continue;
+    const how = word.startsWith('--') ? `${word}=${value}` : `${word}${value}`;
+    throw new UsageError(`${word}: ${quoted(value)}: is an option (write ${how} if it is meant)`);
+  }
 }
 
 /** What users of other programs type, and the verbs that do it. */

@@ -47,8 +47,20 @@ it.each([
   [['list', '--jsno'], '"--jsno": unknown option (did you mean --json?)'],
   [['list', '--ttl', '3s'], '--ttl: not an option of list'],
   [['list', '--kill-after', '3s'], 'unknown option'],
+  [
+    ['freeze', '--note', '--master', 'redis://a'],
+    '--note: "--master": is an option (write --note=--master if it is meant)',
+  ],
+  [['freeze', 'a', '--note', '--master=redis://a'], '--note: "--master=redis://a": is an option'],
+  [['wait', 'a', '-w', '--json'], '-w: "--json": is an option'],
 ])('%j is refused: %s', (argv, message) => {
   expect(() => args(...argv)).toThrow(message);
+});
+
+it('a value like an option, with = or after --', () => {
+  expect(args('freeze', 'a', '--note=--master').textOf('--note')).toBe('--master');
+  expect(args('freeze', 'a', '--note', '-').textOf('--note')).toBe('-');
+  expect(args('status', '--', '--note', '--master').operands).toEqual(['--note', '--master']);
 });
 
 it('switches and values of the verb', () => {
