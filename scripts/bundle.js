@@ -177,12 +177,20 @@ function packagesOf(modules) {
 export function licences(packages) {
   const texts = packages.map(({ folder, name, version, license }) => {
     const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
-    const terms =
-      file === undefined ? `License: ${license}` : readFileSync(join(folder, file), 'utf8').trim();
-    return `${name} ${version} (${license})\n\n${terms}\n`;
+    // A package without its licence still has to be passed on with it.
+    const terms = readFileSync(file === undefined ? licenceFile(license) : join(folder, file));
+    return `${name} ${version} (${license})\n\n${terms.toString().trim()}\n`;
   });
   const intro = 'redlock-run contains these packages, each under its own terms.\n';
   return [intro, ...texts].join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/**
+ * The file with the text of a licence.
+ * @param {string} id of SPDX, without -only and -or-later
+ */
+export function licenceFile(id) {
+  return join(root, 'packaging', 'licences', `${id}.txt`);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,7 +18,7 @@ import {
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ensureBuilt } from './built.js';
-import { bundleStandalone, licences } from './bundle.js';
+import { bundleStandalone, licenceFile, licences } from './bundle.js';
 import { ensureInstalled } from './installed.js';
 import { Failure, npm, root, run, say } from './program.js';
 
@@ -76,16 +77,27 @@ export async function compileExecutable(folder, system) {
  * @param {Parameters<typeof licences>[0]} packages
  */
 export function standaloneLicences(packages) {
-  return `${licences(packages)}${bunLicence}`;
+  return `${licences(packages)}${bunLicence}${texts('LGPL-2.1', 'GPL-3.0', 'GCC-exception-3.1')}`;
 }
 
 const bunLicence = `
 ${'-'.repeat(80)}
 
-Bun ${bunVersion} (MIT), with JavaScriptCore (LGPL-2.1) and the libraries that its own licence page
-names:
+Bun ${bunVersion} (MIT), with JavaScriptCore (LGPL-2.1), the libraries that its own licence page
+names, and on Linux libstdc++ and libgcc of GCC (GPL-3.0 with the GCC Runtime Library Exception).
+The texts of these licences follow. Sources, and how to build Bun with another JavaScriptCore:
 https://bun.com/docs/project/licensing
+https://gcc.gnu.org
 `;
+
+/**
+ * Licences in full.
+ * @param {readonly string[]} ids
+ */
+export function texts(...ids) {
+  const rule = `\n${'-'.repeat(80)}\n\n`;
+  return ids.map((id) => `${rule}${id}\n\n${readFileSync(licenceFile(id), 'utf8')}`).join('');
+}
 
 /**
  * The path of Bun, downloaded when it is not in the user's cache, without install scripts.

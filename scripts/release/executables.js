@@ -6,7 +6,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleStandalone } from '../bundle.js';
 import { root } from '../program.js';
-import { bunVersion, compileExecutable, standaloneLicences } from '../standalone.js';
+import { bunVersion, compileExecutable, standaloneLicences, texts } from '../standalone.js';
 import { imageLicences } from './libraries.js';
 import { systems } from './systems.js';
 import { check } from './tools.js';
@@ -25,6 +25,11 @@ export const sharedFolder = (work) => join(work, 'shared');
 /** What is in the executables, for the SBOM. @param {string} work */
 export const componentsFile = (work) => join(work, 'components.json');
 
+const inBun = {
+  javascriptcore: 'LGPL-2.1-only',
+  'libstdc++': 'GPL-3.0-or-later WITH GCC-exception-3.1',
+};
+
 /** @param {import('./parts.js').Release} release */
 export async function compileAll({ work, epoch }) {
   const folder = join(work, 'bundle');
@@ -34,10 +39,17 @@ export async function compileAll({ work, epoch }) {
     await compileExecutable(folder, system.compiler);
     renameSync(join(folder, 'redlock-run'), executableFile(work, system));
   }
-  writeText(licencesFile(work), `${standaloneLicences(packages)}${imageLicences}`);
+  writeText(
+    licencesFile(work),
+    `${standaloneLicences(packages)}${imageLicences}${texts('GPL-2.0')}`,
+  );
   const components = [
-    ...packages.map(({ name, version, license }) => ({ name, version, license })),
-    { name: 'bun', version: bunVersion, license: 'MIT' },
+    ...packages.map(({ name, version, license }) => ({ type: 'npm', name, version, license })),
+    { type: 'npm', name: 'bun', version: bunVersion, license: 'MIT' },
+    // Bun does not say which versions of them it holds.
+    ...Object.entries(inBun).map(([name, license]) => {
+      return { type: 'generic', name, version: `in-bun-${bunVersion}`, license };
+    }),
   ];
   writeText(componentsFile(work), JSON.stringify(components));
   await makeShared(work, epoch);

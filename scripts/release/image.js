@@ -4,11 +4,13 @@
 // /glibc and /musl are for COPY --from; the entry point is the executable for musl.
 
 import { spawn } from 'node:child_process';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { run } from '../program.js';
 import { executableFile, licencesFile, sharedFolder } from './executables.js';
+import { homeOf, identity } from './identity.js';
 import { libraryName, musl } from './libraries.js';
 import { processors, systems } from './systems.js';
 import { check, goTool } from './tools.js';
@@ -40,7 +42,10 @@ export async function makeImage({ version, epoch, out, work }) {
         `--set-platform=linux/${processor}`,
         '--entrypoint=/usr/bin/redlock-run',
         '--env=PATH=/usr/local/bin:/usr/bin:/bin',
-        ...Object.entries(labels(version)).map(([key, value]) => `--label=${key}=${value}`),
+        `--user=${nobody}:${nobody}`,
+        ...Object.entries(await labels(version, epoch)).map(
+          ([key, value]) => `--label=${key}=${value}`,
+        ),
       ];
       await check(crane, ['mutate', ...configured, '-t', tag, tag]);
       images.push(`-m=${name}@${(await check(crane, ['digest', tag])).trim()}`);
@@ -48,6 +53,7 @@ export async function makeImage({ version, epoch, out, work }) {
     await check(crane, ['index', 'append', ...images, '-t', `${name}:${version}`]);
     const layout = join(folder, 'layout');
     await check(crane, ['pull', '--format=oci', `${name}:${version}`, layout]);
+    nameImage(join(layout, 'index.json'), `redlock-run:${version}`);
     await tar({ folder: layout, entry: '.', file: join(out, imageName(version)), epoch });
   } finally {
     registry.stop();
@@ -55,12 +61,46 @@ export async function makeImage({ version, epoch, out, work }) {
   }
 }
 
-/** @param {string} version */
-const labels = (version) => ({
-  'org.opencontainers.image.title': 'redlock-run',
-  'org.opencontainers.image.version': version,
-  'org.opencontainers.image.licenses': 'MIT',
-});
+/** Not root: a job that needs more says so by USER. */
+const nobody = 65534;
+
+/** Of everything in the image; LICENSES.txt in it has the texts. */
+const imageLicence = [
+  'MIT',
+  'Apache-2.0',
+  'BSD-3-Clause',
+  'LGPL-2.1-only',
+  'GPL-2.0-only',
+  'GPL-3.0-or-later WITH GCC-exception-3.1',
+].join(' AND ');
+
+/**
+ * @param {string} version
+ * @param {number} epoch
+ */
+async function labels(version, epoch) {
+  const { repository } = identity();
+  const { code, output } = await run('git', ['rev-parse', 'HEAD'], { notice: 'git ...' });
+  const known = {
+    source: repository === null ? '' : homeOf(repository),
+    revision: code === 0 ? output.trim() : '',
+    created: new Date(epoch * 1000).toISOString(),
+    title: 'redlock-run',
+    version,
+    licenses: imageLicence,
+  };
+  const entries = Object.entries(known).filter(([, value]) => value !== '');
+  return Object.fromEntries(
+    entries.map(([key, value]) => [`org.opencontainers.image.${key}`, value]),
+  );
+}
+
+/** The name that the image has after `podman load`. @param {string} file @param {string} name */
+function nameImage(file, name) {
+  const index = JSON.parse(readFileSync(file, 'utf8'));
+  index.manifests[0].annotations = { 'org.opencontainers.image.ref.name': name };
+  writeText(file, JSON.stringify(index));
+}
 
 /**
  * The root of the image for a processor.

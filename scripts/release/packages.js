@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { root } from '../program.js';
 import { executableFile, sharedFolder } from './executables.js';
+import { homeOf, identity } from './identity.js';
 import { processors, systems } from './systems.js';
 import { check, goTool } from './tools.js';
 import { link, makeFolder, place, setTimes } from './tree.js';
@@ -28,6 +29,21 @@ function packageName(kind, version, processor) {
   return `redlock-run-${version}-r1.${other}.apk`;
 }
 
+const summary = 'Run a command under a lock that spans machines';
+const details = `One at a time across machines: redlock-run acquires a Redlock on a quorum of
+independent Redis or Valkey masters, runs a command, extends the lock while
+it runs, and releases it afterwards. redlockctl shows and breaks locks.`;
+
+/** The maintainer and the page of the packages, where the checkout knows its repository. */
+function about() {
+  const { repository } = identity();
+  const [owner = 'redlock-run'] = repository?.split('/') ?? [];
+  return {
+    RELEASE_MAINTAINER: `The redlock-run maintainers <${owner}@users.noreply.github.com>`,
+    RELEASE_HOME: repository === null ? '' : homeOf(repository),
+  };
+}
+
 /** @param {import('./parts.js').Release} release */
 export async function makePackages({ version, epoch, out, work }) {
   const nfpm = await goTool('nfpm');
@@ -45,12 +61,18 @@ export async function makePackages({ version, epoch, out, work }) {
         SOURCE_DATE_EPOCH: String(epoch),
         RELEASE_VERSION: version,
         RELEASE_PROCESSOR: processor,
+        ...about(),
       };
       for (const kind of kinds.filter((one) => (one === 'apk') === (libc === 'musl'))) {
         const target = join(out, packageName(kind, version, processor));
         const file = join(root, 'packaging', 'nfpm.yaml');
+        // A line of its own each in .PKGINFO: of several lines the others would be fields.
+        const description = kind === 'apk' ? summary : `${summary}\n${details}`;
         const words = ['package', '--packager', kind, '--config', file, '--target', target];
-        await check(nfpm, words, { env, cwd: tree });
+        await check(nfpm, words, {
+          env: { ...env, RELEASE_DESCRIPTION: description },
+          cwd: tree,
+        });
       }
     }
   }

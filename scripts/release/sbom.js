@@ -16,17 +16,13 @@ export const sbomName = (version) => `redlock-run-${version}.cdx.json`;
 /** @param {import('./parts.js').Release} release */
 export async function makeSbom({ version, epoch, out, work }) {
   const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  /** @type {{ name: string, version: string, license: string }[]} */
+  /** @type {{ type: string, name: string, version: string, license: string }[]} */
   const bundled = JSON.parse(readFileSync(componentsFile(work), 'utf8'));
   const optional = Object.entries(optionalDependencies).map(([name, wanted]) => ({
     ...component({ type: 'npm', name, version: wanted, license: 'MIT' }),
     scope: 'optional',
   }));
-  const components = [
-    ...bundled.map((one) => component({ type: 'npm', ...one })),
-    ...optional,
-    ...imageComponents.map(component),
-  ];
+  const components = [...bundled.map(component), ...optional, ...imageComponents.map(component)];
   const self = component({ type: 'npm', name: 'redlock-run', version, license: 'MIT' });
   const bill = {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
@@ -52,7 +48,8 @@ export async function makeSbom({ version, epoch, out, work }) {
  *   package URL
  */
 function component({ type, name, version, license }) {
-  const purl = `pkg:${type}/${name.replace('@', '%40')}@${encodeURIComponent(version)}`;
+  const path = name.replace('@', '%40').replaceAll('+', '%2B');
+  const purl = `pkg:${type}/${path}@${encodeURIComponent(version)}`;
   const licence = / /.test(license) ? { expression: license } : { license: { id: license } };
   return { type: 'library', 'bom-ref': purl, name, version, licenses: [licence], purl };
 }

@@ -83,6 +83,25 @@ test('--dry-run names every file', async () => {
   expect(stdout.trim().split('\n').sort()).toEqual(readdirSync(folder).sort());
 });
 
+test('LICENSES.txt has in full what is in the executable and in the image', () => {
+  const text = readFileSync(join(folder, 'LICENSES.txt'), 'utf8');
+  expect(text).not.toMatch(/^License: /m);
+  for (const heading of [
+    'GNU LESSER GENERAL PUBLIC LICENSE\n *Version 2\\.1',
+    'GNU GENERAL PUBLIC LICENSE\n *Version 2',
+    'GNU GENERAL PUBLIC LICENSE\n *Version 3',
+    'GCC RUNTIME LIBRARY EXCEPTION',
+    'Apache License\n *Version 2\\.0',
+  ])
+    expect(text).toMatch(new RegExp(heading));
+});
+
+test('the SBOM has what is inside of Bun', () => {
+  const { components } = JSON.parse(readFileSync(named(/\.cdx\.json$/), 'utf8'));
+  const found = components.map(({ name }: { name: string }) => name);
+  expect(found).toEqual(expect.arrayContaining(['bun', 'javascriptcore', 'libstdc++', 'musl']));
+});
+
 describe('packages', () => {
   const zsh = 'usr/share/zsh/site-functions/_redlockctl';
 
@@ -96,6 +115,9 @@ describe('packages', () => {
     const program = join(tree, 'usr/bin/redlock-run');
     const args = ['packaged', '--', 'sh', '-c', 'echo ran $REDLOCK_NAME'];
     expect((await run(program, args, { env: environment() })).stdout).toBe('ran packaged\n');
+    const control = readFileSync(join(tree, 'DEBIAN/control'), 'utf8');
+    expect(control).toMatch(/^Maintainer: .*@users\.noreply\.github\.com>$/m);
+    expect(control).toMatch(/^Description: Run a command .*\n One at a time/m);
     await untilNothingIsLeft(masters);
   });
 
@@ -106,6 +128,8 @@ describe('packages', () => {
     expect(await filesIn(tree)).toEqual(['.PKGINFO', ...installed, zsh].sort());
     const about = readFileSync(join(tree, '.PKGINFO'), 'utf8');
     expect(about).toMatch(/^depend = libstdc\+\+$/m);
+    // A line that is no field of its own would end what Alpine reads.
+    expect(about).toMatch(/^(#.*|\w+ = .*)?(\n(#.*|\w+ = .*)?)*$/);
   });
 });
 
@@ -203,14 +227,20 @@ describe.runIf(process.getuid?.() === 0)('the image', () => {
     await run('tar', ['-xf', named(/-image\.tar$/), '-C', layout]);
     const blob = (digest: string) => join(layout, 'blobs', digest.replace(':', '/'));
     const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
-    const enclosing = json(join(layout, 'index.json')).manifests[0].digest;
+    const [{ digest: enclosing, annotations }] = json(join(layout, 'index.json')).manifests;
+    expect(annotations['org.opencontainers.image.ref.name']).toMatch(/^redlock-run:\d/);
     const images: { platform: { architecture: string }; digest: string }[] = json(
       blob(enclosing),
     ).manifests;
     expect(images.map(({ platform }) => platform.architecture)).toEqual(['amd64', 'arm64']);
     const image = images.find(({ platform }) => platform.architecture === arch);
     const { layers, config } = json(blob(image?.digest ?? ''));
-    expect(json(blob(config.digest)).config.Entrypoint).toEqual(['/usr/bin/redlock-run']);
+    const { Entrypoint, User, Labels } = json(blob(config.digest)).config;
+    expect(Entrypoint).toEqual(['/usr/bin/redlock-run']);
+    expect(User).toBe('65534:65534');
+    const labels = Object.keys(Labels).map((key) => key.replace(/.*\./, ''));
+    expect(labels).toEqual(expect.arrayContaining(['created', 'licenses', 'revision', 'version']));
+    expect(Labels['org.opencontainers.image.licenses']).toContain('GPL-2.0-only');
     for (const { digest } of layers) await run('tar', ['-xzf', blob(digest), '-C', root]);
   }, 120_000);
 
