@@ -4,6 +4,7 @@
 // https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 
 import { writeFile } from '../cli/output-file.ts';
+import { vanished } from '../lock/history.ts';
 import { quorumOf } from '../lock/quorum.ts';
 import type { Failed } from '../lock/types.ts';
 import type { SeenHistory } from '../redis/snapshot.ts';
@@ -152,7 +153,8 @@ function metricsOf({ masters, locks, runs, histories, nowMs }: Reading): Metric[
 function outcomesOf(lock: string, runs: readonly PastRun[]): Sample[] {
   const counts = new Map<string, number>();
   for (const { outcome, endedAt, count } of runs)
-    if (endedAt !== null) counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+    if (endedAt !== null || outcome === vanished)
+      counts.set(outcome, (counts.get(outcome) ?? 0) + count);
   return [...counts].map(([outcome, value]) => ({ labels: { lock, outcome }, value }));
 }
 

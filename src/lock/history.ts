@@ -46,6 +46,25 @@ export function renderRecord(record: RunRecord): string {
   return JSON.stringify({ v: 1, ...withinBounds(record) });
 }
 
+/** The outcome of a run that has begun, and of whose end no master knows. */
+export const vanished = 'vanished';
+
+/** What stands on the masters for as long as they have no line of the run. */
+export function renderStart(
+  token: string,
+  holder: Omit<HolderRecord, 'since'>,
+  waitMs: number,
+): string {
+  return renderRecord({
+    token,
+    ...holder,
+    outcome: vanished,
+    ...{ waitMs, heldMs: null, exitCode: null, signal: null, status: 0 },
+    fence: null,
+    blocker: null,
+  });
+}
+
 /**
  * null for what is no record. Every client with access to the masters can write to the history, so
  * what is read is bounded.

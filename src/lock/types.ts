@@ -47,6 +47,13 @@ export interface Skip {
   readonly isRepeated: boolean;
 }
 
+/** That a run has begun, which a master that grants keeps until its line comes. */
+export interface Start {
+  readonly token: string;
+  /** As in history.ts. */
+  readonly line: string;
+}
+
 /**
  * What one client asks of the masters. The value is unique, new for every attempt, and proves
  * ownership.
@@ -64,6 +71,8 @@ export interface Claim {
   readonly isFenced: boolean;
   /** What the masters keep of it when they refuse it; absent: nothing. */
   readonly skip?: Skip;
+  /** What the masters keep of it when they grant it, until its end; absent: nothing. */
+  readonly start?: Start;
   /** null: does not wait, so it never enters the queue, and is refused while others are in it. */
   readonly waiter: Waiter | null;
 }

@@ -184,10 +184,9 @@ class Job {
 
   #startGuard(libc: Libc): GuardClient {
     const { stopSignal, graceMs, marginMs } = this.#settings;
-    const isForeground = this.#isForeground;
     return new GuardClient({
       supply: this.#guards,
-      config: { stopSignal, graceMs, slackMs: marginMs / 4, isForeground },
+      config: { stopSignal, graceMs, slackMs: marginMs / 4, isForeground: this.#isForeground },
       killAnswerMs: marginMs / 4,
       libc,
       readingsNow,
@@ -263,11 +262,12 @@ class Job {
     return replaced && `${replaced} (try again)`;
   }
 
-  /** What an attempt of a run that does not wait leaves in the history where it is refused. */
-  #skip(leftMs: number | null): Pick<Claim, 'skip'> {
+  /** With its start for the history, and, if it does not wait, with what a refusal leaves there. */
+  #claim(leftMs: number | null): Claim {
     const { hasHistory, retries } = this.#settings;
-    const isLeft = hasHistory && (leftMs === 0 || retries);
-    return isLeft ? { skip: this.#recorder.skipOf(this.#runId) } : {};
+    const claim = claimFor(this.#settings);
+    const skip = leftMs === 0 || retries ? { skip: this.#recorder.skipOf(this.#runId) } : {};
+    return hasHistory ? { ...claim, start: this.#recorder.startOf(claim), ...skip } : claim;
   }
 
   async #wait(leftMs: number | null, aborted: AbortSignal): Promise<Acquisition> {
@@ -278,7 +278,7 @@ class Job {
       clock: this.#clock,
       random: Math.random,
       report: (event: RunEvent) => this.#report(event),
-      newClaim: () => ({ ...claimFor(this.#settings), ...this.#skip(leftMs) }),
+      newClaim: () => this.#claim(leftMs),
       waiterId: waiterIdFor(this.#settings, this.#runId),
       recordOf: (claim: Claim, acquisition: NotAcquired) =>
         hasHistory

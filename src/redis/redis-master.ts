@@ -138,7 +138,7 @@ export class RedisMaster implements Master {
   }
 
   /** Releases a value that no key has, because this master may have been repaired by now. */
-  dequeue(claim: Claim): Promise<ReleaseReply> {
+  dequeue({ start: _, ...claim }: Claim): Promise<ReleaseReply> {
     const value = `not ${claim.value}`;
     return this.#remove({
       claim: { ...claim, value },
@@ -226,8 +226,10 @@ export class RedisMaster implements Master {
     const run = (one: Undoing) => connection.run(this.#calls.toRelease(one, prefix, historyBytes));
     const reply = await run(undoing);
     // A user without a right to the history can release all the same.
-    const isDenied = isFailed(reply) && reply.cause === 'denied' && undoing.record !== null;
-    return isDenied ? run({ ...undoing, record: null }) : reply;
+    const { start, ...claim } = undoing.claim;
+    const isRecorded = undoing.record !== null || start !== undefined;
+    const isDenied = isFailed(reply) && reply.cause === 'denied' && isRecorded;
+    return isDenied ? run({ ...undoing, claim, record: null }) : reply;
   }
 
   /**

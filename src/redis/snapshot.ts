@@ -91,6 +91,11 @@ export interface SeenSkip {
   readonly holder: string;
 }
 
+/** A run that has acquired the lock, and of whose end this master does not know. */
+export interface SeenStart extends SeenLine {
+  readonly token: string;
+}
+
 /** The history of one lock on one master. */
 export interface SeenHistory {
   /** This master's time of day when it answered. */
@@ -98,12 +103,19 @@ export interface SeenHistory {
   /** Newest first. */
   readonly lines: readonly SeenLine[];
   readonly skips: readonly SeenSkip[];
+  readonly starts: readonly SeenStart[];
   /** When a run last ended well; null: not known. */
   readonly succeededAtMs: number | null;
 }
 
 /** Of a lock without one. */
-export const noHistory: SeenHistory = { nowMs: 0, lines: [], skips: [], succeededAtMs: null };
+export const noHistory: SeenHistory = {
+  nowMs: 0,
+  lines: [],
+  skips: [],
+  starts: [],
+  succeededAtMs: null,
+};
 
 export interface SeenHistories {
   /** The histories of the first of the requested locks, in their order. */
@@ -161,13 +173,20 @@ function historyOf(
   const skips = known.filter(({ name }) => name.startsWith('skip '));
   return {
     nowMs,
-    lines: entries.flatMap((entry) => {
-      const [, ms, line = ''] = /^(\d{1,15}) (.*)$/s.exec(entry) ?? [];
-      return ms === undefined ? [] : [{ takenAtMs: Number(ms), line }];
+    lines: entries.flatMap((entry) => lineOf(entry) ?? []),
+    starts: known.flatMap(({ name, fact }) => {
+      const line = name.startsWith('run ') ? lineOf(fact) : null;
+      return line === null ? [] : [{ ...line, token: name.slice('run '.length) }];
     }),
     skips: skips.flatMap(({ fact }) => skipOf(fact, success ?? '0') ?? []),
     succeededAtMs: success !== undefined && /^\d{1,15}$/.test(success) ? Number(success) : null,
   };
+}
+
+/** null for what is none. */
+function lineOf(entry: string): SeenLine | null {
+  const [, ms, line = ''] = /^(\d{1,15}) (.*)$/s.exec(entry) ?? [];
+  return ms === undefined ? null : { takenAtMs: Number(ms), line };
 }
 
 /** See scripts/record.lua. `success`: the time for which a count since then is of use. */

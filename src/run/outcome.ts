@@ -4,9 +4,9 @@
 // `$?` is the same. The sentences for people are in cli/run-lines.ts.
 
 import os from 'node:os';
-import { blockerOf, renderRecord } from '../lock/history.ts';
+import { blockerOf, renderRecord, renderStart } from '../lock/history.ts';
 import type { Clock } from '../lock/ports.ts';
-import type { Claim } from '../lock/types.ts';
+import type { Claim, Start } from '../lock/types.ts';
 import { type HolderRecord, parseValue } from '../lock/value.ts';
 import type { NotAcquired } from '../lock/wait.ts';
 import { exitCode } from '../text/errors.ts';
@@ -174,6 +174,13 @@ export class Recorder {
     const skip = { line: this.#skipLine, host, run, isRepeated: this.#hasAttempted };
     this.#hasAttempted = true;
     return skip;
+  }
+
+  /** What the masters keep of a run that has acquired the lock, until its end. */
+  startOf({ value }: Claim): Start {
+    const { token } = parseValue(value);
+    const waitMs = Math.round(this.#clock.now() - this.#beganAt);
+    return { token, line: renderStart(token, this.#self, waitMs) };
   }
 
   /** The masters add the holder. */

@@ -46,6 +46,33 @@ const shape = (record: RunRecord | null) => [
   record?.status,
 ];
 
+const factsOn = async (name: string) => {
+  const each = masters.map((master) => master.command('hkeys', `{redlock:${name}}:facts:history`));
+  return (await Promise.all(each)).flat();
+};
+
+test('a run that goes on stands there, and no more when it has ended', async () => {
+  const job = start(['begun', '--', 'sh', '-c', 'echo $REDLOCK_TOKEN; exec sleep 60']);
+  const [, token] = await job.says('stdout', /^(\S+)$/m);
+  await expect.poll(() => factsOn('begun')).toEqual(masters.map(() => `run ${token}`));
+  for (const master of masters) expect(await linesOn(master, 'begun')).toEqual([]);
+  job.signal('SIGTERM');
+  await job.result;
+  await expect.poll(() => factsOn('begun')).toEqual([]);
+});
+
+test('a run that leaves no history, or never gets the lock, stands nowhere', async () => {
+  await run(['--no-history', 'none', '-c', 'exec true']);
+  const silent = start(['--no-history', 'none', '--', ...node('obedient.js')]);
+  await silent.says('stdout', /ready/);
+  expect(await factsOn('none')).toEqual([]);
+  silent.signal('SIGTERM');
+  await silent.result;
+  await takeBy('them', masters.slice(1), 'never');
+  expect((await run(['-w', '300ms', 'never', '--', 'true'])).code).toBe(75);
+  await expect.poll(() => factsOn('never')).toEqual([]);
+});
+
 describe('a line has the outcome, as --report has it', () => {
   test.each([
     ['ran', [], 'true', ['ran', 0, null, 0]],

@@ -13,7 +13,7 @@ import { looks } from './looks.ts';
 import { order } from './order.ts';
 import { several } from './several.ts';
 import { shared } from './shared.ts';
-import { skips } from './skips.ts';
+import { skips, starts } from './skips.ts';
 import { slots } from './slots.ts';
 import { upkeep } from './upkeep.ts';
 import { votes } from './votes.ts';
@@ -31,6 +31,7 @@ export function masterContract(name: string, world: World): void {
     slots(world);
     several(world);
     skips(world);
+    starts(world);
     yielding(world);
     looks(world);
     freezes(world);

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Master } from '../../src/lock/ports.ts';
+import type { Claim } from '../../src/lock/types.ts';
 import { endOf } from './looks.ts';
 import { claimOf, lasting, type Server, sharedOf, type World } from './world.ts';
 
@@ -82,6 +83,61 @@ export function skips(world: World, hasForms = true): void {
       const { skip } = skipping('b');
       await master.acquire(sharedOf('b', skip ? { skip } : {}), lasting);
       expect(await server.skips('r')).toEqual({ web1: 1 });
+    });
+  });
+}
+
+/** What a run leaves that has acquired the lock, until its end. */
+export function starts(world: World): void {
+  const it = (title: string, body: (server: Server, master: Master) => Promise<void>) =>
+    test(title, () => world((server) => body(server, server.handle())));
+  const starting = (value: string, changes: Partial<Claim> = {}) =>
+    claimOf(value, { start: { token: value, line: `{"${value}"}` }, ...changes });
+
+  describe('a run that begins', () => {
+    it('stands there until its line comes, and not beside it', async (server, master) => {
+      await master.acquire(starting('a'), lasting);
+      expect([await server.starts('r'), await server.history('r')]).toEqual([{ a: '{"a"}' }, []]);
+      await master.release(starting('a'), 0, endOf('a'));
+      expect([await server.starts('r'), await server.history('r')]).toEqual([{}, [endOf('a')]]);
+    });
+
+    test.each([
+      ['a rollback', (master: Master) => master.rollback(starting('a'))],
+      ['a release without a line', (master: Master) => master.release(starting('a'), 0)],
+    ] as const)('is forgotten by %s', async (_, undo) => {
+      await world(async (server) => {
+        const master = server.handle();
+        await master.acquire(starting('a'), lasting);
+        await undo(master);
+        expect([await server.starts('r'), await server.history('r')]).toEqual([{}, []]);
+        expect(await server.read('r')).toBeNull();
+      });
+    });
+
+    it('stands there when its key has expired, beside a later one', async (server, master) => {
+      await master.acquire(starting('a', { ttlMs: 50 }), lasting);
+      await server.pass(100);
+      await server.handle().acquire(starting('b'), lasting);
+      expect(await server.starts('r')).toEqual({ a: '{"a"}', b: '{"b"}' });
+    });
+
+    it('leaves nothing where it is refused', async (server, master) => {
+      await master.acquire(claimOf('a'), lasting);
+      const skip = { line: '{}', host: 'web1', run: 'b', isRepeated: false };
+      await master.acquire(starting('b', { skip }), lasting);
+      expect([await server.starts('r'), await server.skips('r')]).toEqual([{}, { web1: 1 }]);
+    });
+
+    it('stands under each name; shared or on a slot too', async (server, master) => {
+      await master.acquire(starting('a', { resources: ['r', 's'] }), lasting);
+      expect([await server.starts('r'), await server.starts('s')]).toEqual([
+        { a: '{"a"}' },
+        { a: '{"a"}' },
+      ]);
+      await master.acquire(starting('b', { ...sharedOf('b'), resources: ['t'] }), lasting);
+      await server.handle().acquire(starting('c', { ...sharedOf('c'), resources: ['t'] }), lasting);
+      expect(Object.keys(await server.starts('t')).sort()).toEqual(['b', 'c']);
     });
   });
 }

@@ -46,6 +46,8 @@ export interface Server {
   now(): Promise<number>;
   /** The lines of the history, oldest first. */
   history(resource: string): Promise<readonly string[]>;
+  /** By token, the lines of the runs that have begun, and have no end here. */
+  starts(resource: string): Promise<Readonly<Record<string, string>>>;
   /** How many runs of each host it has refused that did not wait. */
   skips(resource: string): Promise<Readonly<Record<string, number>>>;
   /**

@@ -101,3 +101,54 @@ test.each([
     stderr: expect.stringMatching(message),
   });
 });
+
+const outcomesOf = async (name: string) => {
+  const { stdout } = await ctl(masters, ['history', name, '--json']);
+  return JSON.parse(stdout).runs.map(({ outcome }: { outcome: string }) => outcome);
+};
+
+test('killed runs, alone, shared and on a slot: their ends are unknown, no success', async () => {
+  const forms = [['gone'], ['-s', 'gone-shared'], ['--slots', '2', 'gone-slot']];
+  const names = forms.map((form) => form.at(-1) ?? '');
+  const ofEach = () => Promise.all(names.map(outcomesOf));
+  const jobs = forms.map((form) => start(['--ttl', '4s', ...form, '--', ...node('obedient.js')]));
+  await Promise.all(jobs.map((job) => job.says('stdout', /ready/)));
+  expect(await ofEach()).toEqual(names.map(() => ['running']));
+  for (const job of jobs) job.signal('SIGKILL');
+  await Promise.all(jobs.map(({ result }) => result));
+  await expect.poll(ofEach, { timeout: 60_000 }).toEqual(names.map(() => ['vanished']));
+  const metrics = await ctl(masters, ['metrics']);
+  for (const [index, name] of names.entries()) {
+    const { stdout } = await ctl(masters, ['history', name]);
+    expect(stdout).toMatch(/ end unknown\n .*killed, its host died, or .* cut off at its release/);
+    expect(metrics.stdout).toContain(`redlock_runs{lock="${name}",outcome="vanished"} 1\n`);
+    expect(await ctl(masters, ['check', name, '--succeeded-within', '25h'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^redlockctl: overdue: ".*": no known success /),
+    });
+    await run([...(forms[index] ?? []), '--', 'true']);
+    expect(await outcomesOf(name)).toEqual(['vanished', 'ran']);
+  }
+  expect(await ctl(masters, ['check', 'gone', '--succeeded-within', '25h'])).toMatchObject({
+    code: 0,
+  });
+});
+
+test('less is shown nowhere: an end on one master, or a start on too few', async () => {
+  const start = { v: 1, ...recordOf(), outcome: 'vanished', heldMs: null };
+  const begun = (name: string, at: number, token: string) =>
+    masters[at]?.command(
+      'hset',
+      `{redlock:${name}}:facts:history`,
+      `run ${token}`,
+      `${Date.now()} ${JSON.stringify({ ...start, token })}`,
+    );
+  for (const at of [0, 1]) await begun('few', at, 'two');
+  await begun('few', 0, 'one');
+  expect(await outcomesOf('few')).toEqual(['vanished']);
+  await took(masters.slice(2), 'few', ago(1), { ...recordOf(), token: 'two' });
+  expect(await outcomesOf('few')).toEqual(['ran']);
+  for (const at of [0, 1, 2]) await begun('few', at, 'three');
+  await masters[2]?.command('set', 'redlock:few', 'three', 'px', 60_000);
+  expect(await outcomesOf('few')).toEqual(['ran']);
+});

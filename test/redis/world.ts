@@ -107,6 +107,14 @@ function serverBehind(
       const lines = (await master.command('lrange', runs, 0, -1)) as string[];
       return lines.map((line) => line.replace(/^\d+ /, '')).reverse();
     },
+    async starts(resource) {
+      const [, facts] = historyKeysOf(prefix, resource);
+      const known = Object.entries((await master.command('hgetall', facts)) as object);
+      const entries = known.flatMap(([name, fact]) =>
+        name.startsWith('run ') ? [[name.slice(4), String(fact).replace(/^\d+ /, '')]] : [],
+      );
+      return Object.fromEntries(entries);
+    },
     async skips(resource) {
       const [, facts] = historyKeysOf(prefix, resource);
       const known = Object.entries((await master.command('hgetall', facts)) as object);

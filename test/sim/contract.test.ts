@@ -90,6 +90,7 @@ function serverOn(stage: Stage, protocol: Protocol): Server {
     ownerRecord: async (resource) => redis.get(ownerKeyOf(prefix, resource)),
     now: async () => redis.now,
     history: async (resource) => redis.historyOf(prefix + resource),
+    starts: async (resource) => Object.fromEntries(redis.starts.get(prefix + resource) ?? []),
     skips: async (resource) =>
       Object.fromEntries(
         [...(redis.skips.get(prefix + resource) ?? [])].map(([host, { count }]) => [host, count]),

@@ -250,15 +250,17 @@ export class Program {
     const wish = { resources, sharing: this.#sharing(), preemptible, ttlMs, isFenced };
     const claim = system.newClaim(wish, `${name}.${values.length + 1}`, record);
     values.push(claim.value);
+    if (!options.hasHistory) return claim;
+    const begun = { ...claim, start: recorder.startOf(claim) };
     const isSkipping = this.#plan.waitMs === 0 || options.retryCount !== null;
-    if (!isSkipping || !options.hasHistory) return claim;
+    if (!isSkipping) return begun;
     const isFirst = values.length === 1;
     this.#around.witness.refusals.attempted(claim.value, {
       host: machine.name,
       run: name,
       isFirst,
     });
-    return { ...claim, skip: recorder.skipOf(name) };
+    return { ...begun, skip: recorder.skipOf(name) };
   }
 
   /** As in src/programs/job-parts.ts: a slot is drawn by chance. */

@@ -16,7 +16,7 @@ import {
   told,
 } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
-import { recordSkip, removeSkip } from './sim-skips.ts';
+import { recordSkip, recordStart, removeSkip } from './sim-skips.ts';
 
 export class Acquisition {
   readonly #redis: SimRedis;
@@ -217,6 +217,7 @@ export class Acquisition {
       hold(redis, key, this.#stand, ttlMs);
       this.#callNext(key);
       removeSkip(redis, key, this.#skipWords());
+      recordStart(redis, key, this.#words.slice(9 + this.#keys.length));
       if (this.#id !== '') queue.forget(this.#id);
       if (has(this.#id, 'newest')) queue.serve(this.#id, this.#arrival, redis.now);
     }
@@ -275,7 +276,7 @@ export class Acquisition {
   }
 
   #skipWords(): Words {
-    return this.#words.slice(9 + this.#keys.length);
+    return this.#words.slice(11 + this.#keys.length);
   }
 
   #isReader(): boolean {

@@ -37,6 +37,7 @@ interface HistoryEntry {
 export interface Snapshot {
   readonly histories: ReadonlyMap<string, readonly HistoryEntry[]>;
   readonly skips: ReadonlyMap<string, Skips>;
+  readonly starts: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly entries: ReadonlyMap<string, Entry>;
   readonly queues: ReadonlyMap<string, SimQueue>;
   readonly holders: ReadonlyMap<string, SimHolders>;
@@ -69,6 +70,8 @@ export class SimRedis {
   readonly #histories = new Map<string, readonly HistoryEntry[]>();
   /** How many runs of each host were refused, and which was the last one, by key. */
   readonly skips = new Map<string, Skips>();
+  /** The runs that have begun, by key: their lines by their tokens. */
+  readonly starts = new Map<string, Map<string, string>>();
   readonly flaws: ReadonlySet<Flaw>;
   /** For the checkers: every waiter that was ever queued here, with its arrival. */
   readonly everWaited = new Map<string, number>();
@@ -183,19 +186,22 @@ export class SimRedis {
       histories: new Map(this.#histories),
       mark: this.mark,
       skips: new Map([...this.skips].map(([key, skips]) => [key, new Map(skips)])),
+      starts: new Map([...this.starts].map(([key, starts]) => [key, new Map(starts)])),
     };
   }
 
   /** Comes back with the memory of then, or with none. */
   restore(snapshot: Snapshot | null): void {
     this.#changing(this.keys(), null, () => {
-      const { skips } = this;
-      for (const memory of [this.#entries, this.#queues, this.#holders, this.#histories, skips])
+      const { skips, starts } = this;
+      for (const memory of [this.#entries, this.#queues, this.#holders, this.#histories])
         memory.clear();
+      for (const memory of [skips, starts]) memory.clear();
     });
     this.mark = snapshot?.mark ?? null;
     for (const [key, lines] of snapshot?.histories ?? []) this.#histories.set(key, lines);
     for (const [key, skips] of snapshot?.skips ?? []) this.skips.set(key, new Map(skips));
+    for (const [key, starts] of snapshot?.starts ?? []) this.starts.set(key, new Map(starts));
     for (const [key, entry] of snapshot?.entries ?? []) this.#entries.set(key, entry);
     for (const [key, queue] of snapshot?.queues ?? []) this.#queues.set(key, queue.copy());
     for (const [key, one] of snapshot?.holders ?? []) this.#holders.set(key, one.copy());

@@ -17,6 +17,7 @@ import {
   standIn,
 } from './sim-parts.ts';
 import type { Reply, SimRedis, Words } from './sim-redis.ts';
+import { removeStart } from './sim-skips.ts';
 
 export type LockScript = 'acquire' | 'extend' | 'repair' | 'release';
 
@@ -96,7 +97,11 @@ function release(redis: SimRedis, keys: readonly string[], args: Words): Reply {
   const keepMs = Number(args[1]);
   const [id, arrival] = [String(args[2]), String(args[3])];
   const stand = standIn(args, 4);
-  for (const key of keys) redis.record(key, String(args[6]));
+  const line = String(args[6]);
+  for (const key of keys) {
+    if (!line.startsWith('undo ')) redis.record(key, line);
+    removeStart(redis, key, line);
+  }
   let best: State = 'missing';
   for (const [index, key] of keys.entries()) {
     const [queue, holders] = [redis.queueOf(key), redis.holdersOf(key)];

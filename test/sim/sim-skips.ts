@@ -1,5 +1,5 @@
 // What src/redis/scripts/record.lua does for runs that are refused and do not wait, as far as the
-// count of each host goes.
+// count of each host goes, and for runs that begin.
 
 import type { SimRedis, Words } from './sim-redis.ts';
 
@@ -27,6 +27,20 @@ export function recordSkip(redis: SimRedis, key: string, args: Words): void {
     redis.set(key, redis.get(key), remainingMs + 1_000);
   if (redis.flaws.has('skip-joins-the-queue'))
     redis.queueOf(key).see(run, redis.now * 1000, redis.now, redis.trueTime);
+}
+
+/** By token, the line of a run that has begun. `words`: token and line; '' or none: no start. */
+export function recordStart(redis: SimRedis, key: string, args: Words): void {
+  const [token = '', line = ''] = args.map(String);
+  if (line === '') return;
+  const ofKey = redis.starts.get(key) ?? new Map<string, string>();
+  redis.starts.set(key, ofKey.set(token, line));
+}
+
+/** `line`: of the run, or `undo <token>`. */
+export function removeStart(redis: SimRedis, key: string, line: string): void {
+  const [, undone, token] = /^(?:undo (\S+)|\{"v":1,"token":"([^"]*)".*)$/s.exec(line) ?? [];
+  redis.starts.get(key)?.delete(undone ?? token ?? '');
 }
 
 /** For a run that is granted the lock. */

@@ -1,6 +1,6 @@
 // `redlockctl history [NAME]`: past runs under a lock, as a table, as JSON and as a timeline. It
 // changes nothing on the masters. A run has no line before it ends, so the present holder is added
-// from the state of the lock.
+// from the state of the lock, and one that has vanished from what it left when it began.
 
 import { writeFile } from '../../cli/output-file.ts';
 import { readPositiveDuration } from '../../config/values.ts';
@@ -20,6 +20,7 @@ import {
   pastRunsOf,
   presentRunOf,
   startOf,
+  vanishedRunsOf,
 } from './run-history.ts';
 import { kindOf, renderHistory } from './run-text.ts';
 import { renderHtmlPage, renderTimeline } from './timeline.ts';
@@ -115,8 +116,39 @@ export async function pastOf(
   const running = locks.flatMap(
     (lock) => presentRunOf(lock, past.get(lock.name) ?? [], nowMs) ?? [],
   );
-  const runs = inOrder([...[...past.values()].flat(), ...running]);
+  const gone = await vanishedIn(query, histories, locks);
+  const runs = inOrder([...[...past.values()].flat(), ...gone, ...running]);
   return { runs, acts, locks, histories };
+}
+
+/**
+ * The vanished runs of these locks. What was read before may be of different moments: a run that
+ * began in between, or ended. So the locks of those that seem to have vanished are read again, and
+ * their histories behind that: the script that frees a lock has written the line of its run.
+ */
+async function vanishedIn(
+  query: MasterQuery,
+  histories: ReadonlyMap<string, readonly SeenHistory[]>,
+  locks: readonly LockState[],
+): Promise<PastRun[]> {
+  const seemsGone = ([name, ofName]: [string, readonly SeenHistory[]]) =>
+    vanishedRunsOf(name, ofName, tokensIn(locks, name)).length > 0;
+  const names = [...histories].filter(seemsGone).map(([name]) => name);
+  if (names.length === 0) return [];
+  const again = await query.look(names);
+  const read = await query.histories(names, allLines);
+  return names.flatMap((name, index) => {
+    const before = vanishedRunsOf(name, histories.get(name) ?? [], tokensIn(again, name));
+    const known = new Set(before.map(({ token }) => token));
+    const now = vanishedRunsOf(name, read[index] ?? [], tokensIn(again, name));
+    return now.filter(({ token }) => known.has(token));
+  });
+}
+
+/** The tokens of all holders of a lock, also of one that a single master shows. */
+function tokensIn(locks: readonly LockState[], name: string): ReadonlySet<string> {
+  const ofName = locks.filter((lock) => lock.name === name);
+  return new Set(ofName.flatMap(({ holders }) => holders.flatMap(({ token }) => token ?? [])));
 }
 
 function sinceOf(text: string | null): number | null {

@@ -8,8 +8,10 @@ import {
   parseAct,
   parseRecord,
   type RunRecord,
+  vanished,
 } from '../../lock/history.ts';
 import type { Person } from '../../lock/people.ts';
+import { quorumOf } from '../../lock/quorum.ts';
 import type { SeenHistory } from '../../redis/snapshot.ts';
 import { iso, median } from '../../text/time.ts';
 import type { LockState } from '../lock-state.ts';
@@ -44,12 +46,15 @@ export interface PastRun {
   readonly beganAt: string;
   /** null: it did not acquire the lock, or did not start its command. */
   readonly acquiredAt: string | null;
-  /** null: it is running. */
+  /** null: it is running, or it has vanished. */
   readonly endedAt: string | null;
   readonly waitMs: number;
   /** null: its command was never started. */
   readonly heldMs: number | null;
-  /** As in --report; `running` for the present holder (its waiting time is unknown). */
+  /**
+   * As in --report; `running` for the present holder (its waiting time is unknown); `vanished` for
+   * a run that has begun, whose lock is gone, and of whose end no master knows.
+   */
   readonly outcome: string;
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -156,6 +161,34 @@ function skippedRunsOf(name: string, histories: readonly SeenHistory[]): PastRun
   });
 }
 
+/**
+ * The runs that a quorum of masters has seen begin, of whose end no master knows, and which none
+ * shows as a holder: they were killed, their host died, or they were cut off at their release. Less
+ * proves nothing: one master may have missed a rollback or an end. `held`: the tokens of all
+ * holders, also of one that a single master shows.
+ */
+export function vanishedRunsOf(
+  name: string,
+  histories: readonly SeenHistory[],
+  held: ReadonlySet<string>,
+): PastRun[] {
+  const lines = histories.flatMap((history) => history.lines.flatMap(({ line }) => line));
+  const ended = new Set(lines.map((line) => parseRecord(line)?.token));
+  const starts = histories.flatMap((history) => history.starts);
+  return [...new Set(starts.map(({ token }) => token))].flatMap((token) => {
+    const own = starts.filter((start) => start.token === token);
+    const record = parseRecord(own[0]?.line ?? '');
+    const isKnown = own.length >= quorumOf(histories.length) && record?.token === token;
+    if (!isKnown || ended.has(token) || held.has(token)) return [];
+    const run = pastRunOf(
+      name,
+      record,
+      own.map(({ takenAtMs }) => takenAtMs),
+    );
+    return [{ ...run, outcome: vanished, acquiredAt: run.endedAt, endedAt: null, status: null }];
+  });
+}
+
 /** The present holder as a run; null: no redlock-run holds the lock, or it is in `runs` already. */
 export function presentRunOf(
   { name, state, holders, fence }: LockState,
@@ -194,9 +227,13 @@ export function inOrder(runs: readonly PastRun[]): PastRun[] {
     .map(({ run }) => run);
 }
 
-/** In ms since 1970; infinite for a run that has not ended. */
-export function endOf({ endedAt }: PastRun): number {
-  return endedAt === null ? Number.POSITIVE_INFINITY : Date.parse(endedAt);
+/**
+ * In ms since 1970; infinite for a run that has not ended. Of one that vanished only the beginning
+ * is known.
+ */
+export function endOf({ endedAt, outcome, acquiredAt }: PastRun): number {
+  const at = outcome === vanished ? acquiredAt : endedAt;
+  return at === null ? Number.POSITIVE_INFINITY : Date.parse(at);
 }
 
 export function startOf({ beganAt }: PastRun): number {

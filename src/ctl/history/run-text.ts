@@ -3,6 +3,7 @@
 
 import stringWidth from 'string-width';
 import { fitted, renderTable, rowsOf } from '../../cli/rows.ts';
+import { vanished } from '../../lock/history.ts';
 import { freezeLabel } from '../../lock/people.ts';
 import { isMode } from '../../lock/value.ts';
 import { printable, quoted } from '../../text/foreign-text.ts';
@@ -10,8 +11,16 @@ import { modeLine, personLine, reasonBehind, reasonParts, roughly } from '../../
 import { momentOf } from '../../text/time.ts';
 import { type PastAct, type PastHolder, type PastRun, startOf } from './run-history.ts';
 
-/** done: exit code 0; failed: any other; missed: the command was never started. */
-export type Kind = 'done' | 'failed' | 'overdue' | 'stopped' | 'lost' | 'running' | 'missed';
+/** done: exit code 0; failed: any other; vanished: no end; missed: it was never started. */
+export type Kind =
+  | 'done'
+  | 'failed'
+  | 'overdue'
+  | 'stopped'
+  | 'lost'
+  | 'vanished'
+  | 'running'
+  | 'missed';
 
 /** The text for each kind, in the order of the legend. */
 export const kinds: Readonly<Record<Kind, string>> = {
@@ -20,11 +29,13 @@ export const kinds: Readonly<Record<Kind, string>> = {
   overdue: 'ran too long',
   stopped: 'told to stop',
   lost: 'lost the lock',
+  vanished: 'end unknown',
   running: 'runs now',
   missed: 'did not run',
 };
 
 export function kindOf({ outcome, heldMs, exitCode }: PastRun): Kind {
+  if (outcome === vanished) return vanished;
   if (heldMs === null) return 'missed';
   switch (outcome) {
     case 'running':
@@ -67,6 +78,8 @@ function endOfRun(run: PastRun): string {
     case 'lost':
       if (run.stoppedBy !== null) return `${kinds.lost}: broken by ${personLine(run.stoppedBy)}`;
       return `${kinds.lost}: stopped`;
+    case 'vanished':
+      return `${kinds.vanished}: killed, its host died, or it was cut off at its release`;
     default:
       return kinds[kind];
   }

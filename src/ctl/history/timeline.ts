@@ -45,6 +45,7 @@ const colours: Readonly<
   overdue: ['#8250df', '#b083f0'],
   stopped: ['#57606a', '#8b949e'],
   lost: ['#a40e26', '#ff7b72'],
+  vanished: ['#bc4c00', '#db6d28'],
   running: ['#0969da', '#4493f8'],
   missed: ['#cf222e', '#ff6a69'],
 };

@@ -100,7 +100,7 @@ async function checkPast({ args, settings, clock, print, tell }: Call): Promise<
  * masters have.
  */
 export function pastOf(histories: readonly SeenHistory[]): Past {
-  const each = histories.map(({ nowMs, lines, skips, succeededAtMs }) => {
+  const each = histories.map(({ nowMs, lines, skips, starts, succeededAtMs }) => {
     const successes = lines.filter(({ line }) => isSuccess(line));
     const times = successes.map(({ takenAtMs }) => takenAtMs);
     const succeededAt = Math.max(succeededAtMs ?? 0, ...times);
@@ -112,7 +112,7 @@ export function pastOf(histories: readonly SeenHistory[]): Past {
     return {
       agoMs: succeededAt === 0 ? null : Math.max(0, nowMs - succeededAt),
       skipCount: skipped + gaveUp.length,
-      isKnown: succeededAt > 0 || lines.length > 0 || skips.length > 0,
+      isKnown: succeededAt > 0 || [lines, skips, starts].some(({ length }) => length > 0),
     };
   });
   const ages = each.flatMap(({ agoMs }) => agoMs ?? []);

@@ -62,6 +62,19 @@ export function skipArgs({ skip }: Claim, prefix: string, historyBytes: number) 
   return [historyIndexOf(prefix), historyBytes, line, host, run, isRepeated ? 1 : 0];
 }
 
+/** What a claim says beside its arguments that leaves something in the history. */
+function historyArgs(claim: Claim, prefix: string, historyBytes: number) {
+  const { start, skip } = claim;
+  if (!start && !skip) return [];
+  const ofSkip = skipArgs(claim, prefix, historyBytes).slice(2);
+  return [historyIndexOf(prefix), historyBytes, start?.token ?? '', start?.line ?? '', ...ofSkip];
+}
+
+/** The line of a release; null: none. A rollback removes what the claim has left. */
+function lineOf({ claim: { start }, record }: Undoing): string | null {
+  return record ?? (start ? `undo ${start.token}` : null);
+}
+
 /** What a release says behind its line. */
 export function recordArgs(record: string | null, prefix: string, historyBytes: number) {
   if (record === null) return [];
@@ -92,9 +105,9 @@ function toAcquire(claim: Claim, prefix: string, historyBytes: number): ScriptCa
     ...waiterArgs(waiter),
     ...sharingArgs(claim),
     ...channelsIn(claim, prefix),
-    ...skipArgs(claim, prefix, historyBytes),
+    ...historyArgs(claim, prefix, historyBytes),
   ];
-  const script = textsFor(claim, claim.skip !== undefined).acquire;
+  const script = textsFor(claim, (claim.skip ?? claim.start) !== undefined).acquire;
   return { script, keys: keysWithFreezes(resources, prefix), args };
 }
 
@@ -114,7 +127,8 @@ function toRepair(claim: Claim, fence: number | null, prefix: string): ScriptCal
 
 /** A waiter that stays in the queue names its arrival, one that leaves does not. */
 function toRelease(undoing: Undoing, prefix: string, historyBytes: number): ScriptCall {
-  const { claim, keepMs, record, keepsPosition } = undoing;
+  const { claim, keepMs, keepsPosition } = undoing;
+  const record = lineOf(undoing);
   const [id, arrivalUs] = waiterArgs(claim.waiter);
   const waiter = [id, keepsPosition ? arrivalUs : ''];
   const behind = recordArgs(record, prefix, historyBytes);

@@ -3,14 +3,17 @@
 --   success: when a run last ended well, in ms;
 --   skip <host>: `<count> <since> <success> <first ms> <last ms> <run> <line>\n<holder>`, of the
 --   runs of this host that were refused and did not wait; `since` counts those after `success`.
---   At most a hundred hosts are kept.
+--   At most a hundred hosts are kept;
+--   run <token>: `<ms> <line>`, when a run has acquired the lock, and what is known of it. Its line
+--   in the list, or a rollback, removes it. At most a hundred are kept.
 -- All keys that have one stand in one sorted set under `index`, by the second of their last change.
 -- Below the second the score has the size, in units of 64 bytes; a counter has the size of all.
 -- What has not changed for thirty days is removed, and beyond `mostBytes` what has not changed for
 -- longest, in small steps. Errors reach no caller: a master that is full, that allows it to nothing
 -- or has something else there keeps no history.
--- record_run(key, line, isSuccess), record_skip(key, line, host, run, holder),
--- remove_skip(key, host, run): as their names say. A run that is recorded again is counted once.
+-- record_run(key, line, isSuccess), record_start(key, token, line), remove_start(key, token),
+-- record_skip(key, line, host, run, holder), remove_skip(key, host, run): as their names
+-- say. A run that is recorded again is counted once.
 
 local names, size = (index or '') .. ':names:history', (index or '') .. ':size:history'
 local lifeMs, unitBytes, range = 2592000000, 64, 2097152
@@ -49,10 +52,47 @@ local function fit(own)
     end
   end
 end
-local function keep(key)
+local function retain(key)
   redis.call('PEXPIRE', runs_of(key), lifeMs)
   redis.call('PEXPIRE', facts_of(key), lifeMs)
   fit(key)
+end
+-- What comes once and never again, such as a container or a run that was killed, is pushed out by
+-- the next one, the oldest first. `form` finds its time.
+local mostFacts = 100
+local function put_fact(key, field, known, text)
+  grow(key, (text and units(text) or 0) - (known and units(known) or 0))
+  if text then
+    redis.call('HSET', facts_of(key), field, text)
+  else
+    redis.call('HDEL', facts_of(key), field)
+  end
+end
+local function make_room(key, prefix, form)
+  if redis.call('HLEN', facts_of(key)) < mostFacts then return end
+  local facts, oldest, seen, count = redis.call('HGETALL', facts_of(key)), nil, math.huge, 0
+  for at = 1, #facts, 2 do
+    if string.sub(facts[at], 1, #prefix) == prefix then
+      local ms = tonumber(string.match(facts[at + 1], form) or 0)
+      if ms < seen then oldest, seen = at, ms end
+      count = count + 1
+    end
+  end
+  if count >= mostFacts then put_fact(key, facts[oldest], facts[oldest + 1], nil) end
+end
+local function record_start(key, token, line)
+  local field = 'run ' .. token
+  if redis.call('HGET', facts_of(key), field) then return end
+  make_room(key, 'run ', '^(%d+) ')
+  put_fact(key, field, nil, text_of(now_ms()) .. ' ' .. line)
+  retain(key)
+end
+local function remove_start(key, token)
+  local known = redis.call('HGET', facts_of(key), 'run ' .. token)
+  if not known then return end
+  put_fact(key, 'run ' .. token, known, nil)
+  if redis.call('EXISTS', runs_of(key), facts_of(key)) > 0 then return end
+  drop(key, redis.call('ZSCORE', names, key))
 end
 local function record_run(key, line, isSuccess)
   local entry = text_of(now_ms()) .. ' ' .. line
@@ -61,45 +101,31 @@ local function record_run(key, line, isSuccess)
     grow(key, -units(redis.call('RPOP', runs_of(key))))
   end
   if isSuccess == '1' then redis.call('HSET', facts_of(key), 'success', text_of(now_ms())) end
-  keep(key)
+  local token = string.match(line, '^{"v":1,"token":"([^"]*)"')
+  if token then remove_start(key, token) end
+  retain(key)
 end
 local skipForm = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (.*)$'
-local function put_skip(key, host, known, text)
-  grow(key, (text and units(text) or 0) - (known and units(known) or 0))
-  if text then
-    redis.call('HSET', facts_of(key), 'skip ' .. host, text)
-  else
-    redis.call('HDEL', facts_of(key), 'skip ' .. host)
-  end
-end
--- Hosts that come once and never again, such as containers, push out the one seen longest ago.
-local function drop_host(key)
-  local facts, oldest, seen = redis.call('HGETALL', facts_of(key)), nil, math.huge
-  for at = 1, #facts, 2 do
-    local _, _, _, _, lastMs = string.match(facts[at + 1], skipForm)
-    if lastMs and tonumber(lastMs) < seen then oldest, seen = at, tonumber(lastMs) end
-  end
-  if oldest then put_skip(key, string.sub(facts[oldest], 6), facts[oldest + 1], nil) end
-end
 local function record_skip(key, line, host, run, holder)
-  local known = redis.call('HGET', facts_of(key), 'skip ' .. host)
+  local field = 'skip ' .. host
+  local known = redis.call('HGET', facts_of(key), field)
   local success = redis.call('HGET', facts_of(key), 'success') or '0'
   local count, since, after, first, _, last = string.match(known or '', skipForm)
   count, since = tonumber(count or 0), after == success and tonumber(since) or 0
   if last ~= run then count, since = count + 1, since + 1 end
-  local hosts = redis.call('HLEN', facts_of(key)) - (success == '0' and 0 or 1)
-  if not known and hosts >= 100 then drop_host(key) end
+  if not known then make_room(key, 'skip ', '^%d+ %d+ %d+ %d+ (%d+) ') end
   local ms = text_of(now_ms())
   local parts = {text_of(count), text_of(since), success, first or ms, ms, run, line}
-  put_skip(key, host, known, table.concat(parts, ' ') .. '\n' .. holder)
-  keep(key)
+  put_fact(key, field, known, table.concat(parts, ' ') .. '\n' .. holder)
+  retain(key)
 end
 local function remove_skip(key, host, run)
-  local known = redis.call('HGET', facts_of(key), 'skip ' .. host)
+  local field = 'skip ' .. host
+  local known = redis.call('HGET', facts_of(key), field)
   local count, since, after, first, ms, last, rest = string.match(known or '', skipForm)
   if last ~= run then return end
-  if tonumber(count) == 1 then return put_skip(key, host, known, nil) end
+  if tonumber(count) == 1 then return put_fact(key, field, known, nil) end
   local left = math.max(0, tonumber(since) - 1)
   local parts = {text_of(count - 1), text_of(left), after, first, ms, '-', rest}
-  put_skip(key, host, known, table.concat(parts, ' '))
+  put_fact(key, field, known, table.concat(parts, ' '))
 end

@@ -5,7 +5,8 @@
 -- KEYS: as in acquire.lua; behind them, with a line, the two keys of each history, and the two of
 --   all histories (record.lua).
 -- ARGV: 1 value, 2 ms to keep it (0: remove), 3 our id in the queues ('': none), 4 our arrival ('':
---   leave the queues), 5 mode, 6 slot, 7 the line ('': none), 8 ... starts of the channels'
+--   leave the queues), 5 mode, 6 slot, 7 the line ('': none; 'undo <token>':
+--   remove the start of this run), 8 ... starts of the channels'
 --   names, one a resource; with a line then `index` and `mostBytes` of record.lua, and 1 if the run
 --   ended well.
 -- Returns 1 released (on any resource), 0 another holder's, -1 missing.
@@ -26,7 +27,11 @@ if line ~= '' then
   local index, mostBytes, isSuccess = unpack(ARGV, 8 + count, 10 + count)
   -- @include clock.lua
   -- @include record.lua
-  for i = 1, count do pcall(record_run, KEYS[i * 5 - 4], line, isSuccess) end
+  local undone = string.match(line, '^undo (%S+)$')
+  for i = 1, count do
+    local key = KEYS[i * 5 - 4]
+    if undone then pcall(remove_start, key, undone) else pcall(record_run, key, line, isSuccess) end
+  end
 end
 -- @end
 local code, isFreed = -1, {}

@@ -1,9 +1,9 @@
 // What the histories of several masters tell together: each run and each act once.
 
 import { expect, it } from 'vitest';
-import { pastActsOf, pastRunsOf } from '../../../src/ctl/history/run-history.ts';
-import { renderAct, renderRecord } from '../../../src/lock/history.ts';
-import { noHistory } from '../../../src/redis/snapshot.ts';
+import { pastActsOf, pastRunsOf, vanishedRunsOf } from '../../../src/ctl/history/run-history.ts';
+import { renderAct, renderRecord, renderStart } from '../../../src/lock/history.ts';
+import { noHistory, type SeenHistory } from '../../../src/redis/snapshot.ts';
 
 const run = (token: string, label = 'job') =>
   renderRecord({
@@ -43,4 +43,42 @@ it('acts, each once, among runs', () => {
     { act: 'stop', at: at(10), masters: 2 },
     { act: 'stop', at: at(90), masters: 1 },
   ]);
+});
+
+const begun = (...starts: (readonly [token: string, takenAtMs: number])[]) => ({
+  ...noHistory,
+  starts: starts.map(([token, takenAtMs]) => {
+    const self = { host: 'web1', pid: 1, user: 'ops', label: 'job' };
+    return { token, takenAtMs, line: renderStart(token, self, 5) };
+  }),
+});
+
+it.each<[string, SeenHistory[], string[], string[]]>([
+  ['on a quorum', [begun(['a', 10]), begun(['a', 12]), noHistory], [], ['a']],
+  ['on a minority', [begun(['a', 10]), noHistory, noHistory], [], []],
+  [
+    'on a quorum, with an end on the rest',
+    [begun(['a', 1]), begun(['a', 1]), kept([run('a'), 9])],
+    [],
+    [],
+  ],
+  ['and is held still', [begun(['a', 10]), begun(['a', 12]), begun(['a', 12])], ['b', 'a'], []],
+  ['beside another one', [begun(['a', 1], ['b', 2]), begun(['a', 1], ['b', 2])], ['b'], ['a']],
+])('a run that began %s', (_, histories, held, expected) => {
+  const runs = vanishedRunsOf('n', histories, new Set(held));
+  expect(runs.map(({ token }) => token)).toEqual(expected);
+});
+
+it('of a run that vanished the beginning is known, and nothing of its end', () => {
+  const histories = [begun(['a', 10]), begun(['a', 12]), begun(['a', 40])];
+  const [vanished] = vanishedRunsOf('n', histories, new Set());
+  const times = { beganAt: at(7), acquiredAt: at(12), endedAt: null, waitMs: 5, heldMs: null };
+  const end = { outcome: 'vanished', exitCode: null, status: null };
+  expect(vanished).toMatchObject({ name: 'n', host: 'web1', pid: 1, ...times, ...end, masters: 3 });
+});
+
+it('what names another token in its line is no beginning', () => {
+  const [one] = begun(['a', 10]).starts;
+  const other = { ...noHistory, starts: one ? [{ ...one, token: 'b' }] : [] };
+  expect(vanishedRunsOf('n', [other, other, other], new Set())).toEqual([]);
 });
