@@ -158,3 +158,13 @@ test('an empty disk in the place of a full one: no second holder, whatever it sa
   holder.signal('SIGTERM');
   expect(await holder.result).toMatchObject({ signal: 'SIGTERM' });
 });
+
+test('three new masters wait for one restart grace, once', async () => {
+  const set = await startMasters(3, { persist: true });
+  const graced = { REDLOCK_RESTART_GRACE: '3s', REDLOCK_GIVE_UP_AFTER: '1m' };
+  const env = { ...environmentFor(set), ...graced };
+  const first = await run(['new', '--', 'echo', 'ran'], { env });
+  expect(first).toMatchObject({ code: 0, stdout: 'ran\n' });
+  expect(first.elapsedMs).toBeGreaterThan(2_900);
+  expect(await run(['-n', 'new', '--', 'true'], { env })).toMatchObject({ code: 0, stderr: '' });
+});
