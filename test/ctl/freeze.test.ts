@@ -153,7 +153,7 @@ describe('thaw', () => {
       { act: 'thaw', note: 'moved', token, masters: 3 },
     ]);
     expect(text).toMatch(/froze it\n( +\S+@.*\n)? +"the \\"database\\" moves"$/m);
-    expect(text).toMatch(/thawed it\n +"moved"$/m);
+    expect(text).toMatch(/thawed it\n( +\S+@.*\n)? +"moved"$/m);
   });
 
   test('not frozen: 0', async () => {

@@ -180,7 +180,7 @@ test.each([
     'called in a copy of the shell',
     (name: string) => `token=$(${args(name)} | cat; exit 0); echo "$token"`,
   ],
-  ['named by --while-pid', (name: string) => `(sh -c '${args(name)} --while-pid '$$'; true')`],
+  ['named by --while-pid', (name: string) => `(sh -c "${args(name)} --while-pid $$; true")`],
 ])('ends by itself when the process that asked for it is gone: %s', async (_, script) => {
   const shell = await shellThatHolds(script('asker'));
   await sleep(1_500);
@@ -302,7 +302,8 @@ test('without --background: 79 when it is lost, 0 when it is released', async ()
 });
 
 test('inside a run of redlock-run it ends with the other processes of that run', async () => {
-  const hold = `${interpreter} ${pathOf('redlockctl')} hold inner --background >/dev/null`;
+  const program = shellLine(interpreter, pathOf('redlockctl'));
+  const hold = `${program} hold inner --background >/dev/null`;
   const { code, stderr } = await run(['outer', '-c', hold]);
   expect([code, stderr]).toEqual([0, expect.stringMatching(/left 1 process behind/)]);
   await untilNothingIsLeft(masters);
